@@ -1,0 +1,1 @@
+"""The commands: parse the arguments, ask a room, print. Nothing is decided here."""
