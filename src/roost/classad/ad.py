@@ -1,0 +1,361 @@
+"""An ad: a mapping from attribute names, in any case, to values or expressions.
+
+Inside, an ad is one dict from the folded name to a *cell*: a plain value as it is, anything else an `Expr`, or an
+ad nested in this one. Ads of one pool have the same names over and over, so spellings are shared: an ad keeps its
+own only where it differs from the first one seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from roost.classad.expr import Expr, parse_expression
+from roost.classad.lexer import Syntax
+from roost.classad.limits import NAME_BYTES_MAX, SHARED_NAMES_MAX
+from roost.classad.syntax import AdNode, ListNode, Node
+from roost.classad.syntax import Literal as LiteralNode
+from roost.classad.values import (
+    ERROR,
+    INT_MAX,
+    INT_MIN,
+    UNDEFINED,
+    AbsTime,
+    Exceptional,
+    ListValue,
+    RelTime,
+    Value,
+    fold,
+    to_bytes,
+)
+from roost.classad.world import WORLD, World
+
+if TYPE_CHECKING:
+    from roost.classad.refs import References
+
+
+class Missing(Enum):
+    """The class of `MISSING`."""
+
+    MISSING = "missing"
+
+
+#: What `ClassAd.cell` gives for an attribute that is not there.
+MISSING: Final[Literal[Missing.MISSING]] = Missing.MISSING
+
+#: What an attribute is kept as.
+Cell: TypeAlias = "Value | Expr"
+
+#: Folded name to the spelling first seen.
+_SPELLINGS: Final[dict[str, str]] = {}
+
+
+class ClassAd(MutableMapping[str, Any]):
+    """A ClassAd, used like a dict whose keys ignore case and keep the order in which they came.
+
+    ``ad["Memory"]`` is the value of a constant attribute and the `Expr` of any other; ``ad.eval("Memory")`` is
+    always a value. Assigning accepts values, Python lists and dicts (as lists and nested ads), and `Expr`
+    objects; text with an expression goes in by ``ad.set("Rank", "Memory * 2")``.
+    """
+
+    __slots__ = ("_spelled", "cells", "chained", "scope")
+
+    def __init__(self, attributes: str | Mapping[str, Any] | Iterable[tuple[str, Any]] = (), /, **more: Any) -> None:
+        #: Folded name to cell.
+        self.cells: dict[str, Cell] = {}
+        #: Spellings that differ from the shared ones.
+        self._spelled: dict[str, str] | None = None
+        #: The ad that attributes missing here are looked up in (a job's cluster ad); None if there is none.
+        self.chained: ClassAd | None = None
+        #: The ad this one is nested in; None at the top.
+        self.scope: ClassAd | None = None
+        if isinstance(attributes, str):
+            from roost.classad.forms import parse_ad
+
+            attributes = parse_ad(attributes)
+        if isinstance(attributes, ClassAd):
+            self._copy_from(attributes)
+        elif attributes:
+            self.update(attributes)
+        if more:
+            self.update(more)
+
+    # -- mapping -------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Any:
+        cell = self.cell(fold(name))
+        if cell is MISSING:
+            raise KeyError(name)
+        return cell
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.put(check_name(name), self._to_cell(value))
+
+    def __delitem__(self, name: str) -> None:
+        key = fold(name)
+        if self.chained is not None and self.chained.cell(key) is not MISSING:
+            # Deleting here must not let the attribute of the other ad shine through.
+            self.put(name, UNDEFINED)
+            return
+        if key not in self.cells:
+            raise KeyError(name)
+        del self.cells[key]
+        if self._spelled is not None:
+            self._spelled.pop(key, None)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.cell(fold(name)) is not MISSING
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, as spelled, in order; those of a chained ad, if not here too, come last."""
+        for key in self.cells:
+            yield self._spelling(key)
+        if self.chained is not None:
+            for name in self.chained:
+                if fold(name) not in self.cells:
+                    yield name
+
+    def __len__(self) -> int:
+        if self.chained is None:
+            return len(self.cells)
+        return sum(1 for _ in self)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same attributes with the same expressions; order and case of names don't count."""
+        if not isinstance(other, ClassAd):
+            return NotImplemented
+        if self is other:
+            return True
+        return len(self) == len(other) and all(
+            (there := other.cell(fold(name))) is not MISSING and _same(self.cell(fold(name)), there) for name in self
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        from roost.classad.unparse import unparse_value
+
+        return unparse_value(self)
+
+    def __repr__(self) -> str:
+        return f"ClassAd({str(self)!r})"
+
+    def __copy__(self) -> ClassAd:
+        return self.copy()
+
+    def __deepcopy__(self, memo: object) -> ClassAd:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, ([(self._spelling(key), cell) for key, cell in self.cells.items()], self.chained)
+
+    def copy(self) -> ClassAd:
+        """An independent copy, nested ads copied too; chained to the same ad, nested in none."""
+        return ClassAd(self)
+
+    # -- cells ---------------------------------------------------------------------------------
+
+    def cell(self, key: str) -> Cell | Missing:
+        """What is kept under the folded name `key`, here or in a chained ad; MISSING if nothing is."""
+        cell = self.cells.get(key, MISSING)
+        chained = self.chained
+        while cell is MISSING and chained is not None:
+            cell = chained.cells.get(key, MISSING)
+            chained = chained.chained
+        return cell
+
+    def put(self, name: str, cell: Cell) -> None:
+        """Keep `cell` under `name` as it is. A name that is there already keeps its spelling and place."""
+        key = fold(name)
+        cells = self.cells
+        if key not in cells:
+            shared = _SPELLINGS.get(key)
+            if shared is None and len(_SPELLINGS) < SHARED_NAMES_MAX:
+                shared = _SPELLINGS[key] = name
+            if shared != name:
+                if self._spelled is None:
+                    self._spelled = {}
+                self._spelled[key] = name
+        if isinstance(cell, ClassAd) and cell.scope is None and cell is not self:
+            cell.scope = self
+        cells[key] = cell
+
+    def put_tree(self, name: str, tree: Node) -> None:
+        """Keep the expression of `tree` under `name`."""
+        self.put(name, cell_of(tree, self))
+
+    def tree(self, name: str) -> Node:
+        """The syntax tree of an attribute. Raises KeyError."""
+        from roost.classad.unparse import item_node
+
+        return item_node(self[name])
+
+    def _spelling(self, key: str) -> str:
+        if self._spelled is not None:
+            own = self._spelled.get(key)
+            if own is not None:
+                return own
+        return _SPELLINGS[key]
+
+    def _copy_from(self, other: ClassAd) -> None:
+        self._spelled = None if other._spelled is None else dict(other._spelled)
+        self.chained = other.chained
+        for key, cell in other.cells.items():
+            if isinstance(cell, ClassAd):
+                cell = cell.copy()
+                cell.scope = self
+            self.cells[key] = cell
+
+    def _to_cell(self, value: Any) -> Cell:
+        """Python data as a cell; raises TypeError or ValueError."""
+        match value:
+            case Exceptional() | bool() | float() | str() | AbsTime() | RelTime() | ListValue():
+                return value
+            case int():
+                if not INT_MIN <= value <= INT_MAX:
+                    raise ValueError(f"{value} does not fit the 64 bits of a ClassAd integer")
+                return value
+            case Expr():
+                return cell_of(value.tree, self, value)
+            case ClassAd():
+                return value.copy() if value.scope is not None or value is self else value
+            case None:
+                return UNDEFINED
+            case Mapping():
+                return ClassAd(value)
+            case list() | tuple():
+                from roost.classad.unparse import item_node
+
+                return Expr(ListNode(tuple(item_node(self._to_cell(item)) for item in value)))
+            case _:
+                raise TypeError(f"a {type(value).__name__} can't be the value of a ClassAd attribute")
+
+    # -- expressions ---------------------------------------------------------------------------
+
+    def set(self, name: str, text: str, syntax: Syntax = Syntax.NEW) -> None:
+        """Set an attribute from the text of an expression. Raises ParseError."""
+        self[name] = parse_expression(text, syntax)
+
+    def lookup(self, name: str) -> Expr:
+        """The expression of an attribute. Raises KeyError."""
+        cell = self[name]
+        return cell if isinstance(cell, Expr) else Expr(self.tree(name))
+
+    def chain_to(self, ad: ClassAd | None) -> None:
+        """Look up attributes that are missing here in `ad`; None ends that. Raises ValueError on a circle."""
+        link = ad
+        while link is not None:
+            if link is self:
+                raise ValueError("an ad can't be chained to itself")
+            link = link.chained
+        self.chained = ad
+
+    # -- evaluation ----------------------------------------------------------------------------
+
+    def eval(self, name: str, target: ClassAd | None = None, world: World = WORLD) -> Value:
+        """The value of an attribute; UNDEFINED if there is none.
+
+        With `target`, an attribute missing here is looked up there, and then evaluated with the roles swapped.
+        """
+        key = fold(name)
+        cell = self.cell(key)
+        if cell is MISSING:
+            if target is None or (cell := target.cell(key)) is MISSING:
+                return UNDEFINED
+            return evaluate(cell, target, self, world) if isinstance(cell, Expr) else cell
+        return evaluate(cell, self, target, world) if isinstance(cell, Expr) else cell
+
+    def eval_expr(self, expression: str | Expr, target: ClassAd | None = None, world: World = WORLD) -> Value:
+        """The value of an expression in this ad. Raises ParseError for a bad text."""
+        if isinstance(expression, str):
+            expression = parse_expression(expression)
+        return evaluate(expression, self, target, world)
+
+    def matches(self, target: ClassAd, world: World = WORLD) -> bool:
+        """Whether the Requirements of `target` accept this ad: true, or a number other than 0."""
+        cell = target.cell("requirements")
+        if cell is MISSING:
+            return False
+        value = evaluate(cell, target, self, world) if isinstance(cell, Expr) else cell
+        return value is True or (value.__class__ in _NUMBERS and value != 0)
+
+    def symmetric_match(self, target: ClassAd, world: World = WORLD) -> bool:
+        """Whether each accepts the other."""
+        return target.matches(self, world) and self.matches(target, world)
+
+    def rank(self, target: ClassAd, world: World = WORLD) -> float:
+        """How much this ad wants `target`: its Rank as a number; 0.0 for anything that is no number."""
+        value = self.eval("rank", target, world) if "rank" in self else UNDEFINED
+        return float(value) if isinstance(value, int | float) else 0.0
+
+    def flatten(self, expression: str | Expr, world: World = WORLD) -> Expr:
+        """The expression with everything computed that this ad alone decides. Raises ParseError."""
+        from roost.classad.partial import flatten
+
+        return flatten(parse_expression(expression) if isinstance(expression, str) else expression, self, world)
+
+    def external_refs(self, expression: str | Expr) -> list[str]:
+        """Names that `expression` needs and this ad lacks, through every attribute it reaches; sorted."""
+        return self._references(expression).external
+
+    def internal_refs(self, expression: str | Expr) -> list[str]:
+        """Names of this ad that `expression` needs, through every attribute it reaches; sorted."""
+        return self._references(expression).internal
+
+    def _references(self, expression: str | Expr) -> References:
+        from roost.classad.refs import references_in
+
+        return references_in(parse_expression(expression) if isinstance(expression, str) else expression, self)
+
+
+def cell_of(tree: Node, scope: ClassAd, expression: Expr | None = None) -> Cell:
+    """What an attribute of `scope` with that expression is kept as."""
+    if isinstance(tree, LiteralNode):
+        return tree.value
+    if isinstance(tree, AdNode):
+        ad = ClassAd()
+        for name, node in tree.attributes:
+            ad.put_tree(name, node)
+        ad.scope = scope
+        return ad
+    return Expr(tree) if expression is None else expression
+
+
+def check_name(name: str) -> str:
+    """An attribute name as Python code may give it. Raises TypeError or ValueError."""
+    if not isinstance(name, str):
+        raise TypeError(f"an attribute name is a string, not a {type(name).__name__}")
+    if not name:
+        raise ValueError("an attribute name can't be empty")
+    if len(name) > NAME_BYTES_MAX or len(to_bytes(name)) > NAME_BYTES_MAX:
+        raise ValueError(f"an attribute name can't be longer than {NAME_BYTES_MAX} bytes")
+    if "\0" in name:
+        raise ValueError("an attribute name can't hold a NUL character")
+    return name
+
+
+def _same(x: object, y: object) -> bool:
+    if isinstance(x, ClassAd) or isinstance(y, ClassAd):
+        return x == y
+    from roost.classad.unparse import item_node
+
+    if isinstance(x, Expr) and isinstance(y, Expr):
+        return x == y
+    return item_node(x) == item_node(y)
+
+
+def _restore(cells: list[tuple[str, Cell]], chained: ClassAd | None) -> ClassAd:
+    ad = ClassAd()
+    for name, cell in cells:
+        ad.put(name, cell)
+    ad.chained = chained
+    return ad
+
+
+_NUMBERS: Final = frozenset((int, float))
+
+# At the end, for the modules need each other: evaluation works on ads, and ads evaluate.
+from roost.classad.evaluation import evaluate  # noqa: E402
+
+__all__ = ["ERROR", "MISSING", "Cell", "ClassAd", "Missing", "cell_of"]

@@ -1,0 +1,210 @@
+"""Functions that must see their arguments as expressions: choice, evaluation of text, and looking at attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from roost.classad.ad import MISSING, ClassAd
+from roost.classad.errors import ParseError
+from roost.classad.evaluation import (
+    Code,
+    EvaluationFailed,
+    State,
+    evaluate_apart,
+    find,
+    select_value,
+)
+from roost.classad.expr import Expr
+from roost.classad.functions.conversion import to_text
+from roost.classad.functions.regex import search
+from roost.classad.functions.registry import special
+from roost.classad.ops import truth
+from roost.classad.syntax import Call, Name, Node, Select
+from roost.classad.values import ERROR, UNDEFINED, Exceptional, ListValue, Value, fold
+
+if TYPE_CHECKING:
+    from roost.classad.ad import Cell
+    from roost.classad.compiler import Compiler
+
+#: Evaluates an expression in each ad of a list: the values, or what the call is if the list is none.
+EachContext: TypeAlias = Callable[[State], "list[Value] | Value"]
+
+
+@special("ifThenElse", 3, 3)
+def if_then_else(compiler: Compiler, call: Call) -> Code:
+    """ifThenElse(c, a, b): evaluates only the branch that c selects."""
+    test, then, otherwise = (compiler.compile(argument) for argument in call.args)
+
+    def run(state: State) -> Value:
+        x = truth(test(state))
+        if isinstance(x, Exceptional):
+            return x
+        return then(state) if x else otherwise(state)
+
+    return run
+
+
+@special("debug", 1, 1)
+def debug(compiler: Compiler, call: Call) -> Code:
+    """debug(x): x. The original logs the evaluation; here a trace shows it."""
+    return compiler.compile(call.args[0])
+
+
+@special("eval", 1, 1)
+def evaluate_text(compiler: Compiler, call: Call) -> Code:
+    """eval(text): the value of the expression in the text, in the current ad."""
+    argument = compiler.compile(call.args[0])
+
+    def run(state: State) -> Value:
+        value = argument(state)
+        if isinstance(value, ListValue | ClassAd | int | float):
+            # Their text evaluates to themselves.
+            return value
+        text = to_text(value)
+        if not isinstance(text, str):
+            return ERROR
+        try:
+            return state.evaluate_text(text)
+        except ParseError:
+            return ERROR
+
+    return run
+
+
+@special("unparse", 1, 1)
+def unparse_attribute(compiler: Compiler, call: Call) -> Code:
+    """unparse(name): the text of the expression of an attribute; "" if there is no such attribute."""
+    node = call.args[0]
+    if isinstance(node, Select):
+        return lambda state: ""
+    if not isinstance(node, Name):
+        return lambda state: ERROR
+    key = fold(node.name)
+
+    def run(state: State) -> Value:
+        from roost.classad.unparse import item_node, unparse_pretty
+
+        cell = state.ad.cell(key)
+        return "" if cell is MISSING else unparse_pretty(item_node(cell))
+
+    return run
+
+
+@special("unresolved", 1, 2)
+def unresolved(compiler: Compiler, call: Call) -> Code:
+    """unresolved(name[, pattern]): names that the attribute's expression needs and no ad here gives.
+
+    With a pattern: whether one of them matches it, in any case.
+    """
+    node = call.args[0]
+    if not isinstance(node, Name):
+        return lambda state: ERROR
+    key = fold(node.name)
+    pattern = compiler.compile(call.args[1]) if len(call.args) == 2 else None
+
+    def run(state: State) -> Value:
+        names = _unresolved_names(state, key)
+        if pattern is None:
+            return UNDEFINED if names is None else ",".join(names)
+        text = pattern(state)
+        if not isinstance(text, str):
+            raise EvaluationFailed
+        if names is None:
+            return UNDEFINED
+        return _any_match(state, text, names)
+
+    return run
+
+
+def _unresolved_names(state: State, key: str) -> list[str] | None:
+    from roost.classad.refs import references_in
+
+    cell = state.ad.cell(key)
+    if cell is MISSING:
+        return None
+    if not isinstance(cell, Expr):
+        return []
+    names = references_in(cell, state.ad, keep_target=True).external
+    state.spend(len(names))
+    return [name[7:] if fold(name).startswith("target.") else name for name in names]
+
+
+def _any_match(state: State, pattern: str, names: list[str]) -> Value:
+    """Whether `pattern` is found in one of `names`."""
+    if not names:
+        names = [""] if search(state, pattern, "", "i") is ERROR else []
+    for name in names:
+        found = search(state, pattern, name, "i")
+        if found is not False:
+            return found
+    return False
+
+
+@special("evalInEachContext", 2, 2)
+def eval_in_each_context(compiler: Compiler, call: Call) -> Code:
+    """evalInEachContext(e, list): the values of e in each ad of the list."""
+    each = _in_each_context(compiler, call)
+
+    def run(state: State) -> Value:
+        values = each(state)
+        return ListValue(tuple(values)) if isinstance(values, list) else values
+
+    return run
+
+
+@special("countMatches", 2, 2)
+def count_matches(compiler: Compiler, call: Call) -> Code:
+    """countMatches(e, list): in how many ads of the list e is true, or a number other than 0."""
+    each = _in_each_context(compiler, call)
+
+    def run(state: State) -> Value:
+        values = each(state)
+        if isinstance(values, list):
+            return sum([truth(value) is True for value in values])
+        return 0 if values is UNDEFINED else values
+
+    return run
+
+
+def _in_each_context(compiler: Compiler, call: Call) -> EachContext:
+    """The evaluation shared by both: the values, or UNDEFINED or ERROR for a list that is none."""
+    expression, list_node = call.args
+    inline = Expr(expression)
+    contexts = compiler.compile(list_node)
+    base = compiler.compile(expression.base) if isinstance(expression, Select) else None
+
+    def run(state: State) -> list[Value] | Value:
+        chosen = _dereferenced(state, expression, base)
+        try:
+            found = contexts(state)
+        except EvaluationFailed:
+            return ERROR
+        if not isinstance(found, ListValue):
+            return UNDEFINED if found is UNDEFINED else ERROR
+        results: list[Value] = []
+        for item in state.items_here(found):
+            if isinstance(item, ClassAd):
+                results.append(evaluate_apart(state, inline if chosen is None else chosen, item))
+            else:
+                results.append(item if isinstance(item, Exceptional) else ERROR)
+        return results
+
+    return run
+
+
+def _dereferenced(state: State, node: Node, base: Code | None) -> Cell | None:
+    """What the attribute that `node` names is kept as; None if it names none that is there."""
+    if isinstance(node, Name):
+        found = find(state, state.root_ad() if node.absolute else state.ad, fold(node.name))
+        if found is None and not node.absolute:
+            other = state.other_ad()
+            found = None if other is None else find(state, other, fold(node.name))
+    elif isinstance(node, Select) and base is not None:
+        holder = base(state)
+        if isinstance(holder, ListValue):
+            return select_value(state, holder, fold(node.name))
+        found = find(state, holder, fold(node.name)) if isinstance(holder, ClassAd) else None
+    else:
+        return None
+    return None if found is None else found[1]

@@ -1,0 +1,370 @@
+"""What each operator does with each kind of operand.
+
+Strict operators look at their operands in this order: any ERROR gives ERROR, else any UNDEFINED gives UNDEFINED,
+else the row for the operands' types; no row is ERROR. The logical operators and ``is`` are not strict and have
+rows of their own. This module is the specification of the evaluator: the compiled code takes shortcuts for the
+commonest operands and comes here for the rest.
+
+Numbers: booleans count as 1 and 0; integers are 64 bits and wrap; a real on either side makes both real. A real
+result of +infinity is ERROR, while -infinity and NaN pass, as in the reference library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from roost.classad.syntax import Op
+from roost.classad.values import (
+    ERROR,
+    INT_MAX,
+    INT_MIN,
+    UNDEFINED,
+    AbsTime,
+    Exceptional,
+    ListValue,
+    RelTime,
+    Value,
+    fold,
+    wrap,
+)
+
+#: An operator on two values.
+BinaryOp: TypeAlias = Callable[[Value, Value], Value]
+#: An operator on one value.
+UnaryOp: TypeAlias = Callable[[Value], Value]
+
+#: Integers up to this size are the same number as a real.
+_EXACT: Final = 2**53
+
+
+# -- logic ---------------------------------------------------------------------------------------
+
+
+def truth(value: Value) -> Exceptional | bool:
+    """A value as a condition: numbers by being other than 0; strings, lists, ads and times are ERROR."""
+    kind = value.__class__
+    if kind is bool:
+        return value  # type: ignore[return-value]
+    if kind is int or kind is float:
+        return value != 0
+    return UNDEFINED if value is UNDEFINED else ERROR
+
+
+def logical_and(x: Value, y: Value) -> Value:
+    """``x && y``: False decides from either side, but ERROR on the left is ERROR."""
+    a = truth(x)
+    if a is False or a is ERROR:
+        return a
+    b = truth(y)
+    if a is True or b is not True:
+        return b
+    return UNDEFINED
+
+
+def logical_or(x: Value, y: Value) -> Value:
+    """``x || y``: True decides from either side, but ERROR on the left is ERROR."""
+    a = truth(x)
+    if a is True or a is ERROR:
+        return a
+    b = truth(y)
+    if a is False or b is not False:
+        return b
+    return UNDEFINED
+
+
+def logical_not(x: Value) -> Value:
+    """``!x``."""
+    a = truth(x)
+    return a if isinstance(a, Exceptional) else not a
+
+
+# -- comparison ----------------------------------------------------------------------------------
+
+
+def _order(x: Value, y: Value) -> Value | None | tuple[float, float] | tuple[int, int] | tuple[str, str]:
+    """The pair to compare, or the value that a comparison of `x` and `y` has whatever the operator."""
+    if x is ERROR or y is ERROR:
+        return ERROR
+    if x is UNDEFINED or y is UNDEFINED:
+        return UNDEFINED
+    a, b = x.__class__, y.__class__
+    if a in _NUMERIC and b in _NUMERIC:
+        if a is float or b is float:
+            return float(x), float(y)  # type: ignore[arg-type]
+        return int(x), int(y)  # type: ignore[call-overload, no-any-return]
+    if a is str and b is str:
+        return fold(x), fold(y)  # type: ignore[arg-type]
+    if a is AbsTime and b is AbsTime:
+        return x.secs, y.secs  # type: ignore[union-attr]
+    if a is RelTime and b is RelTime:
+        return x.secs, y.secs  # type: ignore[union-attr]
+    return ERROR
+
+
+def _comparison(compare: Callable[[object, object], bool]) -> BinaryOp:
+    def run(x: Value, y: Value) -> Value:
+        pair = _order(x, y)
+        if pair.__class__ is tuple:
+            return compare(pair[0], pair[1])  # type: ignore[index]
+        return pair  # type: ignore[return-value]
+
+    return run
+
+
+equal: Final = _comparison(lambda a, b: a == b)
+not_equal: Final = _comparison(lambda a, b: a != b)
+less: Final = _comparison(lambda a, b: a < b)  # type: ignore[operator]
+less_equal: Final = _comparison(lambda a, b: a <= b)  # type: ignore[operator]
+greater: Final = _comparison(lambda a, b: a > b)  # type: ignore[operator]
+greater_equal: Final = _comparison(lambda a, b: a >= b)  # type: ignore[operator]
+
+
+def identical(x: Value, y: Value) -> Value:
+    """``x is y``: the same type and value; two lists or two ads are ERROR, as in the reference library."""
+    a, b = x.__class__, y.__class__
+    if a is not b:
+        return False
+    if a is Exceptional:
+        return x is y
+    if a is AbsTime:
+        return x.secs == y.secs  # type: ignore[union-attr]
+    if a in _SCALAR:
+        return x == y
+    return ERROR
+
+
+def not_identical(x: Value, y: Value) -> Value:
+    """``x isnt y``."""
+    same = identical(x, y)
+    return same if same is ERROR else not same
+
+
+# -- arithmetic ----------------------------------------------------------------------------------
+
+
+def _finite(result: float) -> Value:
+    return ERROR if result == math.inf else result
+
+
+def _add_int(x: int, y: int) -> Value:
+    return wrap(x + y)
+
+
+def _sub_int(x: int, y: int) -> Value:
+    return wrap(x - y)
+
+
+def _mul_int(x: int, y: int) -> Value:
+    return wrap(x * y)
+
+
+def _div_int(x: int, y: int) -> Value:
+    if y == 0:
+        return ERROR
+    if x == INT_MIN and y == -1:
+        return INT_MAX
+    quotient = abs(x) // abs(y)
+    return quotient if (x < 0) == (y < 0) else -quotient
+
+
+def _mod_int(x: int, y: int) -> Value:
+    if y == 0:
+        return ERROR
+    rest = abs(x) % abs(y)
+    return -rest if x < 0 else rest
+
+
+def _add_real(x: float, y: float) -> Value:
+    return _finite(x + y)
+
+
+def _sub_real(x: float, y: float) -> Value:
+    return _finite(x - y)
+
+
+def _mul_real(x: float, y: float) -> Value:
+    return _finite(x * y)
+
+
+def _div_real(x: float, y: float) -> Value:
+    if y == 0.0:
+        if x == 0.0 or x != x:
+            return math.nan
+        return _finite(math.copysign(math.inf, x) * math.copysign(1.0, y))
+    return _finite(x / y)
+
+
+def _mod_real(x: float, y: float) -> Value:
+    return ERROR
+
+
+def _arithmetic(
+    on_int: Callable[[int, int], Value],
+    on_real: Callable[[float, float], Value],
+    on_time: BinaryOp,
+) -> BinaryOp:
+    """A strict arithmetic operator from its rows for integers, reals and times."""
+
+    def run(x: Value, y: Value) -> Value:
+        a, b = x.__class__, y.__class__
+        if a in _NUMERIC and b in _NUMERIC:
+            if a is float or b is float:
+                return on_real(float(x), float(y))  # type: ignore[arg-type]
+            return on_int(int(x), int(y))  # type: ignore[call-overload]
+        if x is ERROR or y is ERROR:
+            return ERROR
+        if x is UNDEFINED or y is UNDEFINED:
+            return UNDEFINED
+        return on_time(x, y)
+
+    return run
+
+
+def _add_time(x: Value, y: Value) -> Value:
+    match x, y:
+        case AbsTime(), RelTime():
+            return AbsTime(x.secs + _whole(y.secs), x.offset)
+        case RelTime(), AbsTime():
+            return AbsTime(y.secs + _whole(x.secs), y.offset)
+        case RelTime(), RelTime():
+            return RelTime(x.secs + y.secs)
+    return ERROR
+
+
+def _sub_time(x: Value, y: Value) -> Value:
+    match x, y:
+        case AbsTime(), AbsTime():
+            return RelTime(float(x.secs - y.secs))
+        case AbsTime(), RelTime():
+            return AbsTime(x.secs - _whole(y.secs), x.offset)
+        case RelTime(), RelTime():
+            return RelTime(x.secs - y.secs)
+    return ERROR
+
+
+def _mul_time(x: Value, y: Value) -> Value:
+    if isinstance(x, RelTime) and isinstance(y, int | float):
+        return RelTime(x.secs * y)
+    if isinstance(y, RelTime) and isinstance(x, int | float):
+        return RelTime(x * y.secs)
+    return ERROR
+
+
+def _div_time(x: Value, y: Value) -> Value:
+    if isinstance(x, RelTime) and isinstance(y, int | float):
+        quotient = _div_real(x.secs, float(y))
+        return RelTime(quotient) if isinstance(quotient, float) else RelTime(math.inf)
+    return ERROR
+
+
+def _no_time(x: Value, y: Value) -> Value:
+    return ERROR
+
+
+def _whole(secs: float) -> int:
+    """Seconds cut to an integer, as a C cast does it."""
+    return int(secs) if -(2.0**63) <= secs < 2.0**63 else INT_MIN
+
+
+add: Final = _arithmetic(_add_int, _add_real, _add_time)
+subtract: Final = _arithmetic(_sub_int, _sub_real, _sub_time)
+multiply: Final = _arithmetic(_mul_int, _mul_real, _mul_time)
+divide: Final = _arithmetic(_div_int, _div_real, _div_time)
+modulo: Final = _arithmetic(_mod_int, _mod_real, _no_time)
+
+
+def negate(x: Value) -> Value:
+    """``-x``: numbers and relative times; a boolean is ERROR."""
+    kind = x.__class__
+    if kind is int:
+        return wrap(-x)  # type: ignore[operator]
+    if kind is float:
+        return -x  # type: ignore[operator]
+    if isinstance(x, RelTime):
+        return RelTime(-x.secs)
+    return UNDEFINED if x is UNDEFINED else ERROR
+
+
+def plus(x: Value) -> Value:
+    """``+x``: numbers and relative times as they are."""
+    kind = x.__class__
+    if kind is int or kind is float or kind is RelTime:
+        return x
+    return UNDEFINED if x is UNDEFINED else ERROR
+
+
+# -- bits ----------------------------------------------------------------------------------------
+
+
+def _bitwise(on_int: Callable[[int, int], int]) -> BinaryOp:
+    def run(x: Value, y: Value) -> Value:
+        if x.__class__ is int and y.__class__ is int:
+            return on_int(x, y)  # type: ignore[arg-type]
+        if x is ERROR or y is ERROR:
+            return ERROR
+        if x is UNDEFINED or y is UNDEFINED:
+            return UNDEFINED
+        return ERROR
+
+    return run
+
+
+_MASK: Final = 2**64 - 1
+
+# A shift counts modulo 64, as the processor does it.
+bit_and: Final = _bitwise(lambda a, b: a & b)
+bit_or: Final = _bitwise(lambda a, b: a | b)
+bit_xor: Final = _bitwise(lambda a, b: a ^ b)
+shift_left: Final = _bitwise(lambda a, b: wrap(((a & _MASK) << (b & 63)) & _MASK))
+shift_right: Final = _bitwise(lambda a, b: a >> (b & 63))
+shift_right_logical: Final = _bitwise(lambda a, b: wrap((a & _MASK) >> (b & 63)))
+
+
+def invert(x: Value) -> Value:
+    """``~x``: integers only."""
+    if x.__class__ is int:
+        return ~x  # type: ignore[operator]
+    return UNDEFINED if x is UNDEFINED else ERROR
+
+
+# -- tables --------------------------------------------------------------------------------------
+
+_NUMERIC: Final = frozenset((bool, int, float))
+_SCALAR: Final = frozenset((bool, int, float, str, RelTime))
+
+#: Every infix operator.
+BINARY: Final[dict[Op, BinaryOp]] = {
+    Op.OR: logical_or,
+    Op.AND: logical_and,
+    Op.BIT_OR: bit_or,
+    Op.BIT_XOR: bit_xor,
+    Op.BIT_AND: bit_and,
+    Op.EQ: equal,
+    Op.NE: not_equal,
+    Op.IS: identical,
+    Op.ISNT: not_identical,
+    Op.LT: less,
+    Op.LE: less_equal,
+    Op.GT: greater,
+    Op.GE: greater_equal,
+    Op.SHL: shift_left,
+    Op.SHR: shift_right,
+    Op.USHR: shift_right_logical,
+    Op.ADD: add,
+    Op.SUB: subtract,
+    Op.MUL: multiply,
+    Op.DIV: divide,
+    Op.MOD: modulo,
+}
+
+#: Every prefix operator.
+UNARY: Final[dict[Op, UnaryOp]] = {
+    Op.SUB: negate,
+    Op.ADD: plus,
+    Op.NOT: logical_not,
+    Op.INVERT: invert,
+}
+
+__all__ = ["BINARY", "UNARY", "BinaryOp", "ListValue", "UnaryOp", "truth"]
