@@ -1,0 +1,222 @@
+"""The reference library's answers. Runs in a process of its own: the library can crash on odd input.
+
+Reads lines of JSON, each a list of cases, from standard input, and writes one line of JSON with the list of
+answers for each. With the argument ``--each`` every answer is a line, written as soon as it is known, so that
+the parent can tell which case was the last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+#: Seconds for one batch; the process is killed by SIGALRM beyond it (no handler runs inside C++ code).
+BATCH_S = 60
+
+REFUSED = "!refused"
+
+
+def main() -> None:
+    """Answer until end of input."""
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    library = Library()
+    each = "--each" in sys.argv[1:]
+    for line in sys.stdin:
+        signal.alarm(BATCH_S)
+        cases = json.loads(line)
+        if each:
+            for case in cases:
+                sys.stdout.write(json.dumps(library.answer(*case)) + "\n")
+                sys.stdout.flush()
+        else:
+            sys.stdout.write(json.dumps([library.answer(*case) for case in cases]) + "\n")
+            sys.stdout.flush()
+
+
+class Library:
+    """classad2 behind the questions of `cases.Kind`."""
+
+    def __init__(self) -> None:
+        import classad2
+        import htcondor2  # noqa: F401  (switches the old evaluation semantics on; must come first)
+
+        self.ad: Any = classad2.ClassAd
+        self.tree: Any = classad2.ExprTree
+        self.value: Any = classad2.Value
+        self.forms: Any = classad2.ParserType
+        self.read_ads: Any = classad2.parseAds
+        self.refusal: Any = (classad2.ClassAdException, ValueError)
+        self._kinds: dict[str, Callable[..., dict[str, str]]] = {
+            "expression": self.expression,
+            "ad": self.whole_ad,
+            "old": self.old,
+            "json": self.json,
+            "references": self.references,
+            "match": self.match,
+        }
+
+    def answer(self, kind: str, text: str, my: str | None, target: str | None) -> dict[str, str]:
+        """Every observation about one case."""
+        return self._kinds[kind](text, my, target)
+
+    def expression(self, text: str, my: str | None, target: str | None) -> dict[str, str]:
+        tree = self._tree(text)
+        if tree is None:
+            return {"text": REFUSED}
+        scope, other = self._scopes(my, target)
+        if scope is REFUSED or other is REFUSED:
+            return {"text": repr(tree), "value": REFUSED}
+        return {"text": repr(tree), "value": self._evaluate(tree, scope, other, text)}
+
+    def whole_ad(self, text: str, _my: str | None, _target: str | None) -> dict[str, str]:
+        ad = self._ad(text)
+        if ad is REFUSED:
+            return {"text": REFUSED}
+        answer = {"text": repr(ad), "again": repr(self._ad(repr(ad)))}
+        for form, write in (("old", ad.printOld), ("json", ad.printJson)):
+            try:
+                written = write()
+            except UnicodeDecodeError:
+                continue
+            answer[form] = written
+            answer[f"{form} again"] = self._read(written, form)
+        for name in ad:
+            answer[f"value of {name}"] = self._evaluate(ad.lookup(name), ad, None, None)
+        return answer
+
+    def old(self, text: str, _my: str | None, _target: str | None) -> dict[str, str]:
+        return {"text": self._read(text, "old")}
+
+    def json(self, text: str, _my: str | None, _target: str | None) -> dict[str, str]:
+        return {"text": self._read(text, "json")}
+
+    def references(self, text: str, my: str | None, _target: str | None) -> dict[str, str]:
+        tree = self._tree(text)
+        if tree is None:
+            return {"text": REFUSED}
+        ad = self._ad(my or "[]")
+        if ad is REFUSED:
+            return {"text": repr(tree), "external": REFUSED}
+        answer = {"text": repr(tree)}
+        for name, ask in (("external", ad.externalRefs), ("internal", ad.internalRefs)):
+            try:
+                answer[name] = ",".join(ask(tree))
+            except (*self.refusal, TypeError):
+                answer[name] = "!none"
+        return answer
+
+    def match(self, _text: str, my: str | None, target: str | None) -> dict[str, str]:
+        left, right = self._scopes(my or "[]", target or "[]")
+        if left is REFUSED or right is REFUSED:
+            return {"text": REFUSED}
+        return {"my matches": self._matches(left, right), "target matches": self._matches(right, left)}
+
+    def _matches(self, one: Any, other: Any) -> str:
+        try:
+            return str(one.matches(other))
+        except self.refusal:
+            return "False"
+
+    def _tree(self, text: str) -> Any:
+        # ExprTree reads "[expression = text]": parentheses keep the text from ending that early.
+        try:
+            self.ad(f"[x=({text})]")
+            return self.tree(text)
+        except (*self.refusal, KeyError, AssertionError):
+            return None
+
+    def _ad(self, text: str) -> Any:
+        # ClassAd ignores what follows the ad; inside another one it must be all.
+        try:
+            self.ad(f"[x=({text}\n)]")
+            return self.ad(text)
+        except self.refusal:
+            return REFUSED
+
+    def _scopes(self, my: str | None, target: str | None) -> tuple[Any, Any]:
+        return (None if my is None else self._ad(my)), (None if target is None else self._ad(target))
+
+    def _read(self, text: str, form: str) -> str:
+        syntax = self.forms.Old if form == "old" else self.forms.JSON
+        try:
+            return " ".join(repr(ad) for ad in self.read_ads(text, syntax)) or REFUSED
+        except self.refusal:
+            return REFUSED
+
+    def _evaluate(self, tree: Any, scope: Any, other: Any, text: str | None) -> str:
+        try:
+            value = tree.eval(scope, other)
+        except UnicodeDecodeError:
+            return "s:" + unescape(repr(tree.simplify(scope, other)))
+        except SystemError:
+            return "l:" + repr(tree.simplify(scope, other))
+        except self.refusal:
+            return "e"
+        return self._encode(value, tree, scope, other, text)
+
+    def _encode(self, value: Any, tree: Any, scope: Any, other: Any, text: str | None) -> str:
+        if value.__class__ is bool:
+            return "t" if value else "f"
+        if value.__class__ is int:
+            return f"i:{value}"
+        if value.__class__ is str:
+            return f"s:{value}"
+        if value.__class__ is float:
+            return self._encode_float(value, tree, scope, other, text)
+        if isinstance(value, self.value):
+            return "u" if value == self.value.Undefined else "e"
+        if isinstance(value, datetime):
+            return encode_instant(value, repr(tree.simplify(scope, other)))
+        if isinstance(value, self.ad):
+            return "c:" + repr(value)
+        return "l:" + repr(tree.simplify(scope, other))
+
+    def _encode_float(self, value: float, tree: Any, scope: Any, other: Any, text: str | None) -> str:
+        # In Python a duration is no longer told from a real.
+        question = self.tree(f"isReltime({text if text is not None else repr(tree)})")
+        if question.eval(scope, other) is True:
+            return f"rt:{value!r}"
+        return "r:nan" if value != value else f"r:{value!r}"
+
+
+def encode_instant(value: datetime, printed: str) -> str:
+    """An instant and the zone offset, which only the printed form tells."""
+    found = re.search(r'([+-])(\d\d):(\d\d)"\)$', printed)
+    assert found, printed
+    sign, hours, minutes = found.groups()
+    offset = (int(hours) * 3600 + int(minutes) * 60) * (-1 if sign == "-" else 1)
+    return f"at:{int(value.timestamp())} {offset}"
+
+
+_ESCAPES = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
+
+
+def unescape(literal: str) -> str:
+    """The contents of a printed string literal, bytes that are not UTF-8 as surrogate escapes."""
+    out = bytearray()
+    inner = literal[1:-1]
+    at = 0
+    while at < len(inner):
+        if inner[at] != "\\":
+            out += inner[at].encode("utf-8")
+            at += 1
+        elif inner[at + 1].isdigit():
+            out.append(int(inner[at + 1 : at + 4], 8))
+            at += 4
+        else:
+            letter = inner[at + 1]
+            out.append(_ESCAPES.get(letter, ord(letter)))
+            at += 2
+    return out.decode("utf-8", "surrogateescape")
+
+
+if __name__ == "__main__":
+    main()
