@@ -110,7 +110,7 @@ class ClassAd(MutableMapping[str, Any]):
     def __iter__(self) -> Iterator[str]:
         """The names, as spelled, in order; those of a chained ad, if not here too, come last."""
         for key in self.cells:
-            yield self._spelling(key)
+            yield self.spelling(key)
         if self.chained is not None:
             for name in self.chained:
                 if fold(name) not in self.cells:
@@ -148,7 +148,7 @@ class ClassAd(MutableMapping[str, Any]):
         return self.copy()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, ([(self._spelling(key), cell) for key, cell in self.cells.items()], self.chained)
+        return _restore, ([(self.spelling(key), cell) for key, cell in self.cells.items()], self.chained)
 
     def copy(self) -> ClassAd:
         """An independent copy, nested ads copied too; chained to the same ad, nested in none."""
@@ -181,9 +181,12 @@ class ClassAd(MutableMapping[str, Any]):
             cell.scope = self
         cells[key] = cell
 
-    def put_tree(self, name: str, tree: Node) -> None:
-        """Keep the expression of `tree` under `name`."""
-        self.put(name, cell_of(tree, self))
+    def put_tree(self, name: str, tree: Node, source: str | None = None) -> None:
+        """Keep the expression of `tree` under `name`.
+
+        With `source`, the text that the spans of the tree count in, the expression is interned by its own text.
+        """
+        self.put(name, cell_of(tree, self, source=source))
 
     def tree(self, name: str) -> Node:
         """The syntax tree of an attribute. Raises KeyError."""
@@ -191,7 +194,10 @@ class ClassAd(MutableMapping[str, Any]):
 
         return item_node(self[name])
 
-    def _spelling(self, key: str) -> str:
+    def spelling(self, key: str) -> str:
+        """How the attribute of the folded name `key`, which must be there, is spelled."""
+        if key not in self.cells and self.chained is not None:
+            return self.chained.spelling(key)
         if self._spelled is not None:
             own = self._spelled.get(key)
             if own is not None:
@@ -217,7 +223,7 @@ class ClassAd(MutableMapping[str, Any]):
                     raise ValueError(f"{value} does not fit the 64 bits of a ClassAd integer")
                 return value
             case Expr():
-                return cell_of(value.tree, self, value)
+                return cell_of(value.tree, self, expression=value)
             case ClassAd():
                 return value.copy() if value.scope is not None or value is self else value
             case None:
@@ -309,17 +315,19 @@ class ClassAd(MutableMapping[str, Any]):
         return references_in(parse_expression(expression) if isinstance(expression, str) else expression, self)
 
 
-def cell_of(tree: Node, scope: ClassAd, expression: Expr | None = None) -> Cell:
-    """What an attribute of `scope` with that expression is kept as."""
+def cell_of(tree: Node, scope: ClassAd, *, expression: Expr | None = None, source: str | None = None) -> Cell:
+    """What an attribute of `scope` with that tree is kept as; `expression` or `source` say where it comes from."""
     if isinstance(tree, LiteralNode):
         return tree.value
     if isinstance(tree, AdNode):
         ad = ClassAd()
         for name, node in tree.attributes:
-            ad.put_tree(name, node)
+            ad.put_tree(name, node, source)
         ad.scope = scope
         return ad
-    return Expr(tree) if expression is None else expression
+    if expression is not None:
+        return expression
+    return Expr(tree) if source is None else parse_expression(source[tree.span[0] : tree.span[1]])
 
 
 def check_name(name: str) -> str:

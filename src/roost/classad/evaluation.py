@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from roost.classad.ad import MISSING, Cell, ClassAd, Missing
 from roost.classad.expr import Expr, parse_expression
@@ -29,6 +29,7 @@ from roost.classad.syntax import Node
 from roost.classad.values import ERROR, UNDEFINED, AbsTime, Exceptional, ListValue, RelTime, Value, fold
 from roost.classad.world import WORLD, World
 
+T = TypeVar("T")
 Code: TypeAlias = "Callable[[State], Value]"
 
 #: Classes of cells that are their own value.
@@ -103,6 +104,10 @@ class State:
         value = expression.code(self)
         self.depth += 1
         return value
+
+    def code_of(self, cell: Expr, key: str) -> Code:
+        """The code of the expression of the attribute `key`; a traced evaluation has another."""
+        return cell.code
 
     def deepen(self) -> None:
         """Open one more level of indirection."""
@@ -353,7 +358,7 @@ def _enter_marked(state: State, holder: ClassAd, cell: Expr, key: str) -> Value:
     state.marks.add(mark)
     saved = state.ad
     state.ad = holder
-    value = cell.code(state)
+    value = state.code_of(cell, key)(state)
     state.ad = saved
     state.marks.discard(mark)
     state.depth += 1
@@ -386,7 +391,7 @@ def _evaluate_deep(expression: Expr, my: ClassAd | None, target: ClassAd | None,
         return ERROR
 
 
-def deeply(run: Callable[[], Value]) -> Value:
+def deeply(run: Callable[[], T]) -> T:
     """Call `run` with room for `EVALUATION_FRAMES_MAX` Python frames."""
     limit = sys.getrecursionlimit()
     frame: object = sys._getframe()

@@ -15,7 +15,7 @@ from roost.classad.syntax import Literal, Node
 
 if TYPE_CHECKING:
     from roost.classad.evaluation import Code
-    from roost.classad.refs import References
+    from roost.classad.refs import Mentioned
 
 
 class Expr:
@@ -59,15 +59,19 @@ class Expr:
         return code
 
     @property
-    def references(self) -> References:
-        """The attribute references that stand in the expression."""
-        refs: References | None = self._refs  # type: ignore[has-type]
+    def mentioned(self) -> Mentioned:
+        """The names that stand in the expression."""
+        refs: Mentioned | None = self._refs  # type: ignore[has-type]
         if refs is None:
-            from roost.classad.refs import references_of
+            from roost.classad.refs import mentioned_in
 
-            refs = references_of(self.tree)
+            refs = mentioned_in(self.tree)
             object.__setattr__(self, "_refs", refs)
         return refs
+
+    def located(self) -> Expr:
+        """The same expression with a `source` that the spans of its tree count in."""
+        return self if self.source is not None else parse_expression(str(self))
 
     @property
     def is_literal(self) -> bool:

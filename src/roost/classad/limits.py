@@ -38,3 +38,6 @@ INTERNED_TEXTS_MAX: Final = 100_000
 
 #: Attribute spellings shared between ads; further ones are kept by each ad for itself.
 SHARED_NAMES_MAX: Final = 100_000
+
+#: Sub-expressions that one trace records; beyond: the trace holds the value alone.
+TRACE_NODES_MAX: Final = 100_000

@@ -1,11 +1,17 @@
-"""Which attributes an expression refers to."""
+"""Which attributes an expression refers to.
+
+`references_of` reads the text alone: the names that stand in it. `references_in` follows the names of an ad through
+its attributes' expressions, and tells names that the ad has (internal) from names that must come from elsewhere
+(external). A reference to the other ad of a match keeps its scope: ``TARGET.Memory``.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
-from roost.classad.syntax import Node
+from roost.classad.syntax import AdNode, Name, Node, Select, children, strip
+from roost.classad.values import fold
 
 if TYPE_CHECKING:
     from roost.classad.ad import ClassAd
@@ -20,3 +26,210 @@ class References:
     internal: list[str]
     #: Names that must come from elsewhere.
     external: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mentioned:
+    """Folded names that stand in one expression, nested ads left out."""
+
+    #: Unscoped: looked up in the ad itself, then in the other one.
+    plain: frozenset[str]
+    #: Behind MY.
+    my: frozenset[str]
+    #: Behind TARGET.
+    target: frozenset[str]
+
+
+#: Names that lead to the ad itself.
+_SELF: Final = frozenset(("my", "self"))
+_OUTER: Final = frozenset(("toplevel", "root"))
+_SCOPES: Final = frozenset(("target", "other"))
+
+
+def mentioned_in(tree: Node) -> Mentioned:
+    """The names that stand in a tree."""
+    plain: set[str] = set()
+    my: set[str] = set()
+    target: set[str] = set()
+    work = [tree]
+    while work:
+        node = work.pop()
+        if isinstance(node, Name):
+            plain.add(fold(node.name))
+        elif isinstance(node, Select) and isinstance(base := strip(node.base), Name) and not base.absolute:
+            scope = fold(base.name)
+            if scope == "my":
+                my.add(fold(node.name))
+            elif scope == "target":
+                target.add(fold(node.name))
+            else:
+                work.append(base)
+        else:
+            work.extend(children(node))
+    return Mentioned(plain=frozenset(plain), my=frozenset(my), target=frozenset(target))
+
+
+def references_in(expression: Expr, ad: ClassAd, *, keep_target: bool = True) -> References:
+    """The names that `expression` needs when it is evaluated in `ad`, through every attribute it reaches."""
+    walk = _Walk(ad=ad)
+    walk.follow(expression.tree, ad)
+    external = walk.external
+    if not keep_target:
+        external = {key.partition(".")[2] if key.partition(".")[0] in _SCOPES else key: name for key, name in external.items()}
+    return References(internal=_sorted(walk.internal), external=_sorted(external))
+
+
+def _sorted(names: dict[str, str]) -> list[str]:
+    return [names[key] for key in sorted(names)]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Walk:
+    """The state of one search."""
+
+    #: The ad at whose attributes the search began.
+    ad: ClassAd
+    #: Folded to spelled.
+    internal: dict[str, str] = field(default_factory=dict)
+    external: dict[str, str] = field(default_factory=dict)
+    #: Attributes followed already: identity of the ad, key.
+    seen: set[tuple[int, str]] = field(default_factory=set)
+    #: Nested ads made on the way, kept so that their identities stay theirs.
+    kept: list[ClassAd] = field(default_factory=list)
+
+    def follow(self, tree: Node, scope: ClassAd) -> None:
+        """Collect the names of `tree`, which stands in the ad `scope`, and of all it reaches."""
+        from roost.classad.ad import ClassAd, cell_of
+
+        work: list[tuple[Node, ClassAd]] = [(tree, scope)]
+        while work:
+            node, scope = work.pop()
+            if isinstance(node, Name):
+                self._name(node, scope, work)
+            elif isinstance(node, Select):
+                self._select(node, scope, work)
+            elif isinstance(node, AdNode):
+                nested = cell_of(node, scope)
+                assert isinstance(nested, ClassAd)
+                self._whole(nested, work)
+            else:
+                work.extend([(child, scope) for child in children(node)])
+
+    def _name(self, node: Name, scope: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
+        key = fold(node.name)
+        if node.absolute:
+            scope = _outermost(scope)
+        if not self._found(key, node.name, scope, work) and not self._special(key):
+            self.external.setdefault(key, node.name)
+
+    def _select(self, node: Select, scope: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
+        """``a.b.c``: as far as nested ads are known, then the rest as one external name."""
+        path = [node.name]
+        base = strip(node.base)
+        while isinstance(base, Select):
+            path.append(base.name)
+            base = strip(base.base)
+        if not isinstance(base, Name):
+            work.append((base, scope))
+            self._behind_expression(base, path[-1], scope, work)
+            return
+        start = self._start(base, scope)
+        if start is None:
+            spelled = ".".join([base.name, *reversed(path)])
+            if not self._found(fold(base.name), base.name, scope, work):
+                self.external.setdefault(fold(spelled), spelled)
+            return
+        if fold(base.name) not in _SELF | _OUTER | {"parent"}:
+            self._note(fold(base.name), scope)
+        self._path(start, path, work)
+
+    def _path(self, start: ClassAd, path: list[str], work: list[tuple[Node, ClassAd]]) -> None:
+        from roost.classad.ad import ClassAd
+
+        while path:
+            name = path.pop()
+            key = fold(name)
+            below = start.cell(key)
+            if isinstance(below, ClassAd):
+                self._note(key, start)
+                start = below
+                if path:
+                    continue
+                self._whole(start, work)
+                return
+            if key in _SELF and path:
+                continue
+            if key == "parent" and path and start.scope is not None:
+                start = start.scope
+                continue
+            if not self._found(key, name, start, work):
+                spelled = ".".join([name, *reversed(path)])
+                self.external.setdefault(fold(spelled), spelled)
+            return
+
+    def _start(self, base: Name, scope: ClassAd) -> ClassAd | None:
+        """The ad that the first name of a path leads to; None if that is not known."""
+        from roost.classad.ad import MISSING, ClassAd
+
+        key = fold(base.name)
+        ad: ClassAd | None = _outermost(scope) if base.absolute else scope
+        while ad is not None:
+            cell = ad.cell(key)
+            if cell is not MISSING:
+                return cell if isinstance(cell, ClassAd) else None
+            if key in _SELF:
+                return ad
+            if key == "parent":
+                return ad.scope
+            if key in _OUTER:
+                return _outermost(ad)
+            ad = ad.scope
+        return None
+
+    def _behind_expression(self, base: Node, name: str, scope: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
+        from roost.classad.ad import ClassAd, cell_of
+
+        if isinstance(base, AdNode):
+            work.pop()
+            nested = cell_of(base, scope)
+            assert isinstance(nested, ClassAd)
+            self._path(nested, [name], work)
+
+    def _found(self, key: str, name: str, scope: ClassAd | None, work: list[tuple[Node, ClassAd]]) -> bool:
+        """Whether an ad from `scope` outward has the attribute; what it needs is put on the list."""
+        from roost.classad.ad import MISSING, ClassAd
+        from roost.classad.unparse import item_node
+
+        while scope is not None:
+            cell = scope.cell(key)
+            if cell is not MISSING:
+                self._note(key, scope)
+                if (id(scope), key) not in self.seen:
+                    self.seen.add((id(scope), key))
+                    if isinstance(cell, ClassAd):
+                        self._whole(cell, work)
+                    else:
+                        work.append((item_node(cell), scope))
+                return True
+            scope = scope.scope
+        return False
+
+    def _note(self, key: str, scope: ClassAd) -> None:
+        if scope is self.ad:
+            self.internal.setdefault(key, scope.spelling(key))
+
+    def _whole(self, ad: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
+        """Everything a nested ad needs."""
+        if (id(ad), "") not in self.seen:
+            self.seen.add((id(ad), ""))
+            self.kept.append(ad)
+            work.extend([(ad.tree(name), ad) for name in ad])
+
+    def _special(self, key: str) -> bool:
+        return key == "currenttime" or key in _SELF or key in _OUTER
+
+
+def _outermost(ad: ClassAd) -> ClassAd:
+    while ad.scope is not None:
+        ad = ad.scope
+    return ad

@@ -1,0 +1,207 @@
+"""Partial evaluation: compute what one ad alone decides, leave the rest.
+
+The result has the same value as the original in every evaluation with that ad on the left side, whatever the
+other ad is. So ``x && false`` stays (x may be ERROR), and ``true && x`` becomes ``x`` only where x is a condition
+for sure. A name whose expression can't be computed stays a name. The clock and chance are left alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from roost.classad import functions
+from roost.classad.ad import MISSING, ClassAd
+from roost.classad.evaluation import deeply, evaluate
+from roost.classad.expr import Expr
+from roost.classad.ops import BINARY, UNARY, truth
+from roost.classad.syntax import (
+    AdNode,
+    Binary,
+    Call,
+    Conditional,
+    Elvis,
+    ListNode,
+    Literal,
+    Name,
+    Node,
+    Op,
+    Paren,
+    Select,
+    Subscript,
+    Unary,
+    strip,
+)
+from roost.classad.values import ERROR, UNDEFINED, Exceptional, ListValue, fold
+
+if TYPE_CHECKING:
+    from roost.classad.world import World
+
+_CONDITIONS: Final = frozenset(
+    (Op.OR, Op.AND, Op.EQ, Op.NE, Op.IS, Op.ISNT, Op.LT, Op.LE, Op.GT, Op.GE)
+)
+#: Functions whose value is a boolean, UNDEFINED or ERROR.
+_PREDICATES: Final = frozenset(
+    ("isundefined", "iserror", "isstring", "isinteger", "isreal", "isboolean", "islist", "isclassad", "isabstime")
+    + ("isreltime", "member", "identicalmember", "anycompare", "allcompare", "regexp", "regexpmember")
+    + ("stringlistmember", "stringlistimember", "stringlistsintersect", "stringlistsubsetmatch")
+    + ("stringlistisubsetmatch", "stringlist_regexpmember", "versionle", "versionlt", "versionge", "versiongt")
+    + ("versioneq", "version_in_range", "bool")
+)
+
+
+def flatten(expression: Expr, ad: ClassAd, world: World) -> Expr:
+    """`expression` with everything computed that `ad` alone decides."""
+    flattener = _Flattener(ad, world)
+    try:
+        return Expr(flattener.node(expression.tree))
+    except RecursionError:
+        pass
+    try:
+        return deeply(lambda: Expr(flattener.node(expression.tree)))
+    except RecursionError:
+        return expression
+
+
+class _Flattener:
+    """Rewrites trees bottom-up."""
+
+    def __init__(self, ad: ClassAd, world: World) -> None:
+        self.ad = ad
+        self.world = world
+        self.open: set[str] = set()
+
+    def node(self, node: Node) -> Node:
+        """The flat form of a tree."""
+        match node:
+            case Literal() | AdNode():
+                return node
+            case Name(name=name, absolute=absolute):
+                return node if absolute else self._name(node, fold(name))
+            case Select():
+                return self._select(node)
+            case Paren(inner=inner):
+                flat = self.node(inner)
+                return flat if isinstance(flat, Literal | Paren) else Paren(flat, node.span)
+            case Unary(op=op, operand=operand):
+                flat = self.node(operand)
+                return _literal(UNARY[op](flat.value)) if isinstance(flat, Literal) else Unary(op, flat, node.span)
+            case Binary():
+                return self._binary(node)
+            case Conditional(test=test, then=then, otherwise=otherwise):
+                return self._choice(node, test, then, otherwise)
+            case Elvis(left=left, right=right):
+                flat = self.node(left)
+                if isinstance(flat, Literal):
+                    return self.node(right) if flat.value is UNDEFINED else flat
+                return Elvis(flat, self.node(right), node.span)
+            case Subscript(base=base, index=index):
+                return Subscript(self.node(base), self.node(index), node.span)
+            case Call():
+                return self._call(node)
+            case ListNode(items=items):
+                return ListNode(tuple([self.node(item) for item in items]), node.span)
+
+    def _name(self, node: Node, key: str) -> Node:
+        """A name of the ad, if its value is known; else the name."""
+        cell = self.ad.cell(key)
+        if cell is MISSING or isinstance(cell, ClassAd | ListValue):
+            return node
+        if not isinstance(cell, Expr):
+            return Literal(cell)
+        if key in self.open:
+            return node
+        self.open.add(key)
+        flat = self.node(cell.tree)
+        self.open.discard(key)
+        return flat if isinstance(flat, Literal) else node
+
+    def _select(self, node: Select) -> Node:
+        base = strip(node.base)
+        if isinstance(base, Name) and not base.absolute:
+            scope = fold(base.name)
+            if scope == "my" and self.ad.cell("my") is MISSING:
+                return self._name(node, fold(node.name))
+        return node
+
+    def _binary(self, node: Binary) -> Node:
+        spine: list[Binary] = []
+        first: Node = node
+        while isinstance(first, Binary):
+            spine.append(first)
+            first = first.left
+        flat = self.node(first)
+        for link in reversed(spine):
+            flat = self._link(link, flat)
+        return flat
+
+    def _link(self, link: Binary, left: Node) -> Node:
+        """One operator whose left side is flat already."""
+        op = link.op
+        logical = op in (Op.AND, Op.OR)
+        if logical and isinstance(left, Literal):
+            decided = truth(left.value)
+            if decided is (op is Op.OR) or decided is ERROR:
+                return _literal(decided)
+        right = self.node(link.right)
+        if isinstance(left, Literal) and isinstance(right, Literal):
+            return _literal(BINARY[op](left.value, right.value))
+        if logical:
+            neutral = op is Op.AND
+            if isinstance(left, Literal) and truth(left.value) is neutral and _is_condition(right):
+                return right
+            if isinstance(right, Literal) and truth(right.value) is neutral and _is_condition(left):
+                return left
+        elif op not in (Op.IS, Op.ISNT) and ERROR in (_value(left), _value(right)):
+            return _literal(ERROR)
+        return Binary(op, left, right, link.span)
+
+    def _choice(self, node: Node, test: Node, then: Node, otherwise: Node) -> Node:
+        flat = self.node(test)
+        if isinstance(flat, Literal):
+            decided = truth(flat.value)
+            if isinstance(decided, Exceptional):
+                return _literal(decided)
+            return self.node(then if decided else otherwise)
+        parts = (flat, self.node(then), self.node(otherwise))
+        return Call(node.name, parts, node.span) if isinstance(node, Call) else Conditional(*parts, node.span)
+
+    def _call(self, node: Call) -> Node:
+        function = functions.lookup(node.name)
+        if function is None or not function.accepts(len(node.args)):
+            return _literal(ERROR)
+        if function.special is not None:
+            if fold(node.name) == "ifthenelse":
+                return self._choice(node, *node.args)
+            return node
+        args = tuple([self.node(argument) for argument in node.args])
+        call = Call(node.name, args, node.span)
+        if function.pure and all([isinstance(argument, Literal) for argument in args]):
+            value = evaluate(Expr(call), None, None, self.world)
+            if not isinstance(value, ListValue | ClassAd):
+                return _literal(value)
+        return call
+
+
+def _value(node: Node) -> object:
+    return node.value if isinstance(node, Literal) else None
+
+
+def _literal(value: object) -> Literal:
+    assert not isinstance(value, ListValue | ClassAd)
+    return Literal(value)  # type: ignore[arg-type]
+
+
+def _is_condition(node: Node) -> bool:
+    """Whether the value of `node` is a boolean, UNDEFINED or ERROR for sure."""
+    node = strip(node)
+    match node:
+        case Binary(op=op):
+            return op in _CONDITIONS
+        case Unary(op=op):
+            return op is Op.NOT
+        case Call(name=name):
+            return fold(name) in _PREDICATES
+        case Literal(value=value):
+            return isinstance(value, bool | Exceptional)
+        case _:
+            return False
