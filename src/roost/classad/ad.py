@@ -216,8 +216,10 @@ class ClassAd(MutableMapping[str, Any]):
     def _to_cell(self, value: Any) -> Cell:
         """Python data as a cell; raises TypeError or ValueError."""
         match value:
-            case Exceptional() | bool() | float() | str() | AbsTime() | RelTime() | ListValue():
+            case Exceptional() | bool() | float() | str() | AbsTime() | ListValue():
                 return value
+            case RelTime():
+                return Expr(LiteralNode(value))
             case int():
                 if not INT_MIN <= value <= INT_MAX:
                     raise ValueError(f"{value} does not fit the 64 bits of a ClassAd integer")
@@ -317,7 +319,7 @@ class ClassAd(MutableMapping[str, Any]):
 
 def cell_of(tree: Node, scope: ClassAd, *, expression: Expr | None = None, source: str | None = None) -> Cell:
     """What an attribute of `scope` with that tree is kept as; `expression` or `source` say where it comes from."""
-    if isinstance(tree, LiteralNode):
+    if isinstance(tree, LiteralNode) and not isinstance(tree.value, RelTime):
         return tree.value
     if isinstance(tree, AdNode):
         ad = ClassAd()

@@ -44,7 +44,7 @@ from roost.classad.syntax import (
     Unary,
     strip,
 )
-from roost.classad.values import ERROR, INT_MAX, INT_MIN, UNDEFINED, ListValue, Value, fold, wrap
+from roost.classad.values import ERROR, INT_MAX, INT_MIN, UNDEFINED, ListValue, RelTime, Value, fold, wrap
 
 
 class Part(NamedTuple):
@@ -65,7 +65,8 @@ class Compiler:
         """The code of a tree, and its value if that is constant."""
         match node:
             case Literal(value=value):
-                return constant(value)
+                # The reference library reads the literal of a relative time as a real.
+                return constant(value.secs if isinstance(value, RelTime) else value)
             case Name(name=name, absolute=absolute):
                 return self.name(name, absolute)
             case Paren():
@@ -171,10 +172,14 @@ class Compiler:
 
     def list(self, nodes: tuple[Node, ...]) -> Part:
         """A list; its items stay as they are until used."""
-        items = tuple([node.value if isinstance(node, Literal) else Expr(node) for node in nodes])
+        items = tuple([node.value if _is_plain(node) else Expr(node) for node in nodes])
         if all([not isinstance(item, Expr) for item in items]):
             return constant(ListValue(items))
         return Part(lambda state: ListValue(items, state.ad))
+
+
+def _is_plain(node: Node) -> bool:
+    return isinstance(node, Literal) and not isinstance(node.value, RelTime)
 
 
 def constant(value: Value) -> Part:

@@ -313,13 +313,27 @@ def _bitwise(on_int: Callable[[int, int], int]) -> BinaryOp:
 
 _MASK: Final = 2**64 - 1
 
-# A shift counts modulo 64, as the processor does it.
+
+def _shift_right(a: int, b: int) -> int:
+    if a >= 0:
+        return a >> (b & 63)
+    return a >> max(0, min(b, 63))
+
+
+def _shift_right_logical(a: int, b: int) -> int:
+    if a >= 0:
+        return a >> (b & 63)
+    return wrap((a & _MASK) >> (b & 63)) if b & 63 else 0
+
+
+# The reference library shifts as the processor does, by the count modulo 64, but for negative numbers: it moves
+# those to the right bit by bit, and without sign not at all by a multiple of 64, which gives 0.
 bit_and: Final = _bitwise(lambda a, b: a & b)
 bit_or: Final = _bitwise(lambda a, b: a | b)
 bit_xor: Final = _bitwise(lambda a, b: a ^ b)
 shift_left: Final = _bitwise(lambda a, b: wrap(((a & _MASK) << (b & 63)) & _MASK))
-shift_right: Final = _bitwise(lambda a, b: a >> (b & 63))
-shift_right_logical: Final = _bitwise(lambda a, b: wrap((a & _MASK) >> (b & 63)))
+shift_right: Final = _bitwise(_shift_right)
+shift_right_logical: Final = _bitwise(_shift_right_logical)
 
 
 def invert(x: Value) -> Value:

@@ -140,7 +140,7 @@ class _Walk:
                 self.external.setdefault(fold(spelled), spelled)
             return
         if fold(base.name) not in _SELF | _OUTER | {"parent"}:
-            self._note(fold(base.name), scope)
+            self._note(fold(base.name), base.name, scope)
         self._path(start, path, work)
 
     def _path(self, start: ClassAd, path: list[str], work: list[tuple[Node, ClassAd]]) -> None:
@@ -151,7 +151,7 @@ class _Walk:
             key = fold(name)
             below = start.cell(key)
             if isinstance(below, ClassAd):
-                self._note(key, start)
+                self._note(key, name, start)
                 start = below
                 if path:
                     continue
@@ -203,7 +203,7 @@ class _Walk:
         while scope is not None:
             cell = scope.cell(key)
             if cell is not MISSING:
-                self._note(key, scope)
+                self._note(key, name, scope)
                 if (id(scope), key) not in self.seen:
                     self.seen.add((id(scope), key))
                     if isinstance(cell, ClassAd):
@@ -214,9 +214,9 @@ class _Walk:
             scope = scope.scope
         return False
 
-    def _note(self, key: str, scope: ClassAd) -> None:
+    def _note(self, key: str, name: str, scope: ClassAd) -> None:
         if scope is self.ad:
-            self.internal.setdefault(key, scope.spelling(key))
+            self.internal.setdefault(key, name)
 
     def _whole(self, ad: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
         """Everything a nested ad needs."""

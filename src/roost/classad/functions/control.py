@@ -21,7 +21,7 @@ from roost.classad.functions.regex import search
 from roost.classad.functions.registry import special
 from roost.classad.ops import truth
 from roost.classad.syntax import Call, Name, Node, Select
-from roost.classad.values import ERROR, UNDEFINED, Exceptional, ListValue, Value, fold
+from roost.classad.values import ERROR, UNDEFINED, Exceptional, ListValue, RelTime, Value, fold
 
 if TYPE_CHECKING:
     from roost.classad.ad import Cell
@@ -161,10 +161,15 @@ def count_matches(compiler: Compiler, call: Call) -> Code:
     def run(state: State) -> Value:
         values = each(state)
         if isinstance(values, list):
-            return sum([truth(value) is True for value in values])
+            return sum([truth(_seconds(value)) is True for value in values])
         return 0 if values is UNDEFINED else values
 
     return run
+
+
+def _seconds(value: Value) -> Value:
+    """A relative time as the number that countMatches takes it for."""
+    return value.secs if isinstance(value, RelTime) else value
 
 
 def _in_each_context(compiler: Compiler, call: Call) -> EachContext:
