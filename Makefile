@@ -1,0 +1,46 @@
+# Every target sets up what it needs in .venv; nothing else is required but Python 3.11+ and make.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+N      ?= 1000000
+SEED   ?= 1
+JOBS   ?= 2
+
+.PHONY: demo test check fix bench conformance fuzz docs clean
+.DEFAULT_GOAL := test
+
+$(VENV)/ready: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,reference]'
+	@touch $@
+
+demo: $(VENV)/ready ## show what Roost does, in a minute
+	$(BIN)/python -m demo
+
+test: $(VENV)/ready ## all tests
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
+
+check: $(VENV)/ready ## style, types, import contracts
+	$(BIN)/ruff check src tests bench demo
+	$(BIN)/ruff format --check src tests bench demo
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+fix: $(VENV)/ready ## mend style
+	$(BIN)/ruff check --fix src tests bench demo
+	$(BIN)/ruff format src tests bench demo
+
+bench: $(VENV)/ready ## ratios within one run
+	$(BIN)/python -m bench
+
+conformance: $(VENV)/ready ## compare N=1000000 cases with the reference library
+	$(BIN)/python -m tests.conformance --cases $(N) --seed $(SEED)
+
+fuzz: $(VENV)/ready ## hostile input for a long time
+	ROOST_FUZZ_CASES=$(N) $(BIN)/python -m pytest -q tests/classad/test_hostile.py
+
+docs: $(VENV)/ready ## write the generated reference pages anew
+	$(BIN)/python -m docs.generate
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build src/*.egg-info
