@@ -1,0 +1,261 @@
+r"""Functions with regular expressions: regexp, regexps, replace, replaceAll and their kin.
+
+Patterns are PCRE2's on bytes (`pcre_parser` lists what is understood). A pattern whose cost is known to be
+small runs in the standard library's `re` (`pcre_translator`); the others run in a matcher that counts its
+steps (`pcre_machine`), so that a hostile pattern ends as ERROR instead of hanging. Where a match is too long
+for it, the reference library's limit is larger: 10 million of its own steps against `limits.REGEX_STEPS_MAX`
+of ours.
+
+Parsed patterns are kept, the most recent `_KEPT_MAX`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from roost.classad.functions.pcre_machine import MatchLimit, Program, Spans
+from roost.classad.functions.pcre_nodes import PatternError
+from roost.classad.functions.pcre_parser import parse
+from roost.classad.functions.pcre_sets import Options
+from roost.classad.functions.pcre_translator import begins_at_start, translate, ways
+from roost.classad.functions.registry import builtin
+from roost.classad.functions.stringlists import USUAL_DELIMITERS, items_of
+from roost.classad.limits import STRING_BYTES_MAX
+from roost.classad.values import (
+    ERROR,
+    UNDEFINED,
+    Exceptional,
+    ListValue,
+    Value,
+    from_bytes,
+    to_bytes,
+)
+
+if TYPE_CHECKING:
+    from roost.classad.evaluation import State
+
+#: Compiled patterns kept.
+_KEPT_MAX: Final = 512
+#: Ways to try a match that the standard library may be given; it takes a few hundredths of a second for them.
+_WAYS_MAX: Final = 3_000_000.0
+#: Steps of the own matcher that one step of fuel pays for.
+_STEPS_A_FUEL: Final = 8
+
+
+class Regex:
+    """A compiled pattern."""
+
+    def __init__(self, pattern: bytes, options: Options) -> None:
+        try:
+            self._parsed = parse(pattern, options)
+            self._program = Program(self._parsed)
+        except RecursionError:
+            raise PatternError("nested too deeply") from None
+        text = None if self._parsed.refers else translate(self._parsed.body)
+        self._fast = None if text is None else re.compile(text)
+        self._anchored = begins_at_start(self._parsed.body)
+
+    def search(
+        self, ctx: State, subject: bytes, start: int = 0, *, behind_empty: bool = False
+    ) -> Spans | None:
+        """Starts and ends of the match and its groups, None if there is none. Raises MatchLimit.
+
+        With `behind_empty` only a match at `start` that is not empty counts.
+        """
+        ctx.spend(1 + (len(subject) - start) // 64)
+        length = len(subject) - start
+        if not behind_empty and self._fast is not None and self._ways(length) <= _WAYS_MAX:
+            found = self._fast.search(subject, start)
+            return None if found is None else _spans(found)
+        try:
+            spans, steps = self._program.search(subject, start, here=behind_empty, some=behind_empty)
+        except RecursionError:
+            raise MatchLimit from None
+        ctx.spend(steps // _STEPS_A_FUEL)
+        return spans
+
+    def _ways(self, length: int) -> float:
+        here = ways(self._parsed.body, length)
+        return here if self._anchored else here * (length + 1)
+
+
+def _spans(found: re.Match[bytes]) -> Spans:
+    return tuple(place for number in range(found.re.groups + 1) for place in found.span(number))
+
+
+@lru_cache(maxsize=_KEPT_MAX)
+def _compiled(pattern: bytes, options: Options) -> Regex | None:
+    """The compiled pattern, None if it is wrong."""
+    try:
+        return Regex(pattern, options)
+    except PatternError:
+        return None
+
+
+def compiled(pattern: str, letters: str) -> Regex | None:
+    """The compiled pattern with options by their small letters, None if it is wrong."""
+    options = Options(
+        any_case="i" in letters, multiline="m" in letters, dot_all="s" in letters, extended="x" in letters
+    )
+    return _compiled(to_bytes(pattern), options)
+
+
+def search(ctx: State, pattern: str, subject: str, letters: str) -> bool | Exceptional:
+    """Whether `pattern` is found in `subject`; ERROR if the pattern is wrong or takes too long."""
+    regex = compiled(pattern, letters)
+    if regex is None:
+        return ERROR
+    try:
+        return regex.search(ctx, to_bytes(subject)) is not None
+    except MatchLimit:
+        return ERROR
+
+
+def _exceptional(arguments: tuple[Value, ...]) -> Value | None:
+    """ERROR if an argument is, else UNDEFINED if one is, else None."""
+    if any(argument is ERROR for argument in arguments):
+        return ERROR
+    return UNDEFINED if any(argument is UNDEFINED for argument in arguments) else None
+
+
+@builtin("regexp", least=2, most=3)
+def regexp(ctx: State, pattern: Value, subject: Value, letters: Value = "") -> Value:
+    """regexp(pattern, s[, options]): whether the pattern is found in s; options i, m, s, x."""
+    stand_in = _exceptional((pattern, subject, letters))
+    if stand_in is not None:
+        return stand_in
+    if not isinstance(pattern, str) or not isinstance(subject, str) or not isinstance(letters, str):
+        return ERROR
+    return search(ctx, pattern, subject, letters)
+
+
+@builtin("regexpMember", least=2, most=3)
+def regexp_member(ctx: State, pattern: Value, among: Value, letters: Value = "") -> Value:
+    """regexpMember(pattern, list[, options]): whether an item matches; a wrong pattern matches nothing."""
+    stand_in = _exceptional((pattern, among, letters))
+    if stand_in is not None:
+        return stand_in
+    if not isinstance(pattern, str) or not isinstance(among, ListValue) or not isinstance(letters, str):
+        return ERROR
+    otherwise: Value = False
+    for item in ctx.items_here(among):
+        if isinstance(item, str):
+            if search(ctx, pattern, item, letters) is True:
+                return True
+        elif item is UNDEFINED:
+            otherwise = UNDEFINED
+        else:
+            return ERROR
+    return otherwise
+
+
+@builtin("stringList_regexpMember", least=2, most=4)
+def string_list_regexp_member(
+    ctx: State, pattern: Value, text: Value, delimiters: Value = USUAL_DELIMITERS, letters: Value = ""
+) -> Value:
+    """stringList_regexpMember(pattern, l[, d[, options]]): options in either case."""
+    if not isinstance(pattern, str) or not isinstance(text, str):
+        return ERROR
+    if not isinstance(delimiters, str) or not isinstance(letters, str):
+        return ERROR
+    if compiled(pattern, letters.lower()) is None:
+        return ERROR
+    items = items_of(ctx, text, delimiters)
+    if not items:
+        return UNDEFINED
+    return any(search(ctx, pattern, item, letters.lower()) is True for item in items)
+
+
+# -- substitution --------------------------------------------------------------------------------
+
+
+def _substitution(name: str, extra: str) -> None:
+    @builtin(name, least=3, most=4)
+    def run(ctx: State, pattern: Value, subject: Value, by: Value, letters: Value = "") -> Value:
+        stand_in = _exceptional((pattern, subject, by, letters))
+        if stand_in is not None:
+            return stand_in
+        if not isinstance(pattern, str) or not isinstance(subject, str):
+            return ERROR
+        if not isinstance(by, str) or not isinstance(letters, str):
+            return ERROR
+        letters += extra
+        regex = compiled(pattern, letters)
+        if regex is None:
+            return ERROR
+        try:
+            result = _substitute(
+                ctx, regex, to_bytes(subject), to_bytes(by), whole="f" in letters, every="g" in letters
+            )
+        except MatchLimit:
+            return ERROR
+        return ERROR if result is None else from_bytes(result)
+
+
+_substitution("regexps", "")
+_substitution("replace", "f")
+_substitution("replaceAll", "fg")
+
+
+def _substitute(
+    ctx: State, regex: Regex, subject: bytes, by: bytes, *, whole: bool, every: bool
+) -> bytes | None:
+    """The subject with matches replaced (`whole`), or only the replacements; None where that is ERROR.
+
+    As in the reference library: behind an empty match one that is not empty is tried at the same place, and
+    then at the end of that one, until there is none; then one byte is passed over, which goes into the result
+    in either case. At the end of the subject there is no byte to pass over, and the result is ERROR.
+    """
+    template = _template(by)
+    out = bytearray()
+    at = 0
+    empty = False
+    while True:
+        ctx.spend(1)
+        spans = regex.search(ctx, subject, at, behind_empty=empty)
+        if spans is None:
+            if not empty:
+                break
+            if at >= len(subject):
+                return None
+            out.append(subject[at])
+            at += 1
+            empty = False
+            continue
+        start, end = spans[0], spans[1]
+        if whole:
+            out += subject[at : max(at, start)]
+        if start > end and every and end == at:
+            return None  # \\K behind the end: the reference library goes on forever
+        if not _expand(template, spans, subject, out) or len(out) > STRING_BYTES_MAX:
+            return None
+        at, empty = end, empty or start == end
+        if not every:
+            break
+    if whole:
+        out += subject[at:]
+    return bytes(out) if len(out) <= STRING_BYTES_MAX else None
+
+
+def _template(by: bytes) -> list[bytes | int]:
+    r"""The pieces of a replacement: text, and the numbers of groups for ``\0`` to ``\9``."""
+    pieces: list[bytes | int] = []
+    for at, piece in enumerate(re.split(rb"\\([0-9])", by)):
+        pieces.append(int(piece) if at % 2 else piece)
+    return pieces
+
+
+def _expand(template: list[bytes | int], spans: Spans, subject: bytes, out: bytearray) -> bool:
+    """Append the replacement; False if it names a group beyond the last that matched."""
+    last = max(number for number in range(len(spans) // 2) if spans[2 * number + 1] >= 0)
+    for piece in template:
+        if isinstance(piece, bytes):
+            out += piece
+        elif piece > last:
+            return False
+        else:
+            start, end = spans[2 * piece], spans[2 * piece + 1]
+            out += subject[start:end] if end >= 0 else b""
+    return True

@@ -1,0 +1,256 @@
+"""C's strftime in the C locale, and the calendar arithmetic it needs.
+
+Own code because the parts of a time may be anything here (month 14, hour 30): the standard library refuses
+such times and follows the process's locale. It prints what glibc prints: flags ``_ - 0 ^ #``, widths, unknown
+conversions as they stand. Zones have no names here, so ``%Z`` is ``UTC`` or the distance from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from roost.classad.values import to_bytes
+
+_DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_MONTHS: Final = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+#: Widths of fields are cut to this, more than any result may have.
+_WIDTH_MAX: Final = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenTime:
+    """A time in parts; no part need be in its usual range."""
+
+    year: int
+    #: 1 is January.
+    month: int
+    day: int
+    hour: int
+    minute: int
+    second: int
+    #: 0 is Sunday.
+    weekday: int
+    #: 0 is the first of January.
+    day_of_year: int
+
+
+def day_count(year: int, month: int, day: int) -> int:
+    """Days from 1970-01-01, in the proleptic Gregorian calendar; month and day may be out of range."""
+    year += (month - 1) // 12
+    month = (month - 1) % 12 + 1
+    # Years that begin in March have their leap day at their end.
+    shifted = year - (month <= 2)
+    era, year_of_era = divmod(shifted, 400)
+    day_of_year = (153 * ((month + 9) % 12) + 2) // 5
+    leap_days = year_of_era // 4 - year_of_era // 100
+    return era * 146097 + year_of_era * 365 + leap_days + day_of_year + day - 719469
+
+
+def broken_time(secs: int) -> BrokenTime:
+    """The parts of an instant that is `secs` seconds after 1970-01-01T00:00:00, both in the same zone."""
+    days, rest = divmod(secs, 86400)
+    # A day is in the year that the mean length of years says, or in a neighbour.
+    year = 1970 + days * 400 // 146097
+    while day_count(year, 1, 1) > days:
+        year -= 1
+    while day_count(year + 1, 1, 1) <= days:
+        year += 1
+    month = 12
+    while day_count(year, month, 1) > days:
+        month -= 1
+    return BrokenTime(
+        year=year,
+        month=month,
+        day=days - day_count(year, month, 1) + 1,
+        hour=rest // 3600,
+        minute=rest // 60 % 60,
+        second=rest % 60,
+        weekday=(days + 4) % 7,
+        day_of_year=days - day_count(year, 1, 1),
+    )
+
+
+def _cut(number: int, divisor: int) -> int:
+    """C's ``/``."""
+    return abs(number) // divisor * (1 if number >= 0 else -1)
+
+
+def weekday_and_day_of_year(year: int, month: int, day: int) -> tuple[int, int]:
+    """Weekday and day of the year of a date whose parts may be out of range, as the reference library
+    counts."""
+    fixed = _fixed_day(year, month, day)
+    return fixed - _cut(fixed, 7) * 7, fixed - _fixed_day(year, 1, 1)
+
+
+def _fixed_day(year: int, month: int, day: int) -> int:
+    before = year - 1
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    correction = 0 if month <= 2 else -1 if leap else -2
+    leaps = _cut(before, 4) - _cut(before, 100) + _cut(before, 400)
+    return 365 * before + leaps + _cut(367 * month - 362, 12) + correction + day
+
+
+# -- printing ------------------------------------------------------------------------------------
+
+_CONVERSION: Final = re.compile(r"%([_\-0+^#]*)([0-9]*)([EO]?)([^EO]?)", re.DOTALL)
+
+_SHORTHANDS: Final = {
+    "c": "%a %b %e %H:%M:%S %Y",
+    "D": "%m/%d/%y",
+    "F": "%Y-%m-%d",
+    "h": "%b",
+    "R": "%H:%M",
+    "r": "%I:%M:%S %p",
+    "T": "%H:%M:%S",
+    "X": "%H:%M:%S",
+    "x": "%m/%d/%y",
+}
+
+
+def _name(names: tuple[str, ...], index: int) -> str:
+    return names[index] if 0 <= index < len(names) else "?"
+
+
+def _iso_week(t: BrokenTime) -> tuple[int, int]:
+    """Year and number of the ISO week."""
+
+    def week_day(day_of_year: int) -> int:
+        return day_of_year - (day_of_year - t.weekday + 382) % 7 + 3
+
+    def length(year: int) -> int:
+        return 366 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 365
+
+    year, days = t.year, week_day(t.day_of_year)
+    if days < 0:
+        year -= 1
+        days = week_day(t.day_of_year + length(year))
+    elif (later := week_day(t.day_of_year - length(year))) >= 0:
+        year += 1
+        days = later
+    return year, days // 7 + 1
+
+
+#: Numbers: how to get it, digits, what fills up.
+_NUMBERS: Final[dict[str, tuple[Callable[[BrokenTime], int], int, str]]] = {
+    "C": (lambda t: t.year // 100, 2, "0"),
+    "d": (lambda t: t.day, 2, "0"),
+    "e": (lambda t: t.day, 2, " "),
+    "G": (lambda t: _iso_week(t)[0], 4, "0"),
+    "g": (lambda t: _iso_week(t)[0] % 100, 2, "0"),
+    "H": (lambda t: t.hour, 2, "0"),
+    "I": (lambda t: _twelve(t.hour), 2, "0"),
+    "j": (lambda t: t.day_of_year + 1, 3, "0"),
+    "k": (lambda t: t.hour, 2, " "),
+    "l": (lambda t: _twelve(t.hour), 2, " "),
+    "M": (lambda t: t.minute, 2, "0"),
+    "m": (lambda t: t.month, 2, "0"),
+    "S": (lambda t: t.second, 2, "0"),
+    "U": (lambda t: (t.day_of_year - t.weekday + 7) // 7, 2, "0"),
+    "u": (lambda t: (t.weekday - 1) % 7 + 1, 1, "0"),
+    "V": (lambda t: _iso_week(t)[1], 2, "0"),
+    "W": (lambda t: (t.day_of_year - (t.weekday - 1 + 7) % 7 + 7) // 7, 2, "0"),
+    "w": (lambda t: t.weekday, 1, "0"),
+    "Y": (lambda t: t.year, 4, "0"),
+    "y": (lambda t: t.year % 100, 2, "0"),
+}
+
+_TEXTS: Final[dict[str, Callable[[BrokenTime], str]]] = {
+    "A": lambda t: _name(_DAYS, t.weekday),
+    "a": lambda t: _name(_DAYS, t.weekday)[:3],
+    "B": lambda t: _name(_MONTHS, t.month - 1),
+    "b": lambda t: _name(_MONTHS, t.month - 1)[:3],
+    "n": lambda t: "\n",
+    "P": lambda t: "pm" if t.hour > 11 else "am",
+    "p": lambda t: "PM" if t.hour > 11 else "AM",
+    "t": lambda t: "\t",
+    "%": lambda t: "%",
+}
+
+
+def _twelve(hour: int) -> int:
+    return hour - 12 if hour > 12 else hour or 12
+
+
+def format_broken_time(
+    time: BrokenTime, pattern: str, zone_offset: Callable[[float], int], bytes_max: int
+) -> str | None:
+    """`time` as `pattern` says; None if that is longer than `bytes_max` bytes."""
+    out: list[str] = []
+    size = at = 0
+    for found in _CONVERSION.finditer(pattern):
+        for piece in (pattern[at : found.start()], _convert(time, found, zone_offset)):
+            out.append(piece)
+            size += len(piece) if piece.isascii() else len(to_bytes(piece))
+        at = found.end()
+        if size > bytes_max:
+            return None
+    out.append(pattern[at:])
+    text = "".join(out)
+    return text if len(to_bytes(text)) <= bytes_max else None
+
+
+def _convert(time: BrokenTime, found: re.Match[str], zone_offset: Callable[[float], int]) -> str:
+    flags, digits, _, letter = found.groups()
+    width = min(int(digits[-5:]), _WIDTH_MAX) if digits else 0
+    fill = next((flag for flag in reversed(flags) if flag in "_-0+"), "")
+    number = _NUMBERS.get(letter)
+    if number is not None:
+        get, least, usual = number
+        return _padded(get(time), max(width, least) if fill != "-" else 0, _FILLS.get(fill, usual))
+    if letter == "s":
+        return _padded(_epoch(time, zone_offset), width if fill != "-" else 0, _FILLS.get(fill, "0"))
+    if letter in _SHORTHANDS:
+        text = format_broken_time(time, _SHORTHANDS[letter], zone_offset, _WIDTH_MAX) or ""
+    elif letter in _TEXTS:
+        text = _TEXTS[letter](time)
+    elif letter == "z":
+        text = "+0000"
+    elif letter == "Z":
+        text = _zone_name(zone_offset(_epoch(time, zone_offset)))
+    else:
+        return found[0]
+    if "^" in flags and letter not in "pP":
+        text = text.upper()
+    if "#" in flags:
+        text = text.lower() if letter in "pZ" else text.upper()
+    return text.rjust(width, "0" if fill in ("0", "+") else " ")
+
+
+_FILLS: Final = {"_": " ", "0": "0", "+": "0", "-": ""}
+
+
+def _padded(number: int, width: int, fill: str) -> str:
+    if number < 0 and fill == "0":
+        return "-" + str(-number).rjust(width - 1, "0")
+    return str(number).rjust(width, fill or " ")
+
+
+def _epoch(time: BrokenTime, zone_offset: Callable[[float], int]) -> int:
+    """Epoch seconds of local time."""
+    secs = day_count(time.year, time.month, time.day) * 86400
+    secs += time.hour * 3600 + time.minute * 60 + time.second
+    return secs - zone_offset(secs - zone_offset(secs))
+
+
+def _zone_name(offset: int) -> str:
+    if offset == 0:
+        return "UTC"
+    hours, minutes = divmod(abs(offset) // 60, 60)
+    sign = "-" if offset < 0 else "+"
+    return f"{sign}{hours:02d}{minutes:02d}" if minutes else f"{sign}{hours:02d}"
