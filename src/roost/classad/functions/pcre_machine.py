@@ -36,7 +36,13 @@ from roost.classad.functions.pcre_nodes import (
     Sequence,
     shortest_length,
 )
-from roost.classad.functions.pcre_translator import begins_at_start, first_bytes, set_text
+from roost.classad.functions.pcre_translator import (
+    begins_at_start,
+    begins_with_anything,
+    first_bytes,
+    required,
+    set_text,
+)
 from roost.classad.limits import REGEX_STEPS_MAX
 
 #: States that wait to be tried; beyond: MatchLimit.
@@ -96,6 +102,8 @@ class Program:
         self.code.append((_STOP,))
         self.starts[0] = 0
         self.shortest = shortest_length(pattern.body)
+        self.required = [re.compile(set_text(among)) for among in _rarest(required(pattern.body))]
+        self.by_line = not pattern.refers and begins_with_anything(pattern.body)
         self.anchored = begins_at_start(pattern.body)
         first = first_bytes(pattern.body)
         self.first = None if first is None else re.compile(set_text(first))
@@ -246,6 +254,8 @@ class _Run:
         at, size = self.start, len(self.subject) - program.shortest
         nothing = (-1,) * (3 * program.pattern.groups)
         counts = ((0, -1),) * program.repeats
+        if not all(among.search(self.subject, at) for among in program.required):
+            return None
         while at <= size:
             if program.first is not None:
                 look = program.first.match if here else program.first.search
@@ -260,6 +270,10 @@ class _Run:
             if here or (program.anchored and at == 0):
                 return None
             at += 1
+            if program.by_line:
+                at = self.subject.find(b"\n", at - 1) + 1
+                if at == 0:
+                    return None
         return None
 
     def match(
@@ -486,6 +500,15 @@ class _Run:
 
 
 _WORD: Final = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
+
+
+#: Sets of bytes whose presence is checked before a search.
+_REQUIRED_MAX: Final = 8
+
+
+def _rarest(sets: frozenset[frozenset[int]]) -> list[frozenset[int]]:
+    """The smallest of these sets."""
+    return sorted(sets, key=lambda among: (len(among), sorted(among)))[:_REQUIRED_MAX]
 
 
 def _replaced(

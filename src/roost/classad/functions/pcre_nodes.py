@@ -165,7 +165,7 @@ class Pattern:
     body: Part
     #: How many groups it has.
     groups: int
-    #: Whether a group is recursed into, referred back to or tested.
+    #: Whether a group is recursed into, referred back to or tested, or shares its number with another.
     refers: bool
     #: Groups by number; several for a number that (?| uses again.
     captures: dict[int, Capture] = field(default_factory=dict)

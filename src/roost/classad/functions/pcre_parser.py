@@ -344,6 +344,8 @@ class _Parser(SetReader):
         if self._next(">"):
             return Atomic(self._rest_of(self._alternatives()))
         if self._next("|"):
+            # Groups that share a number can't be said in the standard library's `re`.
+            self.refers = True
             return self._rest_of(self._alternatives(reset=True))
         if self._next("("):
             return self._condition()

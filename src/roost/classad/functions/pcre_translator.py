@@ -15,6 +15,7 @@ from typing import Final
 from roost.classad.functions.pcre_nodes import (
     UNBOUNDED,
     At,
+    Atomic,
     Bytes,
     Capture,
     Choice,
@@ -28,6 +29,7 @@ from roost.classad.functions.pcre_nodes import (
     Sequence,
     shortest_length,
 )
+from roost.classad.functions.pcre_sets import NO_NEWLINE
 
 _PLACES: Final = {
     Place.SUBJECT_START: rb"\A",
@@ -49,7 +51,7 @@ def translate(body: Part) -> bytes | None:
     """The same pattern for the standard library's `re`, without flags; None if there is none."""
     try:
         return _text(body, repeated=False)
-    except (_CannotSay, RecursionError):
+    except _CannotSay:
         return None
 
 
@@ -178,3 +180,35 @@ def first_bytes(part: Part) -> frozenset[int] | None:
         case Repeat(body=body, least=least) if least > 0 and shortest_length(body):
             return first_bytes(body)
     return None
+
+
+def begins_with_anything(part: Part) -> bool:
+    """Whether `part` begins with ``.*``: what does not match at one place of a line matches at none behind
+    it."""
+    match part:
+        case Repeat(body=Bytes(among=among), least=0, most=most, mode=mode):
+            return most == UNBOUNDED and mode is not Mode.POSSESSIVE and among >= NO_NEWLINE
+        case Sequence(items=items):
+            return bool(items) and begins_with_anything(items[0])
+        case Capture(body=body):
+            return begins_with_anything(body)
+        case Choice(branches=branches):
+            return all(map(begins_with_anything, branches))
+    return False
+
+
+def required(part: Part) -> frozenset[frozenset[int]]:
+    """Sets of bytes of which each must be in the subject for `part` to match. Not necessarily all there
+    are."""
+    match part:
+        case Bytes(among=among):
+            return frozenset((among,))
+        case Sequence(items=items):
+            return frozenset().union(*map(required, items))
+        case Choice(branches=branches):
+            return frozenset.intersection(*map(required, branches))
+        case Capture(body=body) | Atomic(body=body):
+            return required(body)
+        case Repeat(body=body, least=least) if least > 0:
+            return required(body)
+    return frozenset()

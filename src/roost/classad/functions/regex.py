@@ -19,7 +19,7 @@ from roost.classad.functions.pcre_machine import MatchLimit, Program, Spans
 from roost.classad.functions.pcre_nodes import PatternError
 from roost.classad.functions.pcre_parser import parse
 from roost.classad.functions.pcre_sets import Options
-from roost.classad.functions.pcre_translator import begins_at_start, translate, ways
+from roost.classad.functions.pcre_translator import translate, ways
 from roost.classad.functions.registry import builtin
 from roost.classad.functions.stringlists import USUAL_DELIMITERS, items_of
 from roost.classad.limits import STRING_BYTES_MAX
@@ -48,14 +48,14 @@ class Regex:
     """A compiled pattern."""
 
     def __init__(self, pattern: bytes, options: Options) -> None:
-        try:
-            self._parsed = parse(pattern, options)
-            self._program = Program(self._parsed)
-        except RecursionError:
-            raise PatternError("nested too deeply") from None
+        self._parsed = parse(pattern, options)
+        self._program = Program(self._parsed)
         text = None if self._parsed.refers else translate(self._parsed.body)
         self._fast = None if text is None else re.compile(text)
-        self._anchored = begins_at_start(self._parsed.body)
+        # The same where only the start of the subject and of lines need be tried.
+        self._fast_by_line = None
+        if text is not None and self._program.by_line:
+            self._fast_by_line = re.compile(rb"(?:\A|(?<=\n))" + text)
 
     def search(
         self, ctx: State, subject: bytes, start: int = 0, *, behind_empty: bool = False
@@ -64,21 +64,25 @@ class Regex:
 
         With `behind_empty` only a match at `start` that is not empty counts.
         """
-        ctx.spend(1 + (len(subject) - start) // 64)
-        length = len(subject) - start
-        if not behind_empty and self._fast is not None and self._ways(length) <= _WAYS_MAX:
-            found = self._fast.search(subject, start)
+        ctx.spend(1)
+        fast = self._fast if start else self._fast_by_line or self._fast
+        if not behind_empty and fast is not None and self._ways(subject, start) <= _WAYS_MAX:
+            found = fast.search(subject, start)
+            ctx.spend(((len(subject) if found is None else found.end()) - start) // 64)
             return None if found is None else _spans(found)
-        try:
-            spans, steps = self._program.search(subject, start, here=behind_empty, some=behind_empty)
-        except RecursionError:
-            raise MatchLimit from None
+        spans, steps = self._program.search(subject, start, here=behind_empty, some=behind_empty)
         ctx.spend(steps // _STEPS_A_FUEL)
         return spans
 
-    def _ways(self, length: int) -> float:
+    def _ways(self, subject: bytes, start: int) -> float:
+        """An upper bound of the ways that the standard library may try."""
+        length = len(subject) - start
         here = ways(self._parsed.body, length)
-        return here if self._anchored else here * (length + 1)
+        if self._program.anchored:
+            return here
+        if self._program.by_line and start == 0:
+            return here * (subject.count(b"\n") + 1)
+        return here * (length + 1)
 
 
 def _spans(found: re.Match[bytes]) -> Spans:
