@@ -175,7 +175,7 @@ class Compiler:
         items = tuple([node.value if _is_plain(node) else Expr(node) for node in nodes])
         if all([not isinstance(item, Expr) for item in items]):
             return constant(ListValue(items))
-        return Part(lambda state: ListValue(items, state.ad))
+        return Part(lambda state: ListValue(items, state.ad if state.home is None else state.home))
 
 
 def _is_plain(node: Node) -> bool:
@@ -255,7 +255,7 @@ def _subscript(base: Code, index: Code) -> Code:
 
 def _ad(node: AdNode) -> Code:
     """A nested ad, made anew for each evaluation so that it knows the ad around it."""
-    return lambda state: cell_of(node, state.ad)  # type: ignore[arg-type, return-value]
+    return lambda state: cell_of(node, state.ad if state.home is None else state.home)  # type: ignore[arg-type, return-value]
 
 
 # -- operators -----------------------------------------------------------------------------------

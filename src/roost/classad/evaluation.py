@@ -54,7 +54,7 @@ class _TooDeep(EvaluationStopped):
 class State:
     """The state of one evaluation; functions know it as their context."""
 
-    __slots__ = ("ad", "depth", "fuel", "left", "marks", "match", "right", "root", "visitor", "world")
+    __slots__ = ("ad", "careful", "depth", "fuel", "home", "left", "marks", "match", "right", "root", "visitor", "world")
 
     def __init__(self, ad: ClassAd | None = None, target: ClassAd | None = None, world: World = WORLD) -> None:
         #: The current ad.
@@ -71,6 +71,10 @@ class State:
         self.fuel = EVALUATION_FUEL
         #: Attributes being evaluated through a reference: identity of the ad, key. None while none are marked.
         self.marks: set[tuple[int, str]] | None = None
+        #: The ad that lists and ads are written in, where that is not the current one.
+        self.home: ClassAd | None = None
+        #: Whether there are marks or a home to mind.
+        self.careful = False
         #: A nested ad from which names are looked up in the other ad too; see `evaluate_apart`.
         self.visitor: tuple[ClassAd, ClassAd] | None = None
         self.world = world
@@ -93,9 +97,15 @@ class State:
         return found
 
     def items_here(self, value: ListValue) -> list[Value]:
-        """The items of a list, evaluated in the current ad."""
+        """The items of a list, evaluated in the current ad; lists and ads written in them keep to their own."""
         self.spend(len(value.items))
-        return [item.code(self) if item.__class__ is Expr else item for item in value.items]  # type: ignore[union-attr, misc]
+        if value.scope is None or value.scope is self.ad:
+            return [item.code(self) if item.__class__ is Expr else item for item in value.items]  # type: ignore[union-attr, misc]
+        home, careful = self.home, self.careful
+        self.home, self.careful = value.scope, True
+        found = [item.code(self) if item.__class__ is Expr else item for item in value.items]  # type: ignore[union-attr, misc]
+        self.home, self.careful = home, careful
+        return found  # type: ignore[return-value]
 
     def evaluate_text(self, text: str) -> Value:
         """The value of an expression given as text, in the current ad. Raises ParseError."""
@@ -193,10 +203,11 @@ _MATCH_EXPRESSIONS: Final = (
 )
 
 #: Names that the ads around a match define.
-_MATCH_NAMES: Final = frozenset(
+MATCH_NAMES: Final = frozenset(
     ("other", "target", "my", "ad", "lctx", "rctx", "left", "right", *(name.lower() for name, _ in _MATCH_EXPRESSIONS))
 )
-_SPECIAL_NAMES: Final = frozenset(("self", "my", "parent", "toplevel", "root", "currenttime"))
+#: Names that every ad knows unless it has such an attribute.
+SPECIAL_NAMES: Final = frozenset(("self", "my", "parent", "toplevel", "root", "currenttime"))
 
 #: Stands for the current ad where there is none.
 NO_AD: Final = ClassAd()
@@ -254,7 +265,7 @@ def subscript_value(state: State, base: Value, index: Value) -> Value:
         item = base.items[at]
         if item.__class__ is not Expr:
             return item  # type: ignore[return-value]
-        return _walled(state, item, base.scope or state.ad)  # type: ignore[arg-type]
+        return _walled(state, item, state.ad if base.scope is None else base.scope)  # type: ignore[arg-type]
     if isinstance(base, ClassAd) and isinstance(index, str):
         cell = base.cell(fold(index))
         if cell.__class__ is Expr:
@@ -267,15 +278,15 @@ def subscript_value(state: State, base: Value, index: Value) -> Value:
 
 def _walled(state: State, expression: Expr, scope: ClassAd) -> Value:
     """The value of an expression in `scope`; ERROR where it fails."""
-    saved, depth = state.ad, state.depth
+    saved, depth, home = state.ad, state.depth, state.home
     state.deepen()
-    state.ad = scope
+    state.ad, state.home = scope, None
     try:
         return expression.code(state)
     except EvaluationFailed:
         return ERROR
     finally:
-        state.ad, state.depth = saved, depth
+        state.ad, state.depth, state.home = saved, depth, home
 
 
 def evaluate_apart(state: State, cell: Cell, ad: ClassAd) -> Value:
@@ -303,14 +314,14 @@ def _homeless(value: Value) -> Value:
 def find(state: State, start: ClassAd, key: str) -> tuple[ClassAd, Cell] | None:
     """The cell that `key` names from `start` outward, and the ad to evaluate it in; None if there is none."""
     ad: ClassAd | None = start
-    special = key in _SPECIAL_NAMES
+    special = key in SPECIAL_NAMES
     while ad is not None:
         cell = ad.cell(key)
         if not isinstance(cell, Missing):
             return ad, cell
         if special:
             return _special(state, ad, key)
-        if (ad is state.left or ad is state.right) and key not in _MATCH_NAMES:
+        if (ad is state.left or ad is state.right) and key not in MATCH_NAMES:
             return None
         ad = None if ad is state.root else state.scope_of(ad)
     return None
@@ -334,8 +345,8 @@ def enter(state: State, holder: ClassAd, cell: Cell, key: str) -> Value:
     state.fuel -= 1
     if state.fuel < 0:
         raise EvaluationStopped
-    if state.marks is not None:
-        return _enter_marked(state, holder, cell, key)  # type: ignore[arg-type]
+    if state.careful:
+        return _enter_carefully(state, holder, cell, key)  # type: ignore[arg-type]
     state.depth -= 1
     if state.depth < 0:
         raise _TooDeep
@@ -347,20 +358,23 @@ def enter(state: State, holder: ClassAd, cell: Cell, key: str) -> Value:
     return value
 
 
-def _enter_marked(state: State, holder: ClassAd, cell: Expr, key: str) -> Value:
-    assert state.marks is not None
+def _enter_carefully(state: State, holder: ClassAd, cell: Expr, key: str) -> Value:
+    """`enter` where attributes are marked against cycles, or inside the items of a list from another ad."""
+    marks = state.marks
     mark = (id(holder), key)
-    if mark in state.marks:
-        return UNDEFINED
+    if marks is not None:
+        if mark in marks:
+            return UNDEFINED
+        marks.add(mark)
     state.depth -= 1
     if state.depth < 0:
-        raise EvaluationStopped
-    state.marks.add(mark)
-    saved = state.ad
-    state.ad = holder
+        raise _TooDeep if marks is None else EvaluationStopped
+    saved, home = state.ad, state.home
+    state.ad, state.home = holder, None
     value = state.code_of(cell, key)(state)
-    state.ad = saved
-    state.marks.discard(mark)
+    state.ad, state.home = saved, home
+    if marks is not None:
+        marks.discard(mark)
     state.depth += 1
     return value
 
@@ -384,6 +398,7 @@ def _evaluate_deep(expression: Expr, my: ClassAd | None, target: ClassAd | None,
     """Evaluate again from the start, with marks against cycles and the full depth."""
     state = State(my, target, world)
     state.marks = set()
+    state.careful = True
     state.depth = REFERENCE_DEPTH_MAX
     try:
         return deeply(lambda: expression.code(state))

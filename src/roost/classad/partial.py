@@ -31,7 +31,7 @@ from roost.classad.syntax import (
     Unary,
     strip,
 )
-from roost.classad.values import ERROR, UNDEFINED, Exceptional, ListValue, fold
+from roost.classad.values import ERROR, UNDEFINED, Exceptional, ListValue, RelTime, Value, fold
 
 if TYPE_CHECKING:
     from roost.classad.world import World
@@ -73,7 +73,10 @@ class _Flattener:
     def node(self, node: Node) -> Node:
         """The flat form of a tree."""
         match node:
-            case Literal() | AdNode():
+            case Literal(value=RelTime(secs=secs)):
+                return Literal(secs, node.span)
+            case Literal() | AdNode() | ListNode():
+                # What a list or an ad holds can be seen as text: it stays as it is.
                 return node
             case Name(name=name, absolute=absolute):
                 return node if absolute else self._name(node, fold(name))
@@ -84,7 +87,8 @@ class _Flattener:
                 return flat if isinstance(flat, Literal | Paren) else Paren(flat, node.span)
             case Unary(op=op, operand=operand):
                 flat = self.node(operand)
-                return _literal(UNARY[op](flat.value)) if isinstance(flat, Literal) else Unary(op, flat, node.span)
+                built = Unary(op, flat, node.span)
+                return _constant(UNARY[op](flat.value), built) if isinstance(flat, Literal) else built
             case Binary():
                 return self._binary(node)
             case Conditional(test=test, then=then, otherwise=otherwise):
@@ -98,8 +102,6 @@ class _Flattener:
                 return Subscript(self.node(base), self.node(index), node.span)
             case Call():
                 return self._call(node)
-            case ListNode(items=items):
-                return ListNode(tuple([self.node(item) for item in items]), node.span)
 
     def _name(self, node: Node, key: str) -> Node:
         """A name of the ad, if its value is known; else the name."""
@@ -144,7 +146,7 @@ class _Flattener:
                 return _literal(decided)
         right = self.node(link.right)
         if isinstance(left, Literal) and isinstance(right, Literal):
-            return _literal(BINARY[op](left.value, right.value))
+            return _constant(BINARY[op](left.value, right.value), Binary(op, left, right, link.span))
         if logical:
             neutral = op is Op.AND
             if isinstance(left, Literal) and truth(left.value) is neutral and _is_condition(right):
@@ -177,8 +179,7 @@ class _Flattener:
         call = Call(node.name, args, node.span)
         if function.pure and all([isinstance(argument, Literal) for argument in args]):
             value = evaluate(Expr(call), None, None, self.world)
-            if not isinstance(value, ListValue | ClassAd):
-                return _literal(value)
+            return _constant(value, call)
         return call
 
 
@@ -186,9 +187,13 @@ def _value(node: Node) -> object:
     return node.value if isinstance(node, Literal) else None
 
 
-def _literal(value: object) -> Literal:
-    assert not isinstance(value, ListValue | ClassAd)
-    return Literal(value)  # type: ignore[arg-type]
+def _literal(value: Exceptional | bool) -> Literal:
+    return Literal(value)
+
+
+def _constant(value: Value, node: Node) -> Node:
+    """The literal for `value`, or `node`, which has that value, where there is none that reads the same."""
+    return node if isinstance(value, ListValue | ClassAd | RelTime) else Literal(value)
 
 
 def _is_condition(node: Node) -> bool:

@@ -43,7 +43,6 @@ class Mentioned:
 #: Names that lead to the ad itself.
 _SELF: Final = frozenset(("my", "self"))
 _OUTER: Final = frozenset(("toplevel", "root"))
-_SCOPES: Final = frozenset(("target", "other"))
 
 
 def mentioned_in(tree: Node) -> Mentioned:
@@ -69,14 +68,11 @@ def mentioned_in(tree: Node) -> Mentioned:
     return Mentioned(plain=frozenset(plain), my=frozenset(my), target=frozenset(target))
 
 
-def references_in(expression: Expr, ad: ClassAd, *, keep_target: bool = True) -> References:
+def references_in(expression: Expr, ad: ClassAd) -> References:
     """The names that `expression` needs when it is evaluated in `ad`, through every attribute it reaches."""
     walk = _Walk(ad=ad)
     walk.follow(expression.tree, ad)
-    external = walk.external
-    if not keep_target:
-        external = {key.partition(".")[2] if key.partition(".")[0] in _SCOPES else key: name for key, name in external.items()}
-    return References(internal=_sorted(walk.internal), external=_sorted(external))
+    return References(internal=_sorted(walk.internal), external=_sorted(walk.external))
 
 
 def _sorted(names: dict[str, str]) -> list[str]:
@@ -113,7 +109,8 @@ class _Walk:
                 assert isinstance(nested, ClassAd)
                 self._whole(nested, work)
             else:
-                work.extend([(child, scope) for child in children(node)])
+                # The last child goes in first, so that names are met from left to right.
+                work.extend([(child, scope) for child in reversed(children(node))])
 
     def _name(self, node: Name, scope: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
         key = fold(node.name)

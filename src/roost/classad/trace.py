@@ -97,6 +97,7 @@ def trace(
     expression = expression.located()
     state = _TracingState(my, target, world)
     state.marks = set()
+    state.careful = True
     state.depth = REFERENCE_DEPTH_MAX
 
     def run() -> Value:

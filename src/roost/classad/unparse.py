@@ -45,8 +45,11 @@ _POSTFIX: Final = 13
 _PRIMARY: Final = 13
 
 
-def unparse(node: Node, *, old: bool = False) -> str:
-    """The text of a tree, in the new style or (`old`) the style of the long form."""
+def unparse(node: Node, *, old: bool = False, exact: bool = False) -> str:
+    """The text of a tree, in the new style or (`old`) the style of the long form.
+
+    Both round reals to 16 digits as the reference library does; `exact` text gives every real back unchanged.
+    """
     out: list[str] = []
     work: _Work = [(node, _ANY)]
     while work:
@@ -58,7 +61,10 @@ def unparse(node: Node, *, old: bool = False) -> str:
             if _strength(node) < least:
                 out.append("(")
                 work.append(")")
-            _push(work, node, old)
+            if exact and node.__class__ is Literal and node.value.__class__ is float:  # type: ignore[union-attr]
+                work.append(_special_real(node.value) or repr(node.value))  # type: ignore[union-attr, arg-type]
+            else:
+                _push(work, node, old)
     return "".join(out)
 
 
@@ -214,11 +220,11 @@ def format_abstime(value: AbsTime) -> str:
     """``yyyy-mm-ddThh:mm:ss±hh:mm``, in the zone of the value."""
     days, secs = divmod(value.secs + value.offset, 86400)
     year, month, day = _civil(days)
-    # The reference library prints the zone of UTC with a minus sign.
+    # The reference library does not pad the year, and prints the zone of UTC with a minus sign.
     sign = "+" if value.offset > 0 else "-"
     offset = abs(value.offset)
     clock = f"{secs // 3600:02d}:{secs // 60 % 60:02d}:{secs % 60:02d}"
-    return f"{year:04d}-{month:02d}-{day:02d}T{clock}{sign}{offset // 3600:02d}:{offset // 60 % 60:02d}"
+    return f"{year}-{month:02d}-{day:02d}T{clock}{sign}{offset // 3600:02d}:{offset // 60 % 60:02d}"
 
 
 def _civil(days: int) -> tuple[int, int, int]:

@@ -83,7 +83,8 @@ def unparse_attribute(compiler: Compiler, call: Call) -> Code:
     key = fold(node.name)
 
     def run(state: State) -> Value:
-        from roost.classad.unparse import item_node, unparse_pretty
+        from roost.classad.pretty import unparse_pretty
+        from roost.classad.unparse import item_node
 
         cell = state.ad.cell(key)
         return "" if cell is MISSING else unparse_pretty(item_node(cell))
@@ -98,6 +99,8 @@ def unresolved(compiler: Compiler, call: Call) -> Code:
     With a pattern: whether one of them matches it, in any case.
     """
     node = call.args[0]
+    if isinstance(node, Select):
+        return lambda state: UNDEFINED
     if not isinstance(node, Name):
         return lambda state: ERROR
     key = fold(node.name)
@@ -105,13 +108,13 @@ def unresolved(compiler: Compiler, call: Call) -> Code:
 
     def run(state: State) -> Value:
         names = _unresolved_names(state, key)
+        if names is None:
+            return UNDEFINED
         if pattern is None:
-            return UNDEFINED if names is None else ",".join(names)
+            return ",".join(names)
         text = pattern(state)
         if not isinstance(text, str):
             raise EvaluationFailed
-        if names is None:
-            return UNDEFINED
         return _any_match(state, text, names)
 
     return run
@@ -120,12 +123,15 @@ def unresolved(compiler: Compiler, call: Call) -> Code:
 def _unresolved_names(state: State, key: str) -> list[str] | None:
     from roost.classad.refs import references_in
 
-    cell = state.ad.cell(key)
-    if cell is MISSING:
+    holder: ClassAd | None = state.ad
+    if state.ad.cell(key) is MISSING:
+        holder = state.other_ad()
+    cell = MISSING if holder is None else holder.cell(key)
+    if holder is None or cell is MISSING:
         return None
     if not isinstance(cell, Expr):
         return []
-    names = references_in(cell, state.ad, keep_target=True).external
+    names = references_in(cell, holder).external
     state.spend(len(names))
     return [name[7:] if fold(name).startswith("target.") else name for name in names]
 
