@@ -1,9 +1,10 @@
 """Asks the reference configuration reader for values; runs as a program of its own.
 
-Reads one JSON request a line from standard input, ``{"files": {name: text}, "env": {...}, "names": [...]}``, writes the
-files into a scratch directory, reads them with the reference library in a forked child (a broken file ends the reading
-process, and mutual recursion hangs it) and answers one JSON line: ``{"values": {name: text or null}}``, or
-``{"error": text}``, or ``{"hang": true}``. It deliberately compares nothing: the tests do.
+Reads one JSON request a line from standard input, ``{"files": {name: text}, "env": {...}, "names": [...]}``,
+writes the files into a scratch directory, reads them with the reference library in a forked child (a broken
+file ends the reading process, and mutual recursion hangs it) and answers one JSON line: ``{"values": {name:
+text or null}}``, or ``{"error": text}``, or ``{"hang": true}``. It deliberately compares nothing: the tests
+do.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def read_values(root: Path, request: dict[str, Any]) -> dict[str, Any]:
 def in_child(request: dict[str, Any], write: int, error_file: str) -> None:
     root = Path(tempfile.mkdtemp(prefix="reference-config-"))
     try:
-        with open(error_file, "w", encoding="utf-8") as errors:
+        with Path(error_file).open("w", encoding="utf-8") as errors:
             os.dup2(errors.fileno(), 2)
             os.dup2(errors.fileno(), 1)
         for name, text in request["files"].items():
@@ -82,10 +83,12 @@ def ask(request: dict[str, Any]) -> dict[str, Any]:
     os.close(read)
     os.waitpid(child, 0)
     noise = Path(error_file).read_text(encoding="utf-8", errors="replace")
-    os.unlink(error_file)
+    Path(error_file).unlink()
     if hung:
         return {"hang": True}
-    answer: dict[str, Any] = json.loads(data) if data else {"error": noise.strip() or "reader ended without an answer"}
+    answer: dict[str, Any] = (
+        json.loads(data) if data else {"error": noise.strip() or "reader ended without an answer"}
+    )
     answer["noise"] = noise
     return answer
 

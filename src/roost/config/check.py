@@ -1,0 +1,155 @@
+"""Everything that is wrong with a configuration, at once.
+
+`check` starts from what reading found, then expands every definition in force, reads every known knob as its
+type, and looks at names: misspelt, outdated, with a prefix that nothing reads, or referred to but never
+defined. Each finding has the place of the definition it is about. Findings are sorted by place; none is
+repeated.
+
+Whether a policy makes sense is not asked here: that is the linter's business.
+"""
+
+from __future__ import annotations
+
+from roost.config.diagnostics import Code, Diagnostic, diagnostic
+from roost.config.expand import Found
+from roost.config.knob import KnobType
+from roost.config.knobs import DEFAULTS, PRESETS, SUBSYSTEMS, find, replacement, slot_prefixed
+from roost.config.lookup import Config, Context
+from roost.config.references import plain_references
+from roost.config.suggest import near
+from roost.config.table import Definition
+from roost.config.values import Reading, problem_of
+
+#: lists whose members are names of macros that get published
+_PUBLISHING = (
+    "startd_attrs",
+    "startd_exprs",
+    "submit_attrs",
+    "schedd_attrs",
+    "master_attrs",
+    "negotiator_attrs",
+)
+
+
+def check(config: Config) -> list[Diagnostic]:
+    """All findings about a configuration, sorted by place."""
+    found = list(config.log)
+    used = _used_names(config)
+    for key, chain in config.chains.items():
+        definition = chain[-1]
+        found.extend(_value(config, key, definition))
+        found.extend(_name(definition, used))
+        found.extend(_undefined(config, key, definition))
+    unique = dict.fromkeys(found)
+    return sorted(
+        unique, key=lambda one: (one.span.file, one.span.line, one.span.column, one.code, one.message)
+    )
+
+
+def _owner(config: Config, key: str) -> Context:
+    """The context a definition is written for: that of its prefix or of the daemon that reads it."""
+    prefix = key.partition(".")[0]
+    if "." in key and prefix in SUBSYSTEMS:
+        return config.context(prefix.upper())
+    knob = find(key)
+    reader = knob.subsystem if knob is not None and knob.subsystem != "ALL" else None
+    return config.context(reader)
+
+
+def _value(config: Config, key: str, definition: Definition) -> list[Diagnostic]:
+    """Problems of expanding a definition and of reading the result."""
+    context = _owner(config, key)
+    expander = config.expander(context)
+    text = expander.expand(definition.text, name=definition.name).strip()
+    findings = [
+        diagnostic(
+            problem.code, f"{definition.name}: {problem.message}", definition.span, name=definition.name
+        )
+        for problem in expander.problems
+    ]
+    knob = find(key)
+    if findings or knob is None or not text:
+        return findings
+    reading = Reading(name=definition.name, text=text, span=definition.span, knob=knob, host=config.host)
+    problem = problem_of(reading)
+    if problem is not None:
+        message = f"{definition.name}: {problem.message}"
+        findings.append(diagnostic(problem.code, message, definition.span, name=definition.name))
+    return findings
+
+
+def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
+    """Problems of the name itself."""
+    name, span = definition.name, definition.span
+    present = replacement(name)
+    if present is not None and not span.file.startswith(("POLICY:", "FEATURE:")):
+        message = f"{name} is an old name" if present else f"{name} has no effect any more"
+        return [diagnostic(Code.DEPRECATED_NAME, message, span, name=name, suggestion=present or None)]
+    key = name.lower()
+    base = key.rpartition(".")[2]
+    if key in used or base in used:
+        return []
+    slotted = slot_prefixed(base)
+    if slotted is not None:
+        message = f"{name}: {slotted.name} has no form for single slots"
+        return [diagnostic(Code.SLOT_PREFIX_IGNORED, message, span, name=name)]
+    suggestion = near(base) if find(name) is None else None
+    if suggestion is None:
+        return []
+    return [diagnostic(Code.NEAR_MISS, f"nothing reads {name}", span, name=name, suggestion=suggestion)]
+
+
+def _used_names(config: Config) -> frozenset[str]:
+    """Names that other values refer to, or that are published in ads."""
+    used: set[str] = set()
+    for chain in config.chains.values():
+        for definition in chain:
+            if "$" in definition.text:
+                used.update(name for name, _ in plain_references(definition.text))
+    for name in _PUBLISHING:
+        for key in (
+            name,
+            *(one for one in config.chains if one.endswith(("_" + name, "." + name))),
+        ):
+            definition_in_force = config.last(key)
+            if definition_in_force is not None:
+                found = Found(definition_in_force.name, definition_in_force.text, definition_in_force.span)
+                members = config.expander(config.context()).expand(found.text, name=found.name)
+                used.update(member.lower() for member in members.replace(",", " ").split())
+    return frozenset(used | {f"slot{number}_{name}" for name in used for number in _slots(config)})
+
+
+def _slots(config: Config) -> list[int]:
+    numbers = {
+        int(digits)
+        for key in config.chains
+        if key.startswith("slot") and (digits := key[4:].partition("_")[0]).isdecimal() and len(digits) < 9
+    }
+    return sorted(numbers)
+
+
+def _undefined(config: Config, key: str, definition: Definition) -> list[Diagnostic]:
+    """References without a default to macros that nothing defines."""
+    if "$" not in definition.text:
+        return []
+    scope = config.scope(_owner(config, key))
+    findings = []
+    for name, has_default in dict.fromkeys(plain_references(definition.text)):
+        known = has_default or name in PRESETS or name in DEFAULTS or scope.find(name) is not None
+        if not known and (find(name) is None or find(name) is _MACRO_FAMILY):
+            suggestion = near(name)
+            findings.append(
+                diagnostic(
+                    Code.UNDEFINED_MACRO,
+                    f"{definition.name} refers to $({name.upper()}), which is not defined",
+                    definition.span,
+                    name=definition.name,
+                    suggestion=suggestion,
+                )
+            )
+    return findings
+
+
+_MACRO_FAMILY = next(
+    (row for row in (find("slot1_x"),) if row is not None and row.type is KnobType.STRING), None
+)

@@ -1,0 +1,366 @@
+"""What the configuration room reports: a stable code, a severity, a place, a sentence and a remedy.
+
+Reading a configuration never stops at the first mistake; every stage appends to a `Diagnostics` log and goes
+on with the most harmless reading. The typed accessors of `Config` raise `ConfigError`, which carries one
+`Diagnostic`.
+
+`CODES` is the catalogue; the reference page of error codes is generated from it, and a test holds that no
+code is raised that is not in it. This module formats nothing beyond one line of text: the command line does
+the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a source. ``via`` is the ``include`` or ``use`` statement that brought the source in."""
+
+    file: str
+    #: first line is 1; 0 when the source has no lines (compiled-in values, the environment)
+    line: int = 0
+    #: first column is 1; 0 when unknown
+    column: int = 0
+    via: Span | None = None
+
+    def __str__(self) -> str:
+        if not self.line:
+            return self.file
+        return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
+
+    def chain(self) -> str:
+        """The place followed by the places of the statements that led to it."""
+        text, outer = str(self), self.via
+        while outer is not None:
+            text += f" (used at {outer})"
+            outer = outer.via
+        return text
+
+
+class Severity(StrEnum):
+    """How bad a diagnostic is; a daemon refuses to start only on errors."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Code(StrEnum):
+    """Stable identifiers of everything the configuration room can complain about."""
+
+    # reading sources
+    SOURCE_MISSING = "config-source-missing"
+    SOURCE_TOO_LARGE = "config-source-too-large"
+    COMMAND_FAILED = "config-command-failed"
+    INCLUDE_DEPTH = "config-include-depth"
+    INCLUDE_KEYWORD = "config-include-keyword"
+    LIMIT_REACHED = "config-limit-reached"
+    # syntax
+    ILLEGAL_NAME = "config-illegal-name"
+    MISSING_OPERATOR = "config-missing-operator"
+    UNTERMINATED_BLOCK = "config-unterminated-block"
+    UNBALANCED_IF = "config-unbalanced-if"
+    BAD_CONDITION = "config-bad-condition"
+    COMPLEX_CONDITION = "config-complex-condition"
+    BAD_VERSION = "config-bad-version"
+    COLON_ASSIGNMENT = "config-colon-assignment"
+    JUNK_BEFORE_OPERATOR = "config-junk-before-operator"
+    JUNK_AFTER_KEYWORD = "config-junk-after-keyword"
+    BLANK_AFTER_BACKSLASH = "config-blank-after-backslash"
+    BACKSLASH_AT_END = "config-backslash-at-end"
+    COMMENT_IN_CONTINUATION = "config-comment-in-continuation"
+    HASH_IN_VALUE = "config-hash-in-value"
+    # templates and messages
+    UNKNOWN_CATEGORY = "config-unknown-category"
+    UNKNOWN_TEMPLATE = "config-unknown-template"
+    TEMPLATE_ARGUMENTS = "config-template-arguments"
+    ERROR_STATEMENT = "config-error-statement"
+    WARNING_STATEMENT = "config-warning-statement"
+    # macros
+    MACRO_CYCLE = "config-macro-cycle"
+    EXPANSION_LIMIT = "config-expansion-limit"
+    FUNCTION_FAILED = "config-function-failed"
+    UNDEFINED_MACRO = "config-undefined-macro"
+    # values and names
+    BAD_INTEGER = "config-bad-integer"
+    BAD_REAL = "config-bad-real"
+    BAD_BOOLEAN = "config-bad-boolean"
+    BAD_EXPRESSION = "config-bad-expression"
+    BAD_CHOICE = "config-bad-choice"
+    OUT_OF_RANGE = "config-out-of-range"
+    MISSING_VALUE = "config-missing-value"
+    NEAR_MISS = "config-near-miss"
+    DEPRECATED_NAME = "config-deprecated-name"
+    PRESET_OVERRIDDEN = "config-preset-overridden"
+    SLOT_PREFIX_IGNORED = "config-slot-prefix-ignored"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeDoc:
+    """What a code means and what to do about it."""
+
+    severity: Severity
+    meaning: str
+    remedy: str
+
+
+_E, _W = Severity.ERROR, Severity.WARNING
+
+CODES: dict[Code, CodeDoc] = {
+    Code.SOURCE_MISSING: CodeDoc(
+        _E,
+        "A file that the configuration needs cannot be read.",
+        "Create the file, correct the path, use `include ifexist`, or set REQUIRE_LOCAL_CONFIG_FILE = False.",
+    ),
+    Code.SOURCE_TOO_LARGE: CodeDoc(
+        _E,
+        "A source is larger than the limit on one source.",
+        "Check that the path names a configuration file; split a large file with `include`.",
+    ),
+    Code.COMMAND_FAILED: CodeDoc(
+        _E,
+        "A command whose output is configuration ended with a non-zero status.",
+        "Run the command by hand; write `include ifexist command` if it may fail.",
+    ),
+    Code.INCLUDE_DEPTH: CodeDoc(
+        _E,
+        "`include` or `use` statements are nested too deeply.",
+        "Look for a file or template that includes itself.",
+    ),
+    Code.INCLUDE_KEYWORD: CodeDoc(
+        _E,
+        "Unknown words stand between `include` and the colon.",
+        "Write `include [ifexist] [command [into FILE]] : WHAT`.",
+    ),
+    Code.LIMIT_REACHED: CodeDoc(
+        _E, "The configuration exceeds a limit on its size.", "Remove generated or repeated statements."
+    ),
+    Code.ILLEGAL_NAME: CodeDoc(
+        _E,
+        "A name has characters other than letters, digits, `_`, `.` and `/`.",
+        "Rename it; a hyphen is a frequent culprit, use `_`.",
+    ),
+    Code.MISSING_OPERATOR: CodeDoc(
+        _E,
+        "A line is neither an assignment nor a keyword statement nor a comment.",
+        "Write `NAME = value`, or put `#` first; a lost `\\` on the line above also has this effect.",
+    ),
+    Code.UNTERMINATED_BLOCK: CodeDoc(
+        _E,
+        "The line that ends an `@=` block was not found.",
+        "End the block with a line that holds only `@` and the tag.",
+    ),
+    Code.UNBALANCED_IF: CodeDoc(
+        _E,
+        "`if`, `elif`, `else` and `endif` do not pair up within the source.",
+        "Give each `if` one `endif` in the same file, and at most one `else`, last.",
+    ),
+    Code.BAD_CONDITION: CodeDoc(
+        _E,
+        "The text after `if` or `elif` is not a condition.",
+        "Use true, false, a number, `defined NAME` or `version >= X.Y`, optionally after `!`.",
+    ),
+    Code.COMPLEX_CONDITION: CodeDoc(
+        _E,
+        "Operators such as `&&` and `>` do not exist in conditions.",
+        "Nest several `if`, or compute a number first: `if $INT(NAME)`.",
+    ),
+    Code.BAD_VERSION: CodeDoc(
+        _E,
+        "A `version` condition lacks an operator or a version of the form X.Y or X.Y.Z.",
+        "Write for instance `if version >= 8.2`.",
+    ),
+    Code.COLON_ASSIGNMENT: CodeDoc(
+        _W, "`NAME : value` is an obsolete form of assignment.", "Write `NAME = value`."
+    ),
+    Code.JUNK_BEFORE_OPERATOR: CodeDoc(
+        _W,
+        "Words between the name and the operator are ignored.",
+        "Remove them; the name is the first word only.",
+    ),
+    Code.JUNK_AFTER_KEYWORD: CodeDoc(
+        _W, "Text after `else` or `endif` is ignored.", "Remove it; for `else if` write `elif`."
+    ),
+    Code.BLANK_AFTER_BACKSLASH: CodeDoc(
+        _W,
+        "Blanks stand after a `\\` at the end of a line.",
+        "Remove the blanks: some readers do not continue the line then.",
+    ),
+    Code.BACKSLASH_AT_END: CodeDoc(_W, "The last line of a source ends with `\\`.", "Remove the backslash."),
+    Code.COMMENT_IN_CONTINUATION: CodeDoc(
+        _W,
+        "A comment line stands inside a continued line; the line goes on after it.",
+        "Move the comment above the statement; if it was the last part, remove the `\\` before it.",
+    ),
+    Code.HASH_IN_VALUE: CodeDoc(
+        _W,
+        "`#` after other text does not start a comment; it is part of the value.",
+        "Put the comment on a line of its own.",
+    ),
+    Code.UNKNOWN_CATEGORY: CodeDoc(
+        _E, "`use` names a category that does not exist.", "See the template catalogue for the categories."
+    ),
+    Code.UNKNOWN_TEMPLATE: CodeDoc(
+        _E, "`use` names a template that does not exist in its category.", "See the template catalogue."
+    ),
+    Code.TEMPLATE_ARGUMENTS: CodeDoc(
+        _E,
+        "A template was used with missing, surplus or unclosed arguments.",
+        "See the template's arguments in the catalogue.",
+    ),
+    Code.ERROR_STATEMENT: CodeDoc(
+        _E,
+        "The configuration itself raised an error with an `error :` statement.",
+        "Do what the message says.",
+    ),
+    Code.WARNING_STATEMENT: CodeDoc(
+        _W, "The configuration itself warned with a `warning :` statement.", "Do what the message says."
+    ),
+    Code.MACRO_CYCLE: CodeDoc(
+        _E,
+        "Macros refer to each other in a circle.",
+        "Break the circle; only a reference to itself, in its own assignment, means a macro's earlier value.",
+    ),
+    Code.EXPANSION_LIMIT: CodeDoc(
+        _E,
+        "Expanding a value exceeds a limit on length, count or depth.",
+        "Look for macros that double each other's text.",
+    ),
+    Code.FUNCTION_FAILED: CodeDoc(
+        _E,
+        "A function macro such as `$INT()` cannot give a result.",
+        "Check the arguments; a name must be a defined macro's, an expression must have the right type.",
+    ),
+    Code.UNDEFINED_MACRO: CodeDoc(
+        _W,
+        "A value refers to a macro that is defined nowhere; it expands to nothing.",
+        "Define the macro, correct the name, or write `$(NAME:)` if nothing is meant.",
+    ),
+    Code.BAD_INTEGER: CodeDoc(
+        _E, "The value of a knob is not a whole number.", "Write a number or an expression of constants."
+    ),
+    Code.BAD_REAL: CodeDoc(
+        _E, "The value of a knob is not a number.", "Write a number or an expression of constants."
+    ),
+    Code.BAD_BOOLEAN: CodeDoc(_E, "The value of a knob is neither true nor false.", "Write True or False."),
+    Code.BAD_EXPRESSION: CodeDoc(
+        _E,
+        "The value of a knob is not a well-formed ClassAd expression.",
+        "Correct the expression; check parentheses and macros that expand to nothing.",
+    ),
+    Code.BAD_CHOICE: CodeDoc(
+        _E,
+        "The value of a knob is none of the words it allows.",
+        "Use one of the words in the knob's description.",
+    ),
+    Code.OUT_OF_RANGE: CodeDoc(
+        _E,
+        "The value of a knob is outside its range.",
+        "Use a value within the range in the knob's description.",
+    ),
+    Code.MISSING_VALUE: CodeDoc(_E, "A knob without a default is needed and not set.", "Set it."),
+    Code.NEAR_MISS: CodeDoc(
+        _W,
+        "A name that nothing reads differs from a known knob by a letter or two.",
+        "Correct the name, or use the macro somewhere if it is your own.",
+    ),
+    Code.DEPRECATED_NAME: CodeDoc(_W, "The name is an old one.", "Use the present name."),
+    Code.PRESET_OVERRIDDEN: CodeDoc(
+        _W,
+        "The name is preset at start and cannot be assigned.",
+        "Use another name, or the knob that acts on the detected value.",
+    ),
+    Code.SLOT_PREFIX_IGNORED: CodeDoc(
+        _W,
+        "The knob has no per-slot form, so the prefixed name is read by nothing.",
+        "Refer to SlotID in the expression, or use SLOT_TYPE_<N>_ where the knob allows it.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One finding about a configuration."""
+
+    code: Code
+    message: str
+    span: Span
+    severity: Severity
+    remedy: str
+    #: name of the macro or knob concerned, if there is one
+    name: str | None = None
+    #: a name that was probably meant
+    suggestion: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.span.chain()}: {self.severity}: {self.message} [{self.code}] {self.remedy}"
+
+    def to_json(self) -> dict[str, object]:
+        """The diagnostic as a JSON object."""
+        return {
+            "code": str(self.code),
+            "severity": str(self.severity),
+            "message": self.message,
+            "file": self.span.file,
+            "line": self.span.line,
+            "column": self.span.column,
+            "place": self.span.chain(),
+            "remedy": self.remedy,
+            "name": self.name,
+            "suggestion": self.suggestion,
+        }
+
+
+def diagnostic(
+    code: Code, message: str, span: Span, *, name: str | None = None, suggestion: str | None = None
+) -> Diagnostic:
+    """Build a diagnostic; severity and remedy come from the catalogue."""
+    doc = CODES[code]
+    remedy = f"Did you mean {suggestion}?" if suggestion else doc.remedy
+    return Diagnostic(
+        code=code,
+        message=message,
+        span=span,
+        severity=doc.severity,
+        remedy=remedy,
+        name=name,
+        suggestion=suggestion,
+    )
+
+
+class ConfigError(Exception):
+    """A value cannot be given; ``diagnostic`` says which, where it was defined, why, and what to do."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(str(diagnostic))
+        self.diagnostic = diagnostic
+
+    @property
+    def code(self) -> Code:
+        """The stable code of the problem."""
+        return self.diagnostic.code
+
+
+@dataclass(slots=True)
+class Diagnostics:
+    """A bounded log that the stages of reading append to."""
+
+    kept_max: int
+    kept: list[Diagnostic] = field(default_factory=list)
+    #: findings that were not kept because the log was full
+    dropped: int = 0
+
+    def report(
+        self, code: Code, message: str, span: Span, *, name: str | None = None, suggestion: str | None = None
+    ) -> None:
+        """Append a finding, or count it when the log is full."""
+        if len(self.kept) >= self.kept_max:
+            self.dropped += 1
+            return
+        self.kept.append(diagnostic(code, message, span, name=name, suggestion=suggestion))
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self.kept)

@@ -1,0 +1,126 @@
+"""What a knob is: a name the configuration language or a daemon knows, with type, default, range and meaning.
+
+The rows themselves are in `roost.config.knobs`, one module per daemon. This module holds the shapes only.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class KnobType(StrEnum):
+    """How the text of a value is read."""
+
+    STRING = "string"
+    PATH = "path"
+    INTEGER = "integer"
+    REAL = "real"
+    BOOLEAN = "boolean"
+    LIST = "list"
+    #: ClassAd expression, kept as text and evaluated by the daemon
+    EXPRESSION = "expression"
+    #: text meant to be used in other values
+    MACRO = "macro"
+
+
+class Reload(StrEnum):
+    """What makes a changed value take effect."""
+
+    RECONFIG = "reconfig"
+    RESTART = "restart"
+    #: read each time a command runs, by the command itself
+    COMMAND = "command"
+    #: cannot be set
+    PRESET = "preset"
+
+
+class Scope(StrEnum):
+    """Prefixed forms of a knob beside the daemon prefixes that every knob has."""
+
+    PLAIN = "plain"
+    #: SLOT_TYPE_<T>_NAME overrides the knob for slots of that type
+    SLOT_TYPE = "slot type"
+    #: SLOT<N>_NAME overrides the knob for that slot
+    SLOT = "slot"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knob:
+    """One row of the knob table."""
+
+    #: the name; ``<N>`` and ``<NAME>`` in it stand for a number and for a word
+    name: str
+    type: KnobType
+    #: unit of a number, or of the number an expression gives; empty for none
+    unit: str
+    #: text used when nothing is configured; None when the knob is then undefined
+    default: str | None
+    low: float | None
+    high: float | None
+    #: allowed words, in lower case; empty when any text will do
+    words: tuple[str, ...]
+    meaning: str
+    reload: Reload
+    #: daemon that reads it
+    subsystem: str
+    scope: Scope
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether the name stands for a family of names."""
+        return "<" in self.name
+
+    def pattern(self) -> re.Pattern[str]:
+        """Matches the names of the family, in lower case."""
+        text = ""
+        for part in re.split(r"(<[A-Za-z_]+>)", self.name):
+            text += (
+                r"\d+"
+                if part == "<N>"
+                else r"[a-z0-9_.]+"
+                if part.startswith("<")
+                else re.escape(part.lower())
+            )
+        return re.compile(text + r"\Z")
+
+    def range_text(self) -> str:
+        """The range in words, empty when there is none."""
+        if self.words:
+            return " or ".join(self.words)
+        if self.low is None and self.high is None:
+            return ""
+        low = "" if self.low is None else f"{self.low:g}"
+        high = "" if self.high is None else f"{self.high:g}"
+        return f"{low}…{high}" if low and high else f"≥ {low}" if low else f"≤ {high}"
+
+
+def knob(
+    name: str,
+    type: KnobType,
+    default: str | None,
+    meaning: str,
+    *,
+    subsystem: str,
+    unit: str = "",
+    low: float | None = None,
+    high: float | None = None,
+    words: tuple[str, ...] = (),
+    reload: Reload = Reload.RECONFIG,
+    scope: Scope = Scope.PLAIN,
+) -> Knob:
+    """A row of the table, with the usual values filled in."""
+    return Knob(
+        name=name,
+        type=type,
+        unit=unit,
+        default=default,
+        low=low,
+        high=high,
+        words=words,
+        meaning=meaning,
+        reload=reload,
+        subsystem=subsystem,
+        scope=scope,
+    )

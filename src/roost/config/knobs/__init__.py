@@ -1,0 +1,160 @@
+"""The table of every knob Roost knows, and finding the row that a name belongs to.
+
+Rows are grouped in modules by the daemon that reads them. Rows whose name has ``<N>`` or a word in angle
+brackets stand for a family of names. `find` also strips daemon and slot-type prefixes; it never guesses (see
+`roost.config.suggest`).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from roost.config.knob import Knob, Scope
+from roost.config.knobs import (
+    central,
+    macros,
+    negotiator,
+    policy,
+    schedd,
+    slots,
+    sources,
+    startd,
+    starter,
+)
+
+ALL: tuple[Knob, ...] = tuple(
+    row
+    for module in (
+        macros,
+        sources,
+        policy,
+        slots,
+        startd,
+        starter,
+        schedd,
+        negotiator,
+        central,
+    )
+    for row in module.KNOBS
+)
+#: case-folded name to row, for rows that are one name
+BY_NAME: dict[str, Knob] = {row.name.lower(): row for row in ALL if not row.is_pattern}
+#: rows that are families, in the order they are tried
+PATTERNS: tuple[tuple[re.Pattern[str], Knob], ...] = tuple(
+    (row.pattern(), row) for row in ALL if row.is_pattern
+)
+#: case-folded name to compiled-in default text
+DEFAULTS: dict[str, str] = {name: row.default for name, row in BY_NAME.items() if row.default is not None}
+#: names that are set at start and cannot be assigned
+PRESETS: frozenset[str] = frozenset(name for name, row in BY_NAME.items() if row.reload.value == "preset")
+
+SUBSYSTEMS: frozenset[str] = frozenset(
+    {
+        "master",
+        "collector",
+        "negotiator",
+        "schedd",
+        "shadow",
+        "startd",
+        "starter",
+        "defrag",
+        "gridmanager",
+        "credd",
+        "had",
+        "replication",
+        "job_router",
+        "kbdd",
+        "rooster",
+        "shared_port",
+        "submit",
+        "tool",
+        "dagman",
+        "gahp",
+        "gangliad",
+        "view_server",
+        "credmon",
+        "annexd",
+        "transferer",
+        "c_gahp",
+        "vm_gahp",
+        "roost",
+    }
+)
+
+#: old names and what took their place; a name that ends in ``_`` is a prefix
+DEPRECATED: dict[str, str] = {
+    "num_virtual_machines": "NUM_SLOTS",
+    "num_virtual_machines_type_": "NUM_SLOTS_TYPE_",
+    "virtual_machine_type_": "SLOT_TYPE_",
+    "virtual_machines_connected_to_console": "SLOTS_CONNECTED_TO_CONSOLE",
+    "virtual_machines_connected_to_keyboard": "SLOTS_CONNECTED_TO_KEYBOARD",
+    "startd_vm_exprs": "STARTD_SLOT_ATTRS",
+    "startd_vm_attrs": "STARTD_SLOT_ATTRS",
+    "startd_slot_exprs": "STARTD_SLOT_ATTRS",
+    "startd_job_exprs": "STARTD_JOB_ATTRS",
+    "startd_exprs": "STARTD_ATTRS",
+    "schedd_exprs": "SCHEDD_ATTRS",
+    "submit_exprs": "SUBMIT_ATTRS",
+    "hostallow_": "ALLOW_",
+    "hostdeny_": "DENY_",
+    "defrag_schedule": "DEFRAG_DRAINING_SCHEDULE",
+    "periodic_checkpoint": "",
+    "is_valid_checkpoint_platform": "",
+    "enable_address_rewriting": "",
+    "uwcs_": "",
+}
+_VIRTUAL_MACHINE = re.compile(r"vm(\d+)_(.+)\Z")
+_SLOT_TYPE = re.compile(r"slot_type_\d+_(.+)\Z")
+_SLOT = re.compile(r"slot\d+(?:_\d+)?_(.+)\Z")
+_OLD_HOOK = re.compile(r"(.+)_hook_(fetch_job|reply_claim)\Z")
+
+
+@lru_cache(maxsize=16384)
+def find(name: str) -> Knob | None:
+    """The row a name belongs to, prefixes and families considered."""
+    key = name.lower()
+    while True:
+        row = BY_NAME.get(key)
+        if row is not None:
+            return row
+        typed = _SLOT_TYPE.match(key)
+        base = BY_NAME.get(typed.group(1)) if typed else None
+        if base is not None and base.scope is Scope.SLOT_TYPE:
+            return base
+        slot = _SLOT.match(key)
+        base = BY_NAME.get(slot.group(1)) if slot else None
+        if base is not None and base.scope is Scope.SLOT:
+            return base
+        for pattern, family in PATTERNS:
+            if pattern.match(key) and "." not in key:
+                return family
+        _, dot, key = key.partition(".")
+        if not dot:
+            return None
+
+
+def slot_prefixed(name: str) -> Knob | None:
+    """The row meant by SLOT<N>_NAME when that knob has no per-slot form."""
+    match = _SLOT.match(name.lower())
+    row = BY_NAME.get(match.group(1)) if match else None
+    return row if row is not None and row.scope is not Scope.SLOT and row.type.value != "macro" else None
+
+
+def replacement(name: str) -> str | None:
+    """What took the place of an old name: the present name, empty for nothing, None when it is not old."""
+    key = name.lower().rpartition(".")[2]
+    if key in DEPRECATED:
+        return DEPRECATED[key]
+    for old, new in DEPRECATED.items():
+        if old.endswith("_") and key.startswith(old):
+            return new + key[len(old) :].upper() if new else ""
+    virtual = _VIRTUAL_MACHINE.match(key)
+    if virtual:
+        return f"SLOT{virtual.group(1)}_{virtual.group(2).upper()}"
+    hook = _OLD_HOOK.match(key)
+    if hook:
+        return (
+            f"{hook.group(1).upper()}_HOOK_{'FETCH_WORK' if hook.group(2) == 'fetch_job' else 'REPLY_FETCH'}"
+        )
+    return None

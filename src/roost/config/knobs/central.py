@@ -1,0 +1,52 @@
+"""The daemons around the pool: master, collector, defragmentation, and what Roost stands on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from roost.config.knob import Knob, KnobType, Reload, knob
+
+_master = partial(knob, subsystem="MASTER")
+_collector = partial(knob, subsystem="COLLECTOR")
+_defrag = partial(knob, subsystem="DEFRAG")
+_roost = partial(knob, subsystem="ALL", reload=Reload.RESTART)
+
+# One row a line, however long: it is a table.
+# fmt: off
+# ruff: noqa: E501
+KNOBS: tuple[Knob, ...] = (
+    _master("DAEMON_LIST", KnobType.LIST, "MASTER", "Daemons that run here.", reload=Reload.RESTART),
+    _master("MASTER_NAME", KnobType.STRING, None, "Name of this machine's master when a host has several.", reload=Reload.RESTART),
+    _master("MASTER_UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of the master's ad.", unit="s", low=1),
+    _master("MASTER_BACKOFF_CONSTANT", KnobType.INTEGER, "9", "Shortest wait before a daemon that died is started again.", unit="s", low=1),
+    _master("MASTER_BACKOFF_FACTOR", KnobType.REAL, "2", "Growth of that wait with each death.", low=0),
+    _master("MASTER_BACKOFF_CEILING", KnobType.INTEGER, "3600", "Longest such wait.", unit="s", low=0),
+    _master("MASTER_RECOVER_FACTOR", KnobType.INTEGER, "300", "How long a daemon must live for its deaths to be forgotten.", unit="s", low=0),
+    _master("SHUTDOWN_GRACEFUL_TIMEOUT", KnobType.INTEGER, "1800", "How long a graceful shutdown may take before it becomes a fast one.", unit="s", low=0),
+    _master("SHUTDOWN_FAST_TIMEOUT", KnobType.INTEGER, "300", "How long a fast shutdown may take before daemons are killed.", unit="s", low=0),
+    _collector("COLLECTOR_NAME", KnobType.STRING, None, "Description of the pool."),
+    _collector("COLLECTOR_PORT", KnobType.INTEGER, "9618", "Kept for old configurations: machines make outbound connections only.", low=0, high=65535),
+    _collector("CLASSAD_LIFETIME", KnobType.INTEGER, "900", "Age at which an ad that is not renewed is dropped.", unit="s", low=1),
+    _collector("COLLECTOR_UPDATE_INTERVAL", KnobType.INTEGER, "900", "Time between two updates of the collector's own ad.", unit="s", low=1),
+    _collector("COLLECTOR_REQUIREMENTS", KnobType.EXPRESSION, None, "Condition on the ads that are taken."),
+    _collector("CONDOR_VIEW_HOST", KnobType.LIST, None, "Further collectors that ads are passed on to."),
+    _collector("ABSENT_REQUIREMENTS", KnobType.EXPRESSION, None, "Ads that are kept as absent, not dropped, when they are not renewed."),
+    _collector("OFFLINE_EXPIRE_ADS_AFTER", KnobType.INTEGER, "2147483647", "How long ads of sleeping machines are kept.", unit="s", low=0),
+    _defrag("DEFRAG_INTERVAL", KnobType.INTEGER, "600", "Time between two rounds of draining.", unit="s", low=1),
+    _defrag("DEFRAG_UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of the daemon's ad.", unit="s", low=1),
+    _defrag("DEFRAG_DRAINING_MACHINES_PER_HOUR", KnobType.REAL, "0", "Machines whose draining is begun in an hour; 0 does nothing.", low=0),
+    _defrag("DEFRAG_MAX_WHOLE_MACHINES", KnobType.INTEGER, "-1", "No draining is begun while that many machines are whole; -1 for no limit.", low=-1),
+    _defrag("DEFRAG_MAX_CONCURRENT_DRAINING", KnobType.INTEGER, "-1", "Most machines drained at a time; -1 for no limit.", low=-1),
+    _defrag("DEFRAG_WHOLE_MACHINE_EXPR", KnobType.EXPRESSION, "Cpus == TotalSlotCpus", "Which machines count as whole."),
+    _defrag("DEFRAG_REQUIREMENTS", KnobType.EXPRESSION, None, "Which machines may be drained."),
+    _defrag("DEFRAG_CANCEL_REQUIREMENTS", KnobType.EXPRESSION, "$(DEFRAG_WHOLE_MACHINE_EXPR)", "Which machines' draining is cancelled."),
+    _defrag("DEFRAG_RANK", KnobType.EXPRESSION, "-ExpectedMachineGracefulDrainingBadput", "Which machines are drained first, highest first."),
+    _defrag("DEFRAG_DRAINING_START_EXPR", KnobType.EXPRESSION, "FALSE", "START of a machine while it is drained; macros in it are this daemon's, not the machine's."),
+    _defrag("DEFRAG_DRAINING_SCHEDULE", KnobType.STRING, "graceful", "How machines are drained.", words=("graceful", "quick", "fast")),
+    _defrag("DEFRAG_SCHEDULE", KnobType.STRING, None, "Older name of DEFRAG_DRAINING_SCHEDULE.", words=("graceful", "quick", "fast")),
+    _defrag("DEFRAG_NAME", KnobType.STRING, None, "Name of the daemon."),
+    _defrag("DEFRAG_LOG", KnobType.PATH, "$(LOG)/DefragLog", "Log file of the daemon."),
+    _roost("NATS_SERVERS", KnobType.LIST, None, "Message servers of the pool; unset starts one of its own."),
+    _roost("NATS_CREDENTIALS", KnobType.PATH, None, "File with the credentials for the message servers."),
+    _roost("DATABASE_URL", KnobType.STRING, "sqlite:///$(SPOOL)/roost.db", "Database that keeps jobs, history, usage and audit trail."),
+)

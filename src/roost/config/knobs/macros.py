@@ -1,0 +1,60 @@
+"""Text that other values are written with: time units, timers, universe numbers, and values detected at
+start."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from roost.config.knob import Knob, KnobType, Reload, knob
+
+_macro = partial(knob, type=KnobType.MACRO, subsystem="ALL")
+_preset = partial(knob, type=KnobType.MACRO, default=None, subsystem="ALL", reload=Reload.PRESET)
+_detected = partial(knob, type=KnobType.MACRO, default=None, subsystem="ALL", reload=Reload.RESTART)
+
+# One row a line, however long: it is a table.
+# fmt: off
+# ruff: noqa: E501
+KNOBS: tuple[Knob, ...] = (
+    _macro("MINUTE", default="60", unit="s", meaning="Seconds in a minute."),
+    _macro("HOUR", default="3600", unit="s", meaning="Seconds in an hour."),
+    _macro("STANDARD", default="1", meaning="Number of the standard universe, which no longer exists."),
+    _macro("VANILLA", default="5", meaning="Number of the vanilla universe, that of ordinary jobs."),
+    _macro("VM", default="13", meaning="Number of the virtual-machine universe."),
+    _macro("IsVanilla", default="(TARGET.JobUniverse == 5)", meaning="True for a vanilla job."),
+    _macro("IsVM", default="(TARGET.JobUniverse == 13)", meaning="True for a job that is a virtual machine."),
+    _macro("IsStandard", default="(TARGET.JobUniverse == 1)", meaning="True for a standard-universe job: never, nowadays."),
+    _macro("IsMPI", default="(TARGET.JobUniverse == 8)", meaning="True for a job of the old MPI universe: never, nowadays."),
+    _macro("StateTimer", default="(time() - EnteredCurrentState)", unit="s", meaning="How long the slot has been in its state."),
+    _macro("ActivityTimer", default="(time() - EnteredCurrentActivity)", unit="s", meaning="How long the slot has been in its activity."),
+    _macro("ActivationTimer", default="(time() - JobStart)", unit="s", meaning="How long the slot's job has been running; UNDEFINED without a job."),
+    _macro("LastCkpt", default="(time() - LastPeriodicCheckpoint)", unit="s", meaning="How long ago the job last saved its state."),
+    _preset("SUBSYSTEM", meaning="Name of the daemon or command that reads the configuration."),
+    _preset("SUBSYS", meaning="The same as SUBSYSTEM."),
+    _preset("LOCALNAME", meaning="Name given to this instance of the daemon; that of the subsystem when none was given."),
+    _preset("DOLLAR", meaning="A dollar sign that begins no macro reference."),
+    _preset("HOSTNAME", meaning="Name of the host without its domain."),
+    _preset("FULL_HOSTNAME", meaning="Name of the host with its domain."),
+    _preset("IP_ADDRESS", meaning="Address of the host that daemons announce."),
+    _preset("IPV4_ADDRESS", meaning="IPv4 address of the host."),
+    _preset("IPV6_ADDRESS", meaning="IPv6 address of the host."),
+    _preset("TILDE", meaning="Home directory of the account the daemons run under."),
+    _preset("DETECTED_CPUS", unit="cores", meaning="Cores found, counting hardware threads if COUNT_HYPERTHREAD_CPUS."),
+    _preset("DETECTED_PHYSICAL_CPUS", unit="cores", meaning="Physical cores found."),
+    _preset("DETECTED_CPUS_LIMIT", unit="cores", meaning="Cores this daemon may use: those found, or fewer if it is confined."),
+    _detected("DETECTED_CORES", unit="cores", meaning="Logical cores found."),
+    _detected("DETECTED_MEMORY", unit="MB", meaning="Physical memory found."),
+    _detected("ARCH", meaning="Processor architecture, for instance X86_64."),
+    _detected("OPSYS", meaning="Operating system, for instance LINUX."),
+    _detected("OPSYSVER", meaning="Version of the operating system as a number."),
+    _detected("OPSYSANDVER", meaning="Name of the distribution with its major version."),
+    _detected("OPSYSMAJORVER", meaning="Major version of the distribution."),
+    _detected("UNAME_ARCH", meaning="Architecture as uname prints it."),
+    _detected("UNAME_OPSYS", meaning="Operating system as uname prints it."),
+    _detected("PID", meaning="Process number of the daemon."),
+    _detected("PPID", meaning="Process number of the daemon's parent."),
+    _detected("USERNAME", meaning="Account name the daemon runs under."),
+    _detected("REAL_UID", meaning="User number the daemon runs under."),
+    _detected("REAL_GID", meaning="Group number the daemon runs under."),
+    _detected("HOME", meaning="Home directory of the account that runs the command."),
+    _detected("CONFIG_ROOT", meaning="Directory of the first configuration file."),
+)

@@ -1,0 +1,73 @@
+"""Matchmaking: cycles, fair share, quotas, preemption, concurrency limits, pool-wide policy."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from roost.config.knob import Knob, KnobType, knob
+
+_k = partial(knob, subsystem="NEGOTIATOR")
+_seconds = partial(knob, subsystem="NEGOTIATOR", type=KnobType.INTEGER, unit="s", low=0)
+
+# One row a line, however long: it is a table.
+# fmt: off
+# ruff: noqa: E501
+KNOBS: tuple[Knob, ...] = (
+    _k("NEGOTIATOR_NAME", KnobType.STRING, None, "Name of the negotiator when a pool has several."),
+    _k("NEGOTIATOR_HOST", KnobType.STRING, None, "Kept for old configurations: the negotiator is found through the collector."),
+    _seconds("NEGOTIATOR_INTERVAL", default="60", meaning="Time from the start of one cycle to the next when nobody asks for it earlier."),
+    _seconds("NEGOTIATOR_CYCLE_DELAY", default="20", meaning="Shortest time from the end of a cycle to the next."),
+    _seconds("NEGOTIATOR_MIN_INTERVAL", default="5", meaning="Shortest time from the start of a cycle to the next."),
+    _seconds("NEGOTIATOR_MAX_TIME_PER_CYCLE", default="1200", meaning="Time in a cycle after which no further submitter is visited."),
+    _seconds("NEGOTIATOR_MAX_TIME_PER_SCHEDD", default="120", meaning="Time in a cycle spent on one queue."),
+    _seconds("NEGOTIATOR_MAX_TIME_PER_SUBMITTER", default="60", meaning="Time in a cycle spent on one submitter."),
+    _seconds("NEGOTIATOR_MAX_TIME_PER_PIESPIN", default="120", meaning="Time spent on one visit to one submitter."),
+    _seconds("NEGOTIATOR_TIMEOUT", default="30", meaning="How long a queue may take to answer."),
+    _k("NEGOTIATOR_INFORM_STARTD", KnobType.BOOLEAN, "True", "Whether a matched slot is told so and enters the Matched state."),
+    _k("NEGOTIATOR_SLOT_CONSTRAINT", KnobType.EXPRESSION, None, "Condition on the slots that take part."),
+    _k("NEGOTIATOR_SUBMITTER_CONSTRAINT", KnobType.EXPRESSION, None, "Condition on the submitters that take part."),
+    _k("NEGOTIATOR_JOB_CONSTRAINT", KnobType.EXPRESSION, None, "Condition on the jobs that take part."),
+    _k("NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", KnobType.EXPRESSION, None, "Condition on the slots that count for the size of the pool."),
+    _k("NEGOTIATOR_CONSIDER_PREEMPTION", KnobType.BOOLEAN, "True", "Whether claimed slots take part at all."),
+    _k("NEGOTIATOR_CONSIDER_EARLY_PREEMPTION", KnobType.BOOLEAN, "False", "Whether slots whose job still has retirement time take part."),
+    _k("NEGOTIATOR_IGNORE_USER_PRIORITIES", KnobType.BOOLEAN, "False", "Whether submitters may take more than their share."),
+    _k("NEGOTIATOR_USE_SLOT_WEIGHTS", KnobType.BOOLEAN, "True", "Whether slots count by weight."),
+    _k("NEGOTIATOR_USE_WEIGHTED_DEMAND", KnobType.BOOLEAN, "True", "Whether idle jobs count by the weight they ask for."),
+    _k("NEGOTIATOR_CROSS_SLOT_PRIOS", KnobType.BOOLEAN, "False", "Whether a slot's ad also shows the users of the machine's other slots."),
+    _k("NEGOTIATOR_MATCHLIST_CACHING", KnobType.BOOLEAN, "True", "Whether equal requests of one submitter share a sorted list of matches."),
+    _k("NEGOTIATOR_DEPTH_FIRST", KnobType.BOOLEAN, "False", "Whether slots of a machine are filled before another machine is used."),
+    _k("NEGOTIATOR_PRE_JOB_RANK", KnobType.EXPRESSION, "(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory", "What decides between matching slots first."),
+    _k("NEGOTIATOR_POST_JOB_RANK", KnobType.EXPRESSION, "(RemoteOwner =?= UNDEFINED) * (ifthenElse(isUndefined(KFlops), 1000, Kflops) - SlotID - 1.0e10*(Offline=?=True))", "What decides between matching slots after the job's own Rank."),
+    _k("PREEMPTION_REQUIREMENTS", KnobType.EXPRESSION, "False", "Whether a running job may be preempted for the sake of user priority."),
+    _k("PREEMPTION_RANK", KnobType.EXPRESSION, "(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRuntime), 0, TotalJobRuntime)", "Which of several running jobs is preempted."),
+    _k("ALLOW_PSLOT_PREEMPTION", KnobType.BOOLEAN, "False", "Whether several dynamic slots may be preempted together for one job."),
+    _k("PRIORITY_HALFLIFE", KnobType.REAL, "86400", "Time in which a user's past use counts for half.", unit="s", low=1),
+    _k("DEFAULT_PRIO_FACTOR", KnobType.REAL, "1000", "Factor of a user's priority.", low=1),
+    _k("NICE_USER_PRIO_FACTOR", KnobType.REAL, "10000000000", "Factor of the priority of jobs submitted as nice.", low=1),
+    _k("NICE_USER_ACCOUNTING_GROUP_NAME", KnobType.STRING, "nice-user", "Group that nice jobs are charged to."),
+    _k("REMOTE_PRIO_FACTOR", KnobType.REAL, "10000000", "Factor of the priority of users from other domains.", low=1),
+    _k("ACCOUNTANT_LOCAL_DOMAIN", KnobType.STRING, "$(UID_DOMAIN)", "Domain whose users are local for the priority factor."),
+    _k("ACCOUNTANT_DATABASE_FILE", KnobType.PATH, "$(SPOOL)/Accountantnew.log", "Kept for old configurations: usage is kept in the database."),
+    _k("GROUP_NAMES", KnobType.LIST, None, "Accounting groups, with dots between levels."),
+    _k("GROUP_QUOTA_<GROUP>", KnobType.REAL, None, "Weight of slots that a group is entitled to.", low=0),
+    _k("GROUP_QUOTA_DYNAMIC_<GROUP>", KnobType.REAL, None, "Fraction of the parent's quota that a group is entitled to.", low=0, high=1),
+    _k("GROUP_PRIO_FACTOR_<GROUP>", KnobType.REAL, None, "Factor of the priority of users within a group.", low=0),
+    _k("GROUP_ACCEPT_SURPLUS", KnobType.BOOLEAN, "False", "Whether groups may use what others leave."),
+    _k("GROUP_ACCEPT_SURPLUS_<GROUP>", KnobType.BOOLEAN, None, "GROUP_ACCEPT_SURPLUS for one group."),
+    _k("GROUP_AUTOREGROUP", KnobType.BOOLEAN, "False", "Whether jobs left over by their group compete once more without it."),
+    _k("GROUP_AUTOREGROUP_<GROUP>", KnobType.BOOLEAN, None, "GROUP_AUTOREGROUP for one group."),
+    _k("GROUP_SORT_EXPR", KnobType.EXPRESSION, 'ifThenElse(AccountingGroup=?="<none>",3.4e+38,ifThenElse(GroupQuota>0,GroupResourcesInUse/GroupQuota,3.3e+38))', "Order of groups, smallest first."),
+    _k("GROUP_QUOTA_MAX_ALLOCATION_ROUNDS", KnobType.INTEGER, "3", "Rounds of handing out what groups left.", low=1),
+    _k("NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION", KnobType.BOOLEAN, "True", "Whether quotas may add up to more than there is."),
+    _k("CONCURRENCY_LIMIT_DEFAULT", KnobType.REAL, "2308032", "Limit of concurrency limits that are not named.", low=0),
+    _k("CONCURRENCY_LIMIT_DEFAULT_<NAME>", KnobType.REAL, None, "Limit of those concurrency limits below that prefix that are not named.", low=0),
+    _k("<NAME>_LIMIT", KnobType.REAL, None, "Limit of the concurrency limit of that name.", low=0),
+    _k("NEGOTIATOR_PE_SCHEDD_ONLY_EXPR", KnobType.EXPRESSION, None, "Queues and submitters for whose ad this is TRUE take no part."),
+    _k("NEGOTIATOR_PE_STARTD_ONLY_EXPR", KnobType.EXPRESSION, None, "Slots for whose ad this is TRUE take no part."),
+    _k("NEGOTIATOR_PE_JOB_ONLY_EXPR", KnobType.EXPRESSION, None, "Jobs for whose ad this is TRUE get nothing."),
+    _k("NEGOTIATOR_PE_RESOURCE_EXPR", KnobType.EXPRESSION, None, "Condition added to the requirements of every slot."),
+    _k("NEGOTIATOR_PE_JOB_EXPR", KnobType.EXPRESSION, None, "Condition added to the requirements of every job."),
+    _k("NEGOTIATOR_PE_LOG", KnobType.PATH, "$(LOG)/PolicyLog", "Record of what the pool-wide policy decided."),
+    _k("NEGOTIATOR_PE_AUDIT_EXPR", KnobType.EXPRESSION, None, "Matches for which this is TRUE are recorded there."),
+    _k("NEGOTIATOR_PE_LOG_ONLY", KnobType.BOOLEAN, "False", "Whether the pool-wide policy is recorded without being enforced."),
+)

@@ -1,0 +1,49 @@
+"""The execute machine's daemon: polling, time-outs, claims, draining, backfill, benchmarks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from roost.config.knob import Knob, KnobType, Reload, Scope, knob
+
+_k = partial(knob, subsystem="STARTD")
+
+# One row a line, however long: it is a table.
+# fmt: off
+# ruff: noqa: E501
+KNOBS: tuple[Knob, ...] = (
+    _k("STARTD_NAME", KnobType.STRING, None, "Part of slot names before the host name, for several daemons on one host.", reload=Reload.RESTART),
+    _k("POLLING_INTERVAL", KnobType.INTEGER, "5", "Time between two looks at the policy of a claimed slot.", unit="s", low=1),
+    _k("MATCH_TIMEOUT", KnobType.INTEGER, "120", "How long a matched slot waits to be claimed.", unit="s", low=1),
+    _k("KILLING_TIMEOUT", KnobType.INTEGER, "30", "How long a hard kill may take before the starter itself is killed.", unit="s", low=1),
+    _k("MAX_CLAIM_ALIVES_MISSED", KnobType.INTEGER, "6", "Missed keep-alives after which a claim without its own lease ends.", low=1),
+    _k("MAX_DRAINING_ACTIVATION_DELAY", KnobType.INTEGER, "20", "A claim is refused while draining if less graceful time than this remains.", unit="s", low=0),
+    _k("DEFAULT_DRAINING_START_EXPR", KnobType.EXPRESSION, "FALSE", "START while the machine is drained."),
+    _k("ENABLE_BACKFILL", KnobType.BOOLEAN, "False", "Whether idle slots may do backfill work."),
+    _k("BACKFILL_SYSTEM", KnobType.STRING, None, "What does backfill work.", words=("boinc",)),
+    _k("BOINC_Executable", KnobType.PATH, None, "Backfill client."),
+    _k("BOINC_InitialDir", KnobType.PATH, None, "Directory the backfill client runs in."),
+    _k("BOINC_Universe", KnobType.STRING, "vanilla", "Universe of the backfill client."),
+    _k("BOINC_Owner", KnobType.STRING, None, "Account of the backfill client."),
+    _k("BOINC_Arguments", KnobType.STRING, None, "Arguments of the backfill client."),
+    _k("BOINC_Environment", KnobType.STRING, None, "Environment of the backfill client."),
+    _k("BOINC_Output", KnobType.PATH, None, "File for the backfill client's output."),
+    _k("BOINC_Error", KnobType.PATH, None, "File for the backfill client's error output."),
+    _k("STARTD_HISTORY", KnobType.PATH, "$(SPOOL)/startd_history", "Record of the jobs that ran here."),
+    _k("STARTD_NOCLAIM_SHUTDOWN", KnobType.INTEGER, "0", "Time without any claim after which the daemon ends; 0 for never.", unit="s", low=0),
+    _k("STARTD_HAS_BAD_UTMP", KnobType.BOOLEAN, "False", "Whether the record of logged-in users cannot be trusted, so that all terminals are looked at."),
+    _k("STARTD_RECOMPUTE_DISK_FREE", KnobType.BOOLEAN, "False", "Whether free disk space is measured at every update."),
+    _k("STARTD_CRON_JOBLIST", KnobType.LIST, None, "Names of programs run regularly to report attributes of the machine."),
+    _k("STARTD_CRON_<NAME>", KnobType.STRING, None, "Settings of those programs: EXECUTABLE, PERIOD, MODE, ARGS, PREFIX and others."),
+    _k("STARTD_JOB_HOOK_KEYWORD", KnobType.STRING, None, "Prefix of the hooks that fetch work for all slots.", reload=Reload.RESTART),
+    _k("SLOT<N>_JOB_HOOK_KEYWORD", KnobType.STRING, None, "Prefix of the hooks that fetch work for slot N.", reload=Reload.RESTART),
+    _k("<KEYWORD>_HOOK_FETCH_WORK", KnobType.PATH, None, "Program that prints the ad of a job to run, or nothing."),
+    _k("<KEYWORD>_HOOK_FETCH_WORK_TIMEOUT", KnobType.INTEGER, None, "How long that program may take; unset for ever.", unit="s", low=1),
+    _k("<KEYWORD>_HOOK_REPLY_FETCH", KnobType.PATH, None, "Program told whether fetched work was accepted."),
+    _k("<KEYWORD>_HOOK_EVICT_CLAIM", KnobType.PATH, None, "Program told that fetched work was evicted."),
+    _k("ROOSTER_INTERVAL", KnobType.INTEGER, "0", "Time between two looks for sleeping machines to wake; 0 for never.", unit="s", low=0),
+    _k("HIBERNATE", KnobType.EXPRESSION, '"NONE"', "Sleep state the machine should be in."),
+    _k("HIBERNATE_CHECK_INTERVAL", KnobType.INTEGER, "0", "Time between two looks at HIBERNATE; 0 for never.", unit="s", low=0),
+    _k("BENCHMARKS_JOBLIST", KnobType.LIST, "mips kflops", "Benchmarks that are run."),
+    _k("USER_JOB_WRAPPER", KnobType.PATH, None, "Program that jobs are started through.", scope=Scope.SLOT),
+)

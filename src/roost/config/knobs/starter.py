@@ -1,0 +1,41 @@
+"""One job on one slot: the starter's own eviction policy, hooks, accounts, updates."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from roost.config.knob import Knob, KnobType, Scope, knob
+
+_k = partial(knob, subsystem="STARTER")
+
+# One row a line, however long: it is a table.
+# fmt: off
+# ruff: noqa: E501
+KNOBS: tuple[Knob, ...] = (
+    _k("STARTER_EVICT", KnobType.EXPRESSION, "False", "Whether the starter evicts its job, judged by what it knows of it, such as ImageSize (KB) against Memory (MB)."),
+    _k("STARTER_WANT_VACATE", KnobType.EXPRESSION, "True", "Whether the starter's eviction begins with a soft kill."),
+    _k("STARTER_KILL", KnobType.EXPRESSION, "False", "Whether the starter's soft kill turns into a hard one."),
+    _k("STARTER_POLLING_INTERVAL", KnobType.INTEGER, "5", "Time between two looks at the starter's eviction policy.", unit="s", low=1),
+    _k("STARTER_UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two reports of what the job uses.", unit="s", low=1),
+    _k("STARTER_INITIAL_UPDATE_INTERVAL", KnobType.INTEGER, "8", "Time from the start of the job to the first report.", unit="s", low=0),
+    _k("STARTER_JOB_HOOK_KEYWORD", KnobType.STRING, None, "Prefix of hooks for every job, whatever the job says."),
+    _k("STARTER_DEFAULT_JOB_HOOK_KEYWORD", KnobType.STRING, None, "Prefix of hooks for jobs that name none."),
+    _k("<KEYWORD>_HOOK_PREPARE_JOB", KnobType.PATH, None, "Program run before the job; what it prints changes the job's ad."),
+    _k("<KEYWORD>_HOOK_PREPARE_JOB_ARGS", KnobType.STRING, None, "Arguments of that program."),
+    _k("<KEYWORD>_HOOK_PREPARE_JOB_BEFORE_TRANSFER", KnobType.PATH, None, "Program run before input files are moved."),
+    _k("<KEYWORD>_HOOK_UPDATE_JOB_INFO", KnobType.PATH, None, "Program told regularly how the job is doing."),
+    _k("<KEYWORD>_HOOK_JOB_EXIT", KnobType.PATH, None, "Program run when the job has ended."),
+    _k("<KEYWORD>_HOOK_JOB_EXIT_TIMEOUT", KnobType.INTEGER, "30", "How long that program may take.", unit="s", low=1),
+    _k("JOB_RENICE_INCREMENT", KnobType.EXPRESSION, "0", "Nice value that jobs run with, 0 to 19."),
+    _k("JOB_EXECDIR_PERMISSIONS", KnobType.STRING, "user", "Who may look into scratch directories.", words=("user", "group", "world")),
+    _k("JOB_INHERITS_STARTER_ENVIRONMENT", KnobType.STRING, "False", "Whether, or which, environment variables of the daemon the job gets."),
+    _k("STARTER_JOB_ENVIRONMENT", KnobType.STRING, None, "Environment variables that every job gets."),
+    _k("SLOT<N>_USER", KnobType.STRING, None, "Account that jobs of slot N run under."),
+    _k("DEDICATED_EXECUTE_ACCOUNT_REGEXP", KnobType.STRING, None, "Accounts that run jobs and nothing else, so that all their processes may be killed."),
+    _k("STARTER_ALLOW_RUNAS_OWNER", KnobType.BOOLEAN, "True", "Whether a job may run under its owner's account."),
+    _k("NOBODY_SLOT_USER", KnobType.STRING, None, "Account for jobs whose owner has none here.", scope=Scope.SLOT),
+    _k("CGROUP_MEMORY_LIMIT_POLICY", KnobType.STRING, "hard", "How the memory of a slot limits its job.", words=("hard", "soft", "none", "custom")),
+    _k("BASE_CGROUP", KnobType.STRING, "roost", "Control group below which jobs' groups are made."),
+    _k("MOUNT_UNDER_SCRATCH", KnobType.EXPRESSION, None, "Directories of which each job gets its own, in its scratch directory."),
+    _k("STARTER_UPLOAD_TIMEOUT", KnobType.INTEGER, "300", "How long moving output may stand still.", unit="s", low=1),
+)

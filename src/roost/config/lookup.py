@@ -1,0 +1,270 @@
+"""A finished configuration: looking names up, expanding them, and reading them as typed values.
+
+`Config` never changes. Values are expanded when they are asked for, in the context of a daemon (``subsys``),
+one of its instances (``localname``), a slot type or a slot, and remembered. `get` gives text, or None for
+what is undefined or empty; typed accessors fall back to the knob's default then, and raise `ConfigError` for
+what cannot be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from roost.config.diagnostics import Code, ConfigError, Diagnostic, Severity, Span, diagnostic
+from roost.config.expand import Expander, Found
+from roost.config.host import Host
+from roost.config.knobs import find
+from roost.config.limits import Limits
+from roost.config.scope import NameScope
+from roost.config.table import Definition
+from roost.config.values import Reading, ValueProblem, as_boolean, as_expression, as_integer, as_list, as_real
+
+T = TypeVar("T")
+
+#: problems for which `Config.get` raises; what else went wrong only emptied a part of the value
+_FATAL = frozenset({Code.MACRO_CYCLE, Code.EXPANSION_LIMIT})
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Who asks."""
+
+    subsystem: str
+    localname: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """An immutable configuration."""
+
+    #: case-folded full name to definitions, oldest first
+    chains: Mapping[str, tuple[Definition, ...]]
+    #: what was found wrong while reading
+    log: tuple[Diagnostic, ...]
+    #: findings beyond the limit on diagnostics, which were only counted
+    dropped: int
+    host: Host
+    detected: Mapping[str, str]
+    subsystem: str
+    localname: str | None
+    limits: Limits
+    #: names of the sources, in the order they were read
+    sources: tuple[str, ...]
+    _scopes: dict[Context, NameScope] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _done: dict[Context, dict[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """The findings of reading that keep a daemon from starting."""
+        return tuple(one for one in self.log if one.severity is Severity.ERROR)
+
+    def last(self, key: str) -> Definition | None:
+        """The definition in force for a case-folded full name."""
+        chain = self.chains.get(key)
+        return chain[-1] if chain else None
+
+    def definitions(self, name: str) -> tuple[Definition, ...]:
+        """Every definition of a full name, oldest first; empty when no source defines it."""
+        return self.chains.get(name.lower(), ())
+
+    def names(self) -> list[str]:
+        """The names that sources define, as first written, sorted without regard to case."""
+        return [self.chains[key][0].name for key in sorted(self.chains)]
+
+    def context(self, subsys: str | None = None, localname: str | None = None) -> Context:
+        """The context of a question: what is not given is taken from the reader it was made for."""
+        return Context(subsys or self.subsystem, localname or self.localname)
+
+    def scope(self, context: Context) -> NameScope:
+        """How names are found in a context."""
+        scope = self._scopes.get(context)
+        if scope is None:
+            scope = NameScope(
+                last=self.last,
+                detected=self.detected,
+                subsystem=context.subsystem,
+                localname=context.localname,
+            )
+            self._scopes[context] = scope
+        return scope
+
+    def expander(self, context: Context, *, recording: bool = False) -> Expander:
+        """A new expander for a context; one that records starts with nothing remembered."""
+        done = {} if recording else self._done.setdefault(context, {})
+        return Expander(
+            scope=self.scope(context), host=self.host, limits=self.limits, recording=recording, done=done
+        )
+
+    def find(
+        self,
+        name: str,
+        *,
+        subsys: str | None = None,
+        localname: str | None = None,
+        slot_type: int | None = None,
+        slot: int | None = None,
+    ) -> Found | None:
+        """The definition or default that a name means in a context, unexpanded."""
+        scope, key = self.scope(self.context(subsys, localname)), name.lower()
+        for prefix, number in (("slot", slot), ("slot_type_", slot_type)):
+            found = None if number is None else scope.find(f"{prefix}{number}_{key}")
+            if found is not None and found.text:
+                return found
+        return scope.find(key)
+
+    def get(
+        self,
+        name: str,
+        *,
+        subsys: str | None = None,
+        localname: str | None = None,
+        slot_type: int | None = None,
+        slot: int | None = None,
+    ) -> str | None:
+        """The expanded text of a name; None when it is undefined or empty.
+
+        Raises `ConfigError` when macros go in a circle or the text outgrows its limits.
+        """
+        found = self.find(name, subsys=subsys, localname=localname, slot_type=slot_type, slot=slot)
+        if found is None:
+            return None
+        if "$" not in found.text:
+            return found.text or None
+        return self._expanded(found, self.context(subsys, localname), _FATAL) or None
+
+    def expand(self, text: str, *, subsys: str | None = None, localname: str | None = None) -> str:
+        """Any text with its references followed."""
+        return self._expanded(Found("", text, Span("<text>")), self.context(subsys, localname), _FATAL)
+
+    def _expanded(self, found: Found, context: Context, fatal: frozenset[Code] | None) -> str:
+        """The text of ``found`` expanded; raises for problems with a code in ``fatal``, or for any if that is
+        None."""
+        key = found.name.lower()
+        done = self._done.setdefault(context, {})
+        if key and key in done:
+            return done[key]
+        expander = self.expander(context)
+        text = expander.expand(found.text, name=found.name or None).strip()
+        for problem in expander.problems:
+            if fatal is None or problem.code in fatal:
+                raise ConfigError(
+                    diagnostic(problem.code, f"{found.name}: {problem.message}", found.span, name=found.name)
+                )
+        if key and not expander.random_used and not expander.problems:
+            done[key] = text
+        return text
+
+    def _reading(
+        self, name: str, subsys: str | None, localname: str | None, slot_type: int | None, slot: int | None
+    ) -> Reading | None:
+        """A value ready to be read as a type; None when nothing is configured and the knob has no default."""
+        knob = find(name)
+        found = self.find(name, subsys=subsys, localname=localname, slot_type=slot_type, slot=slot)
+        context = self.context(subsys, localname)
+        if found is None or not self._expanded(found, context, None):
+            if knob is None or knob.default is None:
+                return None
+            found = Found(knob.name, knob.default, Span("<default>"))
+            text = self.expander(context).expand(knob.default)
+        else:
+            text = self._expanded(found, context, None)
+        return Reading(name=name, text=text, span=found.span, knob=knob, host=self.host)
+
+    def get_int(
+        self,
+        name: str,
+        default: int | None = None,
+        *,
+        subsys: str | None = None,
+        localname: str | None = None,
+        slot_type: int | None = None,
+        slot: int | None = None,
+    ) -> int:
+        """A whole number in the knob's range."""
+        reading = self._reading(name, subsys, localname, slot_type, slot)
+        return _given(name, default) if reading is None else _read(reading, as_integer(reading))
+
+    def get_float(
+        self,
+        name: str,
+        default: float | None = None,
+        *,
+        subsys: str | None = None,
+        localname: str | None = None,
+        slot_type: int | None = None,
+        slot: int | None = None,
+    ) -> float:
+        """A number in the knob's range."""
+        reading = self._reading(name, subsys, localname, slot_type, slot)
+        return _given(name, default) if reading is None else _read(reading, as_real(reading))
+
+    def get_bool(
+        self,
+        name: str,
+        default: bool | None = None,
+        *,
+        subsys: str | None = None,
+        localname: str | None = None,
+        slot_type: int | None = None,
+        slot: int | None = None,
+    ) -> bool:
+        """A truth value: true, false, t, f, yes, no, a number, or an expression that gives one."""
+        reading = self._reading(name, subsys, localname, slot_type, slot)
+        return _given(name, default) if reading is None else _read(reading, as_boolean(reading))
+
+    def get_list(
+        self,
+        name: str,
+        *,
+        subsys: str | None = None,
+        localname: str | None = None,
+        slot_type: int | None = None,
+        slot: int | None = None,
+    ) -> tuple[str, ...]:
+        """The members of a list separated by commas or blanks; empty when nothing is configured."""
+        reading = self._reading(name, subsys, localname, slot_type, slot)
+        return () if reading is None else as_list(reading)
+
+    def get_expr(
+        self,
+        name: str,
+        *,
+        subsys: str | None = None,
+        localname: str | None = None,
+        slot_type: int | None = None,
+        slot: int | None = None,
+    ) -> str | None:
+        """The text of a well-formed ClassAd expression; None when nothing is configured and there is no
+        default."""
+        reading = self._reading(name, subsys, localname, slot_type, slot)
+        return None if reading is None else _read(reading, as_expression(reading))
+
+    def slot_numbers(self, pattern: str) -> list[int]:
+        """The numbers N for which a name is defined, for a pattern with ``<N>``, for instance
+        ``SLOT_TYPE_<N>``."""
+        before, _, after = pattern.lower().partition("<n>")
+        form = re.compile(re.escape(before) + r"(\d{1,9})" + re.escape(after) + r"\Z")
+        return sorted(
+            {int(match.group(1)) for key in self.chains if (match := form.match(key.rpartition(".")[2]))}
+        )
+
+
+def _given(name: str, default: T | None) -> T:
+    if default is None:
+        raise ConfigError(
+            diagnostic(
+                Code.MISSING_VALUE, f"{name} is not set and has no default", Span("<default>"), name=name
+            )
+        )
+    return default
+
+
+def _read(reading: Reading, result: T | ValueProblem) -> T:
+    if isinstance(result, ValueProblem):
+        raise ConfigError(
+            diagnostic(result.code, f"{reading.name}: {result.message}", reading.span, name=reading.name)
+        )
+    return result

@@ -1,0 +1,44 @@
+"""Names that differ from a known one by a slip of a letter.
+
+Two names are near when deleting at most one letter from each makes them equal (which covers a letter too
+many, too few, wrong, or two swapped), or when they are equal without underscores. Short names are not
+compared: too much is near them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from roost.config.knob import KnobType
+from roost.config.knobs import BY_NAME
+
+#: names shorter than this have no near misses, in characters
+LENGTH_MIN = 5
+
+
+def _shortened(key: str) -> set[str]:
+    return {key[:index] + key[index + 1 :] for index in range(len(key))}
+
+
+@lru_cache(maxsize=1)
+def _index() -> dict[str, list[str]]:
+    """Every known name, with and without underscores and with each letter left out, to the known names it
+    came from."""
+    index: dict[str, list[str]] = {}
+    for key, row in BY_NAME.items():
+        if len(key) >= LENGTH_MIN and row.type is not KnobType.MACRO:
+            for form in {key, key.replace("_", ""), *_shortened(key)}:
+                index.setdefault(form, []).append(row.name)
+    return index
+
+
+def near(name: str) -> str | None:
+    """The known name that was probably meant, or None."""
+    key = name.lower()
+    if len(key) < LENGTH_MIN or key in BY_NAME:
+        return None
+    index = _index()
+    for form in (key, key.replace("_", ""), *sorted(_shortened(key))):
+        for known in index.get(form, ()):
+            return known
+    return None

@@ -1,0 +1,11 @@
+"""The catalogue of templates for ``use CATEGORY : Name``; its page in the reference is generated from it."""
+
+from __future__ import annotations
+
+from roost.config.template import Template
+from roost.config.templates import cookbook, feature, policy, role
+
+ALL: tuple[Template, ...] = (*role.TEMPLATES, *feature.TEMPLATES, *policy.TEMPLATES, *cookbook.TEMPLATES)
+#: (category, name), both case-folded
+BY_NAME: dict[tuple[str, str], Template] = {(one.category.lower(), one.name.lower()): one for one in ALL}
+CATEGORIES: frozenset[str] = frozenset(category for category, _ in BY_NAME)
