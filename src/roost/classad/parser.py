@@ -245,8 +245,11 @@ class Parser:
             token = self._tokens[self.at]
             self.at += 1
             if token.kind is Kind.PUNCT and token.value == ";":
-                continue
-            if token.kind is Kind.PUNCT and token.value == "]":
+                # A separator needs an attribute on one side at least: "[;]" is refused.
+                if self._frames[-1].attributes or self._tokens[self.at].value != "]":
+                    continue
+                token = self._tokens[self.at]
+            elif token.kind is Kind.PUNCT and token.value == "]":
                 self._close(self._pop(), token.end)
                 return True
             if token.kind is not Kind.NAME:
