@@ -66,6 +66,8 @@ class Attribute:
     choices: tuple[str, ...] = ()
     #: False if it can be UNDEFINED in an ad of that side (absent until measured, only while claimed, …).
     always: bool = False
+    #: When it is there, for one that is not always; "" where there is nothing to add.
+    when: str = ""
     #: Changes while a job runs.
     varies: bool = False
     #: Name to use instead, for one that is out of use.
@@ -91,6 +93,12 @@ class PolicyExpression:
     default: str | None = None
     #: Has _VANILLA and _VM variants that replace it for jobs of that universe.
     variants: bool = False
+    #: The attribute of the MY ad that holds it; None where it stands in no ad.
+    attribute: str | None = None
+    #: Set by a submit command of this name; None for a configuration knob.
+    submit_command: str | None = None
+    #: When it is evaluated.
+    when: str = ""
     #: What its being UNDEFINED means, and ERROR.
     when_undefined: str = ""
     when_error: str = ""

@@ -1,0 +1,47 @@
+"""The catalogue of policy expressions: everything that somebody writes to decide something.
+
+`POLICIES` maps a name in capitals to its row: which daemon evaluates it and when, which ads are MY and TARGET,
+its default, its unit, whether it has variants for vanilla and virtual-machine jobs, what it means when it is
+UNDEFINED or ERROR, and who may set it. `USER_POLICIES` has those that users write into submit descriptions;
+where both a knob and a job attribute have a name (RANK, MAXJOBRETIREMENTTIME), `POLICIES` has the knob.
+
+The rows are in the modules beside this one. Templates, the linter and the documentation read the same rows.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.policy.catalogue import machine, pool, queue
+from roost.policy.model import PolicyExpression
+
+#: Suffixes of the variants for jobs of one universe, and the number of that universe.
+VARIANTS: Final[dict[str, int]] = {"_VANILLA": 5, "_VM": 13}
+
+_ROWS: Final = (*machine.TABLE, *queue.TABLE, *pool.TABLE)
+
+#: Rows that are knobs of the configuration, by name in capitals.
+KNOB_POLICIES: Final = {row.name.upper(): row for row in _ROWS if row.submit_command is None}
+
+#: Rows that users set in a submit description, by the job attribute's name in capitals.
+USER_POLICIES: Final = {row.name.upper(): row for row in _ROWS if row.submit_command is not None}
+
+#: All rows by name in capitals; a knob comes before the job attribute of the same name.
+POLICIES: Final[dict[str, PolicyExpression]] = {**USER_POLICIES, **KNOB_POLICIES}
+
+
+def policy_named(name: str) -> PolicyExpression | None:
+    """The row of a name, a variant's name, or the attribute that holds the expression; None if unknown."""
+    key = name.upper()
+    if key in POLICIES:
+        return POLICIES[key]
+    for suffix in VARIANTS:
+        base = POLICIES.get(key.removesuffix(suffix))
+        if key.endswith(suffix) and base is not None and base.variants:
+            return base
+    return _BY_ATTRIBUTE.get(key)
+
+
+_BY_ATTRIBUTE: Final = {row.attribute.upper(): row for row in reversed(_ROWS) if row.attribute is not None}
+
+__all__ = ["KNOB_POLICIES", "POLICIES", "USER_POLICIES", "VARIANTS", "policy_named"]

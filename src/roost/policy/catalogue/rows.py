@@ -1,0 +1,64 @@
+"""How the tables of policy expressions are written: one call a row, with what most rows of a daemon share."""
+
+from __future__ import annotations
+
+from roost.policy.model import Kind, PolicyExpression, Side, Unit
+
+MANUAL = "manual: policy of execute machines"
+MATCHING = "manual: matchmaking and user priorities"
+USER_POLICY = "manual: submit language"
+STARTER_RFC = "proposal: starter-enforced eviction"
+ENFORCEMENT = "pool-wide policy enforcement"
+HOOKS = "manual: hooks"
+
+#: The usual outcomes of a condition that is neither TRUE nor FALSE.
+COUNTS_FALSE = "counts as FALSE"
+NO_MATCH = "no match"
+
+
+class Rows:
+    """Makes the rows of one daemon and context."""
+
+    def __init__(self, evaluated_by: str, my: Side, target: Side, *, set_by: str, source: str) -> None:
+        self.evaluated_by = evaluated_by
+        self.my = my
+        self.target = target
+        self.set_by = set_by
+        self.source = source
+
+    def __call__(
+        self,
+        name: str,
+        meaning: str,
+        *,
+        when: str,
+        undefined: str = COUNTS_FALSE,
+        error: str | None = None,
+        default: str | None = None,
+        kind: Kind = Kind.BOOLEAN,
+        unit: Unit = Unit.NONE,
+        variants: bool = False,
+        attribute: str | None = None,
+        submit_command: str | None = None,
+        target: Side | None = None,
+        source: str | None = None,
+    ) -> PolicyExpression:
+        """One row; ERROR means the same as UNDEFINED unless given."""
+        return PolicyExpression(
+            name=name,
+            evaluated_by=self.evaluated_by,
+            my=self.my,
+            target=self.target if target is None else target,
+            kind=kind,
+            unit=unit,
+            default=default,
+            variants=variants,
+            attribute=attribute,
+            submit_command=submit_command,
+            when=when,
+            when_undefined=undefined,
+            when_error=undefined if error is None else error,
+            set_by=self.set_by,
+            meaning=meaning,
+            source=self.source if source is None else source,
+        )
