@@ -42,6 +42,8 @@ def main() -> int:
         f"{report.cases} cases in {time.monotonic() - started:.0f} s: {len(report.mismatches)} differ, "
         f"{len(report.crashes)} crashed the reference"
     )
+    for name, count in sorted(report.explained.items()):
+        print(f"    {count} explained by {name}")
     return 1 if report.mismatches else 0
 
 

@@ -60,7 +60,7 @@ def read(path: Path) -> list[Chunk]:
     chunks: list[Chunk] = []
     lines: list[str] = []
     start = 1
-    for number, line in enumerate([*path.read_text("utf-8").splitlines(), "---"], 1):
+    for number, line in enumerate([*path.read_bytes().decode().split("\n"), "---"], 1):
         if line == "---":
             if any(line.strip() for line in lines):
                 chunks.append(_chunk(lines, f"{path.name}:{start}"))

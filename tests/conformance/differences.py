@@ -1,13 +1,26 @@
-"""The intended differences from the reference library, each a predicate with the reason in differences.md."""
+"""The intended differences from the reference library, each with the reason in differences.md.
+
+A difference is a predicate that explains one observation of one case. Predicates are as exact as can be: where
+the cause shows only while our library evaluates, the case is answered once more under `witness`, with the
+functions in question watched.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+from unittest import mock
 
-from tests.conformance.cases import Case
+from roost.classad import compiler, evaluation
+from roost.classad.ad import ClassAd
+from roost.classad.errors import ParseError
+from roost.classad.values import ListValue, RelTime
+
+from tests.conformance import forms, ours
+from tests.conformance.cases import REFUSED, Case, Kind
 from tests.conformance.reference import unescape
 
 
@@ -21,29 +34,121 @@ class Difference:
     explains: Callable[[Case, str, str, str], bool]
 
 
-def find(case: Case, observation: str, ours: str, theirs: str) -> Difference | None:
+def find(case: Case, observation: str, mine: str, theirs: str) -> Difference | None:
     """The intended difference that explains an observation; None if none does."""
     for difference in DIFFERENCES:
-        if difference.explains(case, observation, ours, theirs):
+        if difference.explains(case, observation, mine, theirs):
             return difference
     return None
 
 
+# -- watching our own evaluation ------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Witness:
+    """What happened while a case was answered."""
+
+    #: A limit of the room ended an evaluation.
+    stopped: bool = False
+    #: Something was selected from an ad or list that ``ad["name"]`` gave.
+    selected_from_subscript: bool = False
+
+
+def witness(case: Case) -> Witness:
+    """Answer `case` and see what happens."""
+    seen = Witness()
+    with _watching(seen):
+        ours.answer(case)
+    return seen
+
+
+@contextmanager
+def _watching(seen: Witness) -> Iterator[None]:
+    given: list[object] = []
+    deeply, subscript, select = evaluation.deeply, evaluation.subscript_value, evaluation.select_value
+
+    def watched_deeply(run: Callable[[], Any]) -> Any:
+        try:
+            return deeply(run)
+        except (evaluation.EvaluationStopped, RecursionError) as error:
+            seen.stopped |= not isinstance(error, evaluation.EvaluationFailed)
+            raise
+
+    def watched_subscript(state: Any, base: Any, index: Any) -> Any:
+        value = subscript(state, base, index)
+        if isinstance(value, ClassAd | ListValue) and (isinstance(index, str) or _among(given, base)):
+            given.append(value)
+        return value
+
+    def watched_select(state: Any, base: Any, key: str) -> Any:
+        if _among(given, base):
+            seen.selected_from_subscript = True
+        return select(state, base, key)
+
+    with (
+        mock.patch.object(evaluation, "deeply", watched_deeply),
+        mock.patch.object(compiler, "subscript_value", watched_subscript),
+        mock.patch.object(compiler, "select_value", watched_select),
+        mock.patch.object(evaluation, "select_value", watched_select),
+    ):
+        yield
+
+
+def _among(given: list[object], value: object) -> bool:
+    return any(value is one for one in given)
+
+
+def _is_value(observation: str) -> bool:
+    return observation.startswith("value") or observation.endswith("matches")
+
+
+# -- the differences ------------------------------------------------------------------------------
+
 _QUOTED_SELECTION = re.compile(r"(?<=[\w\])}'\"]\.)'((?:[^'\\]|\\.)*)'")
 
 
-def _selection_names(case: Case, observation: str, ours: str, theirs: str) -> bool:
-    """The reference prints a selected name as it is, so that its text may mean something else when read."""
-    return _QUOTED_SELECTION.sub(lambda found: unescape_name(found[1]), ours) == theirs or (
-        observation in ("again", "old again", "json again") and ".'" in case.text
-    )
+def _selection_names(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    bare = _QUOTED_SELECTION.sub(lambda found: unescape(found[0]), mine)
+    if mine != bare and bare in (theirs, theirs.replace("\\\\", "\\")):
+        return True
+    return observation in ("again", "old again", "json again", "json", "old") and ".'" in case.text
 
 
-def unescape_name(inner: str) -> str:
-    """The name that stands between quotes."""
-    return unescape("'" + inner + "'")
+def _matches_reltime(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    if case.kind is not Kind.MATCH or (mine, theirs) != ("False", "True"):
+        return False
+    my, target = forms.read_new(case.my or "[]"), forms.read_new(case.target or "[]")
+    accepting, other = (target, my) if observation == "my matches" else (my, target)
+    return isinstance(accepting.eval("Requirements", other, ours.WORLD), RelTime)
+
+
+def _references_always(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    return case.kind is Kind.REFERENCES and theirs == "!none"
+
+
+def _references_spelling(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    return case.kind is Kind.REFERENCES and sorted(mine.lower().split(",")) == sorted(theirs.lower().split(","))
+
+
+def _limits(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    return _is_value(observation) and theirs != REFUSED and witness(case).stopped
+
+
+def _freed_selection(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    if not _is_value(observation) or REFUSED in (mine, theirs):
+        return False
+    try:
+        return witness(case).selected_from_subscript
+    except ParseError:
+        return False
 
 
 DIFFERENCES: Final[tuple[Difference, ...]] = (
     Difference(id="selection-names", explains=_selection_names),
+    Difference(id="references-always", explains=_references_always),
+    Difference(id="references-spelling", explains=_references_spelling),
+    Difference(id="matches-reltime", explains=_matches_reltime),
+    Difference(id="freed-selection", explains=_freed_selection),
+    Difference(id="limits", explains=_limits),
 )

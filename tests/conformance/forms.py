@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 from roost.classad.ad import ClassAd
-from roost.classad.errors import ParseError
-from roost.classad.parser import parse_tree
-from roost.classad.syntax import AdNode
-
-#: Whether old and JSON forms can be asked.
-COMPLETE = False
-#: Whether references can be asked.
-REFERENCES = importlib.util.find_spec("roost.classad.refs") is not None
+from roost.classad.forms import Form, format_ad, parse_ad, parse_ads
 
 
 def read_new(text: str) -> ClassAd:
     """The ad of a text in new form. Raises ParseError."""
-    tree = parse_tree(text)
-    if not isinstance(tree, AdNode):
-        raise ParseError("not an ad")
-    ad = ClassAd()
-    for name, node in tree.attributes:
-        ad.put_tree(name, node)
-    return ad
+    return parse_ad(text, Form.NEW)
 
 
 def read_old(text: str) -> list[ClassAd]:
-    raise NotImplementedError(text)
+    """The ads of a text in old form, read as leniently as the reference does."""
+    return list(parse_ads(text, Form.OLD, strict=False))
 
 
-read_json = read_old
+def read_json(text: str) -> list[ClassAd]:
+    """The ads of a text in JSON form. Raises ParseError."""
+    return list(parse_ads(text, Form.JSON))
 
 
 def write_old(ad: ClassAd) -> str:
-    raise NotImplementedError(ad)
+    """An ad in old form."""
+    return format_ad(ad, Form.OLD)
 
 
-write_json = write_old
+def write_json(ad: ClassAd) -> str:
+    """An ad in JSON form."""
+    return format_ad(ad, Form.JSON)

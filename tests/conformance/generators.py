@@ -21,6 +21,7 @@ from random import Random
 from typing import Final, TypeVar
 
 from tests.conformance.cases import Case, Kind
+from tests.conformance.literals import command_line, number, pattern, quote, string, string_list, substitute, version
 from tests.conformance.vocabulary import (
     ATTRIBUTES,
     BINARY_OPERATORS,
@@ -66,6 +67,8 @@ class Settings:
     odd_space_share: float = 0.05
     #: Share of expression cases that are wild.
     wild_share: float = 0.5
+    #: Share of expression cases that walk through nested ads and lists.
+    path_share: float = 0.2
     #: Share of expression cases evaluated against a second ad.
     two_ads_share: float = 0.5
     #: Share of each kind of case, in the order of `Kind`.
@@ -146,6 +149,8 @@ class Generator:
 
     def expression_case(self) -> Case:
         """An expression, evaluated in no ad, one ad or two."""
+        if self._chance(self.settings.path_share):
+            return self._path_case()
         wild = self._chance(self.settings.wild_share)
         text = self.wild() if wild else self.typed(self._pick(TYPES))
         if wild and self._chance(self.settings.garbage_share):
@@ -155,6 +160,65 @@ class Generator:
         my = self.ad(wild=wild)
         target = self.ad(wild=wild) if self._chance(self.settings.two_ads_share) else None
         return Case(kind=Kind.EXPRESSION, text=text, my=my, target=target)
+
+    def _path_case(self) -> Case:
+        """An expression that goes from ad to ad and into lists, over ads that point at each other."""
+        my = self._path_ad(2)
+        target = self._path_ad(2) if self._chance(0.7) else None
+        return Case(kind=Kind.EXPRESSION, text=self._path(), my=my, target=target)
+
+    def _path_ad(self, levels: int) -> str:
+        attributes = []
+        for name in ("a", "b", "c", "x", "y"):
+            if self._chance(0.55):
+                attributes.append((name, self._path_value(levels)))
+        if self._chance(0.1):
+            attributes.append((self._pick(NAMES_SCOPE), self._path_value(levels)))
+        return self._write_ad(attributes)
+
+    def _path_value(self, levels: int) -> str:
+        roll = self._unit()
+        if roll < 0.22:
+            return str(self.rng.randrange(10))
+        if roll < 0.45 and levels:
+            return self._path_ad(levels - 1)
+        if roll < 0.65:
+            return self._list_of(lambda: self._path_value(levels - 1) if levels else self._path())
+        return self._path()
+
+    def _path(self) -> str:
+        roll = self._unit()
+        if roll < 0.55:
+            text = self._pick(("a", "b", "c", "x", "y"))
+        elif roll < 0.85:
+            text = self._pick(NAMES_SCOPE)
+        elif roll < 0.9:
+            text = "." + self._pick(("a", "b", "x"))
+        else:
+            text = self._path_ad(0) if self._chance(0.5) else "{" + self._path() + "}"
+        for _ in range(int(self._unit() * 4)):
+            text = self._path_step(text)
+        return text
+
+    def _path_step(self, text: str) -> str:
+        roll = self._unit()
+        name = self._pick(("a", "b", "c", "x", "y"))
+        if roll < 0.40:
+            return f"{text}.{name}"
+        if roll < 0.55:
+            return f"{text}.{self._pick(NAMES_SCOPE)}"
+        if roll < 0.72:
+            return f"{text}[{self.rng.randrange(2)}]"
+        if roll < 0.80:
+            return f'{text}["{name}"]'
+        if roll < 0.86:
+            return f"({text} ?: {self._path()})"
+        if roll < 0.90:
+            return f"ifThenElse({self._path()},{text},{self._path()})"
+        if roll < 0.93:
+            return f"eval({quote(text)})"
+        call = self._pick(("sum", "size", "isUndefined", "isError", "string", "min", "isList", "debug"))
+        return f"{call}({text})" if call != "debug" else f"({text}) + 0"
 
     def _match_ad(self) -> str:
         requirements = self.typed("bool") if self._chance(0.8) else self.wild(2)
@@ -217,12 +281,15 @@ class Generator:
         if roll < 0.55:
             return self._pick(REALS)
         if roll < 0.78:
-            return self._pick(STRINGS)
+            return self._string_literal()
         if roll < 0.96:
             return self._pick(("true", "false", "undefined", "error", "TRUE", "Undefined"))
         if roll < 0.98:
             return f"absTime({self._pick(INSTANT_TEXTS)})"
         return f"relTime({self._pick(DURATION_TEXTS)})"
+
+    def _string_literal(self) -> str:
+        return self._pick(STRINGS) if self._chance(0.7) else quote(string(self.rng))
 
     def _integer_text(self) -> str:
         return str(self.rng.randrange(-3, 12)) if self._chance(0.7) else self._pick(INTEGERS)
@@ -311,7 +378,7 @@ class Generator:
             case "num":
                 return self._integer_text() if self._chance(0.6) else self._pick(REALS)
             case "string":
-                return self._pick(STRINGS)
+                return self._string_literal()
             case "list":
                 return self._list_of(lambda: self.literal(self._pick(("int", "int", "real", "string", "bool"))))
             case "ad":
@@ -321,9 +388,19 @@ class Generator:
             case "reltime":
                 return f"relTime({self._pick(DURATION_TEXTS)})"
             case "pattern":
-                return self._pick(PATTERNS)
+                return self._pick(PATTERNS) if self._chance(0.4) else quote(pattern(self.rng))
             case "substitute":
-                return self._pick(SUBSTITUTES)
+                return self._pick(SUBSTITUTES) if self._chance(0.4) else quote(substitute(self.rng))
+            case "version":
+                return quote(version(self.rng))
+            case "words":
+                return quote(string_list(self.rng))
+            case "command":
+                return quote(command_line(self.rng))
+            case "number":
+                return quote(number(self.rng))
+            case "code":
+                return quote(self.wild(2))
             case "options":
                 return self._pick(('"i"', '""', '"m"', '"s"', '"x"', '"I"', '"im"', '"f"', '"g"', '"fg"', '"q"'))
             case "comparison":

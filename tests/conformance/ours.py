@@ -11,6 +11,7 @@ from roost.classad.ad import ClassAd
 from roost.classad.errors import ClassAdError, ParseError
 from roost.classad.evaluation import evaluate
 from roost.classad.expr import Expr, parse_expression
+from roost.classad.trace import trace
 from roost.classad.unparse import unparse_value
 from roost.classad.values import AbsTime, Exceptional, ListValue, RelTime, Value
 from roost.classad.world import FixedWorld
@@ -62,6 +63,21 @@ def _expression(case: Case) -> Answer:
     return {"text": str(expression), "value": _evaluate(expression, my, target)}
 
 
+def properties(case: Case) -> Answer:
+    """The value of an expression case as the trace has it, and as the flattened expression gives it."""
+    if case.kind is not Kind.EXPRESSION:
+        return {}
+    try:
+        expression = parse_expression(case.text)
+        my, target = (None if text is None else forms.read_new(text) for text in (case.my, case.target))
+    except ParseError:
+        return {}
+    found = {"trace": encode(trace(expression, my, target, WORLD).value)}
+    if my is not None:
+        found["flatten"] = _evaluate(my.flatten(expression, WORLD), my, target)
+    return found
+
+
 def _evaluate(expression: Expr, my: ClassAd | None, target: ClassAd | None) -> str:
     return encode(evaluate(expression, my, target, WORLD))
 
@@ -74,11 +90,10 @@ def _ad(case: Case) -> Answer:
     found = {"text": str(ad), "again": str(forms.read_new(str(ad)))}
     for name in ad:
         found[f"value of {name}"] = encode(ad.eval(name, None, WORLD))
-    if forms.COMPLETE:
-        found["old"] = forms.write_old(ad)
-        found["old again"] = _read(forms.read_old, found["old"])
-        found["json"] = forms.write_json(ad)
-        found["json again"] = _read(forms.read_json, found["json"])
+    found["old"] = forms.write_old(ad)
+    found["old again"] = _read(forms.read_old, found["old"])
+    found["json"] = forms.write_json(ad)
+    found["json again"] = _read(forms.read_json, found["json"])
     return found
 
 
@@ -90,11 +105,11 @@ def _read(reader: Callable[[str], list[ClassAd]], text: str) -> str:
 
 
 def _old(case: Case) -> Answer:
-    return {"text": _read(forms.read_old, case.text)} if forms.COMPLETE else {}
+    return {"text": _read(forms.read_old, case.text)}
 
 
 def _json(case: Case) -> Answer:
-    return {"text": _read(forms.read_json, case.text)} if forms.COMPLETE else {}
+    return {"text": _read(forms.read_json, case.text)}
 
 
 def _references(case: Case) -> Answer:
@@ -107,9 +122,8 @@ def _references(case: Case) -> Answer:
     except ParseError:
         return {"text": str(expression), "external": REFUSED}
     found = {"text": str(expression)}
-    if forms.REFERENCES:
-        found["external"] = ",".join(ad.external_refs(expression))
-        found["internal"] = ",".join(ad.internal_refs(expression))
+    found["external"] = ",".join(ad.external_refs(expression))
+    found["internal"] = ",".join(ad.internal_refs(expression))
     return found
 
 

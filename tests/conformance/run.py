@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -34,12 +35,15 @@ class Report:
     crashes: list[Case] = field(default_factory=list)
     #: Disagreements, by seed.
     mismatches: list[tuple[int, Mismatch]] = field(default_factory=list)
+    #: How many observations each intended difference explained.
+    explained: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Report) -> None:
         """Take up what another run found."""
         self.cases += other.cases
         self.crashes += other.crashes
         self.mismatches += other.mismatches
+        self.explained += other.explained
 
 
 def run(seeds: range, settings: Settings = DEFAULTS) -> Report:
@@ -48,7 +52,7 @@ def run(seeds: range, settings: Settings = DEFAULTS) -> Report:
     seed = iter(seeds)
     with Oracle() as oracle:
         for cases in batches(seeds, BATCH_CASES, lambda number: case_of(number, settings)):
-            for found in compare_all(cases, oracle):
+            for found in compare_all(cases, oracle, report.explained):
                 number = next(seed)
                 if found is not None and len(report.mismatches) < KEPT_MAX:
                     report.mismatches.append((number, found))
