@@ -11,13 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from roost.classad import FixedWorld, World
+from roost.config.expressions import ExpressionProblem, constant_value, parsed
 
-class ExpressionProblem(Exception):
-    """A ClassAd expression does not parse, or evaluates to ERROR; ``column`` (from 1) is 0 when unknown."""
-
-    def __init__(self, message: str, column: int = 0) -> None:
-        super().__init__(message)
-        self.column = column
+__all__ = ["CommandResult", "ExpressionProblem", "Host", "MemoryHost"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,26 +65,6 @@ class Host(Protocol):
         ...
 
 
-def constant(expression: str) -> object:
-    """The value of a literal; the evaluator of hosts that know no expressions."""
-    text = expression.strip()
-    match text.lower():
-        case "true":
-            return True
-        case "false":
-            return False
-        case "undefined":
-            return None
-    for convert in (int, float):
-        try:
-            return convert(text)
-        except ValueError:
-            continue
-    if len(text) >= 2 and text[0] == text[-1] == '"':
-        return text[1:-1]
-    raise ExpressionProblem(f"{expression!r} is not a constant")
-
-
 @dataclass(slots=True, kw_only=True)
 class MemoryHost:
     """A `Host` whose files, commands and environment are dictionaries."""
@@ -97,7 +74,10 @@ class MemoryHost:
     #: command line to result; an unknown command ends with status 127
     commands: dict[str, CommandResult] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
-    evaluator: Callable[[str], object] = constant
+    #: evaluates expressions instead of `roost.classad`
+    evaluator: Callable[[str], object] | None = None
+    #: what time() and the like give in expressions
+    world: World = field(default_factory=FixedWorld)
     seed: int = 0
     _random: random.Random = field(init=False)
 
@@ -126,9 +106,9 @@ class MemoryHost:
         return self._random.randint(low, high)
 
     def evaluate(self, expression: str) -> object:
-        return self.evaluator(expression)
+        return (
+            constant_value(expression, self.world) if self.evaluator is None else self.evaluator(expression)
+        )
 
     def parse_expression(self, expression: str) -> None:
-        """Accepts everything but unbalanced parentheses: this host knows no expressions."""
-        if expression.count("(") != expression.count(")"):
-            raise ExpressionProblem("parentheses do not balance")
+        parsed(expression)

@@ -1,0 +1,391 @@
+"""``roost config``: show, get, explain, check and dump a configuration, and the host that reads the real one.
+
+`add_parser` adds the command to an argparse parser, `run` carries it out and gives the exit status: 0 for
+success, 1 when a name is undefined or the configuration has errors, 2 when no configuration is found.
+``--json`` gives every answer as one JSON document. Nothing is decided here: the room `roost.config` reads,
+expands, checks and explains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import os
+import platform
+import random
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from roost.classad import WORLD
+from roost.config import (
+    CommandResult,
+    Config,
+    ConfigError,
+    Definition,
+    Diagnostic,
+    Explanation,
+    LoadOptions,
+    Severity,
+    check,
+    explain,
+    load,
+)
+from roost.config.expressions import constant_value, parsed
+from roost.config.knobs import ALL, DEFAULTS
+from roost.config.limits import DEFAULT_LIMITS
+
+#: files looked for when neither --config nor the environment names one
+STANDARD_FILES = ("/etc/roost/roost.config", "/etc/condor/condor_config", "/usr/local/etc/condor_config")
+#: time that a command whose output is configuration may take
+COMMAND_S = 60.0
+
+
+class SystemHost:
+    """The configuration room's view of the machine this program runs on."""
+
+    def __init__(self) -> None:
+        self._random = random.SystemRandom()
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a file; bytes that are not UTF-8 become replacement characters."""
+        try:
+            with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
+                return file.read(DEFAULT_LIMITS.file_chars_max + 1)
+        except (OSError, ValueError):
+            return None
+
+    def list_directory(self, path: str) -> list[str] | None:
+        """The names of the regular files in a directory."""
+        try:
+            return [entry.name for entry in os.scandir(path) if entry.is_file()]
+        except (OSError, ValueError):
+            return None
+
+    def run_command(self, command: str) -> CommandResult:
+        """Run a program with arguments; no shell is involved."""
+        try:
+            done = subprocess.run(
+                shlex.split(command),
+                capture_output=True,
+                timeout=COMMAND_S,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
+            print(f"roost config: {command!r}: {problem}", file=sys.stderr)
+            return CommandResult(status=127, output="")
+        return CommandResult(status=done.returncode, output=done.stdout.decode("utf-8", "replace"))
+
+    def write_cache(self, path: str, text: str) -> bool:
+        """Write the file beside its place and rename it there."""
+        temporary = f"{path}.{os.getpid()}.tmp"
+        try:
+            Path(temporary).write_text(text, encoding="utf-8")
+            Path(temporary).rename(path)
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def environment(self) -> Mapping[str, str]:
+        """The environment of this process."""
+        return os.environ
+
+    def random_integer(self, low: int, high: int) -> int:
+        """A number from the system's generator."""
+        return self._random.randint(low, high)
+
+    def evaluate(self, expression: str) -> object:
+        """The value of a constant expression, by the real clock."""
+        return constant_value(expression, WORLD)
+
+    def parse_expression(self, expression: str) -> None:
+        """Raise unless the text is an expression."""
+        parsed(expression)
+
+
+def detected_values() -> dict[str, str]:
+    """What is found out about this machine at start."""
+    host = socket.gethostname() or "localhost"
+    system, machine = platform.system(), platform.machine()
+    release = _distribution()
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = str(os.cpu_count() or 1)
+    major = release.get("VERSION_ID", "").partition(".")[0]
+    values = {
+        "HOSTNAME": host.partition(".")[0],
+        "FULL_HOSTNAME": host,
+        "DETECTED_CPUS": cores,
+        "DETECTED_CORES": cores,
+        "DETECTED_PHYSICAL_CPUS": cores,
+        "DETECTED_CPUS_LIMIT": str(allowed),
+        "DETECTED_MEMORY": str(_memory_mb()),
+        "ARCH": machine.upper(),
+        "UNAME_ARCH": machine,
+        "OPSYS": system.upper(),
+        "UNAME_OPSYS": system,
+        "PID": str(os.getpid()),
+        "PPID": str(os.getppid()),
+        "REAL_UID": str(os.getuid()),
+        "REAL_GID": str(os.getgid()),
+        "HOME": str(Path("~").expanduser()),
+        "OPSYSMAJORVER": major,
+        "OPSYSVER": f"{major}00" if major else "",
+        "OPSYSANDVER": release.get("ID", system).capitalize() + major,
+    }
+    try:
+        values["USERNAME"] = getpass.getuser()
+    except (KeyError, OSError):
+        values["USERNAME"] = str(os.getuid())
+    return values
+
+
+def _memory_mb() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1024 * 1024)
+    except (OSError, ValueError):
+        return 0
+
+
+def _distribution() -> dict[str, str]:
+    try:
+        return platform.freedesktop_os_release()
+    except OSError:
+        return {}
+
+
+def root_files(given: list[str] | None, environment: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The files to begin with; empty for ONLY_ENV, None when there is none."""
+    if given:
+        return tuple(given)
+    for variable in ("ROOST_CONFIG", "CONDOR_CONFIG"):
+        value = environment.get(variable)
+        if value:
+            return () if value == "ONLY_ENV" else (value,)
+    for path in STANDARD_FILES:
+        if Path(path).is_file():
+            return (path,)
+    return None
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``config`` and its commands."""
+    parser = subparsers.add_parser("config", help="read, explain and check the configuration")
+    commands = parser.add_subparsers(dest="config_command", required=True, metavar="COMMAND")
+    show = _command(commands, "show", "names in force with value and place")
+    show.add_argument("patterns", nargs="*", metavar="NAME", help="names to show; * and ? stand for anything")
+    show.add_argument("--all", action="store_true", help="show defaults too")
+    get = _command(commands, "get", "the expanded value of names")
+    get.add_argument("names", nargs="+", metavar="NAME")
+    why = _command(commands, "explain", "where a value comes from, and each step of its expansion")
+    why.add_argument("names", nargs="+", metavar="NAME")
+    checking = _command(commands, "check", "everything that is wrong, with a status of 1 if there are errors")
+    checking.add_argument("--strict", action="store_true", help="count warnings as errors")
+    dump = _command(commands, "dump", "the configuration as one file")
+    dump.add_argument("--expanded", action="store_true", help="expand macros")
+    dump.add_argument("--defaults", action="store_true", help="add defaults that nothing overrides")
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=text, description=text)
+    parser.add_argument(
+        "-c", "--config", action="append", metavar="PATH", help="file or directory to begin with"
+    )
+    parser.add_argument(
+        "-D", "--define", action="append", default=[], metavar="NAME=VALUE", help="set a name last"
+    )
+    parser.add_argument("--subsystem", default="TOOL", help="daemon in whose view names are looked up")
+    parser.add_argument("--local-name", help="instance of that daemon")
+    parser.add_argument("--slot", type=int, help="slot in whose view names are looked up")
+    parser.add_argument("--slot-type", type=int, help="slot type in whose view names are looked up")
+    parser.add_argument("--no-environment", action="store_true", help="ignore _CONDOR_ and _ROOST_ variables")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out a ``config`` command; gives the exit status."""
+    roots = root_files(args.config, os.environ)
+    if roots is None:
+        files = ", ".join(STANDARD_FILES)
+        print(
+            f"roost config: no configuration: use --config, set ROOST_CONFIG, or create one of {files}",
+            file=sys.stderr,
+        )
+        return 2
+    config = load(
+        SystemHost(),
+        LoadOptions(
+            roots=roots,
+            subsystem=args.subsystem.upper(),
+            localname=args.local_name,
+            detected=detected_values(),
+            environment=not args.no_environment,
+            user_file=os.getuid() != 0,
+            runtime=tuple((name, value) for name, _, value in (one.partition("=") for one in args.define)),
+        ),
+    )
+    status = _COMMANDS[args.config_command](config, args)
+    if args.config_command not in ("check",):
+        for one in config.errors:
+            print(f"roost config: {one}", file=sys.stderr)
+        status = status or int(bool(config.errors))
+    return status
+
+
+def _print_json(document: object) -> None:
+    print(json.dumps(document, indent=2))
+
+
+def _value(config: Config, name: str, args: argparse.Namespace) -> str | None:
+    """The value of a name; what keeps it from being expanded is printed."""
+    try:
+        return config.get(name, slot=args.slot, slot_type=args.slot_type)
+    except ConfigError as problem:
+        print(f"roost config: {problem}", file=sys.stderr)
+        return None
+
+
+def _show(config: Config, args: argparse.Namespace) -> int:
+    names = {name.lower(): name for name in config.names()}
+    if args.all:
+        names |= {row.name.lower(): row.name for row in ALL if row.name.lower() in DEFAULTS}
+    patterns = [pattern.lower() for pattern in args.patterns]
+    rows = []
+    for key in sorted(names):
+        if patterns and not any(fnmatchcase(key, pattern) for pattern in patterns):
+            continue
+        found = config.find(key)
+        rows.append(
+            {
+                "name": names[key],
+                "value": _value(config, key, args),
+                "place": found.span.chain() if found else None,
+            }
+        )
+    if args.json:
+        _print_json(rows)
+    else:
+        for row in rows:
+            print(f"{row['name']} = {row['value'] or ''}    # {row['place']}")
+    return 0
+
+
+def _get(config: Config, args: argparse.Namespace) -> int:
+    values = {name: _value(config, name, args) for name in args.names}
+    if args.json:
+        _print_json(values)
+    else:
+        for name, value in values.items():
+            print(
+                value if value is not None else f"roost config: {name} is not defined",
+                file=sys.stdout if value is not None else sys.stderr,
+            )
+    return int(None in values.values())
+
+
+def _explain(config: Config, args: argparse.Namespace) -> int:
+    explanations = [explain(config, name, slot=args.slot, slot_type=args.slot_type) for name in args.names]
+    if args.json:
+        _print_json([one.to_json() for one in explanations])
+    else:
+        print("\n\n".join("\n".join(explanation_lines(one)) for one in explanations))
+    return int(any(one.value is None or one.problems for one in explanations))
+
+
+def explanation_lines(one: Explanation) -> Iterator[str]:
+    """An explanation as text."""
+    yield f"{one.name} = {one.value if one.value is not None else '(undefined)'}"
+    if one.knob is not None:
+        yield f"    {one.knob.meaning}"
+    if one.found is not None and one.found.name.lower() != one.name.lower():
+        yield f"    found as {one.found.name} in the view of {one.subsystem}"
+    if one.chain:
+        yield "  definitions, oldest first; the last one counts:"
+        if one.default is not None and one.chain[-1].span.file != "<default>":
+            yield f"    <default>  {one.default}"
+        for definition in one.chain:
+            yield f"    {definition.span.chain()}  {_written(definition)}"
+            if definition.text != definition.written:
+                yield f"      with its earlier value put in: {definition.text}"
+    for definition in one.overridden:
+        yield f"  overrides {definition.name} at {definition.span.chain()}: {definition.text}"
+    if one.steps:
+        yield "  expansion:"
+    for step in one.steps:
+        source = f" [{step.span.chain()}]" if step.span else ""
+        yield f"    {'  ' * step.depth}{step.reference} is {step.text or 'nothing'}{source}"
+        if step.result != step.text:
+            yield f"    {'  ' * step.depth}  which gives {step.result or 'nothing'}"
+    for problem in one.problems:
+        yield f"  error: {problem.message} [{problem.code}]"
+
+
+def _written(definition: Definition) -> str:
+    return f"+= {definition.written}" if definition.appended else definition.written
+
+
+def _check(config: Config, args: argparse.Namespace) -> int:
+    findings: list[Diagnostic] = check(config)
+    errors = sum(one.severity is Severity.ERROR for one in findings) + config.dropped
+    warnings = sum(one.severity is Severity.WARNING for one in findings)
+    if args.json:
+        _print_json(
+            {
+                "errors": errors,
+                "warnings": warnings,
+                "sources": list(config.sources),
+                "findings": [one.to_json() for one in findings],
+            }
+        )
+    else:
+        for one in findings:
+            print(one)
+        print(
+            f"{len(config.sources)} sources, {len(config.chains)} names: {errors} errors, {warnings} warnings"
+        )
+    return int(errors > 0 or (args.strict and warnings > 0))
+
+
+def _dump(config: Config, args: argparse.Namespace) -> int:
+    rows: list[dict[str, object]] = []
+    for key in sorted(config.chains):
+        definition = config.chains[key][-1]
+        value = _value(config, key, args) if args.expanded else definition.text
+        rows.append(definition.to_json() | {"value": value or ""})
+    if args.defaults:
+        rows.extend(
+            {"name": key.upper(), "value": default, "place": "<default>", "text": default}
+            for key, default in sorted(DEFAULTS.items())
+            if key not in config.chains
+        )
+    if args.json:
+        _print_json(rows)
+        return 0
+    for row in rows:
+        print(f"# {row['place']}")
+        print("\n".join(_assignment(str(row["name"]), str(row["value"]))))
+    return 0
+
+
+def _assignment(name: str, value: str) -> Iterator[str]:
+    """The statement that sets a name, in a form that reads back to the same value."""
+    if "\n" not in value and not value.endswith("\\"):
+        yield f"{name} = {value}"
+        return
+    tag = "end"
+    while f"@{tag}" in value:
+        tag += "_"
+    yield f"{name} @={tag}"
+    yield from value.split("\n")
+    yield f"@{tag}"
+
+
+_COMMANDS = {"show": _show, "get": _get, "explain": _explain, "check": _check, "dump": _dump}
