@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from roost.classad.syntax import AdNode, Name, Node, Select, children, strip
-from roost.classad.values import fold
+from roost.classad.unparse import item_node, unparse
+from roost.classad.values import UNDEFINED, fold
 
 if TYPE_CHECKING:
     from roost.classad.ad import ClassAd
@@ -116,7 +117,13 @@ class _Walk:
         key = fold(node.name)
         if node.absolute:
             scope = _outermost(scope)
-        if not self._found(key, node.name, scope, work) and not self._special(key):
+        if self._found(key, node.name, scope, work) or key == "currenttime":
+            return
+        if key in _SELF:
+            self._whole(scope, work)
+        elif key in _OUTER:
+            self._whole(_outermost(scope), work)
+        else:
             self.external.setdefault(key, node.name)
 
     def _select(self, node: Select, scope: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
@@ -127,13 +134,12 @@ class _Walk:
             path.append(base.name)
             base = strip(base.base)
         if not isinstance(base, Name):
-            work.append((base, scope))
-            self._behind_expression(base, path[-1], scope, work)
+            self._behind_value(node, scope, work)
             return
         start = self._start(base, scope)
         if start is None:
-            spelled = ".".join([base.name, *reversed(path)])
             if not self._found(fold(base.name), base.name, scope, work):
+                spelled = unparse(node)
                 self.external.setdefault(fold(spelled), spelled)
             return
         if fold(base.name) not in _SELF | _OUTER | {"parent"}:
@@ -183,19 +189,26 @@ class _Walk:
             ad = ad.scope
         return None
 
-    def _behind_expression(self, base: Node, name: str, scope: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
-        from roost.classad.ad import ClassAd, cell_of
+    def _behind_value(self, node: Select, scope: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
+        """A selection from something computed: from an ad if it is one now, else external as it is written."""
+        from roost.classad.ad import ClassAd
+        from roost.classad.evaluation import evaluate
+        from roost.classad.expr import Expr
 
-        if isinstance(base, AdNode):
-            work.pop()
-            nested = cell_of(base, scope)
-            assert isinstance(nested, ClassAd)
-            self._path(nested, [name], work)
+        value = evaluate(Expr(node.base), scope)
+        if value is UNDEFINED:
+            spelled = unparse(node)
+            self.external.setdefault(fold(spelled), spelled)
+            return
+        if isinstance(value, ClassAd):
+            self.kept.append(value)
+            self._path(value, [node.name], work)
+        if not isinstance(strip(node.base), AdNode):
+            work.append((node.base, scope))
 
     def _found(self, key: str, name: str, scope: ClassAd | None, work: list[tuple[Node, ClassAd]]) -> bool:
         """Whether an ad from `scope` outward has the attribute; what it needs is put on the list."""
         from roost.classad.ad import MISSING, ClassAd
-        from roost.classad.unparse import item_node
 
         while scope is not None:
             cell = scope.cell(key)
@@ -221,9 +234,6 @@ class _Walk:
             self.seen.add((id(ad), ""))
             self.kept.append(ad)
             work.extend([(ad.tree(name), ad) for name in ad])
-
-    def _special(self, key: str) -> bool:
-        return key == "currenttime" or key in _SELF or key in _OUTER
 
 
 def _outermost(ad: ClassAd) -> ClassAd:

@@ -265,14 +265,19 @@ def _aside(state: State, code: Code) -> None:
     """Evaluate what the ordinary evaluation skips; what happens there has no consequence."""
     assert isinstance(state, _TracingState)
     skipping, state.skipping = state.skipping, True
-    ad, depth, marks = state.ad, state.depth, set(state.marks or ())
+    ad, depth, home = state.ad, state.depth, state.home
+    # The set itself stays: references around this one hold it.
+    marks = state.marks
+    assert marks is not None
+    before = set(marks)
     try:
         code(state)
     except EvaluationFailed:
         pass
     finally:
         state.skipping = skipping
-        state.ad, state.depth, state.marks = ad, depth, marks
+        state.ad, state.depth, state.home, state.marks = ad, depth, home, marks
+        marks.intersection_update(before)
 
 
 __all__ = ["Definition", "Trace", "Traced", "trace"]
