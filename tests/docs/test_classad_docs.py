@@ -1,0 +1,42 @@
+"""The documentation of the language says what the code does."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from roost.classad import ParseError, docs, parse_expression
+from roost.classad.functions import FUNCTIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+ERRORS = (ROOT / "docs/errors/parse.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", ERRORS, re.MULTILINE | re.DOTALL))
+
+
+@pytest.mark.parametrize("path", docs.pages())
+def test_generated_pages_are_current(path):
+    assert (ROOT / "docs" / path).read_text(encoding="utf-8") == docs.pages()[path], "run `make docs`"
+
+
+def test_every_error_code_has_a_section():
+    found = set()
+    for module in (ROOT / "src/roost/classad").glob("*.py"):
+        found |= set(re.findall(r'code="(\w+)"', module.read_text(encoding="utf-8")))
+    assert set(SECTIONS) == found
+
+
+@pytest.mark.parametrize("code", [code for code in SECTIONS if "```" in SECTIONS[code]])
+def test_the_example_of_an_error_has_that_error(code):
+    [example] = re.findall(r"```\n(.*?)\n```", SECTIONS[code], re.DOTALL)
+    with pytest.raises(ParseError) as caught:
+        parse_expression(example)
+    assert caught.value.code == code
+
+
+def test_every_function_says_what_it_does():
+    bare = [
+        builtin.name
+        for builtin in FUNCTIONS.values()
+        if len((getattr(builtin.eager or builtin.special, "__doc__", None) or "").split()) < 3
+    ]
+    assert bare == []
