@@ -190,7 +190,9 @@ def _constant(value: Exceptional | bool | int | float | str | AbsTime | RelTime,
         case AbsTime():
             return f'absTime("{format_abstime(value)}")'
         case RelTime(secs=secs):
-            return f'relTime("{format_reltime(secs)}")'
+            if abs(secs) < _CLOCK_SECS_MAX:
+                return f'relTime("{format_reltime(secs)}")'
+            return f"relTime({format_real(secs)})"
 
 
 def _special_real(value: float) -> str | None:
@@ -263,6 +265,8 @@ _WORDS: Final = frozenset(("true", "false", "undefined", "error", "is", "isnt"))
 #: Words that are quoted as the name of an attribute; "parent" reads well without, but is printed so.
 _RESERVED: Final = _WORDS | {"parent"}
 _PLAIN: Final = (bool, int, float, str, Exceptional, AbsTime, RelTime)
+#: Durations from here on, and those that are no number, print as a real.
+_CLOCK_SECS_MAX: Final = 2.0**53
 _OLD_SPELLING: Final = {Op.IS: "=?=", Op.ISNT: "=!="}
 
 _LETTER_ESCAPES: Final = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 92: "\\\\"}

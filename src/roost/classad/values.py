@@ -103,7 +103,15 @@ def wrap(number: int) -> int:
 
 def to_bytes(text: str) -> bytes:
     """The bytes of a ClassAd string."""
-    return text.encode("utf-8", "surrogateescape")
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        # Half of a surrogate pair, as JSON can spell it: its three bytes.
+        return b"".join([_char_bytes(char) for char in text])
+
+
+def _char_bytes(char: str) -> bytes:
+    return char.encode("utf-8", "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass")
 
 
 def from_bytes(data: bytes) -> str:
