@@ -1,10 +1,10 @@
 """The catalogue of attributes: what Roost knows about the names that stand in expressions.
 
 `ATTRIBUTES` maps a folded name to what it means in each kind of ad that has it: ``Memory`` is an attribute of
-slots and of the starter's ad. `attributes_named` also knows families such as ``slot2_State`` and ``RequestTape``.
+slots and of the starter's ad. `attributes_named` also knows families: ``slot2_State``, ``RequestTape``.
 
-The tables are in the modules beside this one. A site may put any other name into its ads (STARTD_ATTRS, ``+Name``
-in a submit description), so a name that is not here is not wrong, only unknown.
+The tables are in the modules beside this one. A site may put any other name into its ads (STARTD_ATTRS, or
+``+Name`` in a submit description), so a name that is not here is not wrong, only unknown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The catalogue of policy expressions: everything that somebody writes to decide something.
 
-`POLICIES` maps a name in capitals to its row: which daemon evaluates it and when, which ads are MY and TARGET,
-its default, its unit, whether it has variants for vanilla and virtual-machine jobs, what it means when it is
+`POLICIES` maps a name in capitals to its row: which daemon evaluates it and when, which ads are MY and
+TARGET, its default, its unit, whether it has variants for vanilla and virtual-machine jobs, what it means when it is
 UNDEFINED or ERROR, and who may set it. `USER_POLICIES` has those that users write into submit descriptions;
 where both a knob and a job attribute have a name (RANK, MAXJOBRETIREMENTTIME), `POLICIES` has the knob.
 
