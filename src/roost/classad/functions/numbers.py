@@ -118,14 +118,18 @@ def _quotient(number: float, size: float) -> float:
 
 @builtin("random", least=0, most=1, pure=False)
 def random_number(ctx: State, limit: Value = 1.0) -> Value:
-    """random([n]): an integer 0 … n-1 for an integer n, a real 0 ≤ r < n for a real n."""
-    match limit:
-        case bool():
-            return ERROR
-        case int():
-            # The reference library takes the limit as a 32-bit integer.
-            limit = wrap32(limit)
-            return int(ctx.world.random() * limit) if limit > 0 else ERROR
-        case float():
-            return limit * ctx.world.random() if limit > 0 or math.isnan(limit) else ERROR
-    return ERROR
+    """random([n]): an integer 0 … n-1 for an integer n, a real 0 ≤ r < n for a real n.
+
+    A limit that is not positive fails the whole evaluation.
+    """
+    if not isinstance(limit, int | float) or limit.__class__ is bool:
+        return ERROR
+    if isinstance(limit, int):
+        # The reference library takes the limit as a 32-bit integer.
+        limit = wrap32(limit)
+    if limit <= 0:
+        from roost.classad.evaluation import EvaluationFailed
+
+        raise EvaluationFailed
+    drawn = ctx.world.random() * limit
+    return int(drawn) if isinstance(limit, int) else drawn

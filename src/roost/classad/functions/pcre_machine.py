@@ -306,6 +306,8 @@ class _Run:
     ) -> tuple[Spans, int] | None:
         code, subject, size = self.program.code, self.subject, len(self.subject)
         opened_at = 2 * self.program.pattern.groups + 1
+        # Captures and counters are copied when they change; many of them are more work.
+        copying = (len(spans) + len(counts)) >> 5
         # Each entry: a state, and for the run of a repeated byte the last place to continue from.
         waiting: list[tuple[Any, ...]] = []
         steps = self.steps
@@ -345,14 +347,17 @@ class _Run:
             elif operation == _OPEN:
                 index = instruction[1]
                 spans = (*spans[:index], at, *spans[index + 1 :])
+                steps += copying
                 pc += 1
             elif operation == _CLOSE:
                 index = 2 * instruction[1]
                 began = spans[opened_at + instruction[1]]
                 spans = (*spans[:index], began, at, *spans[index + 2 :])
+                steps += copying
                 pc += 1
             elif operation == _BEGIN:
                 counts = _replaced(counts, instruction[1], (0, -1))
+                steps += copying
                 pc += 1
             elif operation == _TEST:
                 _, index, least, most, lazy, out = instruction
@@ -370,6 +375,7 @@ class _Run:
             elif operation == _ENTER:
                 index = instruction[1]
                 counts = _replaced(counts, index, (counts[index][0] + 1, at))
+                steps += copying
                 pc += 1
             elif operation == _AT:
                 matched = self._holds(instruction[1], at)
@@ -428,6 +434,7 @@ class _Run:
         if operation == _ATOMIC:
             found = self.match(instruction[1], at, spans, counts, calls)
             return None if found is None else (instruction[2], found[1], found[0], counts, calls)
+        self.steps += 1
         if operation == _BACK:
             at -= instruction[1]
             return (pc + 1, at, spans, counts, calls) if at >= 0 else None

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 _KEPT_MAX: Final = 512
 #: Ways to try a match that the standard library may be given; it takes a few hundredths of a second for them.
 _WAYS_MAX: Final = 3_000_000.0
-#: Steps of the own matcher that one step of fuel pays for.
-_STEPS_A_FUEL: Final = 8
 
 
 class Regex:
@@ -71,7 +69,7 @@ class Regex:
             ctx.spend(((len(subject) if found is None else found.end()) - start) // 64)
             return None if found is None else _spans(found)
         spans, steps = self._program.search(subject, start, here=behind_empty, some=behind_empty)
-        ctx.spend(steps // _STEPS_A_FUEL)
+        ctx.spend(steps)
         return spans
 
     def _ways(self, subject: bytes, start: int) -> float:

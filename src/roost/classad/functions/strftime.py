@@ -108,7 +108,7 @@ def _fixed_day(year: int, month: int, day: int) -> int:
 
 # -- printing ------------------------------------------------------------------------------------
 
-_CONVERSION: Final = re.compile(r"%([_\-0+^#]*)([0-9]*)([EO]?)([^EO]?)", re.DOTALL)
+_CONVERSION: Final = re.compile(r"%([_\-0^#]*)([0-9]*)([EO]?)([^EO]?)", re.DOTALL)
 
 _SHORTHANDS: Final = {
     "c": "%a %b %e %H:%M:%S %Y",
@@ -148,10 +148,10 @@ def _iso_week(t: BrokenTime) -> tuple[int, int]:
 
 #: Numbers: how to get it, digits, what fills up.
 _NUMBERS: Final[dict[str, tuple[Callable[[BrokenTime], int], int, str]]] = {
-    "C": (lambda t: t.year // 100, 2, "0"),
+    "C": (lambda t: t.year // 100, 1, "0"),
     "d": (lambda t: t.day, 2, "0"),
     "e": (lambda t: t.day, 2, " "),
-    "G": (lambda t: _iso_week(t)[0], 4, "0"),
+    "G": (lambda t: _iso_week(t)[0], 1, "0"),
     "g": (lambda t: _iso_week(t)[0] % 100, 2, "0"),
     "H": (lambda t: t.hour, 2, "0"),
     "I": (lambda t: _twelve(t.hour), 2, "0"),
@@ -161,12 +161,12 @@ _NUMBERS: Final[dict[str, tuple[Callable[[BrokenTime], int], int, str]]] = {
     "M": (lambda t: t.minute, 2, "0"),
     "m": (lambda t: t.month, 2, "0"),
     "S": (lambda t: t.second, 2, "0"),
-    "U": (lambda t: (t.day_of_year - t.weekday + 7) // 7, 2, "0"),
+    "U": (lambda t: _cut(t.day_of_year - t.weekday + 7, 7), 2, "0"),
     "u": (lambda t: (t.weekday - 1) % 7 + 1, 1, "0"),
     "V": (lambda t: _iso_week(t)[1], 2, "0"),
-    "W": (lambda t: (t.day_of_year - (t.weekday - 1 + 7) % 7 + 7) // 7, 2, "0"),
+    "W": (lambda t: _cut(t.day_of_year - (t.weekday + 6) % 7 + 7, 7), 2, "0"),
     "w": (lambda t: t.weekday, 1, "0"),
-    "Y": (lambda t: t.year, 4, "0"),
+    "Y": (lambda t: t.year, 1, "0"),
     "y": (lambda t: t.year % 100, 2, "0"),
 }
 
@@ -206,16 +206,18 @@ def format_broken_time(
 
 
 def _convert(time: BrokenTime, found: re.Match[str], zone_offset: Callable[[float], int]) -> str:
-    flags, digits, _, letter = found.groups()
+    flags, digits, modifier, letter = found.groups()
     width = min(int(digits[-5:]), _WIDTH_MAX) if digits else 0
-    fill = next((flag for flag in reversed(flags) if flag in "_-0+"), "")
-    number = _NUMBERS.get(letter)
-    if number is not None:
-        get, least, usual = number
-        return _padded(get(time), max(width, least) if fill != "-" else 0, _FILLS.get(fill, usual))
-    if letter == "s":
-        return _padded(_epoch(time, zone_offset), width if fill != "-" else 0, _FILLS.get(fill, "0"))
-    if letter in _SHORTHANDS:
+    fill = next((flag for flag in reversed(flags) if flag in "_-0"), "")
+    if letter in _NOT_WITH.get(modifier, ""):
+        text = found[0]
+    elif letter in _NUMBERS:
+        get, least, usual = _NUMBERS[letter]
+        number = get(time)
+        return _padded(number, width if fill == "-" else max(width, least), _FILLS.get(fill, usual))
+    elif letter == "s":
+        return _padded(_epoch(time, zone_offset), width, _FILLS.get(fill, "0"))
+    elif letter in _SHORTHANDS:
         text = format_broken_time(time, _SHORTHANDS[letter], zone_offset, _WIDTH_MAX) or ""
     elif letter in _TEXTS:
         text = _TEXTS[letter](time)
@@ -224,28 +226,31 @@ def _convert(time: BrokenTime, found: re.Match[str], zone_offset: Callable[[floa
     elif letter == "Z":
         text = _zone_name(zone_offset(_epoch(time, zone_offset)))
     else:
-        return found[0]
+        text = found[0]
     if "^" in flags and letter not in "pP":
         text = text.upper()
-    if "#" in flags:
+    if "#" in flags and letter not in _SHORTHANDS:
         text = text.lower() if letter in "pZ" else text.upper()
-    return text.rjust(width, "0" if fill in ("0", "+") else " ")
+    return text.rjust(width, "0" if fill == "0" else " ")
 
 
-_FILLS: Final = {"_": " ", "0": "0", "+": "0", "-": ""}
+_FILLS: Final = {"_": " ", "0": "0", "-": " "}
+#: Conversions that do not go with a modifier; the text then stands as it is.
+_NOT_WITH: Final = {"E": "AaBbDdeFGgHhIjkMmlSUVWw%", "O": "AacDFXxY%"}
 
 
 def _padded(number: int, width: int, fill: str) -> str:
     if number < 0 and fill == "0":
         return "-" + str(-number).rjust(width - 1, "0")
-    return str(number).rjust(width, fill or " ")
+    return str(number).rjust(width, fill)
 
 
 def _epoch(time: BrokenTime, zone_offset: Callable[[float], int]) -> int:
-    """Epoch seconds of local time."""
+    """Epoch seconds of local time; as in C it counts as standard time, in summer too."""
     secs = day_count(time.year, time.month, time.day) * 86400
     secs += time.hour * 3600 + time.minute * 60 + time.second
-    return secs - zone_offset(secs - zone_offset(secs))
+    seasons = (secs, day_count(time.year, 1, 1) * 86400, day_count(time.year, 7, 1) * 86400)
+    return secs - min(map(zone_offset, seasons))
 
 
 def _zone_name(offset: int) -> str:
