@@ -17,6 +17,7 @@ from unittest import mock
 from roost.classad import compiler, evaluation
 from roost.classad.ad import ClassAd
 from roost.classad.errors import ParseError
+from roost.classad.unparse import quote_name
 from roost.classad.values import ListValue, RelTime
 
 from tests.conformance import forms, ours
@@ -32,6 +33,8 @@ class Difference:
     id: str
     #: Whether it explains that `observation` of a case is ours here and theirs there.
     explains: Callable[[Case, str, str, str], bool]
+    #: Cases on which the libraries differ for this reason alone.
+    examples: tuple[Case, ...]
 
 
 def find(case: Case, observation: str, mine: str, theirs: str) -> Difference | None:
@@ -131,8 +134,20 @@ def _references_spelling(case: Case, observation: str, mine: str, theirs: str) -
     return case.kind is Kind.REFERENCES and sorted(mine.lower().split(",")) == sorted(theirs.lower().split(","))
 
 
+#: Open brackets, and operators in one expression, beyond which the reference gives up.
+_BRACKETS_MAX, _OPERATORS_MAX = 150, 390
+_BRACKETS = re.compile(r"[(\[{]")
+_OPERATORS = re.compile(r"[-+*/%&|^<>=!~?]+")
+
+
 def _limits(case: Case, observation: str, mine: str, theirs: str) -> bool:
-    return _is_value(observation) and theirs != REFUSED and witness(case).stopped
+    if len(_BRACKETS.findall(case.text)) > _BRACKETS_MAX and theirs in (REFUSED, ""):
+        return True
+    if not _is_value(observation) or theirs == REFUSED:
+        return False
+    if theirs == "e" and len(_OPERATORS.findall(case.text)) > _OPERATORS_MAX:
+        return True
+    return witness(case).stopped
 
 
 def _freed_selection(case: Case, observation: str, mine: str, theirs: str) -> bool:
@@ -144,11 +159,55 @@ def _freed_selection(case: Case, observation: str, mine: str, theirs: str) -> bo
         return False
 
 
+def _old_names(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    return (
+        case.kind is Kind.AD
+        and observation in ("old", "old again")
+        and any(_needs_quotes(name) for name in forms.read_new(case.text))
+    )
+
+
+def _needs_quotes(name: str) -> bool:
+    return quote_name(name) != name
+
+
+def _expression(text: str, my: str = "[]", target: str | None = None) -> Case:
+    return Case(kind=Kind.EXPRESSION, text=text, my=my, target=target)
+
+
+def _asked(kind: Kind, text: str = "", my: str | None = None, target: str | None = None) -> Case:
+    return Case(kind=kind, text=text, my=my, target=target)
+
+
+_DEEP_SUM = "1" + "+1" * 500
+_DEEP_BRACKETS = "(" * 200 + "1" + ")" * 200
+
 DIFFERENCES: Final[tuple[Difference, ...]] = (
-    Difference(id="selection-names", explains=_selection_names),
-    Difference(id="references-always", explains=_references_always),
-    Difference(id="references-spelling", explains=_references_spelling),
-    Difference(id="matches-reltime", explains=_matches_reltime),
-    Difference(id="freed-selection", explains=_freed_selection),
-    Difference(id="limits", explains=_limits),
+    Difference(
+        id="selection-names",
+        explains=_selection_names,
+        examples=(_expression("a.'two words'"), _expression("a.'is' + {b.'é'}[0]"), _asked(Kind.AD, "[a=b.'it\\'s']")),
+    ),
+    Difference(
+        id="old-names", explains=_old_names, examples=(_asked(Kind.AD, "['a b'=1]"), _asked(Kind.AD, "['is'=1;b=2]"))
+    ),
+    Difference(
+        id="references-always",
+        explains=_references_always,
+        examples=(_asked(Kind.REFERENCES, "l.a", "[l={1}]"), _asked(Kind.REFERENCES, "a", "[a=b;b=a]")),
+    ),
+    Difference(id="references-spelling", explains=_references_spelling, examples=()),
+    Difference(
+        id="matches-reltime",
+        explains=_matches_reltime,
+        examples=(_asked(Kind.MATCH, my="[]", target="[Requirements=relTime(1)]"),),
+    ),
+    Difference(
+        id="freed-selection",
+        explains=_freed_selection,
+        examples=(_expression('my["x"].b', "[x=[b=2]]"), _expression('x["x"].a', "[a=1;x=my]")),
+    ),
+    Difference(
+        id="limits", explains=_limits, examples=(_expression(_DEEP_SUM), _expression(_DEEP_BRACKETS))
+    ),
 )

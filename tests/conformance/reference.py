@@ -147,7 +147,9 @@ class Library:
     def _read(self, text: str, form: str) -> str:
         syntax = self.forms.Old if form == "old" else self.forms.JSON
         try:
-            return " ".join(repr(ad) for ad in self.read_ads(text, syntax)) or REFUSED
+            ads = " ".join(repr(ad) for ad in self.read_ads(text, syntax))
+            # An ad without attributes is not told from none.
+            return REFUSED if ads in ("", "[  ]") else ads
         except self.refusal:
             return REFUSED
 
