@@ -22,14 +22,17 @@ class Expr:
     """An immutable expression.
 
     `tree` is its syntax tree, `source` the text it was read from (None if built from a tree: spans then mean
-    nothing). ``str(expr)`` is the canonical text in the new syntax. Two expressions are equal when they print
-    the same.
+    nothing). ``str(expr)`` is the canonical text in the new syntax. Two expressions are equal when their
+    exact texts are.
     """
 
     __slots__ = ("__weakref__", "_code", "_refs", "_text", "source", "tree")
 
     tree: Node
     source: str | None
+    _code: Code | None
+    _refs: Mentioned | None
+    _text: str | None
 
     def __init__(self, tree: Node, source: str | None = None) -> None:
         set_field = object.__setattr__
@@ -50,18 +53,22 @@ class Expr:
     @property
     def code(self) -> Code:
         """The compiled form: a function of the evaluation state."""
-        code: Code | None = self._code  # type: ignore[has-type]
+        code = self._code
         if code is None:
             from roost.classad.evaluation import compile_tree
+            from roost.classad.translator import warming
 
-            code = compile_tree(self.tree)
-            object.__setattr__(self, "_code", code)
+            code = warming(compile_tree(self.tree), self.tree, self._set_code)
+            self._set_code(code)
         return code
+
+    def _set_code(self, code: Code) -> None:
+        object.__setattr__(self, "_code", code)
 
     @property
     def mentioned(self) -> Mentioned:
         """The names that stand in the expression."""
-        refs: Mentioned | None = self._refs  # type: ignore[has-type]
+        refs = self._refs
         if refs is None:
             from roost.classad.refs import mentioned_in
 
@@ -71,7 +78,14 @@ class Expr:
 
     def located(self) -> Expr:
         """The same expression with a `source` that the spans of its tree count in."""
-        return self if self.source is not None else parse_expression(str(self))
+        return self if self.source is not None else parse_expression(self.exact_text)
+
+    @property
+    def exact_text(self) -> str:
+        """A text that gives this expression back to the last bit of its reals, which the canonical one rounds."""
+        from roost.classad.unparse import unparse
+
+        return unparse(self.tree, exact=True)
 
     @property
     def is_literal(self) -> bool:
@@ -79,7 +93,7 @@ class Expr:
         return self.tree.__class__ is Literal
 
     def __str__(self) -> str:
-        text: str | None = self._text  # type: ignore[has-type]
+        text = self._text
         if text is None:
             from roost.classad.unparse import unparse
 
@@ -91,13 +105,15 @@ class Expr:
         return f"Expr({str(self)!r})"
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Expr) and str(self) == str(other))
+        return self is other or (
+            isinstance(other, Expr) and str(self) == str(other) and self.exact_text == other.exact_text
+        )
 
     def __hash__(self) -> int:
         return hash(str(self))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return parse_expression, (str(self),)
+        return parse_expression, (self.exact_text,)
 
 
 def parse_expression(text: str, syntax: Syntax = Syntax.NEW) -> Expr:
