@@ -1,0 +1,58 @@
+"""The command ``roost``: finds the subcommand and runs it.
+
+A subcommand is a module of this package with ``add_parser(subparsers)`` and ``run(args) -> int``. Only the
+module of the command that is asked for is imported, for a command must start at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Final
+
+from roost import __version__
+from roost.cli.terminal import Exit, guarded
+
+#: Subcommands in the order of the help; one whose module is not installed is left out.
+COMMANDS: Final = ("classad", "config")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (None: of this process); the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return guarded(lambda: _run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="roost", description="A workload manager whose heart is policy.")
+    parser.add_argument("--version", action="version", version=f"roost {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    modules = _modules(arguments)
+    for module in modules.values():
+        module.add_parser(subparsers)
+    try:
+        args = parser.parse_args(arguments)
+    except SystemExit as end:
+        # argparse has said what there is to say.
+        return Exit.OK if not end.code else Exit.BAD
+    if args.command is None:
+        parser.print_help(sys.stderr)
+        return Exit.BAD
+    code = modules[args.command].run(args)
+    assert isinstance(code, int)
+    return code
+
+
+def _modules(arguments: list[str]) -> dict[str, ModuleType]:
+    """The module of the command that is asked for; all of them where it is not clear."""
+    asked = [argument for argument in arguments[:1] if argument in COMMANDS]
+    names = [name for name in asked or COMMANDS if find_spec(f"roost.cli.{name}") is not None]
+    return {name: import_module(f"roost.cli.{name}") for name in names}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""Ads and expressions from arguments, files and standard input, for the ``roost classad`` commands."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Final
+
+from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
+from roost.classad.forms import Form, parse_ad, read
+from roost.classad.forms.source import ReadWarning, placed
+from roost.cli.terminal import CommandError, complain
+
+#: The name of standard input on the command line.
+STDIN: Final = "-"
+
+#: How an ad given on the command line itself begins.
+_INLINE: Final = ("[", "{", "<")
+
+
+def ads_from(
+    where: str, form: Form | None = None, *, strict: bool = True, delimiter: str | None = None
+) -> Iterator[ClassAd]:
+    """The ads of a file, of ``-`` (standard input), or of a text that begins with a bracket.
+
+    Raises ParseError, OSError.
+    """
+    if where.lstrip().startswith(_INLINE):
+        yield parse_ad(clean(where), form, strict=strict, warn=warn)
+        return
+    if where == STDIN:
+        yield from read(
+            sys.stdin.buffer, form, strict=strict, warn=warn, origin="standard input", delimiter=delimiter
+        )
+        return
+    path = Path(where)
+    if "=" in where and not path.exists():
+        yield parse_ad(clean(where), Form.OLD, strict=strict, warn=warn)
+        return
+    with path.open("rb") as stream:
+        yield from read(stream, form, strict=strict, warn=warn, origin=where, delimiter=delimiter)
+
+
+def one_ad(where: str | None, what: str) -> ClassAd | None:
+    """The one ad that an option names; None without it."""
+    if where is None:
+        return None
+    ads = ads_from(where)
+    ad = next(ads, None)
+    if ad is None:
+        # An empty file is an ad without attributes.
+        return ClassAd()
+    if next(ads, None) is not None:
+        raise CommandError(f"{what}: {where} holds more than one ad; give a file with one")
+    return ad
+
+
+def expressions_from(texts: list[str], files: list[str], *, old: bool = False) -> Iterator[Expr]:
+    """The expressions of the command line, or of files, or of standard input: there, one a line.
+
+    Lines that are blank or begin with ``#`` are skipped. Raises ParseError, OSError.
+    """
+    for found in tried_expressions(texts, files, old=old):
+        if isinstance(found, ParseError):
+            raise found
+        yield found
+
+
+def tried_expressions(
+    texts: list[str], files: list[str], *, old: bool = False
+) -> Iterator[Expr | ParseError]:
+    """The same, with the mistake of each text that is no expression in its place."""
+    syntax = Syntax.OLD if old else Syntax.NEW
+    for text in texts:
+        try:
+            yield parse_expression(clean(text), syntax)
+        except ParseError as error:
+            yield error
+    for name in files or ([] if texts else [STDIN]):
+        for number, line in enumerate(lines_of(name), 1):
+            if line.strip() and not line.lstrip().startswith("#"):
+                yield _line_expression(line, number, "standard input" if name == STDIN else name, syntax)
+
+
+def lines_of(name: str) -> Iterator[str]:
+    """The lines of a file or of standard input, without their ends."""
+    if name == STDIN:
+        yield from _decoded(sys.stdin.buffer)
+    else:
+        with Path(name).open("rb") as stream:
+            yield from _decoded(stream)
+
+
+def _decoded(stream: IO[bytes]) -> Iterator[str]:
+    for line in stream:
+        yield line.decode("utf-8", "surrogateescape").rstrip("\r\n")
+
+
+def _line_expression(line: str, number: int, origin: str, syntax: Syntax) -> Expr | ParseError:
+    text = line.strip()
+    try:
+        return parse_expression(text, syntax)
+    except ParseError as error:
+        return placed(error, line, line.find(text), lines=number - 1, origin=origin)
+
+
+def clean(text: str) -> str:
+    """`text` without characters that are no part of any text: halves of surrogate pairs."""
+    if text.isascii():
+        return text
+    return "".join("\ufffd" if "\ud800" <= c < "\udc80" or "\udcff" < c <= "\udfff" else c for c in text)
+
+
+def warn(warning: ReadWarning) -> None:
+    """Show what was read, but perhaps not as it was meant."""
+    complain(f"warning: {warning}")
+
+
+__all__ = [
+    "STDIN",
+    "ads_from",
+    "clean",
+    "expressions_from",
+    "lines_of",
+    "one_ad",
+    "tried_expressions",
+    "warn",
+]

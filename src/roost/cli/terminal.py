@@ -1,0 +1,123 @@
+"""The edge of every command: streams, messages, exit codes. No exception leaves `guarded` as a traceback.
+
+Text goes out as UTF-8 whatever the locale says, and bytes that are not UTF-8 go out as they came in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Final
+
+
+class Exit(IntEnum):
+    """What a command says about its end; other numbers are never used."""
+
+    OK = 0
+    #: The question was answered with no: not true, no match.
+    NO = 1
+    #: Bad usage or bad input; the message is on standard error.
+    BAD = 2
+    #: A mistake in Roost itself.
+    INTERNAL = 3
+    #: Ended by Ctrl-C.
+    INTERRUPTED = 130
+    #: Nobody reads the output any more.
+    BROKEN_PIPE = 141
+
+
+class CommandError(Exception):
+    """Ends a command with a message and `Exit.BAD`."""
+
+
+#: Set to anything, mistakes in Roost itself show their traceback.
+_TRACEBACK_VARIABLE: Final = "ROOST_TRACEBACK"
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """Call `run`; every exception becomes a message and an exit code."""
+    _prepare_streams()
+    try:
+        code = run()
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        _silence_stdout()
+        return Exit.BROKEN_PIPE
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except CommandError as error:
+        return _failed(str(error))
+    except OSError as error:
+        return _failed(_described(error))
+    except Exception as error:
+        return _unexpected(error)
+
+
+def complain(message: str) -> None:
+    """Write a message to standard error."""
+    sys.stdout.flush()
+    sys.stderr.write(f"roost: {message}\n")
+    sys.stderr.flush()
+
+
+def say(text: str) -> None:
+    """Write a line to standard output."""
+    sys.stdout.write(f"{text}\n")
+
+
+def width() -> int:
+    """Columns that output may use; 100 where nobody says."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) >= 20:
+        return int(columns)
+    try:
+        return max(20, os.get_terminal_size(sys.stdout.fileno()).columns)
+    except (OSError, ValueError):
+        return 100
+
+
+def _prepare_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
+
+
+def _failed(message: str) -> int:
+    try:
+        complain(message)
+    except BrokenPipeError:
+        _silence_stdout()
+    return Exit.BAD
+
+
+def _described(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename is not None else reason
+
+
+def _unexpected(error: Exception) -> int:
+    # Programs and people that call us must be able to rely on the form of our messages.
+    from roost.classad.errors import ParseError
+
+    if isinstance(error, ParseError):
+        return _failed(str(error))
+    if os.environ.get(_TRACEBACK_VARIABLE):
+        import traceback
+
+        traceback.print_exc()
+    _failed(
+        f"internal error: {type(error).__name__}: {error}\n"
+        f"    hint: this is a mistake in Roost; {_TRACEBACK_VARIABLE}=1 shows where it is; please report it"
+    )
+    return Exit.INTERNAL
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter from writing what is left to a closed pipe when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
