@@ -172,14 +172,16 @@ class Compiler:
 
     def list(self, nodes: tuple[Node, ...]) -> Part:
         """A list; its items stay as they are until used."""
-        items = tuple([node.value if _is_plain(node) else Expr(node) for node in nodes])
-        if all([not isinstance(item, Expr) for item in items]):
+        items = tuple([_item(node) for node in nodes])
+        if not any([isinstance(item, Expr) for item in items]):
             return constant(ListValue(items))
         return Part(lambda state: ListValue(items, state.ad if state.home is None else state.home))
 
 
-def _is_plain(node: Node) -> bool:
-    return isinstance(node, Literal) and not isinstance(node.value, RelTime)
+def _item(node: Node) -> Value | Expr:
+    if isinstance(node, Literal) and not isinstance(node.value, RelTime):
+        return node.value
+    return Expr(node)
 
 
 def constant(value: Value) -> Part:
@@ -255,7 +257,7 @@ def _subscript(base: Code, index: Code) -> Code:
 
 def _ad(node: AdNode) -> Code:
     """A nested ad, made anew for each evaluation so that it knows the ad around it."""
-    return lambda state: cell_of(node, state.ad if state.home is None else state.home)  # type: ignore[arg-type, return-value]
+    return lambda state: cell_of(node, state.ad if state.home is None else state.home)  # type: ignore[return-value]
 
 
 # -- operators -----------------------------------------------------------------------------------
@@ -382,9 +384,9 @@ def _strict(op: Op, left: Part, right: Part, left_node: Node, right_node: Node) 
         if right.value.__class__ in (int, float):
             return Part(_compare_number(_COMPARE[op], run, left.code, right.value))
         if right.value.__class__ is str and op in (Op.EQ, Op.NE):
-            return Part(_compare_text(op is Op.NE, run, left.code, right.value))  # type: ignore[arg-type]
+            return Part(_compare_text(op is Op.NE, run, left.code, right.value))
         return Part(_compare(_COMPARE[op], run, left.code, right.code))
-    if op in (Op.IS, Op.ISNT) and right.value.__class__ in _IDENTITY:
+    if op in (Op.IS, Op.ISNT) and right.value is not MISSING and right.value.__class__ in _IDENTITY:
         return Part(_identity(op is Op.IS, left.code, right.value))
     if op in _SUM:
         return Part(_sum(_SUM[op], run, left.code, right.code))
@@ -433,7 +435,7 @@ def _compare_text(negated: bool, run: Callable[[Value, Value], Value], left: Cod
     def compared(state: State) -> Value:
         x = left(state)
         if x.__class__ is str:
-            return (x == text or fold(x) == folded) is not negated  # type: ignore[arg-type]
+            return (x == text or fold(x) == folded) is not negated
         return run(x, text)
 
     return compared

@@ -100,12 +100,12 @@ class State:
         """The items of a list, evaluated in the current ad; lists and ads written in them keep to their own."""
         self.spend(len(value.items))
         if value.scope is None or value.scope is self.ad:
-            return [item.code(self) if item.__class__ is Expr else item for item in value.items]  # type: ignore[union-attr, misc]
+            return [item.code(self) if isinstance(item, Expr) else item for item in value.items]
         home, careful = self.home, self.careful
         self.home, self.careful = value.scope, True
-        found = [item.code(self) if item.__class__ is Expr else item for item in value.items]  # type: ignore[union-attr, misc]
+        found = [item.code(self) if isinstance(item, Expr) else item for item in value.items]
         self.home, self.careful = home, careful
-        return found  # type: ignore[return-value]
+        return found
 
     def evaluate_text(self, text: str) -> Value:
         """The value of an expression given as text, in the current ad. Raises ParseError."""
@@ -259,18 +259,18 @@ def subscript_value(state: State, base: Value, index: Value) -> Value:
         return UNDEFINED
     if isinstance(base, ListValue) and index.__class__ is int:
         # The reference library cuts the index to 32 bits.
-        at = ((index + 2**31) & 0xFFFF_FFFF) - 2**31  # type: ignore[operator]
+        at = ((index + 2**31) & 0xFFFF_FFFF) - 2**31
         if not 0 <= at < len(base.items):
             return ERROR
         item = base.items[at]
         if item.__class__ is not Expr:
             return item  # type: ignore[return-value]
-        return _walled(state, item, state.ad if base.scope is None else base.scope)  # type: ignore[arg-type]
+        return _walled(state, item, state.ad if base.scope is None else base.scope)
     if isinstance(base, ClassAd) and isinstance(index, str):
         cell = base.cell(fold(index))
         if cell.__class__ is Expr:
             marks, state.marks = state.marks, None if state.marks is None else set()
-            cell = _walled(state, cell, base)  # type: ignore[arg-type]
+            cell = _walled(state, cell, base)
             state.marks = marks
         return UNDEFINED if isinstance(cell, Missing) else _homeless(cell)  # type: ignore[arg-type]
     return ERROR
@@ -296,7 +296,7 @@ def evaluate_apart(state: State, cell: Cell, ad: ClassAd) -> Value:
     marks, state.marks = state.marks, None if state.marks is None else set()
     other = state.other_ad()
     visitor, state.visitor = state.visitor, None if other is None else (ad, other)
-    value = _walled(state, cell, ad)  # type: ignore[arg-type]
+    value = _walled(state, cell, ad)
     state.marks, state.visitor = marks, visitor
     return value
 
@@ -346,13 +346,13 @@ def enter(state: State, holder: ClassAd, cell: Cell, key: str) -> Value:
     if state.fuel < 0:
         raise EvaluationStopped
     if state.careful:
-        return _enter_carefully(state, holder, cell, key)  # type: ignore[arg-type]
+        return _enter_carefully(state, holder, cell, key)
     state.depth -= 1
     if state.depth < 0:
         raise _TooDeep
     saved = state.ad
     state.ad = holder
-    value: Value = (cell._code or cell.code)(state)  # type: ignore[union-attr]
+    value: Value = (cell._code or cell.code)(state)
     state.ad = saved
     state.depth += 1
     return value
@@ -430,7 +430,7 @@ def compile_tree(tree: Node) -> Code:
     except RecursionError:
         pass
     try:
-        return deeply(lambda: Compiler().compile(tree))  # type: ignore[arg-type, return-value]
+        return deeply(lambda: Compiler().compile(tree))
     except RecursionError:
         return lambda state: ERROR
 

@@ -93,7 +93,7 @@ def _order(x: Value, y: Value) -> Value | None | tuple[float, float] | tuple[int
     if a in _NUMERIC and b in _NUMERIC:
         if a is float or b is float:
             return float(x), float(y)  # type: ignore[arg-type]
-        return int(x), int(y)  # type: ignore[call-overload, no-any-return]
+        return int(x), int(y)  # type: ignore[arg-type]
     if a is str and b is str:
         return fold(x), fold(y)  # type: ignore[arg-type]
     if a is AbsTime and b is AbsTime:
@@ -107,7 +107,7 @@ def _comparison(compare: Callable[[object, object], bool]) -> BinaryOp:
     def run(x: Value, y: Value) -> Value:
         pair = _order(x, y)
         if pair.__class__ is tuple:
-            return compare(pair[0], pair[1])  # type: ignore[index]
+            return compare(pair[0], pair[1])
         return pair  # type: ignore[return-value]
 
     return run
@@ -212,7 +212,7 @@ def _arithmetic(
         if a in _NUMERIC and b in _NUMERIC:
             if a is float or b is float:
                 return on_real(float(x), float(y))  # type: ignore[arg-type]
-            return on_int(int(x), int(y))  # type: ignore[call-overload]
+            return on_int(int(x), int(y))  # type: ignore[arg-type]
         if x is ERROR or y is ERROR:
             return ERROR
         if x is UNDEFINED or y is UNDEFINED:
@@ -279,7 +279,7 @@ def negate(x: Value) -> Value:
     """``-x``: numbers and relative times; a boolean is ERROR."""
     kind = x.__class__
     if kind is int:
-        return wrap(-x)  # type: ignore[operator]
+        return wrap(-x)  # type: ignore[operator, arg-type]
     if kind is float:
         return -x  # type: ignore[operator]
     if isinstance(x, RelTime):
@@ -301,7 +301,7 @@ def plus(x: Value) -> Value:
 def _bitwise(on_int: Callable[[int, int], int]) -> BinaryOp:
     def run(x: Value, y: Value) -> Value:
         if x.__class__ is int and y.__class__ is int:
-            return on_int(x, y)  # type: ignore[arg-type]
+            return on_int(x, y)
         if x is ERROR or y is ERROR:
             return ERROR
         if x is UNDEFINED or y is UNDEFINED:
@@ -339,7 +339,7 @@ shift_right_logical: Final = _bitwise(_shift_right_logical)
 def invert(x: Value) -> Value:
     """``~x``: integers only."""
     if x.__class__ is int:
-        return ~x  # type: ignore[operator]
+        return ~x
     return UNDEFINED if x is UNDEFINED else ERROR
 
 

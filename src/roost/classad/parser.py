@@ -196,7 +196,7 @@ class Parser:
                 self.at -= 1
                 raise self._missing_operand(token)
             if value in _PREFIX and not (frames and frames[-1].kind is _Open.ELVIS):
-                self._open(_Frame(_Open.PREFIX, PREFIX_PRECEDENCE, token.start, op=_PREFIX[value]))  # type: ignore[index]
+                self._open(_Frame(_Open.PREFIX, PREFIX_PRECEDENCE, token.start, op=_PREFIX[value]))
             elif value == "(":
                 self._open(_Frame(_Open.PAREN, -1, token.start))
             elif value == "{":

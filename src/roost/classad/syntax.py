@@ -60,8 +60,8 @@ class Literal:
         # 1, 1.0 and true are equal in Python and different here; so are 0.0 and -0.0.
         return (
             other.__class__ is Literal
-            and self.value.__class__ is other.value.__class__  # type: ignore[attr-defined]
-            and repr(self.value) == repr(other.value)  # type: ignore[attr-defined]
+            and self.value.__class__ is other.value.__class__
+            and repr(self.value) == repr(other.value)
         )
 
     def __hash__(self) -> int:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from roost.classad.ad import ClassAd
 
 #: What waits to be printed: a text, a node, or a value with the strength its place demands.
-_Work: TypeAlias = "list[str | tuple[Node, int]]"
+_Work: TypeAlias = list["str | tuple[Node, int]"]
 
 #: The place of an operand that may be any expression.
 _ANY: Final = -1
@@ -54,17 +54,17 @@ def unparse(node: Node, *, old: bool = False, exact: bool = False) -> str:
     work: _Work = [(node, _ANY)]
     while work:
         item = work.pop()
-        if item.__class__ is str:
-            out.append(item)  # type: ignore[arg-type]
+        if isinstance(item, str):
+            out.append(item)
+            continue
+        node, least = item
+        if _strength(node) < least:
+            out.append("(")
+            work.append(")")
+        if exact and isinstance(node, Literal) and isinstance(node.value, float):
+            work.append(_special_real(node.value) or repr(node.value))
         else:
-            node, least = item  # type: ignore[misc]
-            if _strength(node) < least:
-                out.append("(")
-                work.append(")")
-            if exact and node.__class__ is Literal and node.value.__class__ is float:  # type: ignore[union-attr]
-                work.append(_special_real(node.value) or repr(node.value))  # type: ignore[union-attr, arg-type]
-            else:
-                _push(work, node, old)
+            _push(work, node, old)
     return "".join(out)
 
 

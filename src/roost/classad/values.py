@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from roost.classad.ad import ClassAd
-    from roost.classad.syntax import Node
+    from roost.classad.expr import Expr
 
 
 class Exceptional(Enum):
@@ -75,7 +75,7 @@ class ListValue:
 
     __slots__ = ("items", "scope")
 
-    def __init__(self, items: tuple[Value | Node, ...], scope: ClassAd | None = None) -> None:
+    def __init__(self, items: tuple[Value | Expr, ...], scope: ClassAd | None = None) -> None:
         self.items = items
         self.scope = scope
 

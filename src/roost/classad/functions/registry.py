@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from roost.classad.values import Value, fold
 
 if TYPE_CHECKING:
-    from roost.classad.evaluation import Code, Compiler, State
+    from roost.classad.compiler import Compiler
+    from roost.classad.evaluation import Code, State
     from roost.classad.syntax import Call
 
 #: A function on values: the state, then each argument.
