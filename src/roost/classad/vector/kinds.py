@@ -1,0 +1,134 @@
+"""What a cell of a table, or of the result of an expression over it, can be."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from roost.classad.ad import ClassAd
+from roost.classad.expr import Expr
+from roost.classad.values import UNDEFINED, Exceptional, ListValue, Value, fold
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+class Kind(IntEnum):
+    """The state of one cell, kept as a byte.
+
+    Results handed out have only UNDEFINED … OTHER. MISSING and EXPRESSION occur in the table, DEFERRED within an
+    evaluation and for cells that only the scalar evaluator understands (nested ads, lists of expressions).
+    """
+
+    MISSING = 0
+    UNDEFINED = 1
+    ERROR = 2
+    BOOLEAN = 3
+    INTEGER = 4
+    REAL = 5
+    STRING = 6
+    #: A time, or a list of plain values.
+    OTHER = 7
+    #: The scalar evaluator must decide this row.
+    DEFERRED = 8
+    EXPRESSION = 9
+
+
+# Plain integers: member access of an enum costs as much as an array operation on a thousand rows.
+MISSING: Final = int(Kind.MISSING)
+UNDEF: Final = int(Kind.UNDEFINED)
+ERR: Final = int(Kind.ERROR)
+BOOL: Final = int(Kind.BOOLEAN)
+INT: Final = int(Kind.INTEGER)
+REAL: Final = int(Kind.REAL)
+STRING: Final = int(Kind.STRING)
+OTHER: Final = int(Kind.OTHER)
+DEFER: Final = int(Kind.DEFERRED)
+EXPR: Final = int(Kind.EXPRESSION)
+#: Number of kinds.
+KINDS: Final = len(Kind)
+
+#: The kind of a vector whose cells differ in kind.
+MIXED: Final = 255
+
+#: Kinds whose cells are codes into a `Words`.
+CODED: Final = frozenset((STRING, OTHER, DEFER, EXPR))
+
+
+class Marker:
+    """A value that is none of the language's."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+#: Stands for a value that only the scalar evaluator can find.
+DEFERRED: Final = Marker("DEFERRED")
+#: Stands for an attribute that is not there.
+ABSENT: Final = Marker("ABSENT")
+
+_KIND_OF_CLASS: Final = {bool: BOOL, int: INT, float: REAL, str: STRING, Expr: EXPR}
+
+
+def kind_of(value: object) -> int:
+    """The kind of a value, a cell or a marker."""
+    kind = _KIND_OF_CLASS.get(value.__class__)
+    if kind is not None:
+        return kind
+    if isinstance(value, Exceptional):
+        return UNDEF if value is UNDEFINED else ERR
+    if isinstance(value, ListValue):
+        return OTHER if is_plain(value) else DEFER
+    if isinstance(value, ClassAd) or value is DEFERRED:
+        return DEFER
+    return MISSING if isinstance(value, Marker) else OTHER
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value means the same wherever it is used: no ad, and no list with an expression or ad in it."""
+    if isinstance(value, ListValue):
+        return all(is_plain(item) for item in value.items)
+    return not isinstance(value, Expr | ClassAd)
+
+
+class Words:
+    """The distinct strings (and other objects) of a column; cells hold positions in `values`.
+
+    Only ever grows, so that codes taken earlier stay good. The indexes are made when first asked for.
+    """
+
+    __slots__ = ("_folded", "_indexed", "values")
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+        self._folded: dict[str, list[int]] = {}
+        self._indexed = 0
+
+    def codes_like(self, text: str) -> list[int]:
+        """Codes of the strings equal to `text` without regard to case."""
+        if self._indexed < len(self.values):
+            for code in range(self._indexed, len(self.values)):
+                value = self.values[code]
+                if value.__class__ is str:
+                    self._folded.setdefault(fold(value), []).append(code)
+            self._indexed = len(self.values)
+        return self._folded.get(fold(text), [])
+
+    def codes_of(self, text: str) -> list[int]:
+        """Codes of exactly that string."""
+        return [code for code in self.codes_like(text) if self.values[code] == text]
+
+    def texts(self) -> list[str]:
+        """The values with "" for what is no string."""
+        return [value if value.__class__ is str else "" for value in self.values]
+
+
+def value_of(kind: int) -> Value:
+    """The value of a kind that has only one."""
+    return UNDEFINED if kind == UNDEF else Exceptional.ERROR

@@ -1,0 +1,97 @@
+"""What an expression gave for each row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from roost.classad.values import Value
+from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, INT, OTHER, REAL, Array
+from roost.classad.vector.vectors import PAYLOADS, Operand, Vector, gather, planes, values_of
+
+
+class Result:
+    """One value a row, in the order of the table's keys at the time. Not changed by later changes of the table."""
+
+    __slots__ = ("_vector", "size")
+
+    def __init__(self, operand: Operand, size: int) -> None:
+        self.size = size
+        self._vector = operand
+
+    def __len__(self) -> int:
+        return self.size
+
+    @property
+    def state(self) -> Array:
+        """The kind of each value (see `Kind`), uint8, shape (rows,)."""
+        return np.minimum(self._whole().kinds_array(), OTHER)
+
+    @property
+    def values(self) -> Array:
+        """The values, shape (rows,): int64, float64 or bool where all are of that kind, else Python objects."""
+        vector = self._whole()
+        payload = {BOOL: vector.bools, INT: vector.ints, REAL: vector.reals}.get(vector.kind)
+        if payload is not None:
+            return payload.copy()
+        out = np.empty(self.size, object)
+        out[:] = self.to_list() or None
+        return out
+
+    def to_list(self) -> list[Value]:
+        """The values as the scalar evaluator gives them."""
+        return values_of(self._whole())
+
+    @property
+    def true(self) -> Array:
+        """Mask of the rows that count as a match: true, or a number other than 0. Shape (rows,)."""
+        return matching(self._vector, self.size)
+
+    @property
+    def numbers(self) -> Array:
+        """The values as a rank, float64: booleans as 0 and 1, what is no number as 0. Shape (rows,)."""
+        vector = self._whole()
+        if vector.kind == REAL and vector.reals is not None:
+            return vector.reals.copy()
+        out = np.zeros(self.size)
+        for kind, payload in ((BOOL, vector.bools), (INT, vector.ints), (REAL, vector.reals)):
+            if payload is not None and vector.has(kind):
+                np.copyto(out, payload, where=vector.where(kind))
+        return out
+
+    def _whole(self) -> Vector:
+        vector = self._vector
+        if not isinstance(vector, Vector):
+            vector = self._vector = gather([vector], np.zeros(self.size, np.intp))
+        return vector
+
+
+def matching(operand: Operand, size: int) -> Array:
+    """Mask of the rows that are true or a number other than 0; rows still DEFERRED are not in it."""
+    if not isinstance(operand, Vector):
+        return np.full(size, operand is True or (operand.__class__ in (int, float) and operand != 0))
+    if operand.kind == BOOL and operand.bools is not None:
+        return operand.bools.copy()
+    true, false, _ = planes(operand)
+    return np.broadcast_to(true & ~false, size).copy()
+
+
+def undecided(operand: Operand, size: int) -> Array | None:
+    """Mask of the rows that are DEFERRED; None if there are none."""
+    if not isinstance(operand, Vector):
+        return np.ones(size, bool) if operand is DEFERRED else None
+    if not operand.has(DEFER):
+        return None
+    mask = operand.where(DEFER)
+    return mask if mask.any() else None
+
+
+def frozen(operand: Operand) -> Operand:
+    """`operand` with arrays of its own: the table's may change."""
+    if not isinstance(operand, Vector):
+        return operand
+    copy = Vector(operand.size, operand.kind, present=operand.present, words=operand.words)
+    for name in ("kinds", *PAYLOADS):
+        array: Array | None = getattr(operand, name)
+        if array is not None:
+            setattr(copy, name, array.copy())
+    return copy

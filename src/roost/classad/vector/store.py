@@ -1,0 +1,255 @@
+"""Ads as rows of columns, without anything that evaluates.
+
+Ads with the same names in the same order share one *layout*, which is all a row keeps besides its cells. Rows are
+dense: removing one moves the last into its place. An ad is given back as it came, names, spelling and order included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from roost.classad.ad import MISSING, Cell, ClassAd
+from roost.classad.values import fold
+from roost.classad.vector.columns import Column
+
+_CAPACITY_MIN: Final = 64
+
+
+class Layout:
+    """The names of an ad."""
+
+    __slots__ = ("code", "keys", "names", "spelled", "uses")
+
+    def __init__(self, keys: tuple[str, ...], spelled: dict[str, str] | None, code: int) -> None:
+        #: Folded names, in order.
+        self.keys = keys
+        #: Spellings that differ from the shared ones, by folded name.
+        self.spelled = spelled
+        self.code = code
+        #: Rows that have it.
+        self.uses = 0
+
+
+class Store:
+    """Ads by key. An ad put in is copied: chained attributes become its own, and it is nested in nothing."""
+
+    def __init__(self) -> None:
+        self._keys: list[Hashable] = []
+        self._places: dict[Hashable, int] = {}
+        self._columns: dict[str, Column] = {}
+        self._capacity = _CAPACITY_MIN
+        self._layouts: list[Layout | None] = []
+        self._layout_index: dict[object, Layout] = {}
+        self._layout_of = np.zeros(self._capacity, np.int32)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._places
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._keys)
+
+    def keys(self) -> Sequence[Hashable]:
+        """The keys in the order of the rows."""
+        return tuple(self._keys)
+
+    def place(self, key: Hashable) -> int:
+        """The row of a key: its place in results until the next removal. Raises KeyError."""
+        return self._places[key]
+
+    # -- changes -------------------------------------------------------------------------------
+
+    def add(self, key: Hashable, ad: ClassAd) -> None:
+        """Put in a new ad. Raises KeyError if the key is taken."""
+        if key in self._places:
+            raise KeyError(f"the table has an ad {key!r} already: use update() or put()")
+        self.extend([(key, ad)])
+
+    def update(self, key: Hashable, ad: ClassAd) -> None:
+        """Replace an ad, touching only cells that differ. Raises KeyError if there is none."""
+        self._replace(self._places[key], ad)
+
+    def put(self, key: Hashable, ad: ClassAd) -> None:
+        """Add or replace an ad."""
+        row = self._places.get(key)
+        if row is None:
+            self.add(key, ad)
+        else:
+            self._replace(row, ad)
+
+    def remove(self, key: Hashable) -> None:
+        """Take an ad out; the last row moves to its place. Raises KeyError if there is none."""
+        row = self._places.pop(key)
+        last = len(self._keys) - 1
+        old = self._layout(row)
+        if row != last:
+            moved = self._layout(last)
+            columns = self._columns
+            for name in moved.keys:
+                columns[name].set(row, columns[name].get(last))
+            self._clear(row, set(old.keys).difference(moved.keys))
+            self._keys[row] = self._keys[last]
+            self._places[self._keys[row]] = row
+            self._layout_of[row] = moved.code
+            self._clear(last, moved.keys)
+        else:
+            self._clear(row, old.keys)
+        self._keys.pop()
+        self._release(old)
+        self._size_changed()
+
+    def extend(self, ads: Iterable[tuple[Hashable, ClassAd]]) -> None:
+        """Add many ads, faster than one by one. Raises KeyError if a key is taken or comes twice, adding none."""
+        ads = list(ads)
+        if not ads:
+            return
+        fresh: dict[Hashable, ClassAd] = {}
+        for key, ad in ads:
+            if key in self._places or key in fresh:
+                raise KeyError(f"two ads with the key {key!r}")
+            fresh[key] = ad
+        start = len(self._keys)
+        self._grow(start + len(fresh))
+        held = [_cells(ad) for ad in fresh.values()]
+        for row, (key, ad) in enumerate(fresh.items(), start):
+            self._keys.append(key)
+            self._places[key] = row
+            layout = self._layout_for(ad, held[row - start])
+            layout.uses += 1
+            self._layout_of[row] = layout.code
+        for name in dict.fromkeys(name for cells in held for name in cells):
+            self._column(name).extend(start, [_own(cells.get(name, MISSING)) for cells in held])
+        self._size_changed()
+
+    def _replace(self, row: int, ad: ClassAd) -> None:
+        cells = _cells(ad)
+        columns = self._columns
+        for name, cell in cells.items():
+            column = columns.get(name)
+            if column is None:
+                column = self._column(name)
+            column.set(row, _own(cell))
+        old = self._layout(row)
+        new = self._layout_for(ad, cells)
+        if old is not new:
+            self._clear(row, [name for name in old.keys if name not in cells])
+            new.uses += 1
+            self._layout_of[row] = new.code
+            self._release(old)
+
+    def _clear(self, row: int, names: Iterable[str]) -> None:
+        for name in names:
+            column = self._columns[name]
+            column.set(row, MISSING)
+            if not column.used:
+                del self._columns[name]
+
+    def _column(self, name: str) -> Column:
+        column = self._columns.get(name)
+        if column is None:
+            column = self._columns[name] = Column(name, self._capacity)
+            self._column_added()
+        return column
+
+    def _grow(self, rows: int) -> None:
+        if rows <= self._capacity:
+            return
+        # An eighth to spare: growth costs a constant a row, and little memory lies idle.
+        self._capacity = rows + rows // 8
+        larger = np.zeros(self._capacity, np.int32)
+        larger[: len(self._layout_of)] = self._layout_of
+        self._layout_of = larger
+        for column in self._columns.values():
+            column.grow(self._capacity)
+
+    def _size_changed(self) -> None:
+        """The number of rows is another."""
+
+    def _column_added(self) -> None:
+        """There is an attribute that no row had before."""
+
+    # -- layouts -------------------------------------------------------------------------------
+
+    def _layout(self, row: int) -> Layout:
+        layout = self._layouts[self._layout_of.item(row)]
+        assert layout is not None
+        return layout
+
+    def _layout_for(self, ad: ClassAd, cells: dict[str, Cell]) -> Layout:
+        keys = tuple(cells)
+        spelled = None
+        if ad.chained is not None or ad._spelled is not None:
+            plain = ClassAd()
+            for name in ad:
+                plain.put(name, True)
+            spelled = plain._spelled
+        index: object = keys if spelled is None else (keys, tuple(spelled.items()))
+        layout = self._layout_index.get(index)
+        if layout is None:
+            code = self._layouts.index(None) if None in self._layouts else len(self._layouts)
+            layout = self._layout_index[index] = Layout(keys, spelled, code)
+            self._layouts[code : code + 1] = [layout]
+        return layout
+
+    def _release(self, layout: Layout) -> None:
+        layout.uses -= 1
+        if not layout.uses:
+            self._layouts[layout.code] = None
+            spelled = layout.spelled
+            del self._layout_index[layout.keys if spelled is None else (layout.keys, tuple(spelled.items()))]
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def ad(self, key: Hashable) -> ClassAd:
+        """A copy of an ad. Raises KeyError."""
+        return self._ad(self._places[key])
+
+    def ads(self) -> Iterator[tuple[Hashable, ClassAd]]:
+        """Keys and copies of all ads."""
+        for row, key in enumerate(list(self._keys)):
+            yield key, self._ad(row)
+
+    def value(self, key: Hashable, name: str) -> Cell | None:
+        """One cell: a value, an expression, or None if the ad lacks it. Raises KeyError for an unknown key."""
+        row = self._places[key]
+        column = self._columns.get(fold(name))
+        cell = MISSING if column is None else column.get(row)
+        return None if cell is MISSING else _own(cell)
+
+    def _ad(self, row: int) -> ClassAd:
+        layout, columns = self._layout(row), self._columns
+        ad = ClassAd()
+        ad._spelled = None if layout.spelled is None else dict(layout.spelled)
+        cells = ad.cells
+        for name in layout.keys:
+            cell = columns[name].get(row)
+            if isinstance(cell, ClassAd):
+                cell = cell.copy()
+                cell.scope = ad
+            cells[name] = cell  # type: ignore[assignment]
+        return ad
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns and of what a row costs besides; keys, strings and expressions do not count."""
+        return (
+            sum(column.nbytes for column in self._columns.values())
+            + self._layout_of.nbytes
+            + sum(16 * len(layout.keys) for layout in self._layouts if layout is not None)
+        )
+
+
+def _cells(ad: ClassAd) -> dict[str, Cell]:
+    if ad.chained is None:
+        return ad.cells
+    return {(key := fold(name)): ad.cell(key) for name in ad}  # type: ignore[misc]
+
+
+def _own(cell: Cell) -> Cell:
+    """A cell that nobody else can change."""
+    return cell.copy() if isinstance(cell, ClassAd) else cell

@@ -1,0 +1,213 @@
+"""A table of ads, and expressions evaluated for all of them at once.
+
+An expression is compiled once to functions of NumPy arrays (`compiler`) and evaluated by a `Run`. What those
+can't decide is evaluated by the scalar evaluator, row by row: the results are always exactly its results. Circles,
+special scopes and nested ads are decided that way, and cost as much as without a table.
+
+A table belongs to one thread. It knows no time and draws no random numbers but through the world it is handed; the
+clock is read once in each evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Final
+
+import numpy as np
+
+from roost.classad.ad import MISSING, Cell, ClassAd
+from roost.classad.evaluation import evaluate
+from roost.classad.expr import Expr, parse_expression
+from roost.classad.limits import EVALUATION_FUEL
+from roost.classad.syntax import Node
+from roost.classad.values import UNDEFINED, Value
+from roost.classad.vector.compiler import compile_vector
+from roost.classad.vector.kinds import ABSENT, DEFERRED, Array
+from roost.classad.vector.memory import MEMORY_BYTES_MAX, Memory, Rows, Trace
+from roost.classad.vector.result import Result, frozen, matching, undecided
+from roost.classad.vector.run import DEPTH_MAX, Code, Run
+from roost.classad.vector.store import Store
+from roost.classad.vector.vectors import Operand, Piece, gather, merge
+from roost.classad.world import WORLD, World
+
+#: Compiled expressions a table keeps; beyond, it forgets all and starts anew.
+COMPILED_MAX: Final = 4096
+
+
+class Table(Store):
+    """Ads by key, in columns. `ads` are (key, ad) pairs; keys are any hashable values.
+
+    Rows are numbered by the order of `keys()`; all results are in that order.
+    """
+
+    def __init__(
+        self, ads: Iterable[tuple[Hashable, ClassAd]] = (), *, memory_bytes_max: int = MEMORY_BYTES_MAX
+    ) -> None:
+        super().__init__()
+        self._rows = Rows(0)
+        self._memory = Memory(memory_bytes_max)
+        self._compiled: dict[int, tuple[Expr, Code]] = {}
+        self._compiled_trees: dict[Node, Code] = {}
+        self.extend(ads)
+
+    # -- evaluating ----------------------------------------------------------------------------
+
+    def evaluate(self, expression: str | Expr, target: ClassAd | None = None, world: World = WORLD) -> Result:
+        """The value of an expression in each ad, matched with `target` if given. Raises ParseError for a bad text."""
+        expression = _parsed(expression)
+        world = Moment(world)
+        found = self._compute(self._run(target, world), self._code(expression), on_row=True)
+        return self._finish(found, lambda row: evaluate(expression, row, target, world))
+
+    def evaluate_for(self, ad: ClassAd, expression: str | Expr, world: World = WORLD) -> Result:
+        """The value of an expression in `ad` matched with each row: MY is the ad, TARGET the row."""
+        expression = _parsed(expression)
+        world = Moment(world)
+        found = self._compute(self._run(ad, world), self._code(expression), on_row=False)
+        return self._finish(found, lambda row: evaluate(expression, ad, row, world))
+
+    def match(self, ad: ClassAd, world: World = WORLD) -> Array:
+        """Mask of the rows that accept `ad` and are accepted by it: both Requirements are true. Shape (rows,)."""
+        size = len(self)
+        wanted = ad.cell("requirements")
+        if wanted is MISSING or not size:
+            return np.zeros(size, bool)
+        world = Moment(world)
+        run = self._run(ad, world)
+        theirs = self._compute(run, self._cell_code(wanted), on_row=False)  # type: ignore[arg-type]
+        mask, unknown = matching(theirs, size), undecided(theirs, size)
+        if unknown is None and not mask.any():
+            return mask
+        ours = self._compute(run, _own_requirements, on_row=True)
+        accepted, unsure = matching(ours, size), undecided(ours, size)
+        if unknown is None and unsure is None:
+            mask &= accepted
+            return mask
+        unknown = np.zeros(size, bool) if unknown is None else unknown
+        unsure = np.zeros(size, bool) if unsure is None else unsure
+        still_open = (mask | unknown) & (accepted | unsure) & (unknown | unsure)
+        mask &= accepted
+        for row in np.flatnonzero(still_open).tolist():
+            mask[row] = self._ad(row).symmetric_match(ad, world)
+        return mask
+
+    def match_indices(self, ad: ClassAd, world: World = WORLD) -> Array:
+        """The rows that `match`, ascending, int64."""
+        return np.flatnonzero(self.match(ad, world))
+
+    def rank(self, ad: ClassAd, world: World = WORLD) -> Array:
+        """The Rank of `ad` for each row as its target: float64, 0.0 for what is no number. Shape (rows,)."""
+        cell = ad.cell("rank")
+        if cell is MISSING:
+            return np.zeros(len(self))
+        if isinstance(cell, Expr):
+            return self.evaluate_for(ad, cell, world).numbers
+        return Result(cell, len(self)).numbers
+
+    # -- within --------------------------------------------------------------------------------
+
+    def _run(self, ad: ClassAd | None, world: World) -> Run:
+        return Run(
+            columns=self._columns, rows=self._rows, memory=self._memory, compiled=self._code, ad=ad, world=world
+        )
+
+    def _compute(self, run: Run, code: Code, *, on_row: bool) -> Operand:
+        """What `code` finds, DEFERRED for rows (or all) that it can't decide."""
+        if not len(self):
+            return UNDEFINED
+        run.on_row = on_row
+        run.trace = trace = Trace(0)
+        try:
+            with np.errstate(all="ignore"):
+                found = code(run)
+        except RecursionError:
+            return DEFERRED
+        # Each row has spent at most this; beyond the limits the scalar evaluator must count exactly.
+        if trace.steps > EVALUATION_FUEL or trace.deepest > DEPTH_MAX:
+            return DEFERRED
+        return found
+
+    def _finish(self, found: Operand, scalar: Callable[[ClassAd], Value]) -> Result:
+        size = len(self)
+        mask = undecided(found, size)
+        if mask is None:
+            return Result(frozen(found), size)
+        index = np.flatnonzero(mask)
+        values = gather([scalar(self._ad(row)) for row in index.tolist()], None)
+        pieces = [Piece(index, values, compact=True)]
+        if len(index) < size:
+            pieces.append(Piece(~mask, found))
+        return Result(merge(size, pieces), size)
+
+    def _cell_code(self, cell: Cell) -> Code:
+        if isinstance(cell, Expr):
+            return self._code(cell)
+        return lambda run: DEFERRED if isinstance(cell, ClassAd) else cell
+
+    def _code(self, expression: Expr) -> Code:
+        """The vector code of an expression: found by identity, for texts are interned, else by the tree."""
+        known = self._compiled.get(id(expression))
+        if known is not None:
+            return known[1]
+        if len(self._compiled) >= COMPILED_MAX:
+            self._compiled.clear()
+            self._compiled_trees.clear()
+        try:
+            code = self._compiled_trees.get(expression.tree)
+            if code is None:
+                code = self._compiled_trees[expression.tree] = compile_vector(expression.tree)
+        except RecursionError:
+            code = _deferred
+        self._compiled[id(expression)] = expression, code
+        return code
+
+    def _size_changed(self) -> None:
+        self._rows = Rows(len(self))
+        self._memory.clear()
+
+    def _column_added(self) -> None:
+        # Something remembered may have found the attribute missing.
+        self._memory.clear()
+
+
+def _own_requirements(run: Run) -> Operand:
+    found = run.row("requirements")
+    return UNDEFINED if found is ABSENT else found
+
+
+def _deferred(run: Run) -> Operand:
+    return DEFERRED
+
+
+def _parsed(expression: str | Expr) -> Expr:
+    return parse_expression(expression) if isinstance(expression, str) else expression
+
+
+class Moment:
+    """A world whose clock stands still, so that all rows see one instant."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._now: float | None = None
+
+    def now(self) -> float:
+        """The instant at which somebody first asked."""
+        if self._now is None:
+            self._now = self._world.now()
+        return self._now
+
+    def random(self) -> float:
+        """The world's next number."""
+        return self._world.random()
+
+    def zone_offset(self, epoch: float) -> int:
+        """The world's zone."""
+        return self._world.zone_offset(epoch)
+
+    def home_of(self, user: str) -> str | None:
+        """The world's answer."""
+        return self._world.home_of(user)
+
+    def user_map(self, name: str) -> Mapping[str, str] | None:
+        """The world's answer."""
+        return self._world.user_map(name)
