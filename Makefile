@@ -6,8 +6,12 @@ N      ?= 1000000
 SEED   ?= 1
 JOBS   ?= 2
 
-.PHONY: demo test check fix bench conformance fuzz docs clean
 .DEFAULT_GOAL := test
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: help demo test check fix bench conformance fuzz docs clean
 
 $(VENV)/ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -40,7 +44,7 @@ fuzz: $(VENV)/ready ## hostile input for a long time
 	ROOST_FUZZ_CASES=$(N) $(BIN)/python -m pytest -q tests/classad/test_hostile.py
 
 docs: $(VENV)/ready ## write the generated reference pages anew
-	$(BIN)/python -m docs.generate
+	$(BIN)/python -m roost.classad.docs docs
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build src/*.egg-info
