@@ -282,10 +282,8 @@ class ClassAd(MutableMapping[str, Any]):
 
     def matches(self, target: ClassAd, world: World = WORLD) -> bool:
         """Whether the Requirements of `target` accept this ad: true, or a number other than 0."""
-        cell = target.cell("requirements")
-        if cell is MISSING:
-            return False
-        value = evaluate(cell, target, self, world) if isinstance(cell, Expr) else cell
+        cell = target.cells.get("requirements") or target.cell("requirements")
+        value = evaluate(cell, target, self, world) if cell.__class__ is Expr else cell
         return value is True or (value.__class__ in _NUMBERS and value != 0)
 
     def symmetric_match(self, target: ClassAd, world: World = WORLD) -> bool:

@@ -99,7 +99,7 @@ class State:
     def items_here(self, value: ListValue) -> list[Value]:
         """The items of a list, evaluated in the current ad; lists and ads written in them keep to their own."""
         self.spend(len(value.items))
-        if value.scope is None or value.scope is self.ad:
+        if self.home is None and (value.scope is None or value.scope is self.ad):
             return [item.code(self) if isinstance(item, Expr) else item for item in value.items]
         home, careful = self.home, self.careful
         self.home, self.careful = value.scope, True
@@ -387,7 +387,7 @@ def evaluate(
 ) -> Value:
     """The value of `expression` in the ad `my`, matched with `target` if that is given. Raises nothing."""
     try:
-        return expression.code(State(my, target, world))
+        return (expression._code or expression.code)(State(my, target, world))
     except EvaluationFailed:
         return ERROR
     except (EvaluationStopped, RecursionError):

@@ -29,7 +29,7 @@ from weakref import WeakValueDictionary
 from roost.classad import functions
 from roost.classad.ad import MISSING, Missing
 from roost.classad.compiler import Compiler
-from roost.classad.evaluation import MATCH_NAMES, PLAIN, SPECIAL_NAMES, Code, State
+from roost.classad.evaluation import MATCH_NAMES, PLAIN, SPECIAL_NAMES, Code, State, enter, name_value
 from roost.classad.ops import BINARY, UNARY, truth
 from roost.classad.syntax import (
     Binary,
@@ -40,6 +40,7 @@ from roost.classad.syntax import (
     Name,
     Node,
     Op,
+    Paren,
     Select,
     Unary,
     children,
@@ -48,7 +49,7 @@ from roost.classad.syntax import (
 from roost.classad.values import ERROR, INT_MAX, INT_MIN, UNDEFINED, Value, fold, wrap
 
 #: Evaluations after which an expression is translated: translating costs as much as some hundred evaluations.
-TRANSLATED_AFTER: Final = 200
+TRANSLATED_AFTER: Final = 400
 
 #: Nodes of a tree that is translated; a larger one stays closures.
 NODES_MAX: Final = 600
@@ -127,7 +128,7 @@ class _Operand:
 
     #: A local variable, or a constant as Python text.
     text: str
-    #: For a cell just read, which may turn out not to be a plain value: the call that evaluates its name.
+    #: For a cell just read, which may turn out not to be a plain value: what evaluates its name then.
     general: str | None = None
     #: Whether it can only be a boolean, UNDEFINED or ERROR.
     logical: bool = False
@@ -240,7 +241,6 @@ class _Writer:
 
     def _cell(self, node: Node, read: str, level: int) -> _Operand:
         self._readers.add(read.partition("(")[0])
-        general = f"{self._bind(self._compiler.compile(node))}(state)"
         cell = self._cells.get(read)
         if cell is None:
             cell = self._repeated.get(read)
@@ -249,6 +249,11 @@ class _Writer:
             else:
                 cell = f"t{level}"
             self._line(f"{cell} = {read}")
+        if isinstance(node, Name):
+            key = ascii(fold(node.name))
+            general = f"(enter(state, ad, {cell}, {key}) if {cell} is not None else name_value(state, {key}))"
+        else:
+            general = f"{self._bind(self._compiler.compile(node))}(state)"
         return _Operand(text=cell, general=general)
 
     def _resolve(self, operand: _Operand, level: int) -> _Operand:
@@ -301,7 +306,7 @@ class _Writer:
     def _strict(self, node: Binary, level: int) -> _Operand:
         op = node.op
         left = self._write(node.left, level)
-        if not _is_cell_or_constant(node.right):
+        if not _is_immediate(node.right):
             # What stands to the left is evaluated first.
             left = self._resolve(left, level)
         right = self._write(node.right, level + 1)
@@ -494,9 +499,17 @@ def _links(op: Op, node: Node) -> list[Node]:
     return links
 
 
-def _is_cell_or_constant(node: Node) -> bool:
-    node = strip(node)
-    return isinstance(node, Literal) or _read(node) is not None
+def _is_immediate(node: Node) -> bool:
+    """Whether reading the operand evaluates nothing: a cell, or an operation on constants."""
+    if _read(strip(node)) is not None:
+        return True
+    work = [node]
+    while work:
+        node = work.pop()
+        if not isinstance(node, Literal | Paren | Unary | Binary):
+            return False
+        work.extend(children(node))
+    return True
 
 
 def _text_comparison(op: Op, x: str, right: _Operand, result: str) -> str:
@@ -563,7 +576,9 @@ _SHARED: Final[dict[str, Any]] = {
     "INFINITY": math.inf,
     "PLAIN": PLAIN,
     "UNDEFINED": UNDEFINED,
+    "enter": enter,
     "fold": fold,
+    "name_value": name_value,
     "truth": truth,
     "wrap": wrap,
     **{op.name: run for op, run in BINARY.items()},
