@@ -1,0 +1,259 @@
+"""Abstract values: what is known of a value without knowing it.
+
+An `Abstract` says of which types the value can be (the two booleans, UNDEFINED and ERROR count as types of their own),
+between which bounds a number lies, what it counts, and which texts a string can be. Every operation gives a result
+that contains all that can happen; what is excluded, is excluded for sure. Rules report only what is excluded.
+
+Units carry a dimension and a scale, so that ``Memory * 1024`` is a number of KiB if Memory counts MiB. A number whose
+unit is not known has unit None, a plain number the unit `PLAIN`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import IntFlag
+from typing import Final
+
+from roost.policy.model import Kind
+from roost.policy.model import Unit as CatalogueUnit
+
+INF: Final = math.inf
+
+
+class T(IntFlag):
+    """Types a value can be of."""
+
+    NOTHING = 0
+    UNDEFINED = 1
+    ERROR = 2
+    TRUE = 4
+    FALSE = 8
+    INTEGER = 16
+    REAL = 32
+    STRING = 64
+    LIST = 128
+    AD = 256
+    TIME = 512
+
+    BOOLEAN = TRUE | FALSE
+    NUMBER = INTEGER | REAL
+    #: What counts as a number in arithmetic.
+    COUNTABLE = BOOLEAN | NUMBER
+    DEFINED = COUNTABLE | STRING | LIST | AD | TIME
+    ANYTHING = DEFINED | UNDEFINED | ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What a number counts: dimension, and how large one unit of it is in the dimension's base."""
+
+    dimension: str
+    scale: float = 1.0
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name or self.dimension
+
+
+PLAIN: Final = Measure("", 1.0, "plain number")
+BYTES: Final = Measure("memory or disk", 1.0, "bytes")
+KIB: Final = Measure("memory or disk", 1024.0, "KB")
+MIB: Final = Measure("memory or disk", 1024.0**2, "MB")
+GIB: Final = Measure("memory or disk", 1024.0**3, "GB")
+SECONDS: Final = Measure("time", 1.0, "seconds")
+MINUTES: Final = Measure("time", 60.0, "minutes")
+HOURS: Final = Measure("time", 3600.0, "hours")
+DAYS: Final = Measure("time", 86400.0, "days")
+INSTANT: Final = Measure("date", 1.0, "seconds since 1970")
+_NAMED: Final = {(m.dimension, m.scale): m for m in (BYTES, KIB, MIB, GIB, SECONDS, MINUTES, HOURS, DAYS)}
+
+MEASURES: Final[dict[CatalogueUnit, Measure | None]] = {
+    CatalogueUnit.NONE: None,
+    CatalogueUnit.SECONDS: SECONDS,
+    CatalogueUnit.INSTANT: INSTANT,
+    CatalogueUnit.MINUTES: MINUTES,
+    CatalogueUnit.KIB: KIB,
+    CatalogueUnit.MIB: MIB,
+    CatalogueUnit.BYTES: BYTES,
+    CatalogueUnit.CORES: PLAIN,
+    CatalogueUnit.LOAD: PLAIN,
+    CatalogueUnit.PERCENT: PLAIN,
+    CatalogueUnit.COUNT: PLAIN,
+}
+
+_TYPES: Final[dict[Kind, T]] = {
+    Kind.BOOLEAN: T.BOOLEAN,
+    Kind.INTEGER: T.INTEGER,
+    Kind.REAL: T.NUMBER,
+    Kind.NUMBER: T.NUMBER,
+    Kind.STRING: T.STRING,
+    Kind.STRING_LIST: T.STRING,
+    Kind.LIST: T.LIST,
+    Kind.AD: T.AD,
+    Kind.ANY: T.DEFINED,
+}
+
+
+def types_of(kind: Kind) -> T:
+    """The types that a catalogue kind stands for."""
+    return _TYPES[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Abstract:
+    """A set of values."""
+
+    types: T = T.ANYTHING
+    low: float = -INF
+    high: float = INF
+    unit: Measure | None = None
+    #: The texts a string can be; None if any.
+    texts: tuple[str, ...] | None = None
+    #: The number is a constant of the text, without any attribute in it.
+    constant: bool = False
+
+    @property
+    def can_be_true(self) -> bool:
+        """Whether a condition would hold for some value."""
+        return bool(self.types & T.TRUE) or (bool(self.types & T.NUMBER) and not self.low == self.high == 0)
+
+    @property
+    def can_be_false(self) -> bool:
+        """Whether a condition would be false for some value."""
+        return bool(self.types & T.FALSE) or (bool(self.types & T.NUMBER) and self.low <= 0 <= self.high)
+
+    @property
+    def can_be_undefined(self) -> bool:
+        return bool(self.types & T.UNDEFINED)
+
+    @property
+    def can_be_error(self) -> bool:
+        return bool(self.types & T.ERROR)
+
+    def only(self, types: T) -> bool:
+        """Whether the value is of one of these types for sure."""
+        return bool(self.types) and not self.types & ~types
+
+    def without(self, types: T) -> Abstract:
+        """The same, these types excluded."""
+        return replace(self, types=self.types & ~types)
+
+    def with_(self, types: T) -> Abstract:
+        """The same, these types possible as well."""
+        return replace(self, types=self.types | types)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Bounds when taken as a number: booleans are 0 and 1."""
+        low, high = (self.low, self.high) if self.types & T.NUMBER else (INF, -INF)
+        if self.types & T.TRUE:
+            low, high = min(low, 1.0), max(high, 1.0)
+        if self.types & T.FALSE:
+            low, high = min(low, 0.0), max(high, 0.0)
+        return low, high
+
+    @property
+    def single(self) -> float | None:
+        """The number, if it can be one only."""
+        low, high = self.interval
+        return low if low == high and self.only(T.COUNTABLE) else None
+
+
+ANYTHING: Final = Abstract()
+NOTHING: Final = Abstract(T.NOTHING)
+UNDEFINED: Final = Abstract(T.UNDEFINED)
+ERROR: Final = Abstract(T.ERROR)
+TRUE: Final = Abstract(T.TRUE, constant=True)
+FALSE: Final = Abstract(T.FALSE, constant=True)
+BOOLEAN: Final = Abstract(T.BOOLEAN)
+STRING: Final = Abstract(T.STRING)
+
+
+def union(*values: Abstract) -> Abstract:
+    """Everything that any of them can be."""
+    values = tuple([v for v in values if v.types])
+    if not values:
+        return NOTHING
+    if len(values) == 1:
+        return values[0]
+    types = T.NOTHING
+    for value in values:
+        types |= value.types
+    numeric = [v for v in values if v.types & T.NUMBER]
+    textual = [v for v in values if v.types & T.STRING]
+    units = {v.unit for v in numeric if v.unit is not None and v.unit != PLAIN}
+    texts: tuple[str, ...] | None = ()
+    for value in textual:
+        texts = None if texts is None or value.texts is None else (*texts, *[t for t in value.texts if t not in texts])
+    return Abstract(
+        types,
+        min([v.low for v in numeric], default=-INF),
+        max([v.high for v in numeric], default=INF),
+        units.pop() if len(units) == 1 and all(v.unit is not None for v in numeric) else None,
+        texts if textual else None,
+        all(v.constant for v in values),
+    )
+
+
+def number(low: float, high: float, *, unit: Measure | None = None, integer: bool = False) -> Abstract:
+    """A number between bounds."""
+    return Abstract(T.INTEGER if integer else T.NUMBER, low, high, unit)
+
+
+_BYTE_STEPS: Final = (1024.0, 1024.0**2, 1024.0**3, 1024.0**4)
+_TIME_STEPS: Final = (60.0, 3600.0, 86400.0, 1440.0, 24.0)
+
+
+def scaled(unit: Measure | None, factor: float, *, divided: bool) -> Measure | None:
+    """The unit of a number after it was multiplied or divided by a constant.
+
+    A factor that turns one unit of the dimension into another is taken as a conversion; a multiple of such a factor
+    may be one or not, and the unit is then unknown; any other factor leaves the unit alone.
+    """
+    if unit is None or not unit.dimension or unit.dimension == INSTANT.dimension:
+        return unit if unit is not None and not unit.dimension else None
+    steps = _BYTE_STEPS if unit.dimension == KIB.dimension else _TIME_STEPS
+    size = abs(factor)
+    if size in steps:
+        scale = unit.scale * size if divided else unit.scale / size
+        return _NAMED.get((unit.dimension, scale), Measure(unit.dimension, scale, f"{scale:g} {unit.dimension}"))
+    if unit.dimension == KIB.dimension:
+        suspicious = size >= 1000 or size in (512.0, 1.0 / 1024)
+    else:
+        suspicious = size >= 24
+    return None if suspicious or size == 0 else unit
+
+
+def products(unit: Measure | None, other: Measure | None, *, divided: bool) -> Measure | None:
+    """The unit of a product or quotient of two numbers, neither of them constant."""
+    if unit is None or other is None:
+        return None
+    if not other.dimension:
+        return unit
+    if divided and unit == other:
+        return PLAIN
+    if not divided and not unit.dimension:
+        return other
+    return None
+
+
+def times(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    """Bounds of a product."""
+    corners = [0.0 if 0.0 in (x, y) else x * y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def over(a: tuple[float, float], b: tuple[float, float], *, integer: bool) -> tuple[float, float]:
+    """Bounds of a quotient."""
+    if b[0] <= 0 <= b[1]:
+        return -INF, INF
+    corners: list[float] = []
+    for x in a:
+        for y in b:
+            if math.isinf(y):
+                corners += [0.0] if not math.isinf(x) else [0.0, math.copysign(INF, x) * math.copysign(1.0, y)]
+            else:
+                quotient = x / y
+                corners.append(float(math.trunc(quotient)) if integer and not math.isinf(quotient) else quotient)
+    return min(corners), max(corners)

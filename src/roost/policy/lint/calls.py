@@ -1,0 +1,106 @@
+"""What the built-in functions give, seen from the types of their arguments.
+
+Only what rules make use of is told apart: functions of one kind of result share a row, and a function that is not
+listed can give anything. A function that does not exist gives ERROR, like a call with too many or too few arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from roost.classad import functions
+from roost.classad.syntax import Node
+from roost.policy.lint.abstract import (
+    ANYTHING,
+    ERROR,
+    INF,
+    INSTANT,
+    PLAIN,
+    Abstract,
+    T,
+    number,
+    union,
+)
+
+_PREDICATES: Final = frozenset((
+    "isundefined", "iserror", "isstring", "isinteger", "isreal", "isboolean", "islist", "isclassad", "isabstime",
+    "isreltime",
+))
+_CONDITIONS: Final = frozenset((
+    "regexp", "regexpmember", "stringlistmember", "stringlistimember", "stringlistsintersect", "bool",
+    "stringlistsubsetmatch", "stringlistisubsetmatch", "stringlist_regexpmember", "member", "identicalmember",
+    "anycompare", "allcompare", "versionle", "versionlt", "versionge", "versiongt", "versioneq", "version_in_range",
+))
+_STRINGS: Final = frozenset((
+    "strcat", "join", "toupper", "tolower", "substr", "string", "replace", "replaceall", "regexps", "unparse",
+    "formattime", "interval", "usermap", "userhome", "envv1tov2", "mergeenvironment", "listtoargs",
+))
+_COUNTS: Final = frozenset(("size", "stringlistsize", "countmatches", "stringlistsum", "stringlistavg"))
+_NUMBERS: Final = frozenset(("pow", "sum", "avg", "stringlistmin", "stringlistmax", "strcmp", "stricmp", "versioncmp"))
+#: Functions whose result counts what their first argument counts.
+_LIKE_FIRST: Final = frozenset(("int", "real", "floor", "ceil", "ceiling", "round", "quantize"))
+
+_MAYBE: Final = T.UNDEFINED | T.ERROR
+
+
+def call_result(name: str, args: Sequence[Node], values: Sequence[Abstract]) -> Abstract:
+    """What a call of the function with a folded name can give."""
+    function = functions.lookup(name)
+    if function is None or not function.accepts(len(args)):
+        return ERROR
+    if name == "time":
+        return number(1.0, INF, unit=INSTANT, integer=True)
+    if name == "random":
+        return number(0.0, INF, unit=PLAIN).with_(T.ERROR if args else T.NOTHING)
+    if name in _PREDICATES:
+        return _predicate(name, values)
+    maybe = _passed_on(values)
+    if name == "member" and len(values) == 2 and not values[1].types & (T.LIST | T.UNDEFINED):
+        return ERROR
+    if name in _CONDITIONS:
+        return Abstract(T.BOOLEAN | maybe | T.ERROR)
+    if name in _STRINGS:
+        return Abstract(T.STRING | maybe)
+    if name in _COUNTS:
+        return number(0.0, INF, unit=PLAIN).with_(_MAYBE)
+    if name in _NUMBERS:
+        return Abstract(T.NUMBER | _MAYBE)
+    if name in _LIKE_FIRST:
+        return _like_first(name, values)
+    if name in ("min", "max"):
+        return Abstract(T.NUMBER | _MAYBE)
+    return ANYTHING
+
+
+def _passed_on(values: Sequence[Abstract]) -> T:
+    types = T.NOTHING
+    for value in values:
+        types |= value.types & _MAYBE
+    return types
+
+
+def _predicate(name: str, values: Sequence[Abstract]) -> Abstract:
+    asked = {
+        "isundefined": T.UNDEFINED, "iserror": T.ERROR, "isstring": T.STRING, "isinteger": T.INTEGER,
+        "isreal": T.REAL, "isboolean": T.BOOLEAN, "islist": T.LIST, "isclassad": T.AD,
+    }.get(name, T.TIME)
+    value = values[0]
+    return Abstract(
+        (T.TRUE if value.types & asked else T.NOTHING) | (T.FALSE if value.types & ~asked else T.NOTHING)
+    )
+
+
+def _like_first(name: str, values: Sequence[Abstract]) -> Abstract:
+    value = values[0]
+    types = value.types & _MAYBE
+    if value.types & (T.COUNTABLE | T.STRING | T.TIME):
+        types |= T.NUMBER if name in ("real", "quantize") else T.INTEGER
+    if value.types & (T.STRING | T.LIST | T.AD):
+        types |= T.ERROR
+    low, high = value.interval if not value.types & (T.STRING | T.TIME) else (-INF, INF)
+    slack = 0.0 if name == "real" else 1.0
+    if name == "quantize":
+        return union(replace(value, types=types, high=INF, constant=False))
+    return Abstract(types, low - slack if slack else low, high + slack if slack else high, value.unit)

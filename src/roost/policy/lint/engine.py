@@ -1,0 +1,223 @@
+"""Running the rules: read, ask each rule, map places back, drop what is allowed, sort.
+
+`lint` takes the names of files and directories, which are read in that order as one configuration (a directory: its
+files by name), and a `Host` to read them with. Commands that a configuration names are never run, and values found
+at start are those of an imaginary machine, so that a result depends on nothing but the files.
+
+Files that end in ``.sub`` or ``.submit`` are submit descriptions and are looked at one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from roost.config import Code, CommandResult, Config, Diagnostic, Host, LoadOptions, load, load_text
+from roost.policy.lint.allow import Allowances, allowances
+from roost.policy.lint.findings import Finding, Place, Severity, in_order
+from roost.policy.lint.mapping import whole
+from roost.policy.lint.pool import Expression, Pool, pool_of
+from roost.policy.lint.registry import Hit, Rule, all_rules
+from roost.policy.lint.submit import Submission, read_submission
+
+#: What the imaginary machine has: values found at start.
+MACHINE: Final[Mapping[str, str]] = {
+    "HOSTNAME": "machine", "FULL_HOSTNAME": "machine.example.org", "IP_ADDRESS": "192.0.2.1",
+    "IPV4_ADDRESS": "192.0.2.1", "IPV6_ADDRESS": "2001:db8::1", "TILDE": "/var/lib/condor",
+    "DETECTED_CPUS": "16", "DETECTED_CORES": "16", "DETECTED_PHYSICAL_CPUS": "8", "DETECTED_CPUS_LIMIT": "16",
+    "DETECTED_MEMORY": "65536", "ARCH": "X86_64", "OPSYS": "LINUX", "OPSYSVER": "1200", "OPSYSANDVER": "Debian12",
+    "OPSYSMAJORVER": "12", "UNAME_ARCH": "x86_64", "UNAME_OPSYS": "Linux", "PID": "1000", "PPID": "1",
+    "USERNAME": "condor", "REAL_UID": "64", "REAL_GID": "64", "HOME": "/var/lib/condor",
+    "FILESYSTEM_DOMAIN": "example.org", "UID_DOMAIN": "example.org",
+}
+SUBMIT_SUFFIXES: Final = (".sub", ".submit")
+#: Findings of one rule that are kept; a generated file can have one mistake a thousand times.
+FINDINGS_PER_RULE_MAX: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which rules count. Names are codes or beginnings of codes."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    def wants(self, code: str) -> bool:
+        """Whether findings of a rule are wanted."""
+        chosen = not self.select or code.startswith(self.select)
+        return chosen and not (bool(self.ignore) and code.startswith(self.ignore))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What linting came to."""
+
+    findings: list[Finding]
+    #: Names of the sources read.
+    sources: tuple[str, ...]
+    #: Names that could not be read.
+    missing: tuple[str, ...] = ()
+    #: Findings not shown because a comment allows them.
+    allowed: int = 0
+
+
+@dataclass(slots=True)
+class _Files:
+    """A host that reads files, and nothing else; it remembers the texts."""
+
+    host: Host
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def read_text(self, path: str) -> str | None:
+        text = self.host.read_text(path)
+        if text is not None:
+            self.texts[path] = text
+        return text
+
+    def list_directory(self, path: str) -> list[str] | None:
+        return self.host.list_directory(path)
+
+    def run_command(self, command: str) -> CommandResult:
+        return CommandResult(status=0, output="")
+
+    def write_cache(self, path: str, text: str) -> bool:
+        return False
+
+    def environment(self) -> Mapping[str, str]:
+        return {}
+
+    def random_integer(self, low: int, high: int) -> int:
+        return low
+
+    def evaluate(self, expression: str) -> object:
+        return self.host.evaluate(expression)
+
+    def parse_expression(self, expression: str) -> None:
+        self.host.parse_expression(expression)
+
+
+def lint(host: Host, paths: Iterable[str], choice: Choice | None = None) -> Report:
+    """Lint the files and directories of `paths`, as one configuration."""
+    choice = choice or Choice()
+    files = _Files(host)
+    given = list(paths)
+    submits = [path for path in given if path.endswith(SUBMIT_SUFFIXES)]
+    roots = tuple([path for path in given if path not in submits])
+    findings: list[Finding] = []
+    missing: list[str] = []
+    sources: tuple[str, ...] = ()
+    if roots:
+        config = load(files, LoadOptions(roots=roots, detected=MACHINE, environment=False, subsystem="TOOL"))
+        unread = [d.span.file for d in config.log if d.code is Code.SOURCE_MISSING and d.span.file in roots]
+        missing.extend(dict.fromkeys(path for path in unread if path not in config.sources))
+        sources = tuple([name for name in config.sources if name in files.texts])
+        findings.extend(lint_config(config, choice))
+    for path in submits:
+        text = files.read_text(path)
+        if text is None:
+            missing.append(path)
+            continue
+        sources = (*sources, path)
+        findings.extend(lint_submission(read_submission(text, path), choice))
+    return _report(findings, files.texts, sources, tuple(missing), choice)
+
+
+def lint_text(text: str, host: Host, *, file: str = "<text>", choice: Choice | None = None) -> Report:
+    """Lint a configuration given as text."""
+    files, choice = _Files(host), choice or Choice()
+    config = load_text(text, files, file=file)
+    return _report(lint_config(config, choice), {file: text}, (file,), (), choice)
+
+
+def _report(
+    findings: list[Finding], texts: Mapping[str, str], sources: tuple[str, ...], missing: tuple[str, ...], choice: Choice
+) -> Report:
+    allowed = allowances(texts)
+    kept = [finding for finding in findings if not allowed.cover(finding)]
+    dropped = len(findings) - len(kept)
+    kept.extend(finding for finding in _idle(allowed, choice))
+    return Report(findings=in_order(kept), sources=sources, missing=missing, allowed=dropped)
+
+
+def _idle(allowed: Allowances, choice: Choice) -> Iterator[Finding]:
+    codes = {rule.code for rule in all_rules()}
+    for comment in allowed.comments:
+        unknown = [code for code in comment.codes if code not in codes]
+        if (unknown or not comment.reason) and choice.wants("RST003"):
+            what = f"there is no rule {', '.join(unknown)}" if unknown else "the reason is missing"
+            yield Finding(
+                code="RST003", severity=Severity.WARNING, message=f"comment allows findings, but {what}",
+                place=Place(comment.file, comment.line),
+                remedy="Write `# roost: allow CODE why it is all right here`.",
+            )
+
+
+def lint_config(config: Config, choice: Choice) -> list[Finding]:
+    """All findings about a configuration, comments not considered."""
+    pool = pool_of(config)
+    findings: list[Finding] = []
+    for rule in all_rules():
+        if choice.wants(rule.code):
+            hits = _config_hits(rule, pool)
+            findings.extend(_finding(rule, hit, expression) for hit, expression in hits)
+    return findings
+
+
+def _config_hits(rule: Rule, pool: Pool) -> list[tuple[Hit, Expression | None]]:
+    hits: list[tuple[Hit, Expression | None]] = []
+    if rule.expression is not None:
+        for expression in pool.expressions:
+            hits.extend((hit, hit.expression or expression) for hit in rule.expression(expression))
+            if len(hits) >= FINDINGS_PER_RULE_MAX:
+                break
+    if rule.pool is not None:
+        hits.extend((hit, hit.expression) for hit in rule.pool(pool))
+    return hits[:FINDINGS_PER_RULE_MAX]
+
+
+def lint_submission(submission: Submission, choice: Choice) -> list[Finding]:
+    """All findings about one submit description, comments not considered."""
+    findings: list[Finding] = []
+    for rule in all_rules():
+        if not choice.wants(rule.code):
+            continue
+        if rule.submit is not None:
+            findings.extend(_finding(rule, hit, hit.expression) for hit in rule.submit(submission))
+        if rule.expression is not None:
+            for expression in submission.expressions:
+                findings.extend(_finding(rule, hit, expression) for hit in rule.expression(expression))
+    return findings
+
+
+def _finding(rule: Rule, hit: Hit, expression: Expression | None) -> Finding:
+    place: Place | None = hit.place
+    through: tuple[str, ...] = ()
+    text: str | None = None
+    related = list(hit.related)
+    if expression is not None and place is None:
+        place, through, text = _within(hit, expression)
+        if through or place.file != expression.definition.span.file:
+            related.append((f"in the value of {expression.knob}", whole(expression.definition)))
+    assert place is not None, rule.code
+    return Finding(
+        code=rule.code, severity=hit.severity or rule.severity, message=hit.message, place=place,
+        remedy=hit.remedy, knob=hit.knob or (expression.knob if expression is not None else None), text=text,
+        through=through, related=tuple(related), witness=hit.witness, fix=hit.fix,
+    )
+
+
+def _within(hit: Hit, expression: Expression) -> tuple[Place, tuple[str, ...], str | None]:
+    span = hit.span if hit.span is not None else hit.node.span if hit.node is not None else None
+    if span is None:
+        return whole(expression.definition), (), None
+    place, through = expression.mapped.place(*span)
+    return place, through, " ".join(expression.mapped.text[span[0] : span[1]].split())
+
+
+def is_written(diagnostic: Diagnostic) -> bool:
+    """Whether a finding of the configuration room is about a text that somebody wrote."""
+    return diagnostic.span.via is None or not diagnostic.span.file.startswith(("POLICY:", "FEATURE:", "ROLE:"))
+
+
+__all__ = ["Choice", "Report", "lint", "lint_config", "lint_submission", "lint_text"]

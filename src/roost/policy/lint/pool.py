@@ -1,0 +1,374 @@
+"""A configuration as the rules see it: every expression in it, expanded, parsed and inferred, with its map.
+
+`Pool` is made from a `Config`. Its expressions are the policy expressions, the other knobs whose values are
+expressions, and the attributes that the configuration publishes in ads. What only other values use (macros) is seen
+through the expressions that use it. Compiled-in defaults are known but are not themselves looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from roost.classad.errors import ParseError
+from roost.classad.expr import Expr, parse_expression
+from roost.classad.lexer import Syntax
+from roost.classad.syntax import Node, children
+from roost.classad.values import fold
+from roost.config import Config, ConfigError, Definition, Diagnostic, KnobType, Origin, Span, check
+from roost.config.knobs import SUBSYSTEMS
+from roost.config.knobs import find as find_knob
+from roost.policy.catalogue import KNOB_POLICIES, VARIANTS
+from roost.policy.lint.abstract import ANYTHING, Abstract
+from roost.policy.lint.findings import Edit, Place
+from roost.policy.lint.inference import Inference
+from roost.policy.lint.mapping import Mapped, Mapper, position, whole
+from roost.policy.lint.scope import FOREIGN, Scope
+from roost.policy.model import PolicyExpression, Side
+
+#: Lists whose members are published, and the ads they are published in.
+PUBLISHING: dict[str, Side] = {
+    "startd_attrs": Side.MACHINE,
+    "startd_exprs": Side.MACHINE,
+    "startd_latch_exprs": Side.MACHINE,
+    "submit_attrs": Side.JOB,
+    "submit_exprs": Side.JOB,
+    "system_submit_attrs": Side.JOB,
+    "schedd_attrs": Side.SCHEDD,
+    "schedd_exprs": Side.SCHEDD,
+    "negotiator_attrs": Side.NEGOTIATOR,
+}
+_SLOT_TYPE = re.compile(r"slot_type_(\d+)_(.+)\Z")
+_SLOT = re.compile(r"(?:slot|vm)(\d+)_(.+)\Z")
+_SEPARATOR = re.compile(r"[,\s]+")
+_DAEMON = {"startd": "STARTD", "schedd": "SCHEDD", "negotiator": "NEGOTIATOR", "starter": "STARTER", "defrag": "DEFRAG"}
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Expression:
+    """One expression of the configuration."""
+
+    #: The full name as written, for instance ``SLOT_TYPE_1_START``.
+    knob: str
+    #: Without daemon and slot prefixes.
+    base: str
+    #: The row of the catalogue; None for other knobs and for published attributes.
+    policy: PolicyExpression | None
+    #: Published in the ads of `scope.my`.
+    attribute: bool
+    slot_type: int | None
+    definition: Definition
+    mapped: Mapped
+    scope: Scope
+    expr: Expr | None
+    problem: ParseError | None
+    _inference: Inference | None = None
+    _alone: Inference | None = None
+    _nodes: list[tuple[Node, Node | None]] | None = None
+
+    @property
+    def tree(self) -> Node | None:
+        return None if self.expr is None else self.expr.tree
+
+    @property
+    def inferred(self) -> Inference:
+        """What each node can be, given what stands before it."""
+        if self._inference is None:
+            self._inference = self._infer(with_facts=True)
+        return self._inference
+
+    @property
+    def alone(self) -> Inference:
+        """What each node can be, taken by itself."""
+        if self._alone is None:
+            self._alone = self._infer(with_facts=False)
+        return self._alone
+
+    def _infer(self, *, with_facts: bool) -> Inference:
+        inference = Inference(self.scope, with_facts)
+        if self.tree is not None:
+            inference.run(self.tree)
+        return inference
+
+    @property
+    def nodes(self) -> list[tuple[Node, Node | None]]:
+        """Every node with its parent, parents first; empty if the text is no expression."""
+        if self._nodes is None:
+            found: list[tuple[Node, Node | None]] = []
+            work: list[tuple[Node, Node | None]] = [] if self.tree is None else [(self.tree, None)]
+            while work:
+                node, parent = work.pop()
+                found.append((node, parent))
+                work.extend((child, node) for child in reversed(children(node)))
+            self._nodes = found
+        return self._nodes
+
+    def text(self, node: Node) -> str:
+        """The expanded text of a node."""
+        return " ".join(self.mapped.text[node.span[0] : node.span[1]].split())
+
+    def mentions(self, *names: str) -> bool:
+        """Whether any of the names stands in it, with or without scope."""
+        wanted = {fold(name) for name in names}
+        return any(fold(name) in wanted for name in self.names)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Folded names that stand in it, scopes taken off."""
+        if self.expr is None:
+            return frozenset()
+        mentioned = self.expr.mentioned
+        return frozenset(fold(n) for n in (*mentioned.plain, *mentioned.my, *mentioned.target))
+
+    def edit(self, start: int, end: int, new: str) -> Edit | None:
+        """The edit that replaces characters of the expanded text where they were written; None if impossible."""
+        written = self.mapped.written(start, end)
+        if written is None:
+            return None
+        definition, offset = written
+        if definition.origin is not Origin.FILE:
+            return None
+        line, column = position(definition, offset)
+        return Edit(file=definition.span.file, line=line, column=column, old=self.mapped.text[start:end], new=new)
+
+
+@dataclass(eq=False, kw_only=True)
+class Pool:
+    """A configuration and its expressions."""
+
+    config: Config
+    #: What the configuration room found.
+    diagnostics: list[Diagnostic]
+    expressions: list[Expression] = field(default_factory=list)
+    #: Folded names published in ads of a side, and what they can be.
+    published: dict[Side, dict[str, Callable[[], Abstract]]] = field(default_factory=dict)
+    _mappers: dict[str, Mapper] = field(default_factory=dict)
+    _by_key: dict[str, Expression] = field(default_factory=dict)
+    _open: set[str] = field(default_factory=set)
+
+    # -- looking up ------------------------------------------------------------------------------
+
+    def last(self, name: str) -> Definition | None:
+        """The definition in force of a full name that a source made."""
+        return self.config.last(name.lower())
+
+    def value(self, name: str, daemon: str = "STARTD") -> str | None:
+        """The expanded text of a knob, or its default; None if it has none or can't be expanded."""
+        try:
+            return self.config.get(name, subsys=daemon)
+        except ConfigError:
+            return None
+
+    def number(self, name: str, daemon: str = "STARTD") -> float | None:
+        """The value of a knob that is a constant number."""
+        text = self.value(name, daemon)
+        return None if text is None else constant_number(text)
+
+    def condition(self, name: str, daemon: str = "STARTD") -> bool | None:
+        """The value of a knob that is a constant condition."""
+        text = self.value(name, daemon)
+        if text is None:
+            return None
+        word = text.strip().strip("()").strip().lower()
+        if word in ("true", "t", "yes", "1"):
+            return True
+        return False if word in ("false", "f", "no", "0") else None
+
+    def is_set(self, name: str) -> bool:
+        """Whether a source sets a knob, for any daemon, to something."""
+        found = [self.last(name), *(self.last(f"{daemon}.{name}") for daemon in _DAEMON)]
+        return any(one is not None and one.text for one in found)
+
+    def expression(self, name: str, slot_type: int | None = None) -> Expression | None:
+        """The expression in force for a policy knob, if a source sets it."""
+        if slot_type is not None:
+            typed = self._by_key.get(f"slot_type_{slot_type}_{name.lower()}")
+            if typed is not None:
+                return typed
+        return self._by_key.get(f"startd.{name.lower()}") or self._by_key.get(name.lower())
+
+    def members(self, name: str) -> list[str]:
+        """The members of a list of names."""
+        text = self.value(name) or ""
+        return [member for member in _SEPARATOR.split(text) if member]
+
+    def mapper(self, daemon: str) -> Mapper:
+        """Expands as a daemon would."""
+        found = self._mappers.get(daemon)
+        if found is None:
+            found = Mapper(lambda name: self._chain(name, daemon), lambda text: self._called(text, daemon))
+            self._mappers[daemon] = found
+        return found
+
+    def _called(self, text: str, daemon: str) -> str:
+        try:
+            return self.config.expand(text, subsys=daemon)
+        except ConfigError:
+            return ""
+
+    def _chain(self, name: str, daemon: str) -> tuple[Definition, ...]:
+        key = name.lower()
+        for full in (f"{daemon.lower()}.{key}", key):
+            own = self.config.chains.get(full, ())
+            if own:
+                before = self._chain(full.partition(".")[2], daemon)[-1:] if "." in full else self._default(key, daemon)
+                return (*before, *own)
+        return self._default(key, daemon)
+
+    def _default(self, key: str, daemon: str) -> tuple[Definition, ...]:
+        found = self.config.scope(self.config.context(daemon)).fallback(key)
+        if found is None:
+            return ()
+        cached = self._defaults.get((key, daemon))
+        if cached is None:
+            cached = Definition(
+                name=found.name, text=found.text, written=found.text, span=found.span, origin=Origin.DEFAULT
+            )
+            self._defaults[key, daemon] = cached
+        return (cached,)
+
+    @cached_property
+    def _defaults(self) -> dict[tuple[str, str], Definition]:
+        return {}
+
+    def user_definitions(self) -> Iterator[tuple[str, tuple[Definition, ...]]]:
+        """Every name that a file defines, with its definitions."""
+        for key, chain in self.config.chains.items():
+            if any(one.origin is Origin.FILE for one in chain):
+                yield key, chain
+
+    def place(self, definition: Definition) -> Place:
+        """The place of a definition's name."""
+        return whole(definition)
+
+    @cached_property
+    def slot_types(self) -> list[int]:
+        """Slot types that have a policy expression of their own."""
+        return sorted({e.slot_type for e in self.expressions if e.slot_type is not None and e.policy is not None})
+
+    # -- building --------------------------------------------------------------------------------
+
+    def scope(self, my: Side, target: Side) -> Scope:
+        """The meaning of names where an ad of one side meets one of the other."""
+        return Scope(my=my, target=target, published=self.published)
+
+    def build(self) -> None:
+        """Find, expand and parse every expression."""
+        listed = self._published_names()
+        for key, chain in self.config.chains.items():
+            definition = chain[-1]
+            if definition.text:
+                self._add(key, definition, listed)
+
+    def _published_names(self) -> dict[str, Side]:
+        listed: dict[str, Side] = {}
+        for key in self.config.chains:
+            base = _plain(key)
+            match = _SLOT.match(base) or _SLOT_TYPE.match(base)
+            side = PUBLISHING.get(match.group(2) if match else base)
+            if side is not None:
+                for member in self.members(key):
+                    listed.setdefault(member.lower(), side)
+                    self.published.setdefault(side, {}).setdefault(fold(member), self._foreign)
+        for member in self.members("startd_job_attrs"):
+            self.published.setdefault(Side.MACHINE, {}).setdefault(fold(member), self._foreign)
+        return listed
+
+    @staticmethod
+    def _foreign() -> Abstract:
+        return FOREIGN
+
+    def _add(self, key: str, definition: Definition, listed: dict[str, Side]) -> None:
+        base, slot_type = _plain(key), None
+        typed = _SLOT_TYPE.match(base)
+        if typed is not None and (_policy(typed.group(2)) or typed.group(2) in listed):
+            slot_type, base = int(typed.group(1)), typed.group(2)
+        slotted = _SLOT.match(base)
+        if slotted is not None and slotted.group(2) in listed:
+            base = slotted.group(2)
+        policy = _policy(base)
+        side = listed.get(base)
+        knob = find_knob(key)
+        if policy is not None:
+            scope, daemon = self.scope(policy.my, policy.target), _DAEMON.get(policy.evaluated_by, "TOOL")
+        elif side is not None:
+            scope = self.scope(side, Side.JOB if side is Side.MACHINE else Side.NONE)
+            daemon = "STARTD" if side is Side.MACHINE else "SCHEDD"
+        elif knob is not None and knob.type is KnobType.EXPRESSION:
+            scope, daemon = self.scope(Side.NONE, Side.NONE), knob.subsystem
+        else:
+            return
+        prefix = key.partition(".")[0]
+        if "." in key and prefix in SUBSYSTEMS:
+            daemon = prefix.upper()
+        mapped = self.mapper(daemon).expand(definition)
+        expr, problem = _parsed(mapped)
+        expression = Expression(
+            knob=definition.name, base=base, policy=policy, attribute=side is not None, slot_type=slot_type,
+            definition=definition, mapped=mapped, scope=scope, expr=expr, problem=problem,
+        )
+        self.expressions.append(expression)
+        self._by_key[key] = expression
+        if side is not None and policy is None and key == base:
+            self.published[side][fold(base)] = lambda: self._value_of(expression)
+
+    def _value_of(self, expression: Expression) -> Abstract:
+        """What a published attribute can be; anything, while that is being found out."""
+        if expression.tree is None or expression.knob in self._open:
+            return ANYTHING
+        self._open.add(expression.knob)
+        result = expression.alone.of(expression.tree)
+        self._open.discard(expression.knob)
+        # Slots and machines may set it differently, so its constants are only examples.
+        kinds = result.types
+        return Abstract(kinds | FOREIGN.types) if any(
+            key.endswith("_" + expression.base) for key in self.config.chains
+        ) else Abstract(kinds, result.low, result.high, result.unit, result.texts)
+
+
+def _plain(key: str) -> str:
+    """A full name without its daemon prefix."""
+    prefix, dot, rest = key.partition(".")
+    return rest if dot and prefix in SUBSYSTEMS else key
+
+
+def _policy(base: str) -> PolicyExpression | None:
+    name = base.upper()
+    if name in KNOB_POLICIES:
+        return KNOB_POLICIES[name]
+    for suffix in VARIANTS:
+        row = KNOB_POLICIES.get(name.removesuffix(suffix)) if name.endswith(suffix) else None
+        if row is not None and row.variants:
+            return row
+    return None
+
+
+def _parsed(mapped: Mapped) -> tuple[Expr | None, ParseError | None]:
+    if mapped.broken is not None or not mapped.text.strip():
+        return None, None
+    try:
+        return parse_expression(mapped.text, Syntax.OLD), None
+    except ParseError as problem:
+        return None, problem
+
+
+def constant_number(text: str) -> float | None:
+    """The number that a text without names comes to; None if it is no such text."""
+    try:
+        tree = parse_expression(text).tree
+    except ParseError:
+        return None
+    result = Inference(Scope(my=Side.NONE, target=Side.NONE, published={})).run(tree)
+    return result.single if result.constant else None
+
+
+def pool_of(config: Config) -> Pool:
+    """The rules' view of a configuration."""
+    pool = Pool(config=config, diagnostics=check(config))
+    pool.build()
+    return pool
+
+
+__all__ = ["PUBLISHING", "Expression", "Pool", "Span", "constant_number", "pool_of"]

@@ -1,0 +1,53 @@
+"""An expression that is always ERROR.
+
+What: Whatever the ads hold, a part of the expression is ERROR, for a reason that no other rule names.
+
+Why: An ERROR that is evaluated decides the whole expression, unless something before it has. The policy does not work
+at all, and nothing says so.
+
+Example::
+
+    START = -(KeyboardIdle > 900) == -1
+
+Instead::
+
+    START = KeyboardIdle > 900
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.classad.syntax import Binary, Call, Literal, Node, Op, Paren, children
+from roost.policy.lint.abstract import T
+from roost.policy.lint.findings import Severity
+from roost.policy.lint.pool import Expression
+from roost.policy.lint.registry import Hit, expression_rule
+
+
+@expression_rule("RST122", Severity.ERROR, "B12", "H2")
+def check(expression: Expression) -> Iterator[Hit]:
+    for node, _ in expression.nodes:
+        if isinstance(node, Literal | Paren | Call) or not _erring(expression, node):
+            continue
+        if any(_erring(expression, child) for child in children(node)) or _said_elsewhere(expression, node):
+            continue
+        yield Hit(
+            message=f"{expression.text(node)} is always ERROR",
+            remedy="Look at the kinds of its operands: an operator is applied to something that it does not take.",
+            node=node,
+        )
+
+
+def _erring(expression: Expression, node: Node) -> bool:
+    return expression.alone.of(node).without(T.UNDEFINED).only(T.ERROR)
+
+
+def _said_elsewhere(expression: Expression, node: Node) -> bool:
+    """Whether RST101, RST102, RST111 or RST114 reports it."""
+    if not isinstance(node, Binary) or node.op in (Op.AND, Op.OR):
+        return False
+    sides = [expression.alone.of(side).without(T.UNDEFINED | T.ERROR) for side in (node.left, node.right)]
+    text = any(side.only(T.STRING) for side in sides)
+    bits = node.op in (Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR) and any(side.only(T.BOOLEAN) for side in sides)
+    return text or bits or node.op in (Op.DIV, Op.MOD)

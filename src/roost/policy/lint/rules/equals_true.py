@@ -1,0 +1,48 @@
+"""== TRUE on an attribute that may be missing.
+
+What: An attribute that an ad may lack is compared with TRUE or FALSE by ``==`` or ``!=``.
+
+Why: Where it is missing the outcome is UNDEFINED, which is neither. Alone in START that happens to mean "no match",
+but under ``!``, ``||`` or in a test it takes neither branch: ``X != True`` is not TRUE for the ads without X that it
+was written for.
+
+Fix: ``==`` becomes ``=?=``, ``!=`` becomes ``=!=``; for attributes that are there nothing changes, provided that they
+are truth values and not numbers.
+
+Example::
+
+    START = TARGET.IsSuspendableJob != True
+
+Instead::
+
+    START = TARGET.IsSuspendableJob =!= True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.classad.syntax import Op
+from roost.policy.lint.abstract import T
+from roost.policy.lint.findings import Severity
+from roost.policy.lint.pool import Expression
+from roost.policy.lint.registry import Hit, expression_rule
+from roost.policy.lint.shapes import binaries, is_boolean, operator_fix, reference
+
+
+@expression_rule("RST105", Severity.WARNING, "A11", "B5", fixes=True)
+def check(expression: Expression) -> Iterator[Hit]:
+    for node, _ in binaries(expression, Op.EQ, Op.NE):
+        for side, other in ((node.left, node.right), (node.right, node.left)):
+            found = reference(side)
+            if found is None or not is_boolean(other) or not expression.inferred.of(side).can_be_undefined:
+                continue
+            if expression.alone.of(side).without(T.UNDEFINED).only(T.NUMBER | T.STRING):
+                continue
+            new = "=?=" if node.op is Op.EQ else "=!="
+            yield Hit(
+                message=f"{expression.text(node)} is UNDEFINED where {found[1]} is missing",
+                remedy=f"Write {new}: it is TRUE or FALSE whatever the ad has.",
+                node=node,
+                fix=operator_fix(expression, node, new, f"write {new}"),
+            )

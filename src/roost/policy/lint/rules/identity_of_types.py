@@ -1,0 +1,57 @@
+"""=?= between values that can't be identical.
+
+What: ``=?=`` or ``=!=`` between values of different kinds, or between texts that differ in case.
+
+Why: These operators convert nothing: ``3 =?= 3.0`` and ``"a" =?= "A"`` are FALSE. The outcome is the same for every
+job and every machine.
+
+Example::
+
+    START = TARGET.JobUniverse =?= 5.0
+
+Instead::
+
+    START = TARGET.JobUniverse =?= 5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.classad.syntax import Binary, Op
+from roost.classad.values import fold
+from roost.policy.lint.abstract import T
+from roost.policy.lint.findings import Severity
+from roost.policy.lint.pool import Expression
+from roost.policy.lint.registry import Hit, expression_rule
+from roost.policy.lint.shapes import binaries, is_undefined, text_of
+
+
+@expression_rule("RST106", Severity.WARNING, "B6")
+def check(expression: Expression) -> Iterator[Hit]:
+    for node, _ in binaries(expression, Op.IS, Op.ISNT):
+        if is_undefined(node.left) or is_undefined(node.right):
+            continue
+        result = "FALSE" if node.op is Op.IS else "TRUE"
+        why = _why(expression, node)
+        if why:
+            yield Hit(
+                message=f"{expression.text(node)} is always {result}: {why}",
+                remedy="Compare with a value of the same kind and spelling, or use == or != where the other side "
+                "can't be missing.",
+                node=node,
+            )
+
+
+def _why(expression: Expression, node: Binary) -> str:
+    left = expression.alone.of(node.left).without(T.UNDEFINED | T.ERROR)
+    right = expression.alone.of(node.right).without(T.UNDEFINED | T.ERROR)
+    if left.types and right.types and not left.types & right.types:
+        return "the two sides are of different kinds, and =?= converts nothing"
+    for side, other in ((left, node.right), (right, node.left)):
+        text = text_of(other)
+        if text is None or side.texts is None or not side.only(T.STRING) or text in side.texts:
+            continue
+        if fold(text) in {fold(one) for one in side.texts}:
+            return "=?= tells capital letters from small ones"
+    return ""

@@ -1,0 +1,41 @@
+"""A job's attribute where there is no job.
+
+What: IS_OWNER, RunBenchmarks, START_BACKFILL and others are evaluated without a job, and the expression asks for an
+attribute that only jobs have.
+
+Why: It is UNDEFINED there. IS_OWNER that is UNDEFINED stops a daemon of HTCondor; the others count as FALSE.
+
+Example::
+
+    IS_OWNER = TARGET.Owner != "coltrane" && KeyboardIdle < 900
+
+Instead::
+
+    IS_OWNER = KeyboardIdle < 900
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.policy.lint.findings import Severity
+from roost.policy.lint.pool import Expression
+from roost.policy.lint.registry import Hit, expression_rule
+from roost.policy.lint.scope import row_of
+from roost.policy.lint.shapes import references
+from roost.policy.model import Side
+
+
+@expression_rule("RST204", Severity.WARNING, "D3", "D2")
+def check(expression: Expression) -> Iterator[Hit]:
+    row = expression.policy
+    if row is None or row.target is not Side.NONE or row.my is not Side.MACHINE:
+        return
+    for node, where, name in references(expression):
+        job_only = where is None and not expression.scope.knows(name) and row_of(name, Side.JOB) is not None
+        if where == "target" or job_only:
+            yield Hit(
+                message=f"{expression.knob} is evaluated without a job: {expression.text(node)} is UNDEFINED",
+                remedy="Ask for attributes of the machine only.",
+                node=node,
+            )

@@ -1,0 +1,57 @@
+"""A misspelt attribute.
+
+What: A name that no ad is known to have, one or two letters away from one that is known.
+
+Why: Unknown names are no mistake in reading: they are UNDEFINED. The condition that they stand in never holds, and
+nobody is told. (Case does not matter: Imagesize is ImageSize.)
+
+Example::
+
+    START = KeyBoardIdleTime > 900 && LoadAgv < 0.3
+
+Instead::
+
+    START = KeyboardIdle > 900 && LoadAvg < 0.3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.classad.values import fold
+from roost.policy.lint.findings import Severity
+from roost.policy.lint.pool import Expression
+from roost.policy.lint.registry import Hit, expression_rule
+from roost.policy.lint.shapes import references
+from roost.policy.lint.spelling import nearest
+from roost.policy.model import Side
+
+_SPECIAL = frozenset(("my", "target", "other", "self", "parent", "root", "toplevel", "currenttime"))
+
+
+@expression_rule("RST201", Severity.WARNING, "B23")
+def check(expression: Expression) -> Iterator[Hit]:
+    scope = expression.scope
+    if scope.my is Side.NONE:
+        return
+    for node, where, name in references(expression):
+        if fold(name) in _SPECIAL or scope.knows(name, where):
+            continue
+        near = nearest(name, scope.spellings(where)) or _longer(name, scope.spellings(where))
+        if near is not None:
+            yield Hit(
+                message=f"no ad is known to have {name}: it is UNDEFINED",
+                remedy=f"Did you mean {near}? If it is an attribute of your own, list it in STARTD_ATTRS, or in "
+                "SUBMIT_ATTRS for jobs.",
+                node=node,
+            )
+
+
+def _longer(name: str, known: list[str]) -> str | None:
+    """A known name of some length that the name begins or ends with, give or take a unit."""
+    key = fold(name)
+    for one in known:
+        other = fold(one)
+        if len(other) >= 8 and key != other and key.startswith(other) and key[len(other) :] in ("time", "s", "mb", "kb"):
+            return one
+    return None

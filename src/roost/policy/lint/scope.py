@@ -1,0 +1,98 @@
+"""What the names of an expression stand for: the catalogue, and what the configuration adds to the ads.
+
+A `Scope` belongs to one place of evaluation: which kind of ad is MY, which is TARGET. An unscoped name means the
+attribute of MY; if that ad can be without it, also the one of TARGET. Names that the configuration publishes
+(STARTD_ATTRS and the like) have what can be inferred from their own expressions. Any other name may still be in the
+ads, put there by a submit description or a cron job: it can be anything, or missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from roost.classad.values import fold
+from roost.policy.attributes import ATTRIBUTES, attributes_named
+from roost.policy.lint.abstract import ANYTHING, INF, MEASURES, UNDEFINED, Abstract, T, types_of, union
+from roost.policy.model import Attribute, Side
+
+#: Anything that an attribute somebody else defines can be.
+FOREIGN = ANYTHING.without(T.ERROR)
+
+
+@lru_cache(maxsize=4096)
+def row_of(name: str, side: Side) -> Attribute | None:
+    """The catalogue's row for a name in an ad of a side."""
+    for row in attributes_named(name):
+        if row.side is side:
+            return row
+    return None
+
+
+@lru_cache(maxsize=4096)
+def of_row(row: Attribute) -> Abstract:
+    """The values that an attribute can have."""
+    types = types_of(row.kind)
+    if not row.always:
+        types |= T.UNDEFINED
+    numeric = bool(types & T.NUMBER)
+    return Abstract(
+        types,
+        -INF if row.low is None or not numeric else row.low,
+        INF if row.high is None or not numeric else row.high,
+        MEASURES[row.unit] if numeric else None,
+        row.choices or None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The meaning of names in one kind of expression."""
+
+    my: Side
+    target: Side
+    #: Folded names that the configuration puts into ads of a side, and what they can be.
+    published: Mapping[Side, Mapping[str, Callable[[], Abstract]]]
+
+    def of_name(self, name: str) -> Abstract:
+        """An unscoped name."""
+        if fold(name) == "currenttime":
+            return of_row(_CURRENT_TIME) if _CURRENT_TIME else FOREIGN.without(T.UNDEFINED)
+        mine, others = self._in(name, self.my), self._in(name, self.target)
+        if mine is None:
+            return others if others is not None else FOREIGN
+        if mine.can_be_undefined and others is not None:
+            return union(mine.without(T.UNDEFINED), others)
+        return mine
+
+    def of_scope(self, scope: str, name: str) -> Abstract:
+        """``MY.name`` or ``TARGET.name``."""
+        side = self.my if scope == "my" else self.target
+        if side is Side.NONE:
+            return UNDEFINED if self.my is not Side.NONE and scope == "target" else FOREIGN
+        found = self._in(name, side)
+        return found if found is not None else FOREIGN
+
+    def _in(self, name: str, side: Side) -> Abstract | None:
+        published = self.published.get(side, {}).get(fold(name))
+        if published is not None:
+            return published()
+        row = row_of(name, side) if side is not Side.NONE else None
+        return of_row(row) if row is not None else None
+
+    def knows(self, name: str, scope: str | None = None) -> bool:
+        """Whether a name means something in the ads of this scope."""
+        sides = {None: (self.my, self.target), "my": (self.my,), "target": (self.target,)}[scope]
+        if fold(name) == "currenttime":
+            return True
+        return any(self._in(name, side) is not None for side in sides)
+
+    def spellings(self, scope: str | None = None) -> list[str]:
+        """The names that the ads of this scope are known to have."""
+        sides = {None: (self.my, self.target), "my": (self.my,), "target": (self.target,)}[scope]
+        known = [row.name for rows in ATTRIBUTES.values() for row in rows if row.side in sides]
+        return known + [name for side in sides for name in self.published.get(side, {})]
+
+
+_CURRENT_TIME = next((row for row in attributes_named("CurrentTime")), None)
