@@ -239,7 +239,7 @@ class _Lexer:
             if text[found - 1] != "\\" or found == start + 1 or following in ("", "\n"):
                 parts.append(text[at:found])
                 return "".join(parts), found + 1
-            parts.append(text[at : found - 1] + '"')
+            parts.append(text[at : found - 1] + delimiter)
             at = found + 1
 
     def _unclosed(self, start: int, delimiter: str) -> ParseError:

@@ -264,8 +264,8 @@ def _no_time(x: Value, y: Value) -> Value:
 
 
 def _whole(secs: float) -> int:
-    """Seconds cut to an integer, as a C cast does it."""
-    return int(secs) if -(2.0**63) <= secs < 2.0**63 else INT_MIN
+    """Seconds cut to an integer of 32 bits, as the reference library casts them."""
+    return int(secs) if -(2.0**31) <= secs < 2.0**31 else -(2**31)
 
 
 add: Final = _arithmetic(_add_int, _add_real, _add_time)

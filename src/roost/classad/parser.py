@@ -35,7 +35,7 @@ from roost.classad.syntax import (
     Subscript,
     Unary,
 )
-from roost.classad.values import ERROR, AbsTime, RelTime, fold
+from roost.classad.values import AbsTime, RelTime, fold
 
 #: Binding strength of the infix operators.
 PRECEDENCE: Final[dict[str, int]] = {
@@ -392,16 +392,14 @@ class Parser:
         return Call(frame.name, tuple(nodes), span)
 
     def _time(self, name: str, text: str, span: tuple[int, int]) -> AbsTime | RelTime:
-        from roost.classad.evaluation import State
-        from roost.classad.functions import lookup
+        from roost.classad.functions.times import read_absolute_time, read_relative_time
+        from roost.classad.world import WORLD
 
-        function = lookup(name)
-        assert function is not None and function.eager is not None
-        value = function.eager(State(), text)
+        absolute = fold(name) == "abstime"
+        value = read_absolute_time(text, WORLD.zone_offset) if absolute else read_relative_time(text)
         if isinstance(value, AbsTime | RelTime):
             return value
-        assert value is ERROR
-        form = "yyyy-mm-ddThh:mm:ss±hh:mm" if fold(name) == "abstime" else "days+hh:mm:ss"
+        form = "yyyy-mm-ddThh:mm:ss±hh:mm" if absolute else "days+hh:mm:ss"
         raise self._error("this text is not a time", *span, code="time", hint=f"the form is {form}")
 
     # -- errors --------------------------------------------------------------------------------

@@ -246,7 +246,7 @@ def absolute_time(ctx: State, *arguments: Value) -> Value:
     """absTime([t[, offset]]): an instant from epoch seconds and the distance of its zone east of UTC, in
     seconds.
 
-    With one argument that is a string, which is how the parser folds literals, it is read as a date.
+    The parser reads a string literal as a date; a computed string is handed back, as the reference library does.
     """
     if not arguments:
         return current_time(ctx)
@@ -259,8 +259,7 @@ def absolute_time(ctx: State, *arguments: Value) -> Value:
     if time is UNDEFINED or isinstance(time, AbsTime):
         return time
     if isinstance(time, str):
-        # The reference library hands a string back when there is a second argument.
-        return time if offset is not None else read_absolute_time(time, ctx.world.zone_offset)
+        return time
     secs = _seconds(time)
     if secs is None:
         return ERROR
@@ -284,7 +283,7 @@ def _seconds(value: Value) -> int | None:
 
 @builtin("relTime", least=1, most=1)
 def relative_time(ctx: State, value: Value) -> Value:
-    """relTime(x): a duration from seconds, or from a string ``days+hh:mm:ss``."""
+    """relTime(x): a duration from seconds. The parser reads a string literal ``days+hh:mm:ss``; a computed one is 0."""
     match value:
         case bool():
             return ERROR
@@ -293,7 +292,7 @@ def relative_time(ctx: State, value: Value) -> Value:
         case float():
             return RelTime(value)
         case str():
-            return read_relative_time(value)
+            return RelTime(0.0)
         case AbsTime(secs=secs):
             return RelTime(float(wrap(secs)))
         case RelTime():
