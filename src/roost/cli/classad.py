@@ -7,7 +7,6 @@ short ones written. Nothing about the language is decided here.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
@@ -20,9 +19,7 @@ from roost.cli.terminal import CommandError, Exit, complain, say, width
 Command: TypeAlias = "Callable[[argparse.Namespace], int]"
 
 _AD_HELP: Final = "an ad: a file, - for standard input, or its text: '[ … ]', '{ … }', 'Name = expression'"
-_EXPRESSION_HELP: Final = (
-    "expressions; without any (and without -f) they are read from standard input, one a line"
-)
+_EXPRESSION_HELP: Final = "expressions; without any (and without -f) they are read from standard input, one a line"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,9 +29,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="evaluate, match and convert ClassAd expressions and ads",
         description=__doc__.split("\n")[0],
     )
-    commands = parser.add_subparsers(
-        dest="classad_command", metavar="COMMAND", title="commands", required=True
-    )
+    commands = parser.add_subparsers(dest="classad_command", metavar="COMMAND", title="commands", required=True)
     for name, help_text, declare in (
         ("eval", "the values of expressions", _declare_eval),
         ("parse", "check expressions and print them as they were understood", _declare_parse),
@@ -44,9 +39,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         ("refs", "the attributes that expressions need", _declare_refs),
         ("repl", "type expressions, see values", _declare_repl),
     ):
-        declare(
-            commands.add_parser(name, help=help_text, description=help_text[0].upper() + help_text[1:] + ".")
-        )
+        declare(commands.add_parser(name, help=help_text, description=help_text[0].upper() + help_text[1:] + "."))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,12 +53,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _expressions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("expressions", nargs="*", metavar="EXPR", help=_EXPRESSION_HELP)
-    parser.add_argument(
-        "-f", "--file", action="append", default=[], metavar="FILE", help="expressions, one a line"
-    )
-    parser.add_argument(
-        "--old", action="store_true", help='strings as in the old form: only \\" is an escape'
-    )
+    parser.add_argument("-f", "--file", action="append", default=[], metavar="FILE", help="expressions, one a line")
+    parser.add_argument("--old", action="store_true", help='strings as in the old form: only \\" is an escape')
 
 
 def _ads(parser: argparse.ArgumentParser, *, target: bool) -> None:
@@ -77,9 +66,7 @@ def _ads(parser: argparse.ArgumentParser, *, target: bool) -> None:
 def _declare_eval(parser: argparse.ArgumentParser) -> None:
     _expressions(parser)
     _ads(parser, target=True)
-    parser.add_argument(
-        "--trace", action="store_true", help="draw the value of each part under the expression"
-    )
+    parser.add_argument("--trace", action="store_true", help="draw the value of each part under the expression")
     parser.add_argument("--check", action="store_true", help="exit 1 unless every value is true")
     parser.add_argument("--raw", action="store_true", help="print strings without quotes and escapes")
     parser.add_argument("--json", action="store_true", help="print a JSON object a line")
@@ -110,9 +97,7 @@ def _declare_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", choices=forms, default=Form.NEW.value, help="the form to write; default new")
     parser.add_argument("--order", choices=[order.value for order in Order], default=Order.REFERENCE.value)
     parser.add_argument("--delimiter", metavar="TEXT", help="how a line begins that ends an ad in old form")
-    parser.add_argument(
-        "--lenient", action="store_true", help="a bad line in old form ends its ad, with a warning"
-    )
+    parser.add_argument("--lenient", action="store_true", help="a bad line in old form ends its ad, with a warning")
 
 
 def _declare_flatten(parser: argparse.ArgumentParser) -> None:
@@ -124,9 +109,7 @@ def _declare_refs(parser: argparse.ArgumentParser) -> None:
     _expressions(parser)
     _ads(parser, target=False)
     parser.add_argument("--internal", action="store_true", help="only attributes that the ad has")
-    parser.add_argument(
-        "--external", action="store_true", help="only attributes that must come from elsewhere"
-    )
+    parser.add_argument("--external", action="store_true", help="only attributes that must come from elsewhere")
     parser.add_argument("--json", action="store_true", help="print a JSON object a line")
 
 
@@ -142,15 +125,11 @@ def _eval(args: argparse.Namespace) -> int:
         from roost.cli.classad_batch import serve
 
         if args.expressions or args.file:
-            raise CommandError(
-                "--jsonl reads its expressions from standard input; give none on the command line"
-            )
+            raise CommandError("--jsonl reads its expressions from standard input; give none on the command line")
         serve(sys.stdin.buffer, sys.stdout)
         return Exit.OK
     target = one_ad(args.target, "--target")
-    mine = (
-        [None if target is None else ClassAd()] if args.my is None else list(ads_from(args.my)) or [ClassAd()]
-    )
+    mine = [None if target is None else ClassAd()] if args.my is None else list(ads_from(args.my)) or [ClassAd()]
     answer = Exit.OK
     for expression in expressions_from(args.expressions, args.file, old=args.old):
         for my in mine:
@@ -168,12 +147,18 @@ def _say_value(
         entry = {"expr": expression.source, "value": unparse_value(value), "type": type_name(value)}
         if args.trace:
             entry["trace"] = _drawing(expression, my, target)
-        say(json.dumps(entry))
+        say(_json(entry))
     elif args.trace:
         say(_drawing(expression, my, target))
         say(f"=> {unparse_value(value)}")
     else:
         say(value if args.raw and isinstance(value, str) else unparse_value(value))
+
+
+def _json(entry: object) -> str:
+    from json import dumps
+
+    return dumps(entry)
 
 
 def _drawing(expression: Expr, my: ClassAd | None, target: ClassAd | None) -> str:
@@ -193,11 +178,11 @@ def _parse(args: argparse.Namespace) -> int:
             if args.json:
                 from roost.cli.classad_batch import described
 
-                say(json.dumps({"parse_error": described(expression)}))
+                say(_json({"parse_error": described(expression)}))
             else:
                 complain(str(expression))
         elif args.json:
-            say(json.dumps({"expr": expression.source, "text": str(expression)}))
+            say(_json({"expr": expression.source, "text": str(expression)}))
         elif args.pretty:
             from roost.classad.pretty import unparse_pretty
 
@@ -219,7 +204,7 @@ def _refs(args: argparse.Namespace) -> int:
     for expression in expressions_from(args.expressions, args.file, old=args.old):
         internal, external = ad.internal_refs(expression), ad.external_refs(expression)
         if args.json:
-            say(json.dumps({"expr": expression.source, "internal": internal, "external": external}))
+            say(_json({"expr": expression.source, "internal": internal, "external": external}))
         elif args.internal or args.external:
             for name in (internal if args.internal else []) + (external if args.external else []):
                 say(name)
@@ -260,7 +245,7 @@ def _match_pair(args: argparse.Namespace, job: ClassAd, other: ClassAd, number: 
             "second_accepts": second,
             "rank": job.rank(other),
         }
-        say(json.dumps(entry))
+        say(_json(entry))
         return matches
     say(f"{label}: {'match' if matches else 'no match'}")
     say(f"    the first ad's Requirements are {first}; the second ad's are {second}")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
 from roost.classad.forms import Form, parse_ad, read
 from roost.classad.forms.source import ReadWarning, placed
 from roost.cli.terminal import CommandError, complain
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: The name of standard input on the command line.
 STDIN: Final = "-"
@@ -30,11 +32,9 @@ def ads_from(
         yield parse_ad(clean(where), form, strict=strict, warn=warn)
         return
     if where == STDIN:
-        yield from read(
-            sys.stdin.buffer, form, strict=strict, warn=warn, origin="standard input", delimiter=delimiter
-        )
+        yield from read(sys.stdin.buffer, form, strict=strict, warn=warn, origin="standard input", delimiter=delimiter)
         return
-    path = Path(where)
+    path = _path(where)
     if "=" in where and not path.exists():
         yield parse_ad(clean(where), Form.OLD, strict=strict, warn=warn)
         return
@@ -67,9 +67,7 @@ def expressions_from(texts: list[str], files: list[str], *, old: bool = False) -
         yield found
 
 
-def tried_expressions(
-    texts: list[str], files: list[str], *, old: bool = False
-) -> Iterator[Expr | ParseError]:
+def tried_expressions(texts: list[str], files: list[str], *, old: bool = False) -> Iterator[Expr | ParseError]:
     """The same, with the mistake of each text that is no expression in its place."""
     syntax = Syntax.OLD if old else Syntax.NEW
     for text in texts:
@@ -88,8 +86,15 @@ def lines_of(name: str) -> Iterator[str]:
     if name == STDIN:
         yield from _decoded(sys.stdin.buffer)
     else:
-        with Path(name).open("rb") as stream:
+        with _path(name).open("rb") as stream:
             yield from _decoded(stream)
+
+
+def _path(name: str) -> Path:
+    # Costs a fifth of the time in which a command without files is done.
+    from pathlib import Path
+
+    return Path(name)
 
 
 def _decoded(stream: IO[bytes]) -> Iterator[str]:

@@ -54,14 +54,17 @@ def guarded(run: Callable[[], int]) -> int:
         return _failed(str(error))
     except OSError as error:
         return _failed(_described(error))
+    except RecursionError:
+        return _failed("the input is nested too deep to be worked on")
     except Exception as error:
         return _unexpected(error)
 
 
 def complain(message: str) -> None:
-    """Write a message to standard error."""
+    """Write a message to standard error; what a terminal would take for orders is made visible."""
     sys.stdout.flush()
-    sys.stderr.write(f"roost: {message}\n")
+    shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in message)
+    sys.stderr.write(f"roost: {shown}\n")
     sys.stderr.flush()
 
 

@@ -81,7 +81,7 @@ def _definitions(root: Traced, seen: set[tuple[str, str, str]]) -> list[Definiti
     found = []
     for traced in root.walk():
         definition = traced.definition
-        if definition is not None:
+        if definition is not None and not traced.skipped:
             key = (definition.side, definition.name.lower(), str(definition.expression))
             if key not in seen:
                 seen.add(key)
@@ -99,7 +99,7 @@ def _drawn(expression: Expr, root: Traced, width: int, indent: str) -> Iterator[
     width = max(_WIDTH_MIN, width - len(indent))
     if not marks:
         yield f"{indent}{text}"
-        if not isinstance(strip(root.node), Literal):
+        if not isinstance(strip(root.node), Literal) and "".join(text.split()) != "".join(_shown(root).split()):
             yield f"{indent}{_shown(root)}"
         return
     for start, end in _pieces(text, marks, width):
@@ -163,9 +163,11 @@ def _anchor(text: str, spans: dict[int, Span], node: Node, has_operands: bool) -
             return _sign_after(text, spans[id(left)][1])
         case Conditional(test=test):
             return _sign_after(text, spans[id(test)][1])
+        case Select(name=name) if has_operands:
+            start, end = spans[id(node)]
+            at = text.rfind(name, start, end)
+            return at if at >= 0 else start
         case Subscript(base=base):
-            return _sign_after(text, spans[id(base)][1])
-        case Select(base=base) if has_operands:
             return _sign_after(text, spans[id(base)][1])
     return spans[id(node)][0]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from roost.classad.forms.form import Form, Order, guess_form
+from roost.classad.forms.form import BLANKS, Form, Order, guess_form
 
 if TYPE_CHECKING:
     from roost.classad.ad import ClassAd
@@ -107,7 +107,7 @@ def read(
     is how they are read. The arguments are those of `parse_ads`.
     """
     source = _source(stream, origin)
-    return _read(source, form or guess_form(source.peek()), delimiter, strict, warn)
+    return _read(source, form or guess_form(source.peek(BLANKS)), delimiter, strict, warn)
 
 
 def _source(stream: Stream | str, origin: str | None) -> Source:

@@ -87,8 +87,8 @@ def _next_sign(source: Source) -> str:
         found = _GAP.match(source.text, source.at)
         assert found is not None
         at = found.end()
-        # At the end of what is at hand a comment may go on.
-        if len(source.text) - at > 1 or source.ended:
+        # At the end of what is at hand a blank or a comment may go on.
+        if source.ended or (len(source.text) - at > 1 and not source.text.startswith("/*", at)):
             source.at = at
             return source.text[at : at + 1]
         source.check_length(source.at)

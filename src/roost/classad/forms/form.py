@@ -44,12 +44,13 @@ def names_of(ad: ClassAd, order: Order) -> list[str]:
     return sorted(ad, key=fold) if order is Order.NAME else list(ad)
 
 
-_BLANKS: Final = re.compile(r"[\s\ufeff]*")
+#: What may stand before the first ad in every form, and comments.
+BLANKS: Final = re.compile(r"(?:[\s\ufeff]|/\*.*?\*/|//[^\n]*\n)*", re.DOTALL)
 
 
 def guess_form(text: str) -> Form:
-    """The form of a text, by its first characters beyond blanks; what fits no other is old form."""
-    found = _BLANKS.match(text)
+    """The form of a text, by its first characters beyond blanks and comments; what fits no other is old form."""
+    found = BLANKS.match(text)
     at = found.end() if found else 0
     first, second = text[at : at + 1], text[at + 1 :].lstrip()[:1]
     if first == "<":

@@ -171,8 +171,10 @@ class _Reader:
         except ParseError as error:
             tree, end = self._leading(trimmed, error, line, offset)
         put_node(ad, name, tree)
-        junk = trimmed[end:].strip(_BLANK)
+        rest = trimmed[end:]
+        junk = rest.strip(_BLANK)
         if junk:
+            end += len(rest) - len(rest.lstrip(_BLANK))
             self._report(
                 "junk", f"ignored after the expression of {name}: {_shown(junk)}", offset + end + 1, junk
             )

@@ -10,6 +10,7 @@ Streams may give text or bytes; bytes that are not UTF-8 become surrogate escape
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
@@ -144,10 +145,12 @@ class Source:
         self.text += more
         return True
 
-    def peek(self) -> str:
-        """What is at hand; at least two characters that are no blanks, if there are."""
-        while len("".join(self.text[self.at : self.at + CHUNK].split())) < 2:
-            if len(self.text) - self.at > CHUNK or not self.fill():
+    def peek(self, blanks: re.Pattern[str]) -> str:
+        """What is at hand; if possible with two characters that are no blanks beyond what `blanks` matches."""
+        while len(self.text) <= CHUNK:
+            found = blanks.match(self.text, self.at)
+            at = found.end() if found else self.at
+            if len("".join(self.text[at:].split())) >= 2 or not self.fill():
                 break
         return self.text[self.at :]
 
