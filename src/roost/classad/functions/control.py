@@ -74,12 +74,12 @@ def evaluate_text(compiler: Compiler, call: Call) -> Code:
 
 @special("unparse", 1, 1)
 def unparse_attribute(compiler: Compiler, call: Call) -> Code:
-    """unparse(name): the text of the expression of an attribute; "" if there is no such attribute."""
+    """unparse(name): the text of the expression of an attribute of the current ad; "" if there is none."""
     node = call.args[0]
-    if isinstance(node, Select):
-        return lambda state: ""
-    if not isinstance(node, Name):
+    if not isinstance(node, Name | Select):
         return lambda state: ERROR
+    if isinstance(node, Select) or node.absolute:
+        return lambda state: ""
     key = fold(node.name)
 
     def run(state: State) -> Value:
@@ -99,17 +99,16 @@ def unresolved(compiler: Compiler, call: Call) -> Code:
     With a pattern: whether one of them matches it, in any case.
     """
     node = call.args[0]
-    if isinstance(node, Select):
-        return lambda state: UNDEFINED
-    if not isinstance(node, Name):
+    if not isinstance(node, Name | Select):
         return lambda state: ERROR
-    key = fold(node.name)
+    find_definition = _definition_of(compiler, node)
     pattern = compiler.compile(call.args[1]) if len(call.args) == 2 else None
 
     def run(state: State) -> Value:
-        names = _unresolved_names(state, key)
-        if names is None:
+        definition = find_definition(state)
+        if definition is None:
             return UNDEFINED
+        names = _unresolved_names(state, *definition)
         if pattern is None:
             return ",".join(names)
         text = pattern(state)
@@ -120,18 +119,11 @@ def unresolved(compiler: Compiler, call: Call) -> Code:
     return run
 
 
-def _unresolved_names(state: State, key: str) -> list[str] | None:
+def _unresolved_names(state: State, holder: ClassAd, cell: Cell) -> list[str]:
     from roost.classad.refs import references_in
+    from roost.classad.unparse import item_node
 
-    holder: ClassAd | None = state.ad
-    if state.ad.cell(key) is MISSING:
-        holder = state.other_ad()
-    cell = MISSING if holder is None else holder.cell(key)
-    if holder is None or cell is MISSING:
-        return None
-    if not isinstance(cell, Expr):
-        return []
-    names = references_in(cell, holder).external
+    names = references_in(cell if isinstance(cell, Expr) else Expr(item_node(cell)), holder).external
     state.spend(len(names))
     return [name[7:] if fold(name).startswith("target.") else name for name in names]
 
@@ -183,10 +175,10 @@ def _in_each_context(compiler: Compiler, call: Call) -> EachContext:
     expression, list_node = call.args
     inline = Expr(expression)
     contexts = compiler.compile(list_node)
-    base = compiler.compile(expression.base) if isinstance(expression, Select) else None
+    find_definition = _definition_of(compiler, expression)
 
     def run(state: State) -> list[Value] | Value:
-        chosen = _dereferenced(state, expression, base)
+        definition = find_definition(state)
         try:
             found = contexts(state)
         except EvaluationFailed:
@@ -196,7 +188,7 @@ def _in_each_context(compiler: Compiler, call: Call) -> EachContext:
         results: list[Value] = []
         for item in state.items_here(found):
             if isinstance(item, ClassAd):
-                results.append(evaluate_apart(state, inline if chosen is None else chosen, item))
+                results.append(evaluate_apart(state, inline if definition is None else definition[1], item))
             else:
                 results.append(item if isinstance(item, Exceptional) else ERROR)
         return results
@@ -204,18 +196,22 @@ def _in_each_context(compiler: Compiler, call: Call) -> EachContext:
     return run
 
 
-def _dereferenced(state: State, node: Node, base: Code | None) -> Cell | None:
-    """What the attribute that `node` names is kept as; None if it names none that is there."""
-    if isinstance(node, Name):
-        found = find(state, state.root_ad() if node.absolute else state.ad, fold(node.name))
-        if found is None and not node.absolute:
-            other = state.other_ad()
-            found = None if other is None else find(state, other, fold(node.name))
-    elif isinstance(node, Select) and base is not None:
+def _definition_of(compiler: Compiler, node: Node) -> Callable[[State], tuple[ClassAd, Cell] | None]:
+    """Finds what the attribute that `node` names is kept as, and where; None if it names none that is there."""
+    base = compiler.compile(node.base) if isinstance(node, Select) else None
+
+    def found(state: State) -> tuple[ClassAd, Cell] | None:
+        if isinstance(node, Name):
+            start = state.root_ad() if node.absolute else state.ad
+            definition = find(state, start, fold(node.name))
+            if definition is None and not node.absolute and (other := state.other_ad()) is not None:
+                definition = find(state, other, fold(node.name))
+            return definition
+        if base is None or not isinstance(node, Select):
+            return None
         holder = base(state)
         if isinstance(holder, ListValue):
-            return select_value(state, holder, fold(node.name))
-        found = find(state, holder, fold(node.name)) if isinstance(holder, ClassAd) else None
-    else:
-        return None
-    return None if found is None else found[1]
+            return state.ad, select_value(state, holder, fold(node.name))
+        return find(state, holder, fold(node.name)) if isinstance(holder, ClassAd) else None
+
+    return found
