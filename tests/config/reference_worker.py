@@ -86,9 +86,7 @@ def ask(request: dict[str, Any]) -> dict[str, Any]:
     Path(error_file).unlink()
     if hung:
         return {"hang": True}
-    answer: dict[str, Any] = (
-        json.loads(data) if data else {"error": noise.strip() or "reader ended without an answer"}
-    )
+    answer: dict[str, Any] = json.loads(data) if data else {"error": noise.strip() or "reader ended without an answer"}
     answer["noise"] = noise
     return answer
 

@@ -41,9 +41,7 @@ def check(config: Config) -> list[Diagnostic]:
         found.extend(_name(definition, used))
         found.extend(_undefined(config, key, definition))
     unique = dict.fromkeys(found)
-    return sorted(
-        unique, key=lambda one: (one.span.file, one.span.line, one.span.column, one.code, one.message)
-    )
+    return sorted(unique, key=lambda one: (one.span.file, one.span.line, one.span.column, one.code, one.message))
 
 
 def _owner(config: Config, key: str) -> Context:
@@ -62,9 +60,7 @@ def _value(config: Config, key: str, definition: Definition) -> list[Diagnostic]
     expander = config.expander(context)
     text = expander.expand(definition.text, name=definition.name).strip()
     findings = [
-        diagnostic(
-            problem.code, f"{definition.name}: {problem.message}", definition.span, name=definition.name
-        )
+        diagnostic(problem.code, f"{definition.name}: {problem.message}", definition.span, name=definition.name)
         for problem in expander.problems
     ]
     knob = find(key)
@@ -150,6 +146,4 @@ def _undefined(config: Config, key: str, definition: Definition) -> list[Diagnos
     return findings
 
 
-_MACRO_FAMILY = next(
-    (row for row in (find("slot1_x"),) if row is not None and row.type is KnobType.STRING), None
-)
+_MACRO_FAMILY = next((row for row in (find("slot1_x"),) if row is not None and row.type is KnobType.STRING), None)

@@ -76,9 +76,7 @@ def _defined(name: str, facts: Facts) -> bool:
         return facts.template(category, option if colon else None)
     if any(char.isspace() for char in name) or not _WORD.match(name.replace("/", "_")):
         raise ConditionProblem(Code.BAD_CONDITION, f"{name!r} is not a name that could be defined")
-    return bool(name) and (
-        facts.defined(name) or _NUMBER.match(name) is not None or name.lower() in _TRUE | _FALSE
-    )
+    return bool(name) and (facts.defined(name) or _NUMBER.match(name) is not None or name.lower() in _TRUE | _FALSE)
 
 
 def _version(text: str, version: Version) -> bool:

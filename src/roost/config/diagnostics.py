@@ -173,9 +173,7 @@ CODES: dict[Code, CodeDoc] = {
         "A `version` condition lacks an operator or a version of the form X.Y or X.Y.Z.",
         "Write for instance `if version >= 8.2`.",
     ),
-    Code.COLON_ASSIGNMENT: CodeDoc(
-        _W, "`NAME : value` is an obsolete form of assignment.", "Write `NAME = value`."
-    ),
+    Code.COLON_ASSIGNMENT: CodeDoc(_W, "`NAME : value` is an obsolete form of assignment.", "Write `NAME = value`."),
     Code.JUNK_BEFORE_OPERATOR: CodeDoc(
         _W,
         "Words between the name and the operator are ignored.",
@@ -242,9 +240,7 @@ CODES: dict[Code, CodeDoc] = {
     Code.BAD_INTEGER: CodeDoc(
         _E, "The value of a knob is not a whole number.", "Write a number or an expression of constants."
     ),
-    Code.BAD_REAL: CodeDoc(
-        _E, "The value of a knob is not a number.", "Write a number or an expression of constants."
-    ),
+    Code.BAD_REAL: CodeDoc(_E, "The value of a knob is not a number.", "Write a number or an expression of constants."),
     Code.BAD_BOOLEAN: CodeDoc(_E, "The value of a knob is neither true nor false.", "Write True or False."),
     Code.BAD_EXPRESSION: CodeDoc(
         _E,

@@ -108,8 +108,7 @@ class Expander:
             return text
         if self._depth >= self.limits.expansion_depth_max:
             raise _LimitReached(
-                f"references are nested deeper than expansion_depth_max = "
-                f"{self.limits.expansion_depth_max} levels"
+                f"references are nested deeper than expansion_depth_max = {self.limits.expansion_depth_max} levels"
             )
         self._depth += 1
         parts, length = [], 0
@@ -119,8 +118,7 @@ class Expander:
             length += len(part)
             if length > self.limits.expansion_chars_max:
                 raise _LimitReached(
-                    f"the value is longer than expansion_chars_max = "
-                    f"{self.limits.expansion_chars_max} characters"
+                    f"the value is longer than expansion_chars_max = {self.limits.expansion_chars_max} characters"
                 )
         self._depth -= 1
         return "".join(parts)
@@ -137,9 +135,7 @@ class Expander:
     def _follow(self) -> None:
         self._count += 1
         if self._count > self.limits.expansion_count_max:
-            raise _LimitReached(
-                f"more than expansion_count_max = {self.limits.expansion_count_max} references"
-            )
+            raise _LimitReached(f"more than expansion_count_max = {self.limits.expansion_count_max} references")
 
     def _reference(self, piece: Reference) -> str:
         self._follow()
@@ -192,9 +188,7 @@ class Expander:
             )
         return result
 
-    def _record(
-        self, reference: str, name: str | None, text: str, span: Span | None, result: str = ""
-    ) -> int | None:
+    def _record(self, reference: str, name: str | None, text: str, span: Span | None, result: str = "") -> int | None:
         if not self.recording:
             return None
         self.steps.append(

@@ -82,9 +82,7 @@ def explain(
     default = DEFAULTS.get(name.lower())
     if found is not None and found.span is DEFAULT_SPAN:
         chain = (
-            Definition(
-                name=found.name, text=found.text, written=found.text, span=found.span, origin=Origin.DEFAULT
-            ),
+            Definition(name=found.name, text=found.text, written=found.text, span=found.span, origin=Origin.DEFAULT),
         )
     return Explanation(
         name=name,

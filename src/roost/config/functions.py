@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Protocol
 
 from roost.config.host import ExpressionProblem, Host
@@ -51,9 +52,9 @@ def call(function: str, arguments: str, value_of: ValueOf, caller: Caller) -> st
     return file_parts(_item(parts, value_of), function[1:])
 
 
-def split(arguments: str) -> list[str]:
-    """Split at commas outside parentheses and double quotes; the parts are trimmed."""
-    parts, depth, quoted, start = [], 0, False, 0
+def commas(arguments: str) -> list[int]:
+    """Offsets of the commas outside parentheses and double quotes."""
+    found, depth, quoted = [], 0, False
     for position, char in enumerate(arguments):
         if char == '"':
             quoted = not quoted
@@ -64,10 +65,14 @@ def split(arguments: str) -> list[str]:
         elif char in ")]}":
             depth -= 1
         elif char == "," and depth <= 0:
-            parts.append(arguments[start:position].strip())
-            start = position + 1
-    parts.append(arguments[start:].strip())
-    return parts
+            found.append(position)
+    return found
+
+
+def split(arguments: str) -> list[str]:
+    """Split at commas outside parentheses and double quotes; the parts are trimmed."""
+    ends = [-1, *commas(arguments), len(arguments)]
+    return [arguments[start + 1 : end].strip() for start, end in pairwise(ends)]
 
 
 def _item(parts: list[str], value_of: ValueOf) -> str:

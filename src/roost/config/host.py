@@ -106,9 +106,7 @@ class MemoryHost:
         return self._random.randint(low, high)
 
     def evaluate(self, expression: str) -> object:
-        return (
-            constant_value(expression, self.world) if self.evaluator is None else self.evaluator(expression)
-        )
+        return constant_value(expression, self.world) if self.evaluator is None else self.evaluator(expression)
 
     def parse_expression(self, expression: str) -> None:
         parsed(expression)

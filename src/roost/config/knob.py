@@ -76,13 +76,7 @@ class Knob:
         """Matches the names of the family, in lower case."""
         text = ""
         for part in re.split(r"(<[A-Za-z_]+>)", self.name):
-            text += (
-                r"\d+"
-                if part == "<N>"
-                else r"[a-z0-9_.]+"
-                if part.startswith("<")
-                else re.escape(part.lower())
-            )
+            text += r"\d+" if part == "<N>" else r"[a-z0-9_.]+" if part.startswith("<") else re.escape(part.lower())
         return re.compile(text + r"\Z")
 
     def range_text(self) -> str:

@@ -83,17 +83,13 @@ class LineReader:
         length = len(text) - 1
         while True:
             if number >= len(self.lines):
-                self.log.report(
-                    Code.BACKSLASH_AT_END, "source ends inside a continued line", self.span(number)
-                )
+                self.log.report(Code.BACKSLASH_AT_END, "source ends inside a continued line", self.span(number))
                 break
             raw = self.lines[number]
             number += 1
             text = raw.strip()
             if text.startswith("#"):
-                self.log.report(
-                    Code.COMMENT_IN_CONTINUATION, "comment inside a continued line", self.span(number)
-                )
+                self.log.report(Code.COMMENT_IN_CONTINUATION, "comment inside a continued line", self.span(number))
                 continue
             if not text:
                 break

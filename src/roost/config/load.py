@@ -111,9 +111,7 @@ class Loader:
         for statement in statements:
             self._statements += 1
             if self._statements > self.limits.statements_max:
-                self._limit(
-                    f"more than statements_max = {self.limits.statements_max} statements", statement.span
-                )
+                self._limit(f"more than statements_max = {self.limits.statements_max} statements", statement.span)
                 return
             match statement:
                 case If() | Elif() | Else() | Endif():
@@ -156,9 +154,7 @@ class Loader:
                 outer = not branches or branches[-1].active
                 active = outer and self._decide(statement)
                 if len(branches) >= self.limits.if_depth_max:
-                    self._limit(
-                        f"if is nested deeper than if_depth_max = {self.limits.if_depth_max}", statement.span
-                    )
+                    self._limit(f"if is nested deeper than if_depth_max = {self.limits.if_depth_max}", statement.span)
                     active = False
                 branches.append(_Branch(statement.span, outer, active, active))
                 return
@@ -206,9 +202,7 @@ class Loader:
             return
         key = name.lower()
         if key in PRESETS:
-            self.log.report(
-                Code.PRESET_OVERRIDDEN, f"{name} is preset and keeps its value", statement.span, name=name
-            )
+            self.log.report(Code.PRESET_OVERRIDDEN, f"{name} is preset and keeps its value", statement.span, name=name)
             return
         if len(self.table) >= self.limits.macros_max and self.table.last(key) is None:
             self._limit(f"more than macros_max = {self.limits.macros_max} names", statement.span)
@@ -217,8 +211,7 @@ class Loader:
         if len(text) > self.limits.value_chars_max:
             self.log.report(
                 Code.EXPANSION_LIMIT,
-                f"the value of {name} is longer than value_chars_max = "
-                f"{self.limits.value_chars_max} characters",
+                f"the value of {name} is longer than value_chars_max = {self.limits.value_chars_max} characters",
                 statement.span,
                 name=name,
             )
@@ -236,19 +229,24 @@ class Loader:
         )
 
     def _stored(self, key: str, statement: Assign) -> str:
-        """The text to store: references to the name itself replaced, the old value put before an appended
-        one."""
+        """The text to store: references to the name itself replaced, the old value put before an appended one."""
         text = statement.value.text
         names = _selves(key)
         if "$(" in text and names[-1] in text.lower():
             text = replace_self(
-                text, names.__contains__, lambda: self._previous(names), self.limits.reference_depth_max
+                text,
+                names.__contains__,
+                lambda name: self._previous(names[:1] if name == key else names),
+                self.limits.reference_depth_max,
             )
-        if statement.operator is Operator.APPEND:
-            return f"{self._previous(names)} {text}".strip()
-        return text
+        previous = self._previous(names[:1]) if statement.operator is Operator.APPEND else ""
+        return f"{previous} {text}" if previous else text
 
     def _previous(self, names: tuple[str, ...]) -> str:
+        """The raw value in force of the first of the names that has one.
+
+        A prefixed name written out means itself only; without the prefix it means what it overrides, too.
+        """
         for name in names:
             definition = self.table.last(name)
             if definition is not None:
@@ -287,9 +285,7 @@ class Loader:
             result = self.host.run_command(command)
             if result.status != 0:
                 if not statement.optional:
-                    self.log.report(
-                        Code.COMMAND_FAILED, f"{command!r} ended with status {result.status}", span
-                    )
+                    self.log.report(Code.COMMAND_FAILED, f"{command!r} ended with status {result.status}", span)
                 return
             text = result.output
             if cache is not None:
@@ -301,9 +297,7 @@ class Loader:
         category = self.expand(statement.category, span).strip()
         if category.lower() not in CATEGORIES:
             known = ", ".join(sorted(CATEGORIES)).upper()
-            self.log.report(
-                Code.UNKNOWN_CATEGORY, f"there is no category {category!r}; there are {known}", span
-            )
+            self.log.report(Code.UNKNOWN_CATEGORY, f"there is no category {category!r}; there are {known}", span)
             return
         try:
             options = split_options(statement.options)
@@ -313,9 +307,7 @@ class Loader:
         for name, arguments in options:
             template = BY_NAME.get((category.lower(), self.expand(name, span).lower()))
             if template is None:
-                self.log.report(
-                    Code.UNKNOWN_TEMPLATE, f"there is no template {category.upper()}:{name}", span
-                )
+                self.log.report(Code.UNKNOWN_TEMPLATE, f"there is no template {category.upper()}:{name}", span)
             elif depth >= self.limits.include_depth_max:
                 self.log.report(
                     Code.INCLUDE_DEPTH,

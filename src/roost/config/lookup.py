@@ -94,9 +94,7 @@ class Config:
     def expander(self, context: Context, *, recording: bool = False) -> Expander:
         """A new expander for a context; one that records starts with nothing remembered."""
         done = {} if recording else self._done.setdefault(context, {})
-        return Expander(
-            scope=self.scope(context), host=self.host, limits=self.limits, recording=recording, done=done
-        )
+        return Expander(scope=self.scope(context), host=self.host, limits=self.limits, recording=recording, done=done)
 
     def find(
         self,
@@ -247,24 +245,18 @@ class Config:
         ``SLOT_TYPE_<N>``."""
         before, _, after = pattern.lower().partition("<n>")
         form = re.compile(re.escape(before) + r"(\d{1,9})" + re.escape(after) + r"\Z")
-        return sorted(
-            {int(match.group(1)) for key in self.chains if (match := form.match(key.rpartition(".")[2]))}
-        )
+        return sorted({int(match.group(1)) for key in self.chains if (match := form.match(key.rpartition(".")[2]))})
 
 
 def _given(name: str, default: T | None) -> T:
     if default is None:
         raise ConfigError(
-            diagnostic(
-                Code.MISSING_VALUE, f"{name} is not set and has no default", Span("<default>"), name=name
-            )
+            diagnostic(Code.MISSING_VALUE, f"{name} is not set and has no default", Span("<default>"), name=name)
         )
     return default
 
 
 def _read(reading: Reading, result: T | ValueProblem) -> T:
     if isinstance(result, ValueProblem):
-        raise ConfigError(
-            diagnostic(result.code, f"{reading.name}: {result.message}", reading.span, name=reading.name)
-        )
+        raise ConfigError(diagnostic(result.code, f"{reading.name}: {result.message}", reading.span, name=reading.name))
     return result

@@ -150,9 +150,7 @@ class _Parser:
             self.log.report(Code.COLON_ASSIGNMENT, "':' used for an assignment", span)
         name, junk = first_word(left.strip())
         if junk:
-            self.log.report(
-                Code.JUNK_BEFORE_OPERATOR, f"{shorten(junk)!r} between name and operator is ignored", span
-            )
+            self.log.report(Code.JUNK_BEFORE_OPERATOR, f"{shorten(junk)!r} between name and operator is ignored", span)
         if operator is Operator.BLOCK:
             tag = line.text[position + 1 :].strip()
             return Assign(span=span, name=name, operator=operator, value=self._block(span, tag))

@@ -160,9 +160,7 @@ def plain_references(text: str, depth_max: int = 40) -> list[tuple[str, bool]]:
     return found
 
 
-def replace_self(
-    text: str, is_self: Callable[[str], bool], previous: Callable[[], str], depth_left: int
-) -> str:
+def replace_self(text: str, is_self: Callable[[str], bool], previous: Callable[[str], str], depth_left: int) -> str:
     """Put a macro's earlier value where its new value refers to it.
 
     ``is_self`` is asked with each case-folded name; ``previous`` gives the earlier raw value, empty if there
@@ -174,7 +172,7 @@ def replace_self(
     parts = []
     for piece in pieces(text):
         if isinstance(piece, Reference) and is_self(piece.name.lower()):
-            parts.append(previous() or _default(piece, is_self, previous, depth_left))
+            parts.append(previous(piece.name.lower()) or _default(piece, is_self, previous, depth_left))
         elif isinstance(piece, Reference):
             parts.append(_rebuilt(piece, is_self, previous, depth_left))
         elif isinstance(piece, Call):
@@ -185,15 +183,11 @@ def replace_self(
     return "".join(parts)
 
 
-def _default(
-    piece: Reference, is_self: Callable[[str], bool], previous: Callable[[], str], depth_left: int
-) -> str:
+def _default(piece: Reference, is_self: Callable[[str], bool], previous: Callable[[str], str], depth_left: int) -> str:
     return "" if piece.default is None else replace_self(piece.default, is_self, previous, depth_left - 1)
 
 
-def _rebuilt(
-    piece: Reference, is_self: Callable[[str], bool], previous: Callable[[], str], depth_left: int
-) -> str:
+def _rebuilt(piece: Reference, is_self: Callable[[str], bool], previous: Callable[[str], str], depth_left: int) -> str:
     name = replace_self(piece.name, is_self, previous, depth_left - 1) if "$" in piece.name else piece.name
     if piece.default is None:
         return f"$({name})"

@@ -35,9 +35,7 @@ class NameScope:
     def __post_init__(self) -> None:
         subsystem = self.subsystem.lower()
         local = self.localname.lower() if self.localname else None
-        self._prefixes = (
-            (f"{subsystem}.{local}.", f"{local}.", f"{subsystem}.") if local else (f"{subsystem}.",)
-        )
+        self._prefixes = (f"{subsystem}.{local}.", f"{local}.", f"{subsystem}.") if local else (f"{subsystem}.",)
 
     def find(self, name: str) -> Found | None:
         """The definition in force, or None when the name is not defined at all."""

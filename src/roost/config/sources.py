@@ -169,16 +169,12 @@ class _Order:
                 "n",
                 "0",
             ):
-                self.loader.log.report(
-                    Code.SOURCE_MISSING, f"cannot read {path!r} of LOCAL_CONFIG_FILE", span
-                )
+                self.loader.log.report(Code.SOURCE_MISSING, f"cannot read {path!r} of LOCAL_CONFIG_FILE", span)
 
     def _local_command(self, command: str, span: Span) -> None:
         result = self.host.run_command(command)
         if result.status != 0:
-            self.loader.log.report(
-                Code.COMMAND_FAILED, f"{command!r} ended with status {result.status}", span
-            )
+            self.loader.log.report(Code.COMMAND_FAILED, f"{command!r} ended with status {result.status}", span)
             return
         self.loader.source(result.output, f"{command} |", Origin.COMMAND, span)
 
@@ -191,11 +187,7 @@ class _Order:
         for variable, value in sorted(self.host.environment().items()):
             match = _ENVIRONMENT_NAME.match(variable)
             if match:
-                self.setting(
-                    match.group(1), value, Span(f"environment variable {variable}"), Origin.ENVIRONMENT
-                )
+                self.setting(match.group(1), value, Span(f"environment variable {variable}"), Origin.ENVIRONMENT)
 
     def setting(self, name: str, value: str, span: Span, origin: Origin) -> None:
-        self.loader.assign(
-            Assign(span=span, name=name, operator=Operator.ASSIGN, value=Value(value.strip())), origin
-        )
+        self.loader.assign(Assign(span=span, name=name, operator=Operator.ASSIGN, value=Value(value.strip())), origin)

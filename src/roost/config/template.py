@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from roost.config.functions import split
+from roost.config.functions import commas, split
 from roost.config.references import Call, Reference, pieces
 
 _POSITIONAL = re.compile(r"(\d)([#?+]?)\Z")
@@ -154,7 +154,8 @@ def _positional(number: int, mark: str, whole: str, parts: list[str]) -> str:
         case "?":
             return "1" if given else "0"
         case "+":
-            return ", ".join(parts[max(number - 1, 0) :])
+            starts = [0, *(position + 1 for position in commas(whole))]
+            return whole[starts[max(number - 1, 0)] :].strip() if number <= len(starts) else ""
         case _:
             return given
 

@@ -49,9 +49,7 @@ def _evaluated(reading: Reading, code: Code) -> object:
 
 def as_integer(reading: Reading) -> int | ValueProblem:
     """A whole number in range; a real without a fraction counts."""
-    value: object = (
-        int(reading.text) if _INTEGER.match(reading.text) else _evaluated(reading, Code.BAD_INTEGER)
-    )
+    value: object = int(reading.text) if _INTEGER.match(reading.text) else _evaluated(reading, Code.BAD_INTEGER)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, ValueProblem):
@@ -95,9 +93,7 @@ def as_expression(reading: Reading) -> str | ValueProblem:
         reading.host.parse_expression(reading.text)
     except ExpressionProblem as problem:
         at = f" (at character {problem.column})" if problem.column else ""
-        return ValueProblem(
-            Code.BAD_EXPRESSION, f"{_short(reading.text)} is not an expression: {problem}{at}"
-        )
+        return ValueProblem(Code.BAD_EXPRESSION, f"{_short(reading.text)} is not an expression: {problem}{at}")
     return reading.text
 
 

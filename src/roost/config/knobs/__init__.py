@@ -41,9 +41,7 @@ ALL: tuple[Knob, ...] = tuple(
 #: case-folded name to row, for rows that are one name
 BY_NAME: dict[str, Knob] = {row.name.lower(): row for row in ALL if not row.is_pattern}
 #: rows that are families, in the order they are tried
-PATTERNS: tuple[tuple[re.Pattern[str], Knob], ...] = tuple(
-    (row.pattern(), row) for row in ALL if row.is_pattern
-)
+PATTERNS: tuple[tuple[re.Pattern[str], Knob], ...] = tuple((row.pattern(), row) for row in ALL if row.is_pattern)
 #: case-folded name to compiled-in default text
 DEFAULTS: dict[str, str] = {name: row.default for name, row in BY_NAME.items() if row.default is not None}
 #: names that are set at start and cannot be assigned
@@ -154,7 +152,5 @@ def replacement(name: str) -> str | None:
         return f"SLOT{virtual.group(1)}_{virtual.group(2).upper()}"
     hook = _OLD_HOOK.match(key)
     if hook:
-        return (
-            f"{hook.group(1).upper()}_HOOK_{'FETCH_WORK' if hook.group(2) == 'fetch_job' else 'REPLY_FETCH'}"
-        )
+        return f"{hook.group(1).upper()}_HOOK_{'FETCH_WORK' if hook.group(2) == 'fetch_job' else 'REPLY_FETCH'}"
     return None

@@ -86,9 +86,7 @@ RANK = 0
 NEGOTIATOR_CONSIDER_PREEMPTION = False
 CLAIM_WORKLIFE = $(1:3600)
 """,
-        Argument(
-            name="worklife", meaning="how long a queue may go on using a slot, in seconds", default="3600"
-        ),
+        Argument(name="worklife", meaning="how long a queue may go on using a slot, in seconds", default="3600"),
     ),
     template(
         "POLICY",

@@ -60,9 +60,7 @@ def _exceeded(
     preempt = f"{macro} = {test}\nuse POLICY : Preempt_if({macro})\n"
     hold = f'{macro} = {test}\nuse POLICY : Want_Hold_if({macro}, {subcode}, "{reason}")\n'
     return (
-        template(
-            "POLICY", f"Preempt_if_{what}", f"Preempts a job when its {reason}.", _LIMITS, preempt, *arguments
-        ),
+        template("POLICY", f"Preempt_if_{what}", f"Preempts a job when its {reason}.", _LIMITS, preempt, *arguments),
         template(
             "POLICY",
             f"Hold_if_{what}",
@@ -178,9 +176,7 @@ WANT_HOLD = ($($(1))) || ($(WANT_HOLD:False))
         Argument(name="reason", meaning="text of the hold reason, an expression"),
         rest=True,
     ),
-    *_exceeded(
-        "Runtime_Exceeds", "RUNTIME_EXCEEDED", _RUNTIME, 103, "run time exceeds $(1) seconds", _SECONDS
-    ),
+    *_exceeded("Runtime_Exceeds", "RUNTIME_EXCEEDED", _RUNTIME, 103, "run time exceeds $(1) seconds", _SECONDS),
     *_exceeded("Cpus_Exceeded", "CPUS_EXCEEDED", _CPUS, 101, "use of cores exceeds request_cpus"),
     *_exceeded("Memory_Exceeded", "MEMORY_EXCEEDED", _MEMORY, 102, "use of memory exceeds request_memory"),
     *_exceeded("Disk_Exceeded", "DISK_EXCEEDED", _DISK, 104, "use of disk exceeds request_disk"),
