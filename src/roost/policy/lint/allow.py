@@ -39,16 +39,18 @@ class Allowances:
         """Whether a comment allows the finding, at its place or at the statement it is about."""
         places = [finding.place, *(place for why, place in finding.related if why.startswith("in the value"))]
         return any(
-            finding.code in one.codes and one.reason and any(
-                place.file == one.file and one.first <= place.line <= one.last for place in places
-            )
+            finding.code in one.codes
+            and one.reason
+            and any(place.file == one.file and one.first <= place.line <= one.last for place in places)
             for one in self.comments
         )
 
 
 def allowances(texts: Mapping[str, str]) -> Allowances:
     """The comments in all texts."""
-    return Allowances(tuple([one for file, text in texts.items() if "roost:" in text.lower() for one in _in(file, text)]))
+    return Allowances(
+        tuple([one for file, text in texts.items() if "roost:" in text.lower() for one in _in(file, text)])
+    )
 
 
 def _in(file: str, text: str) -> list[Comment]:
@@ -60,9 +62,9 @@ def _in(file: str, text: str) -> list[Comment]:
             continue
         codes = tuple([code.strip().upper() for code in match.group(2).split(",")])
         first, last = (1, len(lines)) if match.group(1).lower() == "allow-file" else _statement(lines, index + 1)
-        found.append(Comment(
-            file=file, line=index + 1, codes=codes, reason=match.group(3).strip(), first=first, last=last
-        ))
+        found.append(
+            Comment(file=file, line=index + 1, codes=codes, reason=match.group(3).strip(), first=first, last=last)
+        )
     return found
 
 

@@ -24,19 +24,64 @@ from roost.policy.lint.abstract import (
     union,
 )
 
-_PREDICATES: Final = frozenset((
-    "isundefined", "iserror", "isstring", "isinteger", "isreal", "isboolean", "islist", "isclassad", "isabstime",
-    "isreltime",
-))
-_CONDITIONS: Final = frozenset((
-    "regexp", "regexpmember", "stringlistmember", "stringlistimember", "stringlistsintersect", "bool",
-    "stringlistsubsetmatch", "stringlistisubsetmatch", "stringlist_regexpmember", "member", "identicalmember",
-    "anycompare", "allcompare", "versionle", "versionlt", "versionge", "versiongt", "versioneq", "version_in_range",
-))
-_STRINGS: Final = frozenset((
-    "strcat", "join", "toupper", "tolower", "substr", "string", "replace", "replaceall", "regexps", "unparse",
-    "formattime", "interval", "usermap", "userhome", "envv1tov2", "mergeenvironment", "listtoargs",
-))
+_PREDICATES: Final = frozenset(
+    (
+        "isundefined",
+        "iserror",
+        "isstring",
+        "isinteger",
+        "isreal",
+        "isboolean",
+        "islist",
+        "isclassad",
+        "isabstime",
+        "isreltime",
+    )
+)
+_CONDITIONS: Final = frozenset(
+    (
+        "regexp",
+        "regexpmember",
+        "stringlistmember",
+        "stringlistimember",
+        "stringlistsintersect",
+        "bool",
+        "stringlistsubsetmatch",
+        "stringlistisubsetmatch",
+        "stringlist_regexpmember",
+        "member",
+        "identicalmember",
+        "anycompare",
+        "allcompare",
+        "versionle",
+        "versionlt",
+        "versionge",
+        "versiongt",
+        "versioneq",
+        "version_in_range",
+    )
+)
+_STRINGS: Final = frozenset(
+    (
+        "strcat",
+        "join",
+        "toupper",
+        "tolower",
+        "substr",
+        "string",
+        "replace",
+        "replaceall",
+        "regexps",
+        "unparse",
+        "formattime",
+        "interval",
+        "usermap",
+        "userhome",
+        "envv1tov2",
+        "mergeenvironment",
+        "listtoargs",
+    )
+)
 _COUNTS: Final = frozenset(("size", "stringlistsize", "countmatches", "stringlistsum", "stringlistavg"))
 _NUMBERS: Final = frozenset(("pow", "sum", "avg", "stringlistmin", "stringlistmax", "strcmp", "stricmp", "versioncmp"))
 #: Functions whose result counts what their first argument counts.
@@ -83,13 +128,17 @@ def _passed_on(values: Sequence[Abstract]) -> T:
 
 def _predicate(name: str, values: Sequence[Abstract]) -> Abstract:
     asked = {
-        "isundefined": T.UNDEFINED, "iserror": T.ERROR, "isstring": T.STRING, "isinteger": T.INTEGER,
-        "isreal": T.REAL, "isboolean": T.BOOLEAN, "islist": T.LIST, "isclassad": T.AD,
+        "isundefined": T.UNDEFINED,
+        "iserror": T.ERROR,
+        "isstring": T.STRING,
+        "isinteger": T.INTEGER,
+        "isreal": T.REAL,
+        "isboolean": T.BOOLEAN,
+        "islist": T.LIST,
+        "isclassad": T.AD,
     }.get(name, T.TIME)
     value = values[0]
-    return Abstract(
-        (T.TRUE if value.types & asked else T.NOTHING) | (T.FALSE if value.types & ~asked else T.NOTHING)
-    )
+    return Abstract((T.TRUE if value.types & asked else T.NOTHING) | (T.FALSE if value.types & ~asked else T.NOTHING))
 
 
 def _like_first(name: str, values: Sequence[Abstract]) -> Abstract:

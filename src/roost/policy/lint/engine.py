@@ -23,13 +23,32 @@ from roost.policy.lint.submit import Submission, read_submission
 
 #: What the imaginary machine has: values found at start.
 MACHINE: Final[Mapping[str, str]] = {
-    "HOSTNAME": "machine", "FULL_HOSTNAME": "machine.example.org", "IP_ADDRESS": "192.0.2.1",
-    "IPV4_ADDRESS": "192.0.2.1", "IPV6_ADDRESS": "2001:db8::1", "TILDE": "/var/lib/condor",
-    "DETECTED_CPUS": "16", "DETECTED_CORES": "16", "DETECTED_PHYSICAL_CPUS": "8", "DETECTED_CPUS_LIMIT": "16",
-    "DETECTED_MEMORY": "65536", "ARCH": "X86_64", "OPSYS": "LINUX", "OPSYSVER": "1200", "OPSYSANDVER": "Debian12",
-    "OPSYSMAJORVER": "12", "UNAME_ARCH": "x86_64", "UNAME_OPSYS": "Linux", "PID": "1000", "PPID": "1",
-    "USERNAME": "condor", "REAL_UID": "64", "REAL_GID": "64", "HOME": "/var/lib/condor",
-    "FILESYSTEM_DOMAIN": "example.org", "UID_DOMAIN": "example.org",
+    "HOSTNAME": "machine",
+    "FULL_HOSTNAME": "machine.example.org",
+    "IP_ADDRESS": "192.0.2.1",
+    "IPV4_ADDRESS": "192.0.2.1",
+    "IPV6_ADDRESS": "2001:db8::1",
+    "TILDE": "/var/lib/condor",
+    "DETECTED_CPUS": "16",
+    "DETECTED_CORES": "16",
+    "DETECTED_PHYSICAL_CPUS": "8",
+    "DETECTED_CPUS_LIMIT": "16",
+    "DETECTED_MEMORY": "65536",
+    "ARCH": "X86_64",
+    "OPSYS": "LINUX",
+    "OPSYSVER": "1200",
+    "OPSYSANDVER": "Debian12",
+    "OPSYSMAJORVER": "12",
+    "UNAME_ARCH": "x86_64",
+    "UNAME_OPSYS": "Linux",
+    "PID": "1000",
+    "PPID": "1",
+    "USERNAME": "condor",
+    "REAL_UID": "64",
+    "REAL_GID": "64",
+    "HOME": "/var/lib/condor",
+    "FILESYSTEM_DOMAIN": "example.org",
+    "UID_DOMAIN": "example.org",
 }
 SUBMIT_SUFFIXES: Final = (".sub", ".submit")
 #: Findings of one rule that are kept; a generated file can have one mistake a thousand times.
@@ -70,10 +89,12 @@ class _Files:
     texts: dict[str, str] = field(default_factory=dict)
 
     def read_text(self, path: str) -> str | None:
-        text = self.host.read_text(path)
-        if text is not None:
+        if path not in self.texts:
+            text = self.host.read_text(path)
+            if text is None:
+                return None
             self.texts[path] = text
-        return text
+        return self.texts[path]
 
     def list_directory(self, path: str) -> list[str] | None:
         return self.host.list_directory(path)
@@ -125,13 +146,17 @@ def lint(host: Host, paths: Iterable[str], choice: Choice | None = None) -> Repo
 
 def lint_text(text: str, host: Host, *, file: str = "<text>", choice: Choice | None = None) -> Report:
     """Lint a configuration given as text."""
-    files, choice = _Files(host), choice or Choice()
+    files, choice = _Files(host, {file: text}), choice or Choice()
     config = load_text(text, files, file=file)
     return _report(lint_config(config, choice), {file: text}, (file,), (), choice)
 
 
 def _report(
-    findings: list[Finding], texts: Mapping[str, str], sources: tuple[str, ...], missing: tuple[str, ...], choice: Choice
+    findings: list[Finding],
+    texts: Mapping[str, str],
+    sources: tuple[str, ...],
+    missing: tuple[str, ...],
+    choice: Choice,
 ) -> Report:
     allowed = allowances(texts)
     kept = [finding for finding in findings if not allowed.cover(finding)]
@@ -147,7 +172,9 @@ def _idle(allowed: Allowances, choice: Choice) -> Iterator[Finding]:
         if (unknown or not comment.reason) and choice.wants("RST003"):
             what = f"there is no rule {', '.join(unknown)}" if unknown else "the reason is missing"
             yield Finding(
-                code="RST003", severity=Severity.WARNING, message=f"comment allows findings, but {what}",
+                code="RST003",
+                severity=Severity.WARNING,
+                message=f"comment allows findings, but {what}",
                 place=Place(comment.file, comment.line),
                 remedy="Write `# roost: allow CODE why it is all right here`.",
             )
@@ -201,9 +228,17 @@ def _finding(rule: Rule, hit: Hit, expression: Expression | None) -> Finding:
             related.append((f"in the value of {expression.knob}", whole(expression.definition)))
     assert place is not None, rule.code
     return Finding(
-        code=rule.code, severity=hit.severity or rule.severity, message=hit.message, place=place,
-        remedy=hit.remedy, knob=hit.knob or (expression.knob if expression is not None else None), text=text,
-        through=through, related=tuple(related), witness=hit.witness, fix=hit.fix,
+        code=rule.code,
+        severity=hit.severity or rule.severity,
+        message=hit.message,
+        place=place,
+        remedy=hit.remedy,
+        knob=hit.knob or (expression.knob if expression is not None else None),
+        text=text,
+        through=through,
+        related=tuple(related),
+        witness=hit.witness,
+        fix=hit.fix,
     )
 
 

@@ -112,7 +112,9 @@ class Finding:
             "through": list(self.through),
             "related": [{"why": why, "place": str(place)} for why, place in self.related],
             "witness": dict(self.witness),
-            "fix": None if self.fix is None else {
+            "fix": None
+            if self.fix is None
+            else {
                 "title": self.fix.title,
                 "edits": [
                     {"file": e.file, "line": e.line, "column": e.column, "old": e.old, "new": e.new}

@@ -532,5 +532,3 @@ def _unit(op: Op, a: Abstract, b: Abstract) -> Measure | None:
 def _counted(value: Abstract) -> Measure | None:
     """The unit of a value; truth values are plain numbers."""
     return PLAIN if not value.types & T.NUMBER and value.types & T.BOOLEAN else value.unit
-
-

@@ -213,10 +213,18 @@ class _Expansion:
             self.definition(target, (*through, name))
         elif piece.default is not None:
             self._text(piece.default, owner, offset + len(piece.text) - 1 - len(piece.default), through)
-        self.mapped.uses.append(Use(
-            name, start, self.length, owner, offset, through,
-            undefined=target is None and piece.default is None, target=target if found else None,
-        ))
+        self.mapped.uses.append(
+            Use(
+                name,
+                start,
+                self.length,
+                owner,
+                offset,
+                through,
+                undefined=target is None and piece.default is None,
+                target=target if found else None,
+            )
+        )
 
     def _target(self, name: str, owner: Definition) -> Definition | None:
         if name.lower() in (owner.name.lower(), owner.name.lower().rpartition(".")[2]):

@@ -306,8 +306,16 @@ class Pool:
         mapped = self.mapper(daemon).expand(definition)
         expr, problem = _parsed(mapped)
         expression = Expression(
-            knob=definition.name, base=base, policy=policy, attribute=side is not None, slot_type=slot_type,
-            definition=definition, mapped=mapped, scope=scope, expr=expr, problem=problem,
+            knob=definition.name,
+            base=base,
+            policy=policy,
+            attribute=side is not None,
+            slot_type=slot_type,
+            definition=definition,
+            mapped=mapped,
+            scope=scope,
+            expr=expr,
+            problem=problem,
         )
         self.expressions.append(expression)
         self._by_key[key] = expression
@@ -323,9 +331,11 @@ class Pool:
         self._open.discard(expression.knob)
         # Slots and machines may set it differently, so its constants are only examples.
         kinds = result.types
-        return Abstract(kinds | FOREIGN.types) if any(
-            key.endswith("_" + expression.base) for key in self.config.chains
-        ) else Abstract(kinds, result.low, result.high, result.unit, result.texts)
+        return (
+            Abstract(kinds | FOREIGN.types)
+            if any(key.endswith("_" + expression.base) for key in self.config.chains)
+            else Abstract(kinds, result.low, result.high, result.unit, result.texts)
+        )
 
 
 def _plain(key: str) -> str:

@@ -98,9 +98,7 @@ def expression_rule(
     return register
 
 
-def pool_rule(
-    code: str, severity: Severity, *traps: str, fixes: bool = False
-) -> Callable[[PoolCheck], PoolCheck]:
+def pool_rule(code: str, severity: Severity, *traps: str, fixes: bool = False) -> Callable[[PoolCheck], PoolCheck]:
     """Register a function that is asked once about the whole configuration."""
 
     def register(check: PoolCheck) -> PoolCheck:

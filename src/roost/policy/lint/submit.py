@@ -70,8 +70,11 @@ def read_submission(text: str, file: str) -> Submission:
         number, column = line.place(start)
         later = tuple([(o - start, at, col) for o, at, col in line.segments if o > start])
         definition = Definition(
-            name=match.group(1), text=match.group(2), written=match.group(2),
-            span=Span(file, line.line, line.segments[0][2]), origin=Origin.FILE,
+            name=match.group(1),
+            text=match.group(2),
+            written=match.group(2),
+            span=Span(file, line.line, line.segments[0][2]),
+            origin=Origin.FILE,
             segments=((0, number, column), *later),
         )
         name = match.group(1).lower()
@@ -116,8 +119,16 @@ def _expression(
         except ParseError as error:
             problem = error
     return Expression(
-        knob=definition.name, base=name, policy=row, attribute=row is None, slot_type=None, definition=definition,
-        mapped=mapped, scope=scope, expr=expr, problem=problem,
+        knob=definition.name,
+        base=name,
+        policy=row,
+        attribute=row is None,
+        slot_type=None,
+        definition=definition,
+        mapped=mapped,
+        scope=scope,
+        expr=expr,
+        problem=problem,
     )
 
 

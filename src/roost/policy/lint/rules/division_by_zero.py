@@ -31,7 +31,9 @@ def check(expression: Expression) -> Iterator[Hit]:
         divisor = expression.inferred.of(node.right)
         low, high = divisor.interval
         if divisor.single == 0:
-            yield Hit(message=f"{expression.text(node)} divides by 0 and is ERROR", remedy="Correct the divisor.", node=node)
+            yield Hit(
+                message=f"{expression.text(node)} divides by 0 and is ERROR", remedy="Correct the divisor.", node=node
+            )
         elif reference(node.right) is not None and low == 0 < high and not _size(divisor):
             yield Hit(
                 message=f"{expression.text(node)} is ERROR when {expression.text(node.right)} is 0",

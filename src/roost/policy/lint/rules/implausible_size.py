@@ -42,10 +42,12 @@ def check(expression: Expression) -> Iterator[Hit]:
             if unit == MIB and limit.single > _MB_MAX:
                 yield Hit(
                     message=f"{text} counts MB: {limit.single:g} MB are {limit.single / 1024 / 1024:.3g} TB",
-                    remedy="Write the limit in MB.", node=node,
+                    remedy="Write the limit in MB.",
+                    node=node,
                 )
             elif unit == KIB and 1 < limit.single < _KB_MIN:
                 yield Hit(
                     message=f"{text} counts KB: {limit.single:g} KB are less than a MB",
-                    remedy="Write the limit in KB: MB * 1024, GB * 1024 * 1024.", node=node,
+                    remedy="Write the limit in KB: MB * 1024, GB * 1024 * 1024.",
+                    node=node,
                 )

@@ -40,9 +40,7 @@ def check(expression: Expression) -> Iterator[Hit]:
     for node, _ in binaries(expression, Op.SUB):
         left = expression.alone.of(node.left)
         if is_reference_to(node.right, "CpuBusyTime") and left.unit == INSTANT:
-            yield Hit(
-                message="CpuBusyTime is a duration, not a date", remedy=_REMEDY, node=node
-            )
+            yield Hit(message="CpuBusyTime is a duration, not a date", remedy=_REMEDY, node=node)
     for name_node, _, name in references(expression):
         if fold(name) == "cpubusyvalue" and not _subtracted(expression, name_node):
             yield Hit(message="CpuBusyValue is not published", remedy=_REMEDY, node=name_node)

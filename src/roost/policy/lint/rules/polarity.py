@@ -56,8 +56,10 @@ def _missing(expression: Expression, part: Node) -> str | None:
 def _said(expression: Expression, plain: set[int]) -> set[int]:
     """Comparisons that RST105 reports."""
     return {
-        id(node) for node, _ in binaries(expression, Op.EQ, Op.NE)
-        if id(node) in plain and (
+        id(node)
+        for node, _ in binaries(expression, Op.EQ, Op.NE)
+        if id(node) in plain
+        and (
             (reference(node.left) is not None and is_boolean(node.right))
             or (reference(node.right) is not None and is_boolean(node.left))
         )

@@ -52,6 +52,11 @@ def _longer(name: str, known: list[str]) -> str | None:
     key = fold(name)
     for one in known:
         other = fold(one)
-        if len(other) >= 8 and key != other and key.startswith(other) and key[len(other) :] in ("time", "s", "mb", "kb"):
+        if (
+            len(other) >= 8
+            and key != other
+            and key.startswith(other)
+            and key[len(other) :] in ("time", "s", "mb", "kb")
+        ):
             return one
     return None

@@ -24,10 +24,19 @@ from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import references
 
-_DECIDING = frozenset((
-    "negotiator_pe_resource_expr", "negotiator_pe_job_expr", "negotiator_slot_constraint", "defrag_requirements",
-    "negotiator_pre_job_rank", "negotiator_post_job_rank", "preemption_rank", "start", "append_requirements",
-))
+_DECIDING = frozenset(
+    (
+        "negotiator_pe_resource_expr",
+        "negotiator_pe_job_expr",
+        "negotiator_slot_constraint",
+        "defrag_requirements",
+        "negotiator_pre_job_rank",
+        "negotiator_post_job_rank",
+        "preemption_rank",
+        "start",
+        "append_requirements",
+    )
+)
 
 
 @expression_rule("RST209", Severity.WARNING, "C5", "A18")

@@ -1,0 +1,38 @@
+"""Findings of the configuration room, handed on under the linter's codes.
+
+Each rule of the configuration language that the reader itself notices is a rule module with a page of its own; here
+is only how a diagnostic becomes a hit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.config import Code, Diagnostic
+from roost.config import Severity as ConfigSeverity
+from roost.policy.lint.findings import Place, Severity
+from roost.policy.lint.pool import Pool
+from roost.policy.lint.registry import Hit
+
+
+def place_of(diagnostic: Diagnostic) -> Place:
+    """The place of a diagnostic."""
+    span = diagnostic.span
+    via = "" if span.via is None else span.via.chain()
+    return Place(span.file, span.line, span.column, 0, via)
+
+
+def forwarded(pool: Pool, *codes: Code) -> Iterator[tuple[Diagnostic, Hit]]:
+    """The diagnostics of some codes, as hits."""
+    for diagnostic in pool.diagnostics:
+        if diagnostic.code in codes and diagnostic.span.file not in ("<default>", "<detected>"):
+            yield (
+                diagnostic,
+                Hit(
+                    message=diagnostic.message,
+                    remedy=diagnostic.remedy,
+                    place=place_of(diagnostic),
+                    knob=diagnostic.name,
+                    severity=Severity.ERROR if diagnostic.severity is ConfigSeverity.ERROR else None,
+                ),
+            )
