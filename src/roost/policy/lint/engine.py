@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from roost.config import Code, CommandResult, Config, Diagnostic, Host, LoadOptions, load, load_text
+from roost.config import Code, CommandResult, Config, Diagnostic, Host, LoadOptions, load
 from roost.policy.lint.allow import Allowances, allowances
 from roost.policy.lint.findings import Finding, Place, Severity, in_order
 from roost.policy.lint.mapping import whole
@@ -147,7 +147,7 @@ def lint(host: Host, paths: Iterable[str], choice: Choice | None = None) -> Repo
 def lint_text(text: str, host: Host, *, file: str = "<text>", choice: Choice | None = None) -> Report:
     """Lint a configuration given as text."""
     files, choice = _Files(host, {file: text}), choice or Choice()
-    config = load_text(text, files, file=file)
+    config = load(files, LoadOptions(roots=(file,), detected=MACHINE, environment=False, subsystem="TOOL"))
     return _report(lint_config(config, choice), {file: text}, (file,), (), choice)
 
 

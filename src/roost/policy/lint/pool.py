@@ -21,7 +21,7 @@ from roost.config import Config, ConfigError, Definition, Diagnostic, KnobType, 
 from roost.config.knobs import SUBSYSTEMS
 from roost.config.knobs import find as find_knob
 from roost.policy.catalogue import KNOB_POLICIES, VARIANTS
-from roost.policy.lint.abstract import ANYTHING, Abstract
+from roost.policy.lint.abstract import ANYTHING, PLAIN, Abstract, T
 from roost.policy.lint.findings import Edit, Place
 from roost.policy.lint.inference import Inference
 from roost.policy.lint.mapping import Mapped, Mapper, position, whole
@@ -329,13 +329,11 @@ class Pool:
         self._open.add(expression.knob)
         result = expression.alone.of(expression.tree)
         self._open.discard(expression.knob)
-        # Slots and machines may set it differently, so its constants are only examples.
-        kinds = result.types
-        return (
-            Abstract(kinds | FOREIGN.types)
-            if any(key.endswith("_" + expression.base) for key in self.config.chains)
-            else Abstract(kinds, result.low, result.high, result.unit, result.texts)
-        )
+        # Slots and machines may set it to something else of that kind.
+        types = result.types
+        if types & T.BOOLEAN:
+            types |= T.BOOLEAN
+        return Abstract(types, unit=result.unit if result.unit != PLAIN else None)
 
 
 def _plain(key: str) -> str:

@@ -25,12 +25,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roost.classad.syntax import Binary, Conditional, Elvis, Node, Op, Unary
+from roost.classad.errors import ParseError
+from roost.classad.expr import parse_expression
+from roost.classad.lexer import Syntax
+from roost.classad.syntax import Binary, Conditional, Node, Op, Unary
 from roost.config import Origin
 from roost.policy.lint.findings import Place, Severity
-from roost.policy.lint.mapping import Use, position, whole
+from roost.policy.lint.mapping import position, whole
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
+
+_ASSOCIATIVE = (Op.AND, Op.OR, Op.ADD, Op.MUL)
 
 
 @expression_rule("RST520", Severity.WARNING, "E3")
@@ -58,48 +63,33 @@ def check(expression: Expression) -> Iterator[Hit]:
 
 
 def _torn(expression: Expression, start: int, end: int) -> Node | None:
-    """The node that begins inside the span and ends outside of it, or the other way round."""
+    """The node that has a part of the span and something outside of it; None if the span keeps together."""
+    crossing = []
     for node, _ in expression.nodes:
-        if not isinstance(node, Binary | Unary | Conditional | Elvis):
-            continue
         first, last = node.span
-        inside, outside = start <= first < end, start < last <= end
-        if inside == outside:
-            continue
-        if isinstance(node, Binary) and _harmless(expression, node, start, end, inside):
-            continue
-        return node
-    return None
+        if (first, last) == (start, end):
+            return None
+        outside = first < start or last > end
+        if first < end and last > start and outside and not (first <= start and end <= last):
+            crossing.append(node)
+    if not crossing:
+        return None
+    top = _top_operator(expression.mapped.text[start:end])
+    if top is None:
+        return None
+    regrouped = top in _ASSOCIATIVE and all(isinstance(node, Binary) and node.op is top for node in crossing)
+    return None if regrouped else crossing[0]
 
 
-def _harmless(expression: Expression, node: Binary, start: int, end: int, begins_inside: bool) -> bool:
-    """Whether the macro's text is a whole operand of the node, or a run of operands of one and the same operator."""
-    edge = node.left if begins_inside else node.right
-    first, last = edge.span
-    if (first, last) == (start, end):
-        return True
-    if begins_inside and last == end and first >= start:
-        # The left operand is the tail of the macro's text: torn unless it is all of it.
-        return first == start or _chain(expression, node, start, end)
-    if not begins_inside and first == start and last <= end:
-        return last == end or _chain(expression, node, start, end)
-    return False
-
-
-def _chain(expression: Expression, node: Binary, start: int, end: int) -> bool:
-    """Whether the operators in the span are all the node's own, and of a kind that may be regrouped."""
-    if node.op not in (Op.AND, Op.OR, Op.ADD, Op.MUL):
-        return False
-    return all(
-        one.op is node.op
-        for one, _ in expression.nodes
-        if isinstance(one, Binary) and start <= one.span[0] and one.span[1] <= end
-    )
+def _top_operator(text: str) -> Op | None:
+    """The operator of the macro's text by itself; None if it is no expression, or none with an operator."""
+    try:
+        tree = parse_expression(text, Syntax.OLD).tree
+    except ParseError:
+        return None
+    return tree.op if isinstance(tree, Binary | Unary) else Op.OR if isinstance(tree, Conditional) else None
 
 
 def _shown(expression: Expression, node: Node) -> str:
     text = expression.text(node)
     return text if len(text) < 100 else text[:97] + "…"
-
-
-__all__ = ["Use", "check"]
