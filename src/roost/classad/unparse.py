@@ -300,4 +300,7 @@ def quote_name(name: str, reserved: frozenset[str] | None = None, *, old: bool =
     """An attribute name, between single quotes where it would not read as a name or is in `reserved`."""
     if _NAME.match(name) and name.lower() not in (_RESERVED if reserved is None else reserved):
         return name
-    return f"'{name if old else _escape(name, chr(39))}'"
+    if old:
+        escaped = name.replace("'", "\\'")
+        return f"'{escaped}'"
+    return f"'{_escape(name, chr(39))}'"
