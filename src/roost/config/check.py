@@ -10,6 +10,8 @@ Whether a policy makes sense is not asked here: that is the linter's business.
 
 from __future__ import annotations
 
+import re
+
 from roost.config.diagnostics import Code, Diagnostic, diagnostic
 from roost.config.expand import Found
 from roost.config.knob import KnobType
@@ -20,6 +22,7 @@ from roost.config.suggest import near
 from roost.config.table import Definition
 from roost.config.values import Reading, problem_of
 
+_SLOT_PREFIX = re.compile(r"slot\d+_")
 #: lists whose members are names of macros that get published
 _PUBLISHING = (
     "startd_attrs",
@@ -83,7 +86,7 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
         return [diagnostic(Code.DEPRECATED_NAME, message, span, name=name, suggestion=present or None)]
     key = name.lower()
     base = key.rpartition(".")[2]
-    if key in used or base in used:
+    if key in used or base in used or _SLOT_PREFIX.sub("", base) in used:
         return []
     slotted = slot_prefixed(base)
     if slotted is not None:
@@ -112,16 +115,7 @@ def _used_names(config: Config) -> frozenset[str]:
                 found = Found(definition_in_force.name, definition_in_force.text, definition_in_force.span)
                 members = config.expander(config.context()).expand(found.text, name=found.name)
                 used.update(member.lower() for member in members.replace(",", " ").split())
-    return frozenset(used | {f"slot{number}_{name}" for name in used for number in _slots(config)})
-
-
-def _slots(config: Config) -> list[int]:
-    numbers = {
-        int(digits)
-        for key in config.chains
-        if key.startswith("slot") and (digits := key[4:].partition("_")[0]).isdecimal() and len(digits) < 9
-    }
-    return sorted(numbers)
+    return frozenset(used)
 
 
 def _undefined(config: Config, key: str, definition: Definition) -> list[Diagnostic]:

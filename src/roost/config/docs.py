@@ -65,10 +65,14 @@ def knobs_page() -> Iterator[str]:
     yield ""
     yield _GENERATED.format(page="knobs")
     yield ""
-    yield f"The {len(ALL)} names and families of names that Roost knows. `<N>` stands for a number, other words in angle"
-    yield "brackets for a name. *Takes effect*: `reconfig` at the next reconfiguration, `restart` when the daemon is started"
-    yield "again, `command` when a command runs, `preset` means that the value is set at start and cannot be assigned."
-    yield "Numbers and truth values may be ClassAd expressions of constants. Names that are not here are kept: they are"
+    yield f"The {len(ALL)} names and families of names that Roost knows. `<N>` stands for a"
+    yield "number, other words in angle"
+    yield "brackets for a name. *Takes effect*: `reconfig` at the next reconfiguration,"
+    yield "`restart` when the daemon is started"
+    yield "again, `command` when a command runs, `preset` means that the value is set at start"
+    yield "and cannot be assigned."
+    yield "Numbers and truth values may be ClassAd expressions of constants. Names that are not"
+    yield "here are kept: they are"
     yield "macros of your own."
     for subsystem, title in _TITLES.items():
         rows = sorted((row for row in ALL if row.subsystem == subsystem), key=lambda row: row.name.lower())
@@ -96,8 +100,10 @@ def templates_page() -> Iterator[str]:
     yield ""
     yield _GENERATED.format(page="templates")
     yield ""
-    yield "`use CATEGORY : Name(arguments)` puts these lines in place of itself; later assignments override them, and they"
-    yield "override earlier ones. In a template `$(1)` to `$(9)` are its arguments, `$(0)` all of them, `$(2?)` is 1 if the"
+    yield "`use CATEGORY : Name(arguments)` puts these lines in place of itself; later"
+    yield "assignments override them, and they"
+    yield "override earlier ones. In a template `$(1)` to `$(9)` are its arguments, `$(0)` all"
+    yield "of them, `$(2?)` is 1 if the"
     yield "second is given, `$(2+)` is the second and all that follow, `$(1:text)` has a default."
     for category in dict.fromkeys(one.category for one in TEMPLATES):
         yield ""
@@ -130,7 +136,8 @@ def errors_page() -> Iterator[str]:
     yield ""
     yield _GENERATED.format(page="errors")
     yield ""
-    yield "`roost config check` reports all of these at once. A daemon does not start, and a reconfiguration changes nothing,"
+    yield "`roost config check` reports all of these at once. A daemon does not start, and a"
+    yield "reconfiguration changes nothing,"
     yield "while there are errors; warnings are only reported."
     yield ""
     yield "| Code | Severity | Meaning | Remedy |"

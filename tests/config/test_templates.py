@@ -1,0 +1,140 @@
+"""Every template of the catalogue can be used, and what it sets can be read; the important ones mean what they say."""
+
+from __future__ import annotations
+
+import pytest
+
+from roost.classad import ClassAd, Syntax, parse_expression
+from roost.classad import evaluate as evaluate_classad
+from roost.config import Code, Config, MemoryHost, Severity, check, load_text
+from roost.config.template import Template, fill, split_options
+from roost.config.templates import ALL
+
+_SAMPLES = {"macro": "SampleCondition", "subcode": "7", "reason": '"a, b"', "executable": "/bin/true", "period": "5m"}
+
+
+def used(template: Template) -> Config:
+    """A configuration that uses a template with its required arguments, or with all of them if it has any."""
+    given = [_SAMPLES.get(one.name, "5") if one.default is None else one.default for one in template.arguments]
+    text = "SampleCondition = (Foo > 3)\nDETECTED_CORES = 4\nDETECTED_MEMORY = 1000\nRELEASE_DIR = /usr\n"
+    text += f"use {template.category} : {template.name}"
+    return load_text(text + (f"({','.join(given)})" if given else "") + "\n", MemoryHost())
+
+
+@pytest.mark.parametrize("template", ALL, ids=lambda one: f"{one.category}:{one.name}")
+def test_a_template_sets_only_values_that_can_be_read(template: Template) -> None:
+    findings = [one for one in check(used(template)) if one.severity is Severity.ERROR]
+    assert findings == []
+
+
+@pytest.mark.parametrize("template", ALL, ids=lambda one: f"{one.category}:{one.name}")
+def test_a_template_has_a_sentence_a_source_and_explained_arguments(template: Template) -> None:
+    assert template.meaning.endswith(".")
+    assert template.source
+    assert all(argument.meaning for argument in template.arguments)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Always_Run_Jobs",
+        "Desktop",
+        "UWCS_Desktop",
+        "Desktop_Idle",
+        "Desktop_Hours",
+        "Limit_Job_Runtimes",
+        "Preempt_if",
+        "Want_Hold_if",
+        "Preempt_if_Runtime_Exceeds",
+        "Hold_if_Runtime_Exceeds",
+        "Preempt_if_Cpus_Exceeded",
+        "Hold_if_Cpus_Exceeded",
+        "Preempt_if_Memory_Exceeded",
+        "Hold_if_Memory_Exceeded",
+        "Preempt_if_Disk_Exceeded",
+        "Hold_if_Disk_Exceeded",
+        "Test_User",
+        "Desktop_After_Hours",
+        "Desktop_Or_Dedicated",
+        "Suspendable_Slots",
+        "Interactive_Slot_Reserved",
+        "Interactive_Slot_Preferred",
+        "No_Preemption",
+    ],
+)
+def test_the_known_policies_exist(name: str) -> None:
+    assert load_text(f"if defined use POLICY:{name}\nA = 1\nendif\n", MemoryHost()).get("A") == "1"
+
+
+def evaluate(config: Config, name: str, **attributes: object) -> object:
+    """A policy expression of the configuration in a slot with these attributes."""
+    text = config.get_expr(name)
+    assert text is not None
+    machine = ClassAd(dict(attributes))
+    for policy in ("SUSPEND", "WANT_SUSPEND", "START"):
+        if policy != name:
+            expression = config.get_expr(policy)
+            assert expression is not None
+            machine.set(policy, expression)
+    return evaluate_classad(parse_expression(text, Syntax.OLD), machine)
+
+
+def test_desktop_starts_jobs_only_when_the_owner_has_been_away() -> None:
+    config = load_text("use POLICY : Desktop\n", MemoryHost())
+    idle = {"LoadAvg": 0.1, "CondorLoadAvg": 0.0, "State": "Unclaimed"}
+    assert evaluate(config, "START", KeyboardIdle=901, **idle) is True
+    assert evaluate(config, "START", KeyboardIdle=900, **idle) is False
+    assert evaluate(config, "START", KeyboardIdle=901, **(idle | {"LoadAvg": 0.5})) is False
+    assert evaluate(config, "START", KeyboardIdle=901, **(idle | {"LoadAvg": 0.5, "State": "Claimed"})) is True
+
+
+def test_hours_keep_jobs_away_during_work_only() -> None:
+    config = load_text("use POLICY : Desktop_Hours(8,17)\n", MemoryHost())
+    for minute, day, start, preempt in [
+        (449, 2, True, False),
+        (450, 2, False, False),
+        (470, 2, False, True),
+        (1019, 2, False, True),
+        (1020, 2, True, False),
+        (600, 6, True, False),
+    ]:
+        assert evaluate(config, "START", ClockMin=minute, ClockDay=day) is start
+        assert evaluate(config, "PREEMPT", ClockMin=minute, ClockDay=day) is preempt
+
+
+def test_a_reserved_slot_leaves_the_other_slots_alone() -> None:
+    config = load_text("use POLICY : Interactive_Slot_Reserved\n", MemoryHost())
+    assert evaluate(config, "START", SlotID=2) is True
+    assert evaluate(config, "START", SlotID=1) is False
+
+
+def test_later_statements_override_a_template_and_it_overrides_earlier_ones() -> None:
+    config = load_text("START = a\nKILL = b\nuse POLICY : Always_Run_Jobs\nKILL = c\n", MemoryHost())
+    assert (config.get("START"), config.get("KILL")) == ("True", "c")
+    assert [str(one.span) for one in config.definitions("KILL")] == [
+        "<text>:2:1",
+        "POLICY:Always_Run_Jobs:7:1",
+        "<text>:4:1",
+    ]
+
+
+def test_arguments_are_filled_in_as_text() -> None:
+    body = "A$(1) = $(0) # $(0#) $(2?)$(3?) $(2+) $(3:d$(1)) $(X:$(2)) $INT($(1))\n"
+    assert fill(body, "x, f(y,z)") == "Ax = x, f(y,z) # 2 10 f(y,z) dx $(X:f(y,z)) $INT(x)\n"
+
+
+def test_options_are_separated_by_commas_or_blanks() -> None:
+    assert split_options("A, B(1,(2)) C ( 3 ),") == [("A", None), ("B", "1,(2)"), ("C", " 3 ")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "use POLICY : Preempt_if",
+        "use POLICY : Always_Run_Jobs(1)",
+        "use POLICY : Limit_Job_Runtimes(5",
+        "use POLICY : ,)",
+    ],
+)
+def test_wrong_arguments_are_reported_with_the_usage(text: str) -> None:
+    assert [one.code for one in load_text(text + "\n", MemoryHost()).log] == [Code.TEMPLATE_ARGUMENTS]
