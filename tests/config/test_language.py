@@ -157,6 +157,7 @@ def test_macros_that_double_each_other_end_at_a_limit() -> None:
         (Limits(file_chars_max=10), "A = 1\nB = 2\n"),
         (Limits(line_chars_max=10), "A = 0123456789\n"),
         (Limits(value_chars_max=5), "A = 0123456789\n"),
+        (Limits(table_chars_max=5), "A = 123\nA = 456\n"),
         (Limits(macros_max=1), "A = 1\nB = 2\n"),
         (Limits(statements_max=1), "A = 1\nB = 2\n"),
         (Limits(if_depth_max=1), "if true\nif true\nendif\nendif\n"),

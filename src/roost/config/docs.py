@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from textwrap import wrap
 
 from roost.config.diagnostics import CODES
 from roost.config.knob import Knob, Scope
@@ -28,6 +29,10 @@ _TITLES = {
     "DEFRAG": "Defragmentation (DEFRAG)",
     "MASTER": "Master (MASTER)",
 }
+
+
+def _paragraph(text: str) -> list[str]:
+    return wrap(text, 110, break_long_words=False, break_on_hyphens=False)
 
 
 def _cell(text: str) -> str:
@@ -65,15 +70,17 @@ def knobs_page() -> Iterator[str]:
     yield ""
     yield _GENERATED.format(page="knobs")
     yield ""
-    yield f"The {len(ALL)} names and families of names that Roost knows. `<N>` stands for a"
-    yield "number, other words in angle"
-    yield "brackets for a name. *Takes effect*: `reconfig` at the next reconfiguration,"
-    yield "`restart` when the daemon is started"
-    yield "again, `command` when a command runs, `preset` means that the value is set at start"
-    yield "and cannot be assigned."
-    yield "Numbers and truth values may be ClassAd expressions of constants. Names that are not"
-    yield "here are kept: they are"
-    yield "macros of your own."
+    yield from _paragraph(
+        f"The {len(ALL)} names and families of names that Roost knows. `<N>` stands for a "
+        "number, other words in angle "
+        "brackets for a name. *Takes effect*: `reconfig` at the next reconfiguration, "
+        "`restart` when the daemon is started "
+        "again, `command` when a command runs, `preset` means that the value is set at start "
+        "and cannot be assigned. "
+        "Numbers and truth values may be ClassAd expressions of constants. Names that are not "
+        "here are kept: they are "
+        "macros of your own."
+    )
     for subsystem, title in _TITLES.items():
         rows = sorted((row for row in ALL if row.subsystem == subsystem), key=lambda row: row.name.lower())
         yield ""
@@ -100,11 +107,13 @@ def templates_page() -> Iterator[str]:
     yield ""
     yield _GENERATED.format(page="templates")
     yield ""
-    yield "`use CATEGORY : Name(arguments)` puts these lines in place of itself; later"
-    yield "assignments override them, and they"
-    yield "override earlier ones. In a template `$(1)` to `$(9)` are its arguments, `$(0)` all"
-    yield "of them, `$(2?)` is 1 if the"
-    yield "second is given, `$(2+)` is the second and all that follow, `$(1:text)` has a default."
+    yield from _paragraph(
+        "`use CATEGORY : Name(arguments)` puts these lines in place of itself; later "
+        "assignments override them, and they "
+        "override earlier ones. In a template `$(1)` to `$(9)` are its arguments, `$(0)` all "
+        "of them, `$(2?)` is 1 if the "
+        "second is given, `$(2+)` is the second and all that follow, `$(1:text)` has a default."
+    )
     for category in dict.fromkeys(one.category for one in TEMPLATES):
         yield ""
         yield f"## {category}"
@@ -136,9 +145,11 @@ def errors_page() -> Iterator[str]:
     yield ""
     yield _GENERATED.format(page="errors")
     yield ""
-    yield "`roost config check` reports all of these at once. A daemon does not start, and a"
-    yield "reconfiguration changes nothing,"
-    yield "while there are errors; warnings are only reported."
+    yield from _paragraph(
+        "`roost config check` reports all of these at once. A daemon does not start, and a "
+        "reconfiguration changes nothing, "
+        "while there are errors; warnings are only reported."
+    )
     yield ""
     yield "| Code | Severity | Meaning | Remedy |"
     yield "|---|---|---|---|"

@@ -32,6 +32,8 @@ class Limits:
     if_depth_max: int = 64
     #: number of different macro names in one configuration
     macros_max: int = 100_000
+    #: text kept for all definitions of one configuration, overridden ones counted, in characters
+    table_chars_max: int = 64_000_000
     #: number of statements executed for one configuration, includes and templates counted
     statements_max: int = 1_000_000
     #: number of files and commands read for one configuration

@@ -216,6 +216,9 @@ class Loader:
                 name=name,
             )
             return
+        if self.table.chars + len(text) > self.limits.table_chars_max:
+            self._limit(f"more than table_chars_max = {self.limits.table_chars_max} characters", statement.span)
+            return
         self.table.add(
             Definition(
                 name=name,

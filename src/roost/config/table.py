@@ -63,12 +63,15 @@ class MacroTable:
 
     def __init__(self) -> None:
         self.chains: dict[str, list[Definition]] = {}
+        #: characters of all definitions together
+        self.chars = 0
 
     def __len__(self) -> int:
         return len(self.chains)
 
     def add(self, definition: Definition) -> None:
         """Put a definition on top of its chain."""
+        self.chars += len(definition.text)
         self.chains.setdefault(definition.name.lower(), []).append(definition)
 
     def last(self, key: str) -> Definition | None:
