@@ -34,9 +34,6 @@ def test_the_example_of_an_error_has_that_error(code):
 
 
 def test_every_function_says_what_it_does():
-    bare = [
-        builtin.name
-        for builtin in FUNCTIONS.values()
-        if len((getattr(builtin.eager or builtin.special, "__doc__", None) or "").split()) < 3
-    ]
+    bare = [builtin.name for builtin in FUNCTIONS.values() if len(docs.meaning(builtin).split()) < 4]
     assert bare == []
+    assert docs.MEANINGS.keys() <= {builtin.name for builtin in FUNCTIONS.values()}
