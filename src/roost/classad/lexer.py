@@ -1,8 +1,9 @@
 """Text to tokens.
 
-One regular expression cuts the whole text; the few context rules stand beside it: a minus sign belongs to
-the number behind it unless the token before ends an operand; ``?`` and ``:`` with only blanks between are
-``?:``; adjacent strings are one string; two selection dots are one.
+One regular expression cuts the whole text into parts that leave nothing out, so the offsets of a part follow from
+the lengths of those before it; a table knows the fixed signs, the first character tells the rest. The few context
+rules stand beside it: a minus sign belongs to the number behind it unless the token before ends an operand; ``?``
+and ``:`` with only blanks between are ``?:``; adjacent strings are one string; two selection dots are one.
 
 Strings have two spellings. New: backslash escapes (letters, octal). Old: a backslash is itself, except before
 a quote that does not end the line.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 from roost.classad.errors import ParseError
 from roost.classad.limits import NAME_BYTES_MAX, SOURCE_CHARS_MAX
@@ -38,29 +39,38 @@ class Kind(StrEnum):
     END = "end of text"
 
 
-class Token(NamedTuple):
-    """One token: `value` is the constant, the name, the operator (`Op`) or the punctuation."""
+#: One token: its kind; the constant, the name, the operator (`Op`) or the punctuation; where it starts and ends.
+Token: TypeAlias = tuple[Kind, Exceptional | bool | int | float | str, int, int]
 
-    kind: Kind
-    value: Exceptional | bool | int | float | str
-    start: int
-    end: int
+#: What is never closed reaches to the end, so that cutting takes linear time.
+_PART: Final = r"""
+      [ \t\n\r\f\v]+
+    | //[^\n\0]* | /\*.*?\*/ | /\*.*
+    | [A-Za-z_][A-Za-z0-9_]*
+    | (?: [0-9]+ (?: \.[0-9]+ )? | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )?
+    | STRINGS | ["'].*
+    | =\?= | =!= | >>> | \|\| | && | == | != | <= | >= | << | >> | \?[ \t\n\r\f\v]*: | \.\.
+    | .
+    """
+#: Strings with only blanks between them are one.
+_NEW_STRINGS: Final = r"""
+      "(?: [^"\\\0]++ | \\[^\0] )*+"  (?: [ \t\n\r\f\v]*+ "(?: [^"\\\0]++ | \\[^\0] )*+" )*+
+    | '(?: [^'\\\0]++ | \\[^\0] )*+'  (?: [ \t\n\r\f\v]*+ '(?: [^'\\\0]++ | \\[^\0] )*+' )*+
+    """
+#: A backslash makes the quote part of the string, except where the quote ends the line.
+_OLD_STRINGS: Final = r"""
+      "(?: [^"\0]++ | (?<=\\)"(?=[^\n]) )*+"
+    | '(?: [^'\0]++ | (?<=\\)'(?=[^\n]) )*+'
+    """
+_STRINGS: Final = {
+    syntax: re.compile(text, re.VERBOSE) for syntax, text in ((Syntax.NEW, _NEW_STRINGS), (Syntax.OLD, _OLD_STRINGS))
+}
+_PARTS: Final = {
+    syntax: re.compile(_PART.replace("STRINGS", strings.pattern), re.VERBOSE | re.DOTALL)
+    for syntax, strings in _STRINGS.items()
+}
 
-
-_TOKEN: Final = re.compile(
-    r"""
-      (?P<space>  [ \t\n\r\f\v]+ )
-    | (?P<comment> //[^\n\0]* | /\*.*?\*/ )
-    | (?P<name>   [A-Za-z_][A-Za-z0-9_]* )
-    | (?P<number> (?: [0-9]+ (?: \.[0-9]+ )? | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )? )
-    | (?P<string> " )
-    | (?P<quoted> ' )
-    | (?P<punct>  =\?= | =!= | >>> | \|\| | && | == | != | <= | >= | << | >> | \?[ \t\n\r\f\v]*: | \.\.?
-                | [-+*/%~!&|^<>=?:,;()\[\]{}] )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-
+#: Reserved words.
 _WORDS: Final[dict[str, tuple[Kind, Exceptional | bool | str]]] = {
     "true": (Kind.CONSTANT, True),
     "false": (Kind.CONSTANT, False),
@@ -69,13 +79,15 @@ _WORDS: Final[dict[str, tuple[Kind, Exceptional | bool | str]]] = {
     "is": (Kind.PUNCT, Op.IS),
     "isnt": (Kind.PUNCT, Op.ISNT),
 }
+_WORD_LENGTHS: Final = frozenset(map(len, _WORDS))
 
-_PUNCTUATION: Final[dict[str, str]] = {
+#: Signs that are always the same token.
+_SIGNS: Final[dict[str, str]] = {
     **{op.value: op for op in Op if op not in (Op.IS, Op.ISNT)},
     "=?=": Op.IS,
     "=!=": Op.ISNT,
     "..": ".",
-    **{sign: sign for sign in "=?:,;()[]{}."},
+    **{sign: sign for sign in ("?:", *"=?:,;()[]{}.")},
 }
 
 #: Punctuation after which a minus sign is an operator of its own.
@@ -107,59 +119,87 @@ class _Lexer:
         self.tokens: list[Token] = []
 
     def run(self, at: int) -> list[Token]:
-        text, tokens = self.text, self.tokens
-        match = _TOKEN.match
-        end = len(text)
-        while at < end:
-            found = match(text, at)
-            if found is None:
-                if text[at] == "\0":
-                    break
-                raise self._unknown(at)
-            group = found.lastgroup
-            after = found.end()
-            if group == "space":
-                pass
-            elif group == "name":
-                word = found.group()
-                if len(word) > NAME_BYTES_MAX:
-                    raise self._error(f"a name is longer than {NAME_BYTES_MAX} bytes", at, after, code="limit")
-                kind, value = _WORDS.get(word.lower(), _PLAIN_NAME)
-                tokens.append(Token(kind, value if kind is not Kind.NAME else word, at, after))
-            elif group == "punct":
-                after = self._punctuation(found.group(), at, after)
-            elif group == "number":
-                self._number(at, at, after)
-            elif group == "string" or group == "quoted":
-                after = self._string(at)
-            else:
-                self._comment(at, after)
-            at = after
-        tokens.append(Token(Kind.END, "", at, at))
-        return tokens
+        """All tokens from offset `at`."""
+        append = self.tokens.append
+        punct, name = Kind.PUNCT, Kind.NAME
+        for part in _PARTS[self.syntax].findall(self.text, at):
+            if part == " ":
+                at += 1
+                continue
+            start = at
+            at += len(part)
+            sign = _SIGNS.get(part)
+            if sign is not None:
+                append((punct, sign, start, at))
+                continue
+            first = part[0]
+            if first in _LETTERS:
+                word = _WORDS.get(part.lower()) if at - start in _WORD_LENGTHS else None
+                append((name, part, start, at) if word is None else (*word, start, at))
+                if at - start > NAME_BYTES_MAX:
+                    raise self._long_name(start, at)
+            elif first in _NUMBER_STARTS:
+                self._number(part, start, at)
+            elif first == "\0":
+                at = start
+                break
+            elif first not in _BLANKS:
+                self._other(part, start, at)
+        append((Kind.END, "", at, at))
+        return self.tokens
+
+    def _other(self, part: str, start: int, after: int) -> None:
+        """A string or a comment, or what can't stand here."""
+        first = part[0]
+        if first in _QUOTES:
+            if after == len(self.text) and _STRINGS[self.syntax].fullmatch(part) is None:
+                raise self._unclosed(start, first)
+            self._string(part, start, after)
+        elif first == "?":
+            self.tokens.append((Kind.PUNCT, "?:", start, after))
+        elif first != "/":
+            raise self._unknown(start)
+        elif part[1] == "*":
+            if len(part) < 4 or not part.endswith("*/"):
+                hint = "add the closing */"
+                raise self._error("this comment is not closed", start, start + 2, code="comment", hint=hint)
+        elif after == len(self.text):
+            # The reference library finds no end to a comment that the text's end cuts off.
+            hint = "use /* … */, or end the line"
+            raise self._error("a // comment must end with a line end", start, after, code="comment", hint=hint)
 
     # -- numbers -------------------------------------------------------------------------------
 
-    def _number(self, start: int, digits: int, after: int) -> None:
-        """Append the number whose sign stands at `start` and whose digits begin at `digits`."""
-        text = self.text
-        spelled = text[digits:after]
-        following = text[after : after + 1]
+    def _number(self, spelled: str, start: int, after: int) -> None:
+        """Append a number, together with the minus sign that touches it, if that is not an operator."""
+        tokens = self.tokens
+        negative = bool(tokens) and tokens[-1][3] == start and tokens[-1][1] is Op.SUB and not self._after_operand(-2)
+        if negative:
+            start = tokens.pop()[2]
+        following = self.text[after : after + 1]
         if following == "." and "." not in spelled and "e" not in spelled.lower():
             raise self._error("a real number needs a digit after the point", start, after + 1, code="number")
-        if following in _LETTERS and following:
+        if following in _LETTERS:
             self._check_suffix(start, after)
         if spelled.isdigit():
-            if len(spelled) > 1 and spelled[0] == "0":
+            if spelled[0] == "0" and len(spelled) > 1:
                 hint = f"write {spelled.lstrip('0') or '0'}; octal and hexadecimal numbers do not exist here"
                 raise self._error("a number can't begin with 0", start, after, code="number", hint=hint)
             number = 0 if len(spelled) > _INT_DIGITS else int(spelled)
-            number = -number if start != digits else number
+            if negative:
+                number = -number
             # The reference library reads an integer beyond 64 bits as 0.
             value: int | float = number if -INT_MAX - 1 <= number <= INT_MAX else 0
         else:
-            value = float(text[start:after])
-        self.tokens.append(Token(Kind.CONSTANT, value, start, after))
+            value = float(self.text[start:after])
+        tokens.append((Kind.CONSTANT, value, start, after))
+
+    def _after_operand(self, at: int) -> bool:
+        """Whether the token with the (negative) index `at` ends an operand."""
+        if len(self.tokens) < -at:
+            return False
+        kind, value, _, _ = self.tokens[at]
+        return kind is not Kind.PUNCT or value in _ENDS_OPERAND
 
     def _check_suffix(self, start: int, after: int) -> None:
         """Refuse letters that touch a number, unless they spell an operator."""
@@ -173,40 +213,29 @@ class _Lexer:
             hint = f"write the number out: {self.text[start:after]} * {_SIZE_FACTORS[spelled]}"
         elif spelled.startswith("x"):
             hint = "write the number in decimal; hexadecimal numbers do not exist here"
-        raise self._error(
-            f"letters stand right after a number: {self.text[start:word.end()]}", start, word.end(), code="number", hint=hint
-        )
+        message = f"letters stand right after a number: {self.text[start : word.end()]}"
+        raise self._error(message, start, word.end(), code="number", hint=hint)
 
     # -- strings -------------------------------------------------------------------------------
 
-    def _string(self, start: int) -> int:
-        """Append the string or quoted name that begins at `start`; return the offset after it."""
-        delimiter = self.text[start]
-        raw, after = (self._old_string if self.syntax is Syntax.OLD else self._new_string)(start, delimiter)
+    def _string(self, part: str, start: int, after: int) -> None:
+        """Append a string or a quoted name."""
+        delimiter, value = part[0], part[1:-1]
+        if self.syntax is Syntax.OLD:
+            value = value.replace(f"\\{delimiter}", delimiter)
+        elif "\\" in value or delimiter in value:
+            value = "".join(
+                [
+                    self._unescape(found.group(1), start + found.start(1))
+                    for found in _NEW_STRING[delimiter].finditer(part)
+                ]
+            )
         if delimiter == '"':
-            self.tokens.append(Token(Kind.CONSTANT, raw, start, after))
-        else:
-            if len(raw) > NAME_BYTES_MAX:
-                raise self._error(f"a name is longer than {NAME_BYTES_MAX} bytes", start, after, code="limit")
-            self.tokens.append(Token(Kind.NAME, raw, start, after))
-        return after
-
-    def _new_string(self, start: int, delimiter: str) -> tuple[str, int]:
-        parts = []
-        at = start
-        pattern = _NEW_STRING[delimiter]
-        while True:
-            found = pattern.match(self.text, at)
-            if found is None:
-                raise self._unclosed(start, delimiter)
-            body = found.group(1)
-            parts.append(self._unescape(body, at + 1) if "\\" in body else body)
-            at = found.end()
-            # Strings with only blanks between them are one string.
-            again = _BLANKS.match(self.text, at)
-            if again is None or self.text[again.end() : again.end() + 1] != delimiter:
-                return "".join(parts), at
-            at = again.end()
+            self.tokens.append((Kind.CONSTANT, value, start, after))
+            return
+        if len(value) > NAME_BYTES_MAX:
+            raise self._long_name(start, after)
+        self.tokens.append((Kind.NAME, value, start, after))
 
     def _unescape(self, body: str, offset: int) -> str:
         data = bytearray()
@@ -219,64 +248,25 @@ class _Lexer:
                 byte = int(code, 8)
                 if byte == 0:
                     place = offset + found.start()
-                    raise self._error("a string can't hold a NUL character", place, place + len(code) + 1, code="string")
+                    end = place + len(code) + 1
+                    raise self._error("a string can't hold a NUL character", place, end, code="string")
                 data.append(byte)
             else:
                 data += to_bytes(_ESCAPES.get(code, code))
         data += to_bytes(body[at:])
         return from_bytes(bytes(data))
 
-    def _old_string(self, start: int, delimiter: str) -> tuple[str, int]:
-        text = self.text
-        at = start + 1
-        parts = []
-        while True:
-            found = text.find(delimiter, at)
-            if found < 0 or "\0" in text[at:found]:
-                raise self._unclosed(start, delimiter)
-            following = text[found + 1 : found + 2]
-            # A backslash makes the quote part of the string, except where the quote ends the line.
-            if text[found - 1] != "\\" or found == start + 1 or following in ("", "\n"):
-                parts.append(text[at:found])
-                return "".join(parts), found + 1
-            parts.append(text[at : found - 1] + delimiter)
-            at = found + 1
-
     def _unclosed(self, start: int, delimiter: str) -> ParseError:
+        last = self.tokens[-1] if self.tokens else None
+        if last is not None and self.syntax is Syntax.NEW and self.text[last[2]] == delimiter:
+            # A string that is to be one with the one before it.
+            start = start if self.text[last[3] : start].strip(_BLANKS) else last[2]
         what = "string" if delimiter == '"' else "quoted name"
         return self._error(
             f"this {what} is not closed", start, start + 1, code="string", hint=f"add the closing {delimiter}"
         )
 
-    # -- the rest ------------------------------------------------------------------------------
-
-    def _punctuation(self, sign: str, start: int, after: int) -> int:
-        """Append the operator `sign`, or a negative number; return the offset after it."""
-        if sign == "-" and not self._after_operand():
-            number = _TOKEN.match(self.text, after)
-            if number is not None and number.lastgroup == "number":
-                self._number(start, after, number.end())
-                return number.end()
-        elif sign == "/" and self.text.startswith("/*", start):
-            raise self._error("this comment is not closed", start, start + 2, code="comment", hint="add the closing */")
-        elif sign[0] == "?" and sign != "?":
-            self.tokens.append(Token(Kind.PUNCT, "?:", start, after))
-            return after
-        self.tokens.append(Token(Kind.PUNCT, _PUNCTUATION[sign], start, after))
-        return after
-
-    def _after_operand(self) -> bool:
-        if not self.tokens:
-            return False
-        last = self.tokens[-1]
-        return last.kind is not Kind.PUNCT or last.value in _ENDS_OPERAND
-
-    def _comment(self, start: int, after: int) -> None:
-        if after == len(self.text) and self.text.startswith("//", start):
-            # The reference library finds no end to a comment that the text's end cuts off.
-            raise self._error(
-                "a // comment must end with a line end", start, after, code="comment", hint="use /* … */, or end the line"
-            )
+    # -- errors --------------------------------------------------------------------------------
 
     def _unknown(self, at: int) -> ParseError:
         char = self.text[at]
@@ -292,14 +282,18 @@ class _Lexer:
         shown = char if char.isprintable() else f"U+{ord(char):04X}"
         return self._error(f"the character {shown} has no meaning here", at, at + 1, code="token", hint=hint)
 
+    def _long_name(self, start: int, after: int) -> ParseError:
+        return self._error(f"a name is longer than {NAME_BYTES_MAX} bytes", start, after, code="limit")
+
     def _error(self, message: str, start: int, end: int, *, code: str, hint: str | None = None) -> ParseError:
         return ParseError(message, code=code, source=self.text, start=start, end=end, hint=hint)
 
 
-_PLAIN_NAME: Final = (Kind.NAME, "")
 _LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_BLANKS: Final = re.compile(r"[ \t\n\r\f\v]*")
+_NUMBER_STARTS: Final = frozenset(".0123456789")
+_QUOTES: Final = frozenset("\"'")
+_BLANKS: Final = " \t\n\r\f\v"
 _OCTAL_DIGITS: Final = frozenset("01234567")
 _ESCAPE: Final = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
 _ESCAPES: Final = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "v": "\v"}

@@ -2,7 +2,8 @@
 
 The parser is one loop with two states, *an operand is expected* and *an operator is expected*; what is still
 open (prefix and infix operators, brackets, the halves of a conditional) lies on a stack of frames. Nothing
-recurses, so depth is bounded by `NESTING_MAX` and not by the interpreter.
+recurses, so depth is bounded by `NESTING_MAX` and not by the interpreter. The loop itself treats names, constants and
+infix operators; everything else has a method.
 
 Precedence, low to high: ``?:`` conditional 0, ``||`` 1, ``&&`` 2, ``|`` 3, ``^`` 4, ``&`` 5, equality 6, order 7,
 shifts 8, sums 9, products 10, prefix operators 11, and the elvis operator ``?:``, selection and subscript 12.
@@ -12,9 +13,8 @@ a postfix expression: it can't begin with a prefix operator.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from roost.classad.errors import ParseError
 from roost.classad.lexer import Kind, Syntax, Token, tokenize
@@ -70,6 +70,7 @@ _PREFIX: Final[dict[str, Op]] = {"-": Op.SUB, "+": Op.ADD, "!": Op.NOT, "~": Op.
 class _Open(IntEnum):
     """What a frame waits for."""
 
+    NOTHING = -1  # lies below all others
     INFIX = 0
     PREFIX = 1
     ELVIS = 2
@@ -100,19 +101,16 @@ _OPENED_BY: Final = {
 }
 
 
-@dataclass(slots=True)
-class _Frame:
-    """Something that is still open."""
+#: Signs that end an operand and are no operators.
+_CLOSERS: Final = frozenset((")", "]", "}", ":", ",", ";"))
 
-    kind: _Open
-    #: Binding strength of an operator; 0 for the conditional, -1 for brackets.
-    strength: int
-    #: Offset of the operator or the opening bracket.
-    start: int
-    op: Op = Op.OR
-    name: str = ""
-    nodes: list[Node] = field(default_factory=list)
-    attributes: list[tuple[str, Node]] = field(default_factory=list)
+#: Something that is still open: its binding strength (0 for the conditional, -1 for brackets); what it waits for;
+#: offset of the operator or the opening bracket; the operator, or the name of a call or of an ad's attribute; what
+#: was read since the bracket.
+_Frame: TypeAlias = tuple[int, _Open, int, str, list[Any]]
+
+_NO_PARTS: Final[list[Any]] = []
+_BOTTOM: Final[_Frame] = (-2, _Open.NOTHING, 0, "", _NO_PARTS)
 
 
 def parse_tree(text: str, syntax: Syntax = Syntax.NEW) -> Node:
@@ -147,249 +145,240 @@ class Parser:
     @property
     def offset(self) -> int:
         """Offset of the end of the last token read."""
-        return self._tokens[self.at - 1].end if self.at else 0
+        return self._tokens[self.at - 1][3] if self.at else 0
 
     @property
     def done(self) -> bool:
         """Whether every token has been read."""
-        return self._tokens[self.at].kind is Kind.END
+        return self._tokens[self.at][0] is Kind.END
 
     def expect_end(self) -> None:
         """Refuse tokens behind the expression."""
         token = self._tokens[self.at]
-        if token.kind is not Kind.END:
+        if token[0] is not Kind.END:
             raise self._unexpected_operator(token)
 
     def expression(self) -> Node:
         """The next expression, as long as it goes."""
-        self._frames.clear()
-        self._out.clear()
+        tokens, out, frames = self._tokens, self._out, self._frames
+        punct, name, constant, infix = Kind.PUNCT, Kind.NAME, Kind.CONSTANT, _Open.INFIX
+        out.clear()
+        frames[:] = [_BOTTOM]
         self._nested = 0
         while True:
-            self._operand()
-            if self._operators():
-                return self._out.pop()
+            kind, value, start, end = tokens[self.at]
+            if kind is constant:
+                self.at += 1
+                out.append(Literal(value, (start, end)))
+            elif kind is name and tokens[self.at + 1][1] != "(":
+                self.at += 1
+                out.append(Name(value, False, (start, end)))  # type: ignore[arg-type]
+            elif self._opens():
+                continue
+            while True:
+                kind, value, start, _ = tokens[self.at]
+                strength = PRECEDENCE.get(value) if kind is punct else None  # type: ignore[arg-type]
+                if strength is not None:
+                    self.at += 1
+                    if frames[-1][0] >= strength:
+                        self._reduce(strength)
+                    frames.append((strength, infix, start, value, _NO_PARTS))  # type: ignore[arg-type]
+                    break
+                if self._follows():
+                    if frames[-1] is _BOTTOM:
+                        return out.pop()
+                    break
 
     # -- an operand is expected ----------------------------------------------------------------
 
-    def _operand(self) -> None:
-        """Read prefix operators and opening brackets up to and with one operand."""
-        tokens, frames = self._tokens, self._frames
-        while True:
-            token = tokens[self.at]
-            self.at += 1
-            kind, value = token.kind, token.value
-            if kind is Kind.CONSTANT:
-                self._out.append(Literal(value, (token.start, token.end)))
-                return
-            if kind is Kind.NAME:
-                assert isinstance(value, str)
-                if tokens[self.at].value == "(" and tokens[self.at].kind is Kind.PUNCT:
-                    self.at += 1
-                    self._open(_Frame(_Open.CALL, -1, token.start, name=value))
-                    if self._closes_at_once(")"):
-                        return
-                    continue
-                self._out.append(Name(value, False, (token.start, token.end)))
-                return
-            if kind is Kind.END:
-                self.at -= 1
-                raise self._missing_operand(token)
-            if value in _PREFIX and not (frames and frames[-1].kind is _Open.ELVIS):
-                self._open(_Frame(_Open.PREFIX, PREFIX_PRECEDENCE, token.start, op=_PREFIX[value]))
-            elif value == "(":
-                self._open(_Frame(_Open.PAREN, -1, token.start))
-            elif value == "{":
-                self._open(_Frame(_Open.LIST, -1, token.start))
-                if self._closes_at_once("}"):
-                    return
-            elif value == "[":
-                self._open(_Frame(_Open.AD, -1, token.start))
-                if self._attribute_or_end():
-                    return
-            elif value == ".":
-                name = self._name_after_dot()
-                self._out.append(Name(str(name.value), True, (token.start, name.end)))
-                return
-            else:
-                self.at -= 1
-                raise self._missing_operand(token)
+    def _opens(self) -> bool:
+        """Read a prefix operator or an opening bracket (then True), or an operand."""
+        token = kind, value, start, end = self._tokens[self.at]
+        self.at += 1
+        if kind is Kind.NAME:
+            return self._opens_call(str(value), start, end)
+        if kind is Kind.END:
+            raise self._missing_operand(token)
+        if value == "(":
+            self._open((-1, _Open.PAREN, start, "", _NO_PARTS))
+            return True
+        if value in _PREFIX and self._frames[-1][1] is not _Open.ELVIS:
+            self._open((PREFIX_PRECEDENCE, _Open.PREFIX, start, _PREFIX[value], _NO_PARTS))
+            return True
+        if value == "{":
+            self._open((-1, _Open.LIST, start, "", []))
+            return not self._closes_at_once("}")
+        if value == "[":
+            self._open((-1, _Open.AD, start, "", []))
+            return not self._attribute_or_end()
+        if value == ".":
+            name, end = self._name_after_dot()
+            self._out.append(Name(name, True, (start, end)))
+            return False
+        raise self._missing_operand(token)
+
+    def _opens_call(self, name: str, start: int, end: int) -> bool:
+        if self._tokens[self.at][0] is not Kind.PUNCT:
+            # What follows is the string "(".
+            self._out.append(Name(name, False, (start, end)))
+            return False
+        self.at += 1
+        self._open((-1, _Open.CALL, start, name, []))
+        return not self._closes_at_once(")")
 
     def _open(self, frame: _Frame) -> None:
         self._nested += 1
         if self._nested > NESTING_MAX:
-            raise self._error(
-                f"the expression is nested deeper than {NESTING_MAX} levels", frame.start, frame.start + 1, code="limit"
-            )
+            message = f"the expression is nested deeper than {NESTING_MAX} levels"
+            raise self._error(message, frame[2], frame[2] + 1, code="limit")
         self._frames.append(frame)
 
     def _closes_at_once(self, closer: str) -> bool:
         """Close an empty call or list."""
-        token = self._tokens[self.at]
-        if token.kind is Kind.PUNCT and token.value == closer:
+        kind, value, _, end = self._tokens[self.at]
+        if kind is Kind.PUNCT and value == closer:
             self.at += 1
-            self._close(self._pop(), token.end)
+            self._close(end)
             return True
         return False
 
-    def _name_after_dot(self) -> Token:
-        token = self._tokens[self.at]
-        if token.kind is not Kind.NAME:
-            raise self._error("an attribute name must follow the point", token.start, token.end, code="operand")
+    def _name_after_dot(self) -> tuple[str, int]:
+        """The name that must come next, and the offset after it."""
+        kind, value, start, end = self._tokens[self.at]
+        if kind is not Kind.NAME:
+            raise self._error("an attribute name must follow the point", start, end, code="operand")
         self.at += 1
-        return token
+        return str(value), end
 
     def _attribute_or_end(self) -> bool:
         """In an ad: read ``name =``, or the closing bracket (then True: the ad is an operand)."""
         while True:
-            token = self._tokens[self.at]
+            token = kind, value, _, end = self._tokens[self.at]
             self.at += 1
-            if token.kind is Kind.PUNCT and token.value == ";":
-                # A separator needs an attribute on one side at least: "[;]" is refused.
-                if self._frames[-1].attributes or self._tokens[self.at].value != "]":
-                    continue
-                token = self._tokens[self.at]
-            elif token.kind is Kind.PUNCT and token.value == "]":
-                self._close(self._pop(), token.end)
+            if kind is Kind.PUNCT and value == ";":
+                continue
+            if kind is Kind.PUNCT and value == "]":
+                self._close(end)
                 return True
-            if token.kind is not Kind.NAME:
+            if kind is not Kind.NAME:
                 raise self._bad_attribute_name(token)
-            equals = self._tokens[self.at]
-            if equals.kind is not Kind.PUNCT or equals.value != "=":
-                raise self._error(
-                    f"= must follow the attribute name {token.value}", equals.start, equals.end, code="ad"
-                )
+            sign, equals, start, end = self._tokens[self.at]
+            if sign is not Kind.PUNCT or equals != "=":
+                raise self._error(f"= must follow the attribute name {value}", start, end, code="ad")
             self.at += 1
-            self._frames[-1].name = str(token.value)
+            strength, opened, start, _, parts = self._frames[-1]
+            self._frames[-1] = strength, opened, start, str(value), parts
             return False
 
     # -- an operator is expected ---------------------------------------------------------------
 
-    def _operators(self) -> bool:
-        """Read what follows an operand, up to an infix operator; True at the end of the expression."""
-        tokens, out, frames = self._tokens, self._out, self._frames
-        while True:
-            token = tokens[self.at]
-            if token.kind is not Kind.PUNCT:
-                return self._end(token)
-            sign = token.value
-            assert isinstance(sign, str)
-            strength = PRECEDENCE.get(sign)
-            if strength is not None:
-                self.at += 1
-                self._reduce(strength)
-                frames.append(_Frame(_Open.INFIX, strength, token.start, op=Op(sign)))
-                return False
-            if sign == ".":
-                self.at += 1
-                name = self._name_after_dot()
-                base = out.pop()
-                out.append(Select(base, str(name.value), (base.span[0], name.end)))
-            elif sign == "[":
-                self.at += 1
-                self._open(_Frame(_Open.SUBSCRIPT, -1, token.start, nodes=[out.pop()]))
-                return False
-            elif sign == "?:":
-                self.at += 1
-                self._open(_Frame(_Open.ELVIS, ELVIS_PRECEDENCE, token.start))
-                return False
-            elif sign == "?":
-                self.at += 1
-                self._reduce(1)
-                self._open(_Frame(_Open.THEN, -1, token.start, nodes=[out.pop()]))
-                return False
-            else:
-                self._reduce(0)
-                if not frames:
-                    return True
-                if self._bracket(token, sign):
-                    return False
+    def _follows(self) -> bool:
+        """Read what follows an operand and is no infix operator: True if an operand is expected then, or nothing."""
+        token = kind, sign, start, end = self._tokens[self.at]
+        out = self._out
+        if kind is not Kind.PUNCT or sign in _CLOSERS:
+            return self._ends(token)
+        self.at += 1
+        if sign == ".":
+            name, end = self._name_after_dot()
+            base = out.pop()
+            out.append(Select(base, name, (base.span[0], end)))
+            return False
+        if sign == "[":
+            self._open((-1, _Open.SUBSCRIPT, start, "", [out.pop()]))
+            return True
+        if sign == "?:":
+            self._open((ELVIS_PRECEDENCE, _Open.ELVIS, start, "", _NO_PARTS))
+            return True
+        if sign == "?":
+            self._reduce(1)
+            self._open((-1, _Open.THEN, start, "", [out.pop()]))
+            return True
+        self.at -= 1
+        return self._ends(token)
 
-    def _bracket(self, token: Token, sign: str) -> bool:
-        """Handle a separator or closing bracket: True if an operand is expected after it."""
-        frame = self._frames[-1]
-        if sign == _CLOSER[frame.kind]:
+    def _ends(self, token: Token) -> bool:
+        """The operand ends here: at a separator, a closing bracket, or the end of the expression."""
+        frames = self._frames
+        if frames[-1][0] >= 0:
+            self._reduce(0)
+        _, opened, start, name, parts = frames[-1]
+        kind, sign, _, end = token
+        if opened is _Open.NOTHING:
+            return True
+        if kind is not Kind.PUNCT:
+            raise self._unexpected_operator(token)
+        if sign == _CLOSER[opened]:
             self.at += 1
-            if frame.kind is _Open.THEN:
-                frame.nodes.append(self._out.pop())
-                frame.kind, frame.strength = _Open.OTHERWISE, 0
+            if opened is _Open.THEN:
+                parts.append(self._out.pop())
+                frames[-1] = 0, _Open.OTHERWISE, start, name, parts
                 return True
-            if frame.kind is _Open.AD:
-                frame.attributes.append((frame.name, self._out.pop()))
-            elif frame.kind in (_Open.CALL, _Open.LIST):
-                frame.nodes.append(self._out.pop())
-            self._close(self._pop(), token.end)
+            if opened is _Open.AD:
+                parts.append((name, self._out.pop()))
+            elif opened is _Open.CALL or opened is _Open.LIST:
+                parts.append(self._out.pop())
+            self._close(end)
             return False
         # The old language lets ";" separate arguments.
-        if (sign == "," and frame.kind in (_Open.CALL, _Open.LIST)) or (sign == ";" and frame.kind is _Open.CALL):
+        if (opened is _Open.CALL and sign in (",", ";")) or (opened is _Open.LIST and sign == ","):
             self.at += 1
-            frame.nodes.append(self._out.pop())
+            parts.append(self._out.pop())
             return True
-        if sign == ";" and frame.kind is _Open.AD:
+        if opened is _Open.AD and sign == ";":
             self.at += 1
-            frame.attributes.append((frame.name, self._out.pop()))
+            parts.append((name, self._out.pop()))
             return not self._attribute_or_end()
         raise self._unexpected_operator(token)
 
-    def _end(self, token: Token) -> bool:
-        """The expression stops at `token`, which is no operator."""
-        self._reduce(0)
-        if self._frames:
-            raise self._unexpected_operator(token)
-        return True
-
     # -- building ------------------------------------------------------------------------------
 
-    def _pop(self) -> _Frame:
-        self._nested -= 1
-        return self._frames.pop()
-
-    def _reduce(self, strength: int) -> None:
-        """Build the open operators that bind at least as strongly as `strength`."""
+    def _reduce(self, least: int) -> None:
+        """Build the open operators that bind at least as strongly as `least`."""
         frames, out = self._frames, self._out
-        while frames and frames[-1].strength >= strength:
-            frame = frames.pop()
+        while frames[-1][0] >= least:
+            _, opened, start, op, parts = frames.pop()
             right = out.pop()
-            if frame.kind is _Open.INFIX:
+            if opened is _Open.INFIX:
                 left = out.pop()
-                out.append(Binary(frame.op, left, right, (left.span[0], right.span[1])))
+                out.append(Binary(op, left, right, (left.span[0], right.span[1])))  # type: ignore[arg-type]
                 continue
             self._nested -= 1
-            if frame.kind is _Open.PREFIX:
-                out.append(Unary(frame.op, right, (frame.start, right.span[1])))
-            elif frame.kind is _Open.ELVIS:
+            if opened is _Open.PREFIX:
+                out.append(Unary(op, right, (start, right.span[1])))  # type: ignore[arg-type]
+            elif opened is _Open.ELVIS:
                 left = out.pop()
                 out.append(Elvis(left, right, (left.span[0], right.span[1])))
             else:
-                test, then = frame.nodes
+                test, then = parts
                 out.append(Conditional(test, then, right, (test.span[0], right.span[1])))
 
-    def _close(self, frame: _Frame, end: int) -> None:
-        """Build what a bracket closed."""
+    def _close(self, end: int) -> None:
+        """Build what the bracket that ends at `end` closed."""
         out = self._out
-        span = (frame.start, end)
-        match frame.kind:
+        self._nested -= 1
+        _, opened, start, name, parts = self._frames.pop()
+        span = (start, end)
+        match opened:
             case _Open.PAREN:
                 out.append(Paren(out.pop(), span))
             case _Open.SUBSCRIPT:
-                index = out.pop()
-                base = frame.nodes[0]
-                out.append(Subscript(base, index, (base.span[0], end)))
+                base = parts[0]
+                out.append(Subscript(base, out.pop(), (base.span[0], end)))
             case _Open.LIST:
-                out.append(ListNode(tuple(frame.nodes), span))
+                out.append(ListNode(tuple(parts), span))
             case _Open.CALL:
-                out.append(self._call(frame, span))
+                out.append(self._call(name, parts, span))
             case _:
-                out.append(AdNode(tuple(frame.attributes), span))
+                out.append(AdNode(tuple(parts), span))
 
-    def _call(self, frame: _Frame, span: tuple[int, int]) -> Node:
+    def _call(self, name: str, arguments: list[Node], span: tuple[int, int]) -> Node:
         """A call; absTime and relTime of a string are the time itself."""
-        nodes = frame.nodes
-        if len(nodes) == 1 and len(frame.name) == 7 and fold(frame.name) in ("abstime", "reltime"):
-            argument = nodes[0]
+        if len(arguments) == 1 and len(name) == 7 and fold(name) in ("abstime", "reltime"):
+            argument = arguments[0]
             if isinstance(argument, Literal) and isinstance(argument.value, str):
-                return Literal(self._time(frame.name, argument.value, span), span)
-        return Call(frame.name, tuple(nodes), span)
+                return Literal(self._time(name, argument.value, span), span)
+        return Call(name, tuple(arguments), span)
 
     def _time(self, name: str, text: str, span: tuple[int, int]) -> AbsTime | RelTime:
         from roost.classad.functions.times import read_absolute_time, read_relative_time
@@ -405,87 +394,88 @@ class Parser:
     # -- errors --------------------------------------------------------------------------------
 
     def _missing_operand(self, token: Token) -> ParseError:
-        before = self._tokens[self.at - 1] if self.at else None
-        if token.kind is Kind.END:
+        """`token`, just read, can't begin an operand."""
+        kind, value, start, end = token
+        before = self._tokens[self.at - 2] if self.at > 1 else None
+        if kind is Kind.END:
             if before is None:
-                return self._error("the expression is empty", token.start, token.end, code="operand")
+                return self._error("the expression is empty", start, end, code="operand")
             opened = self._innermost()
-            if opened is not None and before.start == opened.start:
+            if opened is not None and before[2] == opened[2]:
                 return self._unclosed(opened)
-            return self._error(
-                f"an operand is missing after {self._shown(before)}", before.start, before.end, code="operand"
-            )
+            return self._error(f"an operand is missing after {self._shown(before)}", *before[2:], code="operand")
         message = f"an operand is expected, not {self._shown(token)}"
         hint = None
-        if token.value == "=":
+        if value == "=":
             hint = "write == to compare"
-        elif token.value == ")" and self._innermost() is None:
-            return self._error("this parenthesis closes nothing", token.start, token.end, code="bracket")
-        elif before is not None and before.value == "," and token.value in (")", "}"):
+        elif value == ")" and self._innermost() is None:
+            return self._error("this parenthesis closes nothing", start, end, code="bracket")
+        elif before is not None and before[1] == "," and value in (")", "}"):
             hint = "remove the comma before it"
-        elif self._frames and self._frames[-1].kind is _Open.ELVIS:
+        elif self._frames[-1][1] is _Open.ELVIS:
             hint = "put the right operand of ?: in parentheses"
-        elif before is not None and before.end == token.start and before.value == token.value and token.value in ("&&", "||"):
-            hint = f"write {token.value} once"
-        return self._error(message, token.start, token.end, code="operand", hint=hint)
+        elif before is not None and before[3] == start and before[1] == value and value in ("&&", "||"):
+            hint = f"write {value} once"
+        return self._error(message, start, end, code="operand", hint=hint)
 
     def _unexpected_operator(self, token: Token) -> ParseError:
         """`token` can't follow the operand before it."""
+        kind, value, start, end = token
         opened = self._innermost()
-        if token.kind is Kind.END:
+        if kind is Kind.END:
             assert opened is not None
             return self._unclosed(opened)
         shown = self._shown(token)
-        if token.kind is not Kind.PUNCT:
-            word = fold(str(token.value))
-            hint = _WORD_OPERATORS.get(word) if token.kind is Kind.NAME else None
-            return self._error(f"an operator is missing before {shown}", token.start, token.end, code="operator", hint=hint)
-        if token.value == "=":
-            return self._error(
-                "an expression can't assign", token.start, token.end, code="operator", hint="write == to compare"
-            )
-        if opened is None and token.value in (")", "]", "}"):
-            return self._error(f"{token.value} closes nothing", token.start, token.end, code="bracket")
+        if kind is not Kind.PUNCT:
+            hint = _WORD_OPERATORS.get(fold(str(value))) if kind is Kind.NAME else None
+            return self._error(f"an operator is missing before {shown}", start, end, code="operator", hint=hint)
+        if value == "=":
+            hint = "write == to compare"
+            return self._error("an expression can't assign", start, end, code="operator", hint=hint)
+        if opened is None and value in (")", "]", "}"):
+            return self._error(f"{value} closes nothing", start, end, code="bracket")
         if opened is not None:
-            wanted, opener = _CLOSER[opened.kind], _OPENED_BY[opened.kind]
-            message = f"{wanted} is expected for the {opener} at column {self._column(opened.start)}, not {shown}"
-            return self._error(message, token.start, token.end, code="bracket")
-        return self._error(f"the expression should end before {shown}", token.start, token.end, code="operator")
+            wanted, opener = _CLOSER[opened[1]], _OPENED_BY[opened[1]]
+            message = f"{wanted} is expected for the {opener} at column {self._column(opened[2])}, not {shown}"
+            return self._error(message, start, end, code="bracket")
+        return self._error(f"the expression should end before {shown}", start, end, code="operator")
 
-    def _unclosed(self, opened: _Frame) -> ParseError:
-        opener, closer = _OPENED_BY[opened.kind], _CLOSER[opened.kind]
-        start = self.text.find(opener, opened.start)
+    def _unclosed(self, frame: _Frame) -> ParseError:
+        opened = frame[1]
+        opener, closer = _OPENED_BY[opened], _CLOSER[opened]
+        start = self.text.find(opener, frame[2])
         message = f"this {opener} is not closed"
         hint = f"add the missing {closer}"
-        if opened.kind is _Open.THEN:
+        if opened is _Open.THEN:
             message, hint = "this conditional lacks its second half", "write test ? value : other"
         return self._error(message, start, start + 1, code="bracket", hint=hint)
 
     def _bad_attribute_name(self, token: Token) -> ParseError:
-        if token.kind is Kind.END:
+        kind, value, start, end = token
+        if kind is Kind.END:
             return self._unclosed(self._frames[-1])
         hint = None
-        if token.kind is Kind.CONSTANT and isinstance(token.value, str):
-            hint = f"write the name without double quotes, or between single quotes: '{token.value}'"
-        elif token.value == ",":
+        if kind is Kind.CONSTANT and isinstance(value, str):
+            hint = f"write the name without double quotes, or between single quotes: '{value}'"
+        elif value == ",":
             hint = "attributes are separated by ;"
-        elif token.kind is Kind.CONSTANT or token.value in (Op.IS, Op.ISNT):
-            hint = f"put a reserved word between single quotes: '{self.text[token.start : token.end]}'"
-        return self._error(
-            f"an attribute name is expected, not {self._shown(token)}", token.start, token.end, code="ad", hint=hint
-        )
+        elif kind is Kind.CONSTANT or value in (Op.IS, Op.ISNT):
+            hint = f"put a reserved word between single quotes: '{self.text[start:end]}'"
+        message = f"an attribute name is expected, not {self._shown(token)}"
+        return self._error(message, start, end, code="ad", hint=hint)
 
     def _innermost(self) -> _Frame | None:
         """The innermost open bracket."""
         for frame in reversed(self._frames):
-            if frame.strength < 0:
+            if frame[0] == -1:
                 return frame
         return None
 
     def _shown(self, token: Token) -> str:
-        if token.kind is Kind.END:
+        kind, _, start, end = token
+        if kind is Kind.END:
             return "the end of the text"
-        text = self.text[token.start : token.end]
+        text = self.text[start:end]
         return text if len(text) <= 40 else text[:37] + "…"
 
     def _column(self, offset: int) -> int:
