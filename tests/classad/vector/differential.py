@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from tests.conformance.generators import Generator
+
 from roost.classad.ad import ClassAd
 from roost.classad.errors import ParseError
 from roost.classad.evaluation import evaluate
@@ -13,16 +15,19 @@ from roost.classad.unparse import unparse_value
 from roost.classad.values import ListValue, Value
 from roost.classad.vector import Table
 from roost.classad.world import FixedWorld, World
-from tests.conformance.generators import Generator
 
-NAMES = ("a", "b", "c", "x", "y", "z", "aa", "Foo", "Zed", "Memory", "Cpus", "LoadAvg", "Arch", "State", "Owner", "Start")
+NAMES = (
+    "a", "b", "c", "x", "y", "z", "aa", "Foo", "Zed", "Memory", "Cpus", "LoadAvg", "Arch", "State", "Owner", "Start",
+)  # fmt: skip
 PLAIN = {
     "int": ("0", "1", "2", "3", "-1", "-7", "63", "9223372036854775807", "-9223372036854775808", "9007199254740993"),
     "real": ("0.0", "-0.0", "1.0", "2.5", "-3.5", "1e308", '-1.0/0', 'real("NaN")', "9007199254740992.0"),
     "bool": ("true", "false"),
     "string": ('"a"', '"A"', '"b"', '""', '"abc"', '"1"', '"é"', '"x,a b"', '"2.5"'),
-    "odd": ("undefined", "error", "{1,2}", "{a,1}", "[q=1;r=a]", 'absTime("2020-01-01T00:00:00Z")', 'relTime("5")', "{}"),
-}
+    "odd": (
+        "undefined", "error", "{1,2}", "{a,1}", "[q=1;r=a]", 'absTime("2020-01-01T00:00:00Z")', 'relTime("5")', "{}",
+    ),
+}  # fmt: skip
 
 
 class Words(Generator):

@@ -22,6 +22,7 @@ from roost.classad.expr import Expr
 from roost.classad.vector.kinds import (
     BOOL,
     CODED,
+    DEFER,
     EXPR,
     INT,
     KINDS,
@@ -42,6 +43,8 @@ SPARSE_SHARE: Final = 16
 UNUSED_WORDS_MAX: Final = 64
 
 _PAYLOADS: Final = {BOOL: ("bools", "?"), INT: ("ints", "i8"), REAL: ("reals", "f8")}
+#: Where `kinds` is among the views.
+_KIND_VIEW: Final = -1
 _TYPES: Final = {int: INT, float: REAL, bool: BOOL, str: STRING, Expr: EXPR}
 
 
@@ -49,7 +52,7 @@ class Column:
     """The cells of one attribute, by row."""
 
     __slots__ = (
-        "_vector", "bools", "capacity", "codes", "counts", "index", "ints", "key", "kinds", "reals", "sparse",
+        "_vector", "_views", "bools", "capacity", "codes", "counts", "index", "ints", "key", "kinds", "reals", "sparse",
         "version", "words",
     )  # fmt: skip
 
@@ -71,6 +74,8 @@ class Column:
         #: Code of each word: by the text of a string, the tree of an expression, the identity of anything else.
         self.index: dict[Any, int] = {}
         self._vector: Vector | None = None
+        #: Views of the arrays that exist, by kind, and of `kinds` itself.
+        self._views: dict[int | None, Any] = {}
 
     @property
     def used(self) -> int:
@@ -93,7 +98,14 @@ class Column:
         return NOTHING if kind == MISSING else value_of(kind)
 
     def set(self, row: int, cell: Cell | Missing) -> bool:
-        """Set or (with MISSING) clear a cell; whether that changed anything."""
+        """Set or (with MISSING) clear a cell; whether that changed anything. A nested ad is copied."""
+        kind = _TYPES.get(cell.__class__)
+        view = self._views.get(kind)
+        if view is not None and self._views[_KIND_VIEW][row] == kind:
+            # The common case of an update: a cell that stays as it is.
+            old = view[row] if kind in _PAYLOADS else self.words.values[view[row]]
+            if old is cell or (old == cell and kind != EXPR and (kind != REAL or old)):
+                return False
         old = self.get(row)
         if old is cell or same_cell(old, cell):
             return False
@@ -104,6 +116,8 @@ class Column:
         kind = MISSING if cell is NOTHING else kind_of(cell)
         if kind != MISSING:
             self.counts[kind] += 1
+        if kind == DEFER and isinstance(cell, ClassAd):
+            cell = cell.copy()
         if self.sparse is None:
             self._write(row, kind, cell)
         elif kind == MISSING:
@@ -130,7 +144,14 @@ class Column:
         if array is None:
             array = np.zeros(self.capacity, dtype)
             setattr(self, name, array)
+            self._make_views()
         return array
+
+    def _make_views(self) -> None:
+        """Reading one element through a memoryview is several times faster than through the array."""
+        arrays = {_KIND_VIEW: self.kinds, BOOL: self.bools, INT: self.ints, REAL: self.reals}
+        arrays |= {STRING: self.codes, EXPR: self.codes}
+        self._views = {kind: memoryview(array) for kind, array in arrays.items() if array is not None}  # type: ignore[arg-type]
 
     def _code(self, cell: Any) -> int:
         index = self.index
@@ -168,12 +189,14 @@ class Column:
         codes = np.zeros_like(self.codes)
         codes[coded] = dense
         self.codes = codes
+        self._make_views()
 
     def _densify(self) -> None:
         sparse = self.sparse
         assert sparse is not None
         self.sparse = None
         self.kinds = np.zeros(self.capacity, np.uint8)
+        self._make_views()
         for row, cell in sparse.items():
             self._write(row, kind_of(cell), cell)
 
@@ -188,6 +211,7 @@ class Column:
                 larger = np.zeros(capacity, array.dtype)
                 larger[: len(array)] = array
                 setattr(self, name, larger)
+        self._make_views()
         self._vector = None
 
     def extend(self, start: int, cells: Sequence[Cell | Missing]) -> None:
@@ -215,7 +239,7 @@ class Column:
             self._payload("codes", "i4")[rows] = [code(cell) for cell in cells]
 
     def vector(self, size: int) -> Vector:
-        """The first `size` rows, which must be all. It shares memory with the column, and holds until the next change."""
+        """The first `size` rows, which must be all; shares memory with the column, holds until the next change."""
         found = self._vector
         if found is not None and found.size == size:
             return found

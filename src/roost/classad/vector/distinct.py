@@ -32,9 +32,7 @@ def apply_distinct(function: Callable[..., Operand], arguments: Sequence[Operand
                 continue
             count = len(used)
             codes, pairs = _dense(codes.astype(np.int64) * count + own, len(combinations) * count)
-            combinations = [
-                (*combinations[pair // count], values[used[pair % count]]) for pair in pairs
-            ]
+            combinations = [(*combinations[pair // count], values[used[pair % count]]) for pair in pairs]
     spots = [isinstance(argument, Vector) for argument in arguments]
     results = [_call(function, arguments, spots, found) for found in combinations]
     if codes is None or len(results) == 1:

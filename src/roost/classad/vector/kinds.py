@@ -103,29 +103,35 @@ class Words:
     Only ever grows, so that codes taken earlier stay good. The indexes are made when first asked for.
     """
 
-    __slots__ = ("_folded", "_indexed", "values")
+    __slots__ = ("_folded", "_index", "values")
 
     def __init__(self, values: list[Any]) -> None:
         self.values = values
-        self._folded: dict[str, list[int]] = {}
-        self._indexed = 0
+        self._folded: list[str] = []
+        self._index: dict[str, list[int]] = {}
+
+    def folded(self) -> list[str]:
+        """The strings with ASCII capitals made small; "" for what is no string."""
+        if len(self._folded) < len(self.values):
+            for code in range(len(self._folded), len(self.values)):
+                value = self.values[code]
+                is_text = value.__class__ is str
+                self._folded.append(fold(value) if is_text else "")
+                if is_text:
+                    self._index.setdefault(self._folded[code], []).append(code)
+        return self._folded
 
     def codes_like(self, text: str) -> list[int]:
         """Codes of the strings equal to `text` without regard to case."""
-        if self._indexed < len(self.values):
-            for code in range(self._indexed, len(self.values)):
-                value = self.values[code]
-                if value.__class__ is str:
-                    self._folded.setdefault(fold(value), []).append(code)
-            self._indexed = len(self.values)
-        return self._folded.get(fold(text), [])
+        self.folded()
+        return self._index.get(fold(text), [])
 
     def codes_of(self, text: str) -> list[int]:
         """Codes of exactly that string."""
         return [code for code in self.codes_like(text) if self.values[code] == text]
 
     def texts(self) -> list[str]:
-        """The values with "" for what is no string."""
+        """The strings; "" for what is no string."""
         return [value if value.__class__ is str else "" for value in self.values]
 
 

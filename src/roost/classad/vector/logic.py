@@ -14,7 +14,7 @@ import numpy as np
 
 from roost.classad.ops import truth
 from roost.classad.values import ERROR, UNDEFINED, ListValue
-from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, MIXED, OTHER, UNDEF
+from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, MIXED, OTHER, UNDEF, Array
 from roost.classad.vector.vectors import (
     Operand,
     Piece,
@@ -44,8 +44,8 @@ def logical(x: Operand, y: Operand, conjunction: bool) -> Operand:
         if y is (not conjunction):
             return y
     size = x.size if isinstance(x, Vector) else y.size if isinstance(y, Vector) else 1
-    parts = _conjunction(planes(x), planes(y)) if conjunction else _flip(
-        _conjunction(_flip(planes(x)), _flip(planes(y)))
+    parts = (
+        _conjunction(planes(x), planes(y)) if conjunction else _flip(_conjunction(_flip(planes(x)), _flip(planes(y))))
     )
     return from_planes(size, parts)
 
@@ -94,15 +94,16 @@ def choose(test: Operand, then: Later, otherwise: Later) -> Operand:
         return otherwise() if value is False else value
     true, false, deferred = (_whole(plane, test.size) for plane in planes(test))
     pieces: list[Piece] = []
-    for mask, value in (
+    branches: tuple[tuple[Array, Later], ...] = (
         (true & ~false, then),
         (false & ~true, otherwise),
         (true & false, lambda: UNDEFINED),
         (~(true | false) & ~deferred, lambda: ERROR),
         (deferred, lambda: DEFERRED),
-    ):
+    )
+    for mask, branch in branches:
         if mask.any():
-            pieces.append(Piece(mask, value()))
+            pieces.append(Piece(mask, branch()))
     if len(pieces) == 1:
         return pieces[0].value
     return merge(test.size, pieces)

@@ -61,7 +61,7 @@ class Entry:
         for column, version in zip(self.columns, self.versions, strict=True):
             if column.version != version:
                 return False
-        return target is None or all([target.cell(key) is MISSING for key in self.lacking])
+        return target is None or all(target.cell(key) is MISSING for key in self.lacking)
 
     def join(self, trace: Trace, depth: int) -> None:
         """Count what this value depends on for a larger part."""
@@ -90,11 +90,11 @@ class Memory:
     def find(self, key: Hashable, target: ClassAd | None) -> Entry | int | None:
         """The entry under `key` if it still holds; a number for a part not worth watching now."""
         entry = self.entries.get(key)
-        if entry.__class__ is Entry and not entry.holds(target):  # type: ignore[union-attr]
+        if entry.__class__ is Entry and not entry.holds(target):
             self._drop(key)
             return None
         if entry.__class__ is int:
-            self.entries[key] = entry - 1  # type: ignore[operator]
+            self.entries[key] = entry - 1
             return entry or None
         return entry
 
@@ -112,7 +112,7 @@ class Memory:
     def _drop(self, key: Hashable) -> None:
         entry = self.entries.pop(key, None)
         if entry.__class__ is Entry:
-            self.nbytes -= entry.nbytes + _ENTRY_BYTES  # type: ignore[union-attr]
+            self.nbytes -= entry.nbytes + _ENTRY_BYTES
 
 
 #: Bytes that an entry takes besides its arrays, about.

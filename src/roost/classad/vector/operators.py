@@ -10,7 +10,7 @@ Integers are int64 and wrap. Integer against real is double against double, as i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from roost.classad.vector.kinds import (
     STRING,
     UNDEF,
     Array,
-    Words,
 )
 from roost.classad.vector.vectors import (
     Operand,
@@ -45,7 +44,8 @@ from roost.classad.vector.vectors import (
     planes,
 )
 
-Kernel = Callable[[Op, Operand, int, Operand, int], Operand]
+#: Works on operands of one kind each: the operator, then each operand with its kind.
+Kernel: TypeAlias = Callable[[Op, Operand, int, Operand, int], Operand]
 
 _NUMERIC: Final = frozenset((BOOL, INT, REAL))
 _COMPARE: Final[dict[Op, Callable[[Any, Any], Any]]] = {
@@ -125,9 +125,7 @@ def unary(op: Op, x: Operand) -> Operand:
         return from_planes(x.size, Planes(false, true, deferred))
     if x.kind != MIXED:
         return _unary_of_kind(op, x, x.kind)
-    return merge(
-        x.size, [Piece(mask, _unary_of_kind(op, x, kind)) for kind, mask in _split(x, MIXED) if mask.any()]
-    )
+    return merge(x.size, [Piece(mask, _unary_of_kind(op, x, kind)) for kind, mask in _split(x, MIXED) if mask.any()])
 
 
 def _unary_of_kind(op: Op, x: Vector, kind: int) -> Operand:
@@ -328,10 +326,10 @@ def _compare_texts(op: Op, x: Operand, y: Operand) -> Operand:
             return boolean(mask if op is Op.EQ else ~mask)
         folded = fold(y)
         # 0 below the constant, 1 equal to it, 2 above.
-        order = [(text > folded) + (text >= folded) for text in map(fold, x.words.texts())]
+        order = [(text > folded) + (text >= folded) for text in x.words.folded()]
         return boolean(_COMPARE[op](np.array(order, np.int8), 1).take(x.codes, mode="clip"))
-    one, other = _ranks([fold(text) for text in _texts(x)], [fold(text) for text in _texts(y)])
-    return boolean(_COMPARE[op](one.take(x.codes, mode="clip"), other.take(y.codes, mode="clip")))
+    one, other = _ranks(x, y, folded=True)
+    return boolean(_COMPARE[op](one, other))
 
 
 def _same_texts(x: Operand, y: Operand) -> Array:
@@ -340,17 +338,15 @@ def _same_texts(x: Operand, y: Operand) -> Array:
     assert isinstance(x, Vector) and x.words is not None
     if not isinstance(y, Vector):
         return _rows_with(x, x.words.codes_of(y))  # type: ignore[arg-type]
-    one, other = _ranks(_texts(x), _texts(y))
-    return np.equal(one.take(x.codes, mode="clip"), other.take(y.codes, mode="clip"))
+    one, other = _ranks(x, y, folded=False)
+    same: Array = one == other
+    return same
 
 
-def _texts(x: Vector) -> list[str]:
-    words: Words | None = x.words
-    assert words is not None
-    return words.texts()
-
-
-def _ranks(one: list[str], other: list[str]) -> tuple[Array, Array]:
-    """For each text its place among the distinct texts of both, in order."""
+def _ranks(x: Vector, y: Vector, *, folded: bool) -> tuple[Array, Array]:
+    """For each row of both its text's place among the distinct texts of both, in order."""
+    assert x.words is not None and y.words is not None and x.codes is not None and y.codes is not None
+    one, other = (words.folded() if folded else words.texts() for words in (x.words, y.words))
     rank = {text: place for place, text in enumerate(sorted({*one, *other}))}
-    return np.array([rank[text] for text in one], np.int32), np.array([rank[text] for text in other], np.int32)
+    places = np.array([rank[text] for text in one], np.int32), np.array([rank[text] for text in other], np.int32)
+    return places[0].take(x.codes, mode="clip"), places[1].take(y.codes, mode="clip")

@@ -141,7 +141,7 @@ class Run:
 
     def _ad(self, key: str, cell: Cell) -> Operand:
         if cell.__class__ is Expr:
-            return self._attribute(key, False, lambda: self._enter(cell, False))  # type: ignore[arg-type]
+            return self._attribute(key, False, lambda: self._enter(cell, False))
         return DEFERRED if kind_of(cell) == kinds.DEFER else cell  # type: ignore[return-value]
 
     # -- the row -------------------------------------------------------------------------------

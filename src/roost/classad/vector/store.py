@@ -12,10 +12,16 @@ from typing import Final
 import numpy as np
 
 from roost.classad.ad import MISSING, Cell, ClassAd
+from roost.classad.evaluation import PLAIN
+from roost.classad.expr import Expr
 from roost.classad.values import fold
 from roost.classad.vector.columns import Column
 
 _CAPACITY_MIN: Final = 64
+#: Ads put in at once: few enough to stay in the processor's cache.
+_BATCH: Final = 256
+#: Classes of cells that need no copy: asking first for these spares a slow instance check.
+_SELF_CONTAINED: Final = PLAIN | {Expr}
 
 
 class Layout:
@@ -113,18 +119,30 @@ class Store:
             if key in self._places or key in fresh:
                 raise KeyError(f"two ads with the key {key!r}")
             fresh[key] = ad
+        self._grow(len(self._keys) + len(fresh))
+        items = list(fresh.items())
+        for start in range(0, len(items), _BATCH):
+            self._append(items[start : start + _BATCH])
+        self._size_changed()
+
+    def _append(self, items: list[tuple[Hashable, ClassAd]]) -> None:
         start = len(self._keys)
-        self._grow(start + len(fresh))
-        held = [_cells(ad) for ad in fresh.values()]
-        for row, (key, ad) in enumerate(fresh.items(), start):
+        held = [_cells(ad) for _, ad in items]
+        layouts: dict[Layout, None] = {}
+        for row, ((key, ad), cells) in enumerate(zip(items, held, strict=True), start):
             self._keys.append(key)
             self._places[key] = row
-            layout = self._layout_for(ad, held[row - start])
+            layout = self._layout_for(ad, cells)
             layout.uses += 1
+            layouts[layout] = None
             self._layout_of[row] = layout.code
-        for name in dict.fromkeys(name for cells in held for name in cells):
-            self._column(name).extend(start, [_own(cells.get(name, MISSING)) for cells in held])
-        self._size_changed()
+        if len({layout.keys for layout in layouts}) == 1:
+            # Ads with the same names: turned over in one go.
+            for name, column in zip(held[0], zip(*[cells.values() for cells in held], strict=True), strict=True):
+                self._column(name).extend(start, column)
+        else:
+            for name in dict.fromkeys(name for layout in layouts for name in layout.keys):
+                self._column(name).extend(start, [cells.get(name, MISSING) for cells in held])
 
     def _replace(self, row: int, ad: ClassAd) -> None:
         cells = _cells(ad)
@@ -133,7 +151,7 @@ class Store:
             column = columns.get(name)
             if column is None:
                 column = self._column(name)
-            column.set(row, _own(cell))
+            column.set(row, cell)
         old = self._layout(row)
         new = self._layout_for(ad, cells)
         if old is not new:
@@ -159,8 +177,8 @@ class Store:
     def _grow(self, rows: int) -> None:
         if rows <= self._capacity:
             return
-        # An eighth to spare: growth costs a constant a row, and little memory lies idle.
-        self._capacity = rows + rows // 8
+        # An eighth to spare: growth costs a constant a row, and little memory lies idle. Many at once get no more.
+        self._capacity = max(rows, self._capacity + self._capacity // 8)
         larger = np.zeros(self._capacity, np.int32)
         larger[: len(self._layout_of)] = self._layout_of
         self._layout_of = larger
@@ -219,7 +237,9 @@ class Store:
         row = self._places[key]
         column = self._columns.get(fold(name))
         cell = MISSING if column is None else column.get(row)
-        return None if cell is MISSING else _own(cell)
+        if isinstance(cell, ClassAd):
+            return cell.copy()
+        return None if cell is MISSING else cell
 
     def _ad(self, row: int) -> ClassAd:
         layout, columns = self._layout(row), self._columns
@@ -228,7 +248,7 @@ class Store:
         cells = ad.cells
         for name in layout.keys:
             cell = columns[name].get(row)
-            if isinstance(cell, ClassAd):
+            if cell.__class__ not in _SELF_CONTAINED and isinstance(cell, ClassAd):
                 cell = cell.copy()
                 cell.scope = ad
             cells[name] = cell  # type: ignore[assignment]
@@ -248,8 +268,3 @@ def _cells(ad: ClassAd) -> dict[str, Cell]:
     if ad.chained is None:
         return ad.cells
     return {(key := fold(name)): ad.cell(key) for name in ad}  # type: ignore[misc]
-
-
-def _own(cell: Cell) -> Cell:
-    """A cell that nobody else can change."""
-    return cell.copy() if isinstance(cell, ClassAd) else cell

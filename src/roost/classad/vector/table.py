@@ -74,7 +74,7 @@ class Table(Store):
             return np.zeros(size, bool)
         world = Moment(world)
         run = self._run(ad, world)
-        theirs = self._compute(run, self._cell_code(wanted), on_row=False)  # type: ignore[arg-type]
+        theirs = self._compute(run, self._cell_code(wanted), on_row=False)
         mask, unknown = matching(theirs, size), undecided(theirs, size)
         if unknown is None and not mask.any():
             return mask
@@ -107,9 +107,7 @@ class Table(Store):
     # -- within --------------------------------------------------------------------------------
 
     def _run(self, ad: ClassAd | None, world: World) -> Run:
-        return Run(
-            columns=self._columns, rows=self._rows, memory=self._memory, compiled=self._code, ad=ad, world=world
-        )
+        return Run(columns=self._columns, rows=self._rows, memory=self._memory, compiled=self._code, ad=ad, world=world)
 
     def _compute(self, run: Run, code: Code, *, on_row: bool) -> Operand:
         """What `code` finds, DEFERRED for rows (or all) that it can't decide."""

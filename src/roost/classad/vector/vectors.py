@@ -7,7 +7,7 @@ expression that is the same for all rows is no vector but the value itself: an *
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,7 +24,6 @@ from roost.classad.vector.kinds import (
     KINDS,
     MIXED,
     REAL,
-    STRING,
     UNDEF,
     Array,
     Marker,
@@ -72,7 +71,8 @@ class Vector:
         """Mask of the rows of a kind."""
         if self.kinds is None:
             return np.full(self.size, self.kind == kind)
-        return self.kinds == kind
+        mask: Array = self.kinds == kind
+        return mask
 
     def has(self, kind: int) -> bool:
         """Whether rows of that kind may occur."""
@@ -108,10 +108,16 @@ class Vector:
 Operand: TypeAlias = "Vector | Value | Marker"
 
 PAYLOADS: Final = ("bools", "ints", "reals", "codes")
-_PAYLOAD_OF: Final = tuple(
-    {BOOL: "bools", INT: "ints", REAL: "reals"}.get(kind, "codes" if kind in CODED else "") for kind in range(KINDS)
-)
-_DTYPES: Final = {"kinds": np.dtype("u1"), "bools": np.dtype(bool), "ints": np.dtype("i8"), "reals": np.dtype("f8"), "codes": np.dtype("i4")}
+_PLAIN_PAYLOADS: Final = {BOOL: "bools", INT: "ints", REAL: "reals"}
+#: Name of the array of each kind; "" for kinds that have none.
+_PAYLOAD_OF: Final = tuple(_PLAIN_PAYLOADS.get(kind, "codes" if kind in CODED else "") for kind in range(KINDS))
+_DTYPES: Final = {
+    "kinds": np.dtype("u1"),
+    "bools": np.dtype(bool),
+    "ints": np.dtype("i8"),
+    "reals": np.dtype("f8"),
+    "codes": np.dtype("i4"),
+}
 _DTYPE_OF_KIND: Final = {BOOL: "?", INT: "i8", REAL: "f8"}
 
 
@@ -384,9 +390,3 @@ def from_planes(size: int, parts: Planes) -> Operand:
         np.copyto(kinds, DEFER, where=deferred)
         present |= 1 << DEFER
     return Vector(size, MIXED, kinds=kinds, present=present, bools=np.broadcast_to(bools, size))
-
-
-#: A function of values.
-Scalar: TypeAlias = Callable[..., Value]
-
-__all__ = ["STRING", "Operand", "Piece", "Planes", "Vector", "boolean", "from_planes", "gather", "merge", "planes"]
