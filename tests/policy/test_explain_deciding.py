@@ -1,0 +1,192 @@
+"""The clauses an explanation names really decide the value, and none of them could be left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from roost.classad import ERROR, UNDEFINED, ClassAd, Value, evaluate, parse_expression, unparse_value
+from roost.policy.explain import Explanation, Role, explain
+
+#: For each kind of leaf: its text, and the values of its attribute that make it TRUE, FALSE, UNDEFINED.
+LEAVES: dict[str, tuple[str, tuple[Value, Value, Value]]] = {
+    "plain": ("{}", (True, False, UNDEFINED)),
+    "compared": ("({} > 5)", (9, 0, UNDEFINED)),
+    "mirrored": ("(5 >= TARGET.{})", (5, 6, UNDEFINED)),
+    "text": ('{} == "Owner"', ("OWNER", "Claimed", UNDEFINED)),
+}
+FORMS = (
+    "({} && {})", "({} || {})", "{} && {} && {}", "{} || ({} || {})", "!({})", "({} ? {} : {})", "(({}) ?: ({}))",
+    "ifThenElse({}, {}, {})", "(({}) == false)", "(true != ({} || {}))", "(({} && {}) =?= true)",
+    "(({} || {}) =!= false)", "(({} && {}) =?= undefined)",
+)  # fmt: skip
+#: Forms in which a clause can be dispensable after all: sums of conditions, and what only an ERROR could make false.
+COUNTING = ("(error =!= ({} || {}))", "((({} && {}) + ({} > 0)) > 1)", "((!({}) * 3) == 3)")
+#: Clauses for which all substitutions are tried.
+FREE_MAX = 6
+
+
+@dataclass
+class Case:
+    """An expression of leaves that are all different, and the ads that give them values."""
+
+    text: str = ""
+    #: Attribute to kind of leaf.
+    leaves: dict[str, str] = field(default_factory=dict)
+    my: ClassAd = field(default_factory=ClassAd)
+    target: ClassAd = field(default_factory=ClassAd)
+    definitions: int = 0
+
+    def put(self, name: str, value: Value) -> None:
+        """Set a leaf's attribute."""
+        (self.target if self.leaves[name] == "mirrored" else self.my)[name] = value
+
+    def domain(self, name: str) -> tuple[Value, Value, Value]:
+        """The values a leaf's attribute may have instead."""
+        return LEAVES[self.leaves[name]][1]
+
+    def evaluate(self) -> Value:
+        """The value as the ordinary evaluation gives it."""
+        return evaluate(parse_expression(self.text), self.my, self.target)
+
+    def explain(self) -> Explanation:
+        """The explanation."""
+        return explain(self.text, self.my, self.target)
+
+
+@st.composite
+def cases(draw: st.DrawFn, forms: tuple[str, ...], leaves_max: int, *, errors: bool = True) -> Case:
+    """A random expression, some of it behind names, with random values that may also be ERROR or odd."""
+    case = Case()
+
+    def leaf() -> str:
+        kind = draw(st.sampled_from(sorted(LEAVES)))
+        name = f"x{len(case.leaves)}"
+        case.leaves[name] = kind
+        text, domain = LEAVES[kind]
+        odd = (0, 3, 2.5) if kind == "plain" else ()
+        case.put(name, draw(st.sampled_from((*domain, *domain, *odd, *(ERROR,) * errors))))
+        return text.format(name)
+
+    def node(depth: int) -> str:
+        if depth == 0 or len(case.leaves) >= leaves_max - 2 or draw(st.integers(0, 5)) == 0:
+            return leaf()
+        form = draw(st.sampled_from(forms))
+        text = form.format(*[node(depth - 1) for _ in range(form.count("{}"))])
+        if draw(st.integers(0, 3)) == 0:
+            name = f"d{case.definitions}"
+            case.definitions += 1
+            case.my.set(name, text)
+            return draw(st.sampled_from((name, f"({name})", f"MY.{name}")))
+        return text
+
+    case.text = node(3)
+    return case
+
+
+def leaves_of(explanation: Explanation) -> set[str]:
+    """The attributes of the deciding clauses."""
+    return {used.name for clause in explanation.clauses for used in clause.attributes}
+
+
+def same(a: Value, b: Value) -> bool:
+    """Whether two values are the same, type included."""
+    return a.__class__ is b.__class__ and unparse_value(a) == unparse_value(b)
+
+
+def other_values(case: Case, free: list[str]) -> list[Value]:
+    """The values of the expression under every substitution for the attributes in `free`."""
+    found = []
+    for name in free[FREE_MAX:]:
+        case.put(name, UNDEFINED)
+    free = free[:FREE_MAX]
+    for values in product(*[case.domain(name) for name in free]):
+        for name, value in zip(free, values, strict=True):
+            case.put(name, value)
+        found.append(case.evaluate())
+    return found
+
+
+@settings(max_examples=400, deadline=None)
+@given(cases((*FORMS, *COUNTING), 8))
+def test_whatever_the_other_clauses_are_the_value_stays(case: Case) -> None:
+    explanation = case.explain()
+    assert same(explanation.value, case.evaluate())
+    free = [name for name in case.leaves if name not in leaves_of(explanation)]
+    assert all(same(value, explanation.value) for value in other_values(case, free))
+
+
+@settings(max_examples=400, deadline=None)
+@given(cases(FORMS, 7, errors=False))
+def test_without_any_one_deciding_clause_the_value_can_change(case: Case) -> None:
+    explanation = case.explain()
+    deciding = leaves_of(explanation)
+    saved = case.my.copy(), case.target.copy()
+    for dropped in sorted(deciding):
+        case.my, case.target = saved[0].copy(), saved[1].copy()
+        free = [name for name in case.leaves if name not in deciding or name == dropped]
+        assume(len(free) <= FREE_MAX)
+        assert not all(same(value, explanation.value) for value in other_values(case, free)), dropped
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases((*FORMS, *COUNTING), 12))
+def test_changes_that_are_named_have_the_result_that_is_named(case: Case) -> None:
+    explanation = case.explain()
+    for clause in explanation.clauses:
+        change = clause.change
+        if change is None or change.example is None or change.side is None:
+            continue
+        my, target = case.my.copy(), case.target.copy()
+        (my if change.side == "MY" else target)[change.subject] = change.example
+        assert same(evaluate(parse_expression(case.text), my, target), change.result)
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases(FORMS, 12))
+def test_all_changes_together_turn_the_value_round(case: Case) -> None:
+    explanation = case.explain()
+    my, target = case.my.copy(), case.target.copy()
+    for change in explanation.changes:
+        (my if change.side == "MY" else target)[change.subject] = change.example
+    if explanation.changes:
+        changed = evaluate(parse_expression(case.text), my, target)
+        assert explanation.changed is not None
+        assert same(changed, explanation.changed)
+        assert bool(changed) is not (explanation.value is True or explanation.value in (3, 2.5))
+
+
+@pytest.mark.parametrize(
+    ("text", "deciding"),
+    [
+        ("T && F && F", ["F"]),
+        ("F && T", ["F"]),
+        ("U && F", ["F"]),
+        ("T && T", ["T", "T"]),
+        ("F || T || T", ["T"]),
+        ("F || F", ["F", "F"]),
+        ("T && U", ["T?", "U"]),
+        ("F || U || F", ["F?", "U", "F?"]),
+        ("U && U", ["U", "U"]),
+        ("T && E && F", ["T?", "E"]),
+        ("E || T", ["E"]),
+        ("!(T && F)", ["F"]),
+        ("T ? F : U", ["T", "F"]),
+        ("U ? F : T", ["U"]),
+        ("U ?: F", ["U", "F"]),
+        ("T ?: F", ["T"]),
+        ("(T || U) =?= true", ["T"]),
+        ("(T && U) =?= true", ["U"]),
+        ("(U || U) == false", ["U", "U"]),
+        ("(T > 0) + (F > 0)", ["T > 0", "F > 0"]),
+        ("(T > 0) + U", ["U"]),
+    ],
+)
+def test_examples_of_deciding_clauses(text: str, deciding: list[str]) -> None:
+    ad = ClassAd({"T": True, "F": False, "E": ERROR})
+    clauses = explain(text, ad).clauses
+    assert [clause.text + "?" * (clause.role is Role.CONDITION) for clause in clauses] == deciding
