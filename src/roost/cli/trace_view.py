@@ -81,12 +81,17 @@ def _definitions(root: Traced, seen: set[tuple[str, str, str]]) -> list[Definiti
     found = []
     for traced in root.walk():
         definition = traced.definition
-        if definition is not None and not traced.skipped:
+        if definition is not None and not traced.skipped and not _plain(definition):
             key = (definition.side, definition.name.lower(), str(definition.expression))
             if key not in seen:
                 seen.add(key)
                 found.append(definition)
     return found
+
+
+def _plain(definition: Definition) -> bool:
+    """Whether the expression says what its value does, such as a list of constants."""
+    return str(definition.expression) == unparse_value(definition.trace.value)
 
 
 # -- one expression ------------------------------------------------------------------------------
