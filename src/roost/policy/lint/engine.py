@@ -186,9 +186,24 @@ def lint_config(config: Config, choice: Choice) -> list[Finding]:
     findings: list[Finding] = []
     for rule in all_rules():
         if choice.wants(rule.code):
-            hits = _config_hits(rule, pool)
+            try:
+                hits = _config_hits(rule, pool)
+            except Exception as problem:
+                findings.append(_broken(rule, problem, config.sources))
+                continue
             findings.extend(_finding(rule, hit, expression) for hit, expression in hits)
     return findings
+
+
+def _broken(rule: Rule, problem: Exception, sources: tuple[str, ...]) -> Finding:
+    """A rule that fails is a mistake of the linter: it is told as such, and the other rules go on."""
+    return Finding(
+        code="RST000",
+        severity=Severity.WARNING,
+        message=f"rule {rule.code} failed on this configuration: {type(problem).__name__}: {problem}",
+        place=Place(sources[0] if sources else "<configuration>"),
+        remedy="Please report it, with the configuration. Nothing that this rule would find is shown.",
+    )
 
 
 def _config_hits(rule: Rule, pool: Pool) -> list[tuple[Hit, Expression | None]]:

@@ -1,0 +1,49 @@
+"""Jobs put on hold because the owner came back.
+
+What: WANT_HOLD is TRUE in a situation in which PREEMPT is TRUE though the job uses nothing that it should not.
+
+Why: Such a job did nothing wrong and should go back to the queue. On hold it waits until somebody releases it.
+
+Example::
+
+    PREEMPT = KeyboardIdle < 60 || MemoryUsage > Memory
+    START = KeyboardIdle > 900
+    WANT_HOLD = True
+    WANT_HOLD_REASON = "memory exceeded"
+
+Instead::
+
+    PREEMPT = KeyboardIdle < 60 || MemoryUsage > Memory
+    START = KeyboardIdle > 900
+    WANT_HOLD = MemoryUsage > Memory
+    WANT_HOLD_REASON = "memory exceeded"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.policy.lint.findings import Severity
+from roost.policy.lint.pool import Pool
+from roost.policy.lint.registry import Hit, pool_rule
+from roost.policy.lint.simulate import busy, machines, suspended
+
+
+@pool_rule("RST418", Severity.WARNING, "D35")
+def check(pool: Pool) -> Iterator[Hit]:
+    for machine in machines(pool):
+        hold = machine.written.get("WANT_HOLD")
+        if machine.broken or hold is None or not machine.is_set("PREEMPT"):
+            continue
+        moments = (busy(3600), suspended(3600))
+        for situation in machine.situations:
+            if any(
+                machine.holds("PREEMPT", situation, m) and machine.holds("WANT_HOLD", situation, m) for m in moments
+            ):
+                yield Hit(
+                    message="a job is put on hold when it is preempted for the owner's sake",
+                    remedy="Let WANT_HOLD be TRUE only for what the job itself did, such as using too much memory.",
+                    expression=hold,
+                    witness=situation.witness(),
+                )
+                break

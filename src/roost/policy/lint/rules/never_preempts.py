@@ -1,0 +1,50 @@
+"""SUSPEND or PREEMPT that is never TRUE.
+
+What: SUSPEND or PREEMPT is not simply FALSE, yet in no situation TRUE for a running or suspended job.
+
+Why: It was meant to get jobs out of the owner's way, and does nothing.
+
+Example::
+
+    PREEMPT = KeyboardIdle < 60 && State == "Owner"
+    START = KeyboardIdle > 900
+
+Instead::
+
+    PREEMPT = KeyboardIdle < 60
+    START = KeyboardIdle > 900
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.policy.lint.findings import Severity
+from roost.policy.lint.pool import Pool
+from roost.policy.lint.registry import Hit, pool_rule
+from roost.policy.lint.simulate import LONG_S, busy, machines, suspended
+
+
+@pool_rule("RST419", Severity.WARNING, "D1", "D6")
+def check(pool: Pool) -> Iterator[Hit]:
+    moments = [busy(5), busy(100), busy(1000), busy(LONG_S), suspended(5), suspended(1000), suspended(LONG_S)]
+    for machine in machines(pool):
+        for knob in ("SUSPEND", "PREEMPT"):
+            written = machine.written.get(knob)
+            if machine.broken or written is None or machine.is_literal(knob):
+                continue
+            if not machine.understood(knob, "WANT_SUSPEND", "SUSPEND") or written.inferred.too_deep:
+                continue
+            if _switched_off(written.mapped.text):
+                continue
+            if not any(machine.holds(knob, s, moment) for s in machine.situations for moment in moments):
+                yield Hit(
+                    message=f"{written.knob} is never TRUE for a job that runs or is suspended",
+                    remedy="Correct the condition, or set it to False to say that this is meant.",
+                    expression=written,
+                )
+
+
+def _switched_off(text: str) -> bool:
+    """Whether somebody has put ``False &&`` before it, or the like, on purpose."""
+    return "false" in text.lower()

@@ -1,0 +1,39 @@
+"""START that is never TRUE.
+
+What: In no situation at all is START TRUE, for no job, although it is not simply set to FALSE.
+
+Why: The machine never runs a job. Mostly two of its conditions exclude each other, or a state is asked for in which
+START is not looked at.
+
+Example::
+
+    START = KeyboardIdle > 900 && State == "Owner" && Activity == "Busy"
+
+Instead::
+
+    START = KeyboardIdle > 900
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.policy.lint.findings import Severity
+from roost.policy.lint.pool import Pool
+from roost.policy.lint.registry import Hit, pool_rule
+from roost.policy.lint.simulate import CLAIMED, OWNER, UNCLAIMED, machines
+
+
+@pool_rule("RST401", Severity.ERROR, "D1")
+def check(pool: Pool) -> Iterator[Hit]:
+    for machine in machines(pool):
+        start = machine.written.get("START")
+        if start is None or machine.broken or machine.is_literal("START") or not machine.understood("START"):
+            continue
+        moments = (UNCLAIMED, CLAIMED, OWNER)
+        if not any(machine.holds("START", s, moment) for s in machine.situations for moment in moments):
+            yield Hit(
+                message=f"{start.knob} is never TRUE, whatever the machine and the job",
+                remedy="Look for conditions that exclude each other; use `roost policy test` to try situations.",
+                expression=start,
+            )

@@ -1,0 +1,46 @@
+"""SUSPEND that nothing looks at.
+
+What: SUSPEND is TRUE in some situations, but WANT_SUSPEND never is, and PREEMPT is not TRUE then either.
+
+Why: SUSPEND is looked at only while WANT_SUSPEND is TRUE, and that is FALSE unless it is set. Nothing happens.
+
+Example::
+
+    SUSPEND = KeyboardIdle < 60
+    CONTINUE = KeyboardIdle > 300
+
+Instead::
+
+    WANT_SUSPEND = True
+    SUSPEND = KeyboardIdle < 60
+    CONTINUE = KeyboardIdle > 300
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.policy.lint.findings import Severity
+from roost.policy.lint.pool import Pool
+from roost.policy.lint.registry import Hit, pool_rule
+from roost.policy.lint.simulate import busy, machines
+
+
+@pool_rule("RST408", Severity.WARNING, "D11")
+def check(pool: Pool) -> Iterator[Hit]:
+    for machine in machines(pool):
+        suspend = machine.written.get("SUSPEND")
+        if machine.broken or suspend is None or not machine.understood("WANT_SUSPEND", "SUSPEND"):
+            continue
+        moment = busy(3600)
+        wanted = [s for s in machine.situations if machine.holds("SUSPEND", s, moment)]
+        if not wanted or any(machine.holds("WANT_SUSPEND", s, moment) for s in machine.situations):
+            continue
+        if any(machine.holds("PREEMPT", s, moment) for s in wanted):
+            continue
+        yield Hit(
+            message="SUSPEND has no effect: WANT_SUSPEND is never TRUE, and PREEMPT does not take its place",
+            remedy="Set WANT_SUSPEND, or add SUSPEND && WANT_SUSPEND == False to PREEMPT.",
+            expression=suspend,
+            witness=wanted[0].witness(),
+        )

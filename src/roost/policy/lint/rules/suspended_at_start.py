@@ -1,0 +1,56 @@
+"""Jobs that are suspended as soon as they start.
+
+What: There is a situation in which START is TRUE for a job, and once the job runs WANT_SUSPEND and SUSPEND are TRUE,
+without anything having changed.
+
+Why: The job occupies the machine without running. It waits there, instead of running elsewhere.
+
+Example::
+
+    START = (LoadAvg - CondorLoadAvg) < 0.3
+    WANT_SUSPEND = True
+    SUSPEND = KeyboardIdle < 60
+    CONTINUE = KeyboardIdle > 300
+
+Instead::
+
+    START = (LoadAvg - CondorLoadAvg) < 0.3 && KeyboardIdle > 900
+    WANT_SUSPEND = True
+    SUSPEND = KeyboardIdle < 60
+    CONTINUE = KeyboardIdle > 300
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.policy.lint.findings import Severity
+from roost.policy.lint.pool import Pool
+from roost.policy.lint.registry import Hit, pool_rule
+from roost.policy.lint.simulate import CLAIMED, UNCLAIMED, Machine, Situation, busy, machines
+
+
+@pool_rule("RST420", Severity.WARNING, "D4")
+def check(pool: Pool) -> Iterator[Hit]:
+    for machine in machines(pool):
+        start = machine.place_of("START", "SUSPEND")
+        # Where START is not set at all, the policy is about something else.
+        if machine.broken or start is None or not machine.is_set("SUSPEND") or not machine.is_set("START"):
+            continue
+        found = next((s for s in machine.situations if _stuck(machine, s)), None)
+        if found is not None:
+            yield Hit(
+                message="a job that START lets in is suspended at once",
+                remedy="Let START be FALSE wherever SUSPEND would be TRUE.",
+                expression=start,
+                witness=found.witness(),
+            )
+
+
+def _stuck(machine: Machine, situation: Situation) -> bool:
+    if not (machine.holds("START", situation, UNCLAIMED) and machine.holds("START", situation, CLAIMED)):
+        return False
+    moments = (busy(5), busy(120), busy(600))
+    return all(
+        machine.holds("WANT_SUSPEND", situation, m) and machine.holds("SUSPEND", situation, m) for m in moments[-1:]
+    )
