@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from roost.cli import config as command
+from roost.runtime import machine
 from roost.config import LoadOptions, load
 
 
@@ -65,7 +66,7 @@ def test_a_dump_reads_back_to_the_same_values(root: Path, tmp_path: Path, capsys
     assert roost("dump", "-c", str(root)) == 0
     copy = tmp_path / "copy"
     copy.write_text(capsys.readouterr().out.replace("LOCAL_CONFIG_DIR", "WAS_DIRECTORY"))
-    host = command.SystemHost()
+    host = machine.SystemHost()
     first, second = (load(host, LoadOptions(roots=(str(path),), environment=False)) for path in (root, copy))
     for name in first.names():
         if name != "LOCAL_CONFIG_DIR":
@@ -80,6 +81,7 @@ def test_show_and_definitions_on_the_command_line(root: Path, capsys: pytest.Cap
 
 
 def test_no_configuration_at_all_has_status_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "STANDARD_FILES", ())
     monkeypatch.setattr(command, "STANDARD_FILES", ())
     for variable in ("ROOST_CONFIG", "CONDOR_CONFIG"):
         monkeypatch.delenv(variable, raising=False)
@@ -97,7 +99,7 @@ def test_the_environment_can_be_the_only_source(
 
 
 def test_the_system_host_reads_files_directories_and_commands(tmp_path: Path) -> None:
-    host = command.SystemHost()
+    host = machine.SystemHost()
     (tmp_path / "f").write_bytes(b"A = \xff\n")
     assert host.read_text(str(tmp_path / "f")) == "A = \ufffd\n"
     assert host.read_text(str(tmp_path)) is None

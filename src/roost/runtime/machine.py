@@ -1,0 +1,154 @@
+"""The machine this program runs on, as the configuration room asks for it: files, environment, commands, facts.
+
+Everything here is effect: it reads what is there and decides nothing.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import platform
+import random
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from roost.classad import WORLD
+from roost.config import CommandResult
+from roost.config.expressions import constant_value, parsed
+from roost.config.limits import DEFAULT_LIMITS
+
+#: files looked for when neither --config nor the environment names one
+STANDARD_FILES = ("/etc/roost/roost.config", "/etc/condor/condor_config", "/usr/local/etc/condor_config")
+#: time that a command whose output is configuration may take
+COMMAND_S = 60.0
+
+
+class SystemHost:
+    """The configuration room's view of the machine this program runs on."""
+
+    def __init__(self) -> None:
+        self._random = random.SystemRandom()
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a file; bytes that are not UTF-8 become replacement characters."""
+        try:
+            with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
+                return file.read(DEFAULT_LIMITS.file_chars_max + 1)
+        except (OSError, ValueError):
+            return None
+
+    def list_directory(self, path: str) -> list[str] | None:
+        """The names of the regular files in a directory."""
+        try:
+            return [entry.name for entry in os.scandir(path) if entry.is_file()]
+        except (OSError, ValueError):
+            return None
+
+    def run_command(self, command: str) -> CommandResult:
+        """Run a program with arguments; no shell is involved."""
+        try:
+            done = subprocess.run(
+                shlex.split(command),
+                capture_output=True,
+                timeout=COMMAND_S,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
+            print(f"roost config: {command!r}: {problem}", file=sys.stderr)
+            return CommandResult(status=127, output="")
+        return CommandResult(status=done.returncode, output=done.stdout.decode("utf-8", "replace"))
+
+    def write_cache(self, path: str, text: str) -> bool:
+        """Write the file beside its place and rename it there."""
+        temporary = f"{path}.{os.getpid()}.tmp"
+        try:
+            Path(temporary).write_text(text, encoding="utf-8")
+            Path(temporary).rename(path)
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def environment(self) -> Mapping[str, str]:
+        """The environment of this process."""
+        return os.environ
+
+    def random_integer(self, low: int, high: int) -> int:
+        """A number from the system's generator."""
+        return self._random.randint(low, high)
+
+    def evaluate(self, expression: str) -> object:
+        """The value of a constant expression, by the real clock."""
+        return constant_value(expression, WORLD)
+
+    def parse_expression(self, expression: str) -> None:
+        """Raise unless the text is an expression."""
+        parsed(expression)
+
+
+def detected_values() -> dict[str, str]:
+    """What is found out about this machine at start."""
+    host = socket.gethostname() or "localhost"
+    system, machine = platform.system(), platform.machine()
+    release = _distribution()
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = str(os.cpu_count() or 1)
+    major = release.get("VERSION_ID", "").partition(".")[0]
+    values = {
+        "HOSTNAME": host.partition(".")[0],
+        "FULL_HOSTNAME": host,
+        "DETECTED_CPUS": cores,
+        "DETECTED_CORES": cores,
+        "DETECTED_PHYSICAL_CPUS": cores,
+        "DETECTED_CPUS_LIMIT": str(allowed),
+        "DETECTED_MEMORY": str(_memory_mb()),
+        "ARCH": machine.upper(),
+        "UNAME_ARCH": machine,
+        "OPSYS": system.upper(),
+        "UNAME_OPSYS": system,
+        "PID": str(os.getpid()),
+        "PPID": str(os.getppid()),
+        "REAL_UID": str(os.getuid()),
+        "REAL_GID": str(os.getgid()),
+        "HOME": str(Path("~").expanduser()),
+        "OPSYSMAJORVER": major,
+        "OPSYSVER": f"{major}00" if major else "",
+        "OPSYSANDVER": release.get("ID", system).capitalize() + major,
+    }
+    try:
+        values["USERNAME"] = getpass.getuser()
+    except (KeyError, OSError):
+        values["USERNAME"] = str(os.getuid())
+    return values
+
+
+def _memory_mb() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1024 * 1024)
+    except (OSError, ValueError):
+        return 0
+
+
+def _distribution() -> dict[str, str]:
+    try:
+        return platform.freedesktop_os_release()
+    except OSError:
+        return {}
+
+
+def root_files(given: list[str] | None, environment: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The files to begin with; empty for ONLY_ENV, None when there is none."""
+    if given:
+        return tuple(given)
+    for variable in ("ROOST_CONFIG", "CONDOR_CONFIG"):
+        value = environment.get(variable)
+        if value:
+            return () if value == "ONLY_ENV" else (value,)
+    for path in STANDARD_FILES:
+        if Path(path).is_file():
+            return (path,)
+    return None
