@@ -19,6 +19,7 @@ from roost.policy.lint.findings import Finding, Place, Severity, in_order
 from roost.policy.lint.mapping import whole
 from roost.policy.lint.pool import Expression, Pool, pool_of
 from roost.policy.lint.registry import Hit, Rule, all_rules
+from roost.policy.lint.simulate import KNOBS
 from roost.policy.lint.submit import Submission, read_submission
 
 #: What the imaginary machine has: values found at start.
@@ -192,7 +193,52 @@ def lint_config(config: Config, choice: Choice) -> list[Finding]:
                 findings.append(_broken(rule, problem, config.sources))
                 continue
             findings.extend(_finding(rule, hit, expression) for hit, expression in hits)
-    return findings
+    return _causes(findings)
+
+
+#: Mistakes after which it means nothing what the machine's expressions do together.
+_MISLEADING: Final = frozenset(
+    (
+        "RST101",
+        "RST102",
+        "RST106",
+        "RST108",
+        "RST109",
+        "RST114",
+        "RST115",
+        "RST122",
+        "RST202",
+        "RST301",
+        "RST302",
+        "RST303",
+        "RST304",
+        "RST305",
+        "RST306",
+        "RST310",
+        "RST508",
+        "RST520",
+    )
+)
+
+
+def _causes(findings: list[Finding]) -> list[Finding]:
+    """The findings without those about state logic that only follow from a mistake inside an expression."""
+    policy = {knob.lower() for knob in KNOBS}
+    wrong = {
+        finding.knob.lower()
+        for finding in findings
+        if finding.knob is not None and finding.code < "RST400" and finding.severity is not Severity.NOTE
+    }
+    misled = any(
+        finding.code in _MISLEADING and finding.knob is not None and finding.knob.lower() in policy
+        for finding in findings
+    )
+    return [
+        finding
+        for finding in findings
+        if not finding.code.startswith("RST4")
+        or not (misled or (finding.knob is not None and finding.knob.lower() in wrong))
+    ]
 
 
 def _broken(rule: Rule, problem: Exception, sources: tuple[str, ...]) -> Finding:

@@ -22,6 +22,7 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from roost.classad import ClassAd, Expr, FixedWorld, ParseError, evaluate, parse_expression
+from roost.classad.ad import Cell
 from roost.classad.syntax import Binary, Call, Literal, Name, Node, Op, Select, children, strip
 from roost.classad.values import ERROR, UNDEFINED, Exceptional, Value, fold
 from roost.policy.attributes import attributes_named
@@ -33,6 +34,8 @@ from roost.policy.lint.shapes import reference, references
 from roost.policy.model import Attribute, Kind, Side
 
 SITUATIONS_MAX: Final = 600
+#: Slot types with a policy of their own that are looked at.
+SLOT_TYPES_MAX: Final = 10
 #: Values of one attribute.
 VALUES_MAX: Final = 7
 #: The instant at which everything is looked at.
@@ -126,7 +129,6 @@ CLAIMED: Final = Moment(state="Claimed", activity="Idle", activity_s=1)
 
 _AWAY: Final = 7 * 86_400
 _WORLD: Final = FixedWorld(instant=NOW)
-_UNKNOWN: Final = object()
 
 
 def busy(job_s: int) -> Moment:
@@ -168,20 +170,22 @@ class Machine:
     #: Knob to the expression that a source sets; missing where the default holds.
     written: dict[str, Expression]
     exprs: dict[str, Expr]
+    #: Size of the grid at most.
+    situations_max: int
     #: Some expression can't be read: there is no telling what the machine does.
     broken: bool
     _cache: dict[tuple[str, int, Moment, bool], Value] = field(default_factory=dict)
     #: The situation and moment that the slot's ad is in.
     _at: tuple[int, Moment | None] = (0, None)
     _job: ClassAd = field(default_factory=ClassAd)
+    _jobs: dict[int, ClassAd] = field(default_factory=dict)
     _kept: list[Situation] = field(default_factory=list)
 
     def value(self, knob: str, situation: Situation, moment: Moment, *, with_job: bool = True) -> Value:
         """What an expression is; without a job, as the machine alone sees it."""
         key = knob, id(situation), moment, with_job
-        known = self._cache.get(key, _UNKNOWN)
-        if known is not _UNKNOWN:
-            return known
+        if key in self._cache:
+            return self._cache[key]
         if self._at != (id(situation), moment):
             self._place(situation, moment)
         value = evaluate(self.exprs[knob], self._slot, self._job if with_job else None, _WORLD)
@@ -217,7 +221,7 @@ class Machine:
         size = len(axes[2])
         for values in (*axes[0].values(), *axes[1].values()):
             size *= len(values)
-        return size <= SITUATIONS_MAX
+        return size <= self.situations_max
 
     def understood(self, *knobs: str) -> bool:
         """Whether the grid holds all that these expressions can tell apart."""
@@ -242,29 +246,25 @@ class Machine:
 
     def _place(self, situation: Situation, moment: Moment) -> None:
         """Put the slot and the job into a situation and a moment."""
-        ad = self._slot
+        cells = self._slot.cells
         if self._at[0] != id(situation):
             for name, value in situation.machine.items():
-                ad.put(name, value)
+                self._slot.put(name, value)
             if "ConsoleIdle" not in situation.machine:
-                ad.put("ConsoleIdle", situation.machine.get("KeyboardIdle", _AWAY))
-            self._job = ClassAd(dict(situation.job))
-            self._put_load(situation.owner_load, 0.0)
-            is_busy = truth(evaluate(self.exprs["CpuBusy"], ad, None, _WORLD)) is True
-            ad.put("CpuBusyTime", 86_400 if is_busy else 0)
-            ad.put("CpuIsBusy", is_busy)
-        self._put_load(situation.owner_load, 1.0 if moment.running else 0.0)
-        ad.put("State", moment.state)
-        ad.put("Activity", moment.activity)
-        ad.put("EnteredCurrentActivity", NOW - moment.activity_s)
-        ad.put("EnteredCurrentState", NOW - (moment.activity_s if moment.state_s is None else moment.state_s))
-        ad.put("JobStart", UNDEFINED if moment.job_s is None else NOW - moment.job_s)
+                cells["consoleidle"] = situation.machine.get("KeyboardIdle", _AWAY)
+            self._job = self._jobs.get(id(situation)) or ClassAd(dict(situation.job))
+            self._jobs[id(situation)] = self._job
+            _put_load(cells, situation.owner_load, 0.0)
+            is_busy = truth(evaluate(self.exprs["CpuBusy"], self._slot, None, _WORLD)) is True
+            cells["cpubusytime"] = 86_400 if is_busy else 0
+            cells["cpuisbusy"] = is_busy
+        _put_load(cells, situation.owner_load, 1.0 if moment.running else 0.0)
+        cells["state"] = moment.state
+        cells["activity"] = moment.activity
+        cells["enteredcurrentactivity"] = NOW - moment.activity_s
+        cells["enteredcurrentstate"] = NOW - (moment.activity_s if moment.state_s is None else moment.state_s)
+        cells["jobstart"] = UNDEFINED if moment.job_s is None else NOW - moment.job_s
         self._at = id(situation), moment
-
-    def _put_load(self, owner: float, own: float) -> None:
-        for name, load in (("LoadAvg", owner + own), ("CondorLoadAvg", own)):
-            self._slot.put(name, load)
-            self._slot.put(f"Total{name}", load)
 
     @cached_property
     def _slot(self) -> ClassAd:
@@ -289,7 +289,7 @@ class Machine:
         names = [("load", "", loads)]
         names += [("machine", name, values) for name, values in machine.items()]
         names += [("job", name, values) for name, values in job.items()]
-        return [_situation(names, point) for point in _points([values for _, _, values in names])]
+        return [_situation(names, point) for point in _points([values for _, _, values in names], self.situations_max)]
 
     def _axes(self) -> tuple[dict[str, list[Value]], dict[str, list[Value]], list[Value]]:
         machine: dict[str, _Interest] = {}
@@ -308,6 +308,8 @@ class Machine:
                 spelled.setdefault(fold(name), name)
                 (machine if side is Side.MACHINE else job).setdefault(fold(name), _Interest())
                 del node
+            if "cpubusytime" in expression.names and "CpuBusy" not in self.written:
+                loads.add(0.5)
             for terms, number, text in _comparisons(expression):
                 for side, name in terms:
                     if name in _LOADS:
@@ -365,6 +367,18 @@ _CALM: Final[Mapping[str, Value]] = {
     "DetectedCpus": 8,
     "DetectedMemory": 16384,
     "LastBenchmark": NOW - 3600,
+    "State": "Unclaimed",
+    "Activity": "Idle",
+    "JobStart": UNDEFINED,
+    "ConsoleIdle": _AWAY,
+    "LoadAvg": 0.0,
+    "CondorLoadAvg": 0.0,
+    "TotalLoadAvg": 0.0,
+    "TotalCondorLoadAvg": 0.0,
+    "CpuBusyTime": 0,
+    "CpuIsBusy": False,
+    "EnteredCurrentActivity": NOW,
+    "EnteredCurrentState": NOW,
     "KFlops": 1_000_000,
     "Mips": 10_000,
     "VirtualMemory": 8_000_000,
@@ -388,6 +402,12 @@ _ORDINARY_JOB: Final[Mapping[str, Value]] = {
 }
 
 
+def _put_load(cells: dict[str, Cell], owner: float, own: float) -> None:
+    """The load of the slot, and of the machine, which has only this slot."""
+    cells["loadavg"] = cells["totalloadavg"] = owner + own
+    cells["condorloadavg"] = cells["totalcondorloadavg"] = own
+
+
 def truth(value: Value) -> bool | Exceptional:
     """A value as a condition: TRUE, FALSE, UNDEFINED, or ERROR for what is none."""
     if isinstance(value, bool):
@@ -400,10 +420,11 @@ def truth(value: Value) -> bool | Exceptional:
 @lru_cache(maxsize=2)
 def machines(pool: Pool) -> tuple[Machine, ...]:
     """The policy of slots in general, and of each slot type that has one of its own."""
-    return tuple([_machine(pool, slot_type) for slot_type in (None, *pool.slot_types)])
+    kinds = (None, *pool.slot_types[:SLOT_TYPES_MAX])
+    return tuple([_machine(pool, slot_type, max(100, SITUATIONS_MAX // len(kinds))) for slot_type in kinds])
 
 
-def _machine(pool: Pool, slot_type: int | None) -> Machine:
+def _machine(pool: Pool, slot_type: int | None, most: int) -> Machine:
     written: dict[str, Expression] = {}
     exprs: dict[str, Expr] = {}
     broken = False
@@ -419,7 +440,7 @@ def _machine(pool: Pool, slot_type: int | None) -> Machine:
         exprs[knob] = _default(row.default)
         if knob == "CpuBusy":
             exprs[knob] = _default("(LoadAvg - CondorLoadAvg) >= 0.5")
-    return Machine(pool=pool, slot_type=slot_type, written=written, exprs=exprs, broken=broken)
+    return Machine(pool=pool, slot_type=slot_type, written=written, exprs=exprs, broken=broken, situations_max=most)
 
 
 #: Functions that the grid sees through.
@@ -590,23 +611,23 @@ def _unique(values: Iterable[Value]) -> list[Value]:
     return list(found.values())
 
 
-def _points(axes: list[list[Value]]) -> list[tuple[Value, ...]]:
+def _points(axes: list[list[Value]], most: int) -> list[tuple[Value, ...]]:
     """All combinations; of too many, those in which at most three attributes, then two, leave their first value."""
     total = 1
     for values in axes:
         total *= len(values)
-    if total <= SITUATIONS_MAX:
+    if total <= most:
         return list(itertools.product(*axes))
     base = tuple([values[0] for values in axes])
     found = {base: None}
     for count in (1, 2, 3):
         for chosen in itertools.combinations(range(len(axes)), count):
-            for values in itertools.product(*[axes[index][1:] for index in chosen]):
-                point = list(base)
-                for index, value in zip(chosen, values, strict=True):
+            for others in itertools.product(*[axes[index][1:] for index in chosen]):
+                point: list[Value] = list(base)
+                for index, value in zip(chosen, others, strict=True):
                     point[index] = value
                 found[tuple(point)] = None
-                if len(found) >= SITUATIONS_MAX:
+                if len(found) >= most:
                     return list(found)
     return list(found)
 

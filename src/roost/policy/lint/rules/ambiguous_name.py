@@ -6,11 +6,11 @@ Why: The ad the expression belongs to comes first. ``Rank`` in START is the mach
 
 Example::
 
-    START = Rank > 10
+    START = Rank > 10 || TARGET.RequestMemory < 4096
 
 Instead::
 
-    START = TARGET.Rank > 10
+    START = TARGET.Rank > 10 || TARGET.RequestMemory < 4096
 """
 
 from __future__ import annotations

@@ -8,17 +8,17 @@ Why: Expansion is textual. With ``CPUIdle = LoadAvg <= 0.3``, ``!$(CPUIdle)`` me
 
 Example::
 
-    Busy = KeyboardIdle < 60 || LoadAvg > 0.5
+    Busy = KeyboardIdle < 60 || (LoadAvg - CondorLoadAvg) > 0.5
     WANT_SUSPEND = True
     SUSPEND = $(Busy) && TARGET.JobUniverse == 5
-    CONTINUE = KeyboardIdle > 300 && LoadAvg < 0.3
+    CONTINUE = KeyboardIdle > 300 && (LoadAvg - CondorLoadAvg) < 0.3
 
 Instead::
 
-    Busy = (KeyboardIdle < 60 || LoadAvg > 0.5)
+    Busy = (KeyboardIdle < 60 || (LoadAvg - CondorLoadAvg) > 0.5)
     WANT_SUSPEND = True
     SUSPEND = $(Busy) && TARGET.JobUniverse == 5
-    CONTINUE = KeyboardIdle > 300 && LoadAvg < 0.3
+    CONTINUE = KeyboardIdle > 300 && (LoadAvg - CondorLoadAvg) < 0.3
 """
 
 from __future__ import annotations

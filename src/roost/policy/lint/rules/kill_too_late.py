@@ -6,12 +6,12 @@ Why: Whoever is still there after MachineMaxVacateTime (600 seconds unless set) 
 
 Example::
 
-    KILL = (time() - EnteredCurrentActivity) > 1800
+    KILL = (time() - EnteredCurrentActivity) > 1200
 
 Instead::
 
-    KILL = (time() - EnteredCurrentActivity) > 1800
-    MachineMaxVacateTime = 3600
+    KILL = (time() - EnteredCurrentActivity) > 1200
+    MachineMaxVacateTime = 1800
 """
 
 from __future__ import annotations

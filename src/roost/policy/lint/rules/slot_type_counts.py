@@ -1,0 +1,56 @@
+"""A slot type without slots, or slots without a type.
+
+What: SLOT_TYPE_<N> is defined and NUM_SLOTS_TYPE_<N> is not, or the other way round; or type 0 is set.
+
+Why: A type without a number makes no slot. A number without a type makes slots that share everything evenly, which is
+hardly what was meant. Type 0 belongs to the daemon.
+
+Example::
+
+    SLOT_TYPE_1 = cpus=4, memory=25%
+    NUM_SLOTS_TYPE_2 = 1
+
+Instead::
+
+    SLOT_TYPE_1 = cpus=4, memory=25%
+    NUM_SLOTS_TYPE_1 = 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.policy.lint.findings import Severity
+from roost.policy.lint.pool import Pool
+from roost.policy.lint.registry import Hit, pool_rule
+from roost.policy.lint.slot_types import slot_types
+
+
+@pool_rule("RST602", Severity.WARNING, "E13")
+def check(pool: Pool) -> Iterator[Hit]:
+    for one in slot_types(pool):
+        present = one.definition or one.count_definition
+        if present is None:
+            continue
+        if one.number == 0:
+            yield Hit(
+                message="slot type 0 belongs to the daemon",
+                remedy="Use types from 1.",
+                place=pool.place(present),
+                knob=present.name,
+                severity=Severity.ERROR,
+            )
+        elif one.count_definition is None:
+            yield Hit(
+                message=f"there are no slots of type {one.number}",
+                remedy=f"Set NUM_SLOTS_TYPE_{one.number}.",
+                place=pool.place(present),
+                knob=present.name,
+            )
+        elif one.definition is None and one.count > 0 and not one.partitionable:
+            yield Hit(
+                message=f"type {one.number} is not defined: its slots share everything evenly",
+                remedy=f"Set SLOT_TYPE_{one.number}, if only to auto.",
+                place=pool.place(present),
+                knob=present.name,
+            )
