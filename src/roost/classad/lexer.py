@@ -39,6 +39,11 @@ class Kind(StrEnum):
     END = "end of text"
 
 
+# Members of an enumeration are slow to look up.
+_CONSTANT: Final = Kind.CONSTANT
+_NAME: Final = Kind.NAME
+_PUNCT: Final = Kind.PUNCT
+
 #: One token: its kind; the constant, the name, the operator (`Op`) or the punctuation; where it starts and ends.
 Token: TypeAlias = tuple[Kind, Exceptional | bool | int | float | str, int, int]
 
@@ -121,7 +126,6 @@ class _Lexer:
     def run(self, at: int) -> list[Token]:
         """All tokens from offset `at`."""
         append = self.tokens.append
-        punct, name = Kind.PUNCT, Kind.NAME
         for part in _PARTS[self.syntax].findall(self.text, at):
             if part == " ":
                 at += 1
@@ -130,16 +134,18 @@ class _Lexer:
             at += len(part)
             sign = _SIGNS.get(part)
             if sign is not None:
-                append((punct, sign, start, at))
+                append((_PUNCT, sign, start, at))
                 continue
             first = part[0]
             if first in _LETTERS:
                 word = _WORDS.get(part.lower()) if at - start in _WORD_LENGTHS else None
-                append((name, part, start, at) if word is None else (*word, start, at))
+                append((_NAME, part, start, at) if word is None else (*word, start, at))
                 if at - start > NAME_BYTES_MAX:
                     raise self._long_name(start, at)
             elif first in _NUMBER_STARTS:
                 self._number(part, start, at)
+            elif first in _QUOTES:
+                self._string(part, start, at)
             elif first == "\0":
                 at = start
                 break
@@ -149,14 +155,10 @@ class _Lexer:
         return self.tokens
 
     def _other(self, part: str, start: int, after: int) -> None:
-        """A string or a comment, or what can't stand here."""
+        """A comment, or what can't stand here."""
         first = part[0]
-        if first in _QUOTES:
-            if after == len(self.text) and _STRINGS[self.syntax].fullmatch(part) is None:
-                raise self._unclosed(start, first)
-            self._string(part, start, after)
-        elif first == "?":
-            self.tokens.append((Kind.PUNCT, "?:", start, after))
+        if first == "?":
+            self.tokens.append((_PUNCT, "?:", start, after))
         elif first != "/":
             raise self._unknown(start)
         elif part[1] == "*":
@@ -192,14 +194,14 @@ class _Lexer:
             value: int | float = number if -INT_MAX - 1 <= number <= INT_MAX else 0
         else:
             value = float(self.text[start:after])
-        tokens.append((Kind.CONSTANT, value, start, after))
+        tokens.append((_CONSTANT, value, start, after))
 
     def _after_operand(self, at: int) -> bool:
         """Whether the token with the (negative) index `at` ends an operand."""
         if len(self.tokens) < -at:
             return False
         kind, value, _, _ = self.tokens[at]
-        return kind is not Kind.PUNCT or value in _ENDS_OPERAND
+        return kind is not _PUNCT or value in _ENDS_OPERAND
 
     def _check_suffix(self, start: int, after: int) -> None:
         """Refuse letters that touch a number, unless they spell an operator."""
@@ -221,9 +223,13 @@ class _Lexer:
     def _string(self, part: str, start: int, after: int) -> None:
         """Append a string or a quoted name."""
         delimiter, value = part[0], part[1:-1]
-        if self.syntax is Syntax.OLD:
+        if after == len(self.text) and _STRINGS[self.syntax].fullmatch(part) is None:
+            raise self._unclosed(start, delimiter)
+        if "\\" not in value and delimiter not in value:
+            pass
+        elif self.syntax is Syntax.OLD:
             value = value.replace(f"\\{delimiter}", delimiter)
-        elif "\\" in value or delimiter in value:
+        else:
             value = "".join(
                 [
                     self._unescape(found.group(1), start + found.start(1))
@@ -231,11 +237,11 @@ class _Lexer:
                 ]
             )
         if delimiter == '"':
-            self.tokens.append((Kind.CONSTANT, value, start, after))
+            self.tokens.append((_CONSTANT, value, start, after))
             return
         if len(value) > NAME_BYTES_MAX:
             raise self._long_name(start, after)
-        self.tokens.append((Kind.NAME, value, start, after))
+        self.tokens.append((_NAME, value, start, after))
 
     def _unescape(self, body: str, offset: int) -> str:
         data = bytearray()

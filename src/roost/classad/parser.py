@@ -2,8 +2,8 @@
 
 The parser is one loop with two states, *an operand is expected* and *an operator is expected*; what is still
 open (prefix and infix operators, brackets, the halves of a conditional) lies on a stack of frames. Nothing
-recurses, so depth is bounded by `NESTING_MAX` and not by the interpreter. The loop itself treats names, constants and
-infix operators; everything else has a method.
+recurses, so depth is bounded by `NESTING_MAX` and not by the interpreter. The loop itself treats names, constants,
+infix operators and parentheses; everything else has a method.
 
 Precedence, low to high: ``?:`` conditional 0, ``||`` 1, ``&&`` 2, ``|`` 3, ``^`` 4, ``&`` 5, equality 6, order 7,
 shifts 8, sums 9, products 10, prefix operators 11, and the elvis operator ``?:``, selection and subscript 12.
@@ -161,7 +161,8 @@ class Parser:
     def expression(self) -> Node:
         """The next expression, as long as it goes."""
         tokens, out, frames = self._tokens, self._out, self._frames
-        punct, name, constant, infix = Kind.PUNCT, Kind.NAME, Kind.CONSTANT, _Open.INFIX
+        punct, name, constant = Kind.PUNCT, Kind.NAME, Kind.CONSTANT
+        infix, paren = _Open.INFIX, _Open.PAREN
         out.clear()
         frames[:] = [_BOTTOM]
         self._nested = 0
@@ -173,10 +174,14 @@ class Parser:
             elif kind is name and tokens[self.at + 1][1] != "(":
                 self.at += 1
                 out.append(Name(value, False, (start, end)))  # type: ignore[arg-type]
+            elif value == "(" and kind is punct:
+                self.at += 1
+                self._open((-1, paren, start, "", _NO_PARTS))
+                continue
             elif self._opens():
                 continue
             while True:
-                kind, value, start, _ = tokens[self.at]
+                kind, value, start, end = tokens[self.at]
                 strength = PRECEDENCE.get(value) if kind is punct else None  # type: ignore[arg-type]
                 if strength is not None:
                     self.at += 1
@@ -184,6 +189,14 @@ class Parser:
                         self._reduce(strength)
                     frames.append((strength, infix, start, value, _NO_PARTS))  # type: ignore[arg-type]
                     break
+                if value == ")" and kind is punct:
+                    if frames[-1][0] >= 0:
+                        self._reduce(0)
+                    if frames[-1][1] is paren:
+                        self.at += 1
+                        self._nested -= 1
+                        out.append(Paren(out.pop(), (frames.pop()[2], end)))
+                        continue
                 if self._follows():
                     if frames[-1] is _BOTTOM:
                         return out.pop()
@@ -199,9 +212,6 @@ class Parser:
             return self._opens_call(str(value), start, end)
         if kind is Kind.END:
             raise self._missing_operand(token)
-        if value == "(":
-            self._open((-1, _Open.PAREN, start, "", _NO_PARTS))
-            return True
         if value in _PREFIX and self._frames[-1][1] is not _Open.ELVIS:
             self._open((PREFIX_PRECEDENCE, _Open.PREFIX, start, _PREFIX[value], _NO_PARTS))
             return True
@@ -256,8 +266,11 @@ class Parser:
             token = kind, value, _, end = self._tokens[self.at]
             self.at += 1
             if kind is Kind.PUNCT and value == ";":
-                continue
-            if kind is Kind.PUNCT and value == "]":
+                # A separator needs an attribute on one side at least: "[;]" is refused.
+                if self._frames[-1][4] or self._tokens[self.at][1] != "]":
+                    continue
+                token = kind, value, _, end = self._tokens[self.at]
+            elif kind is Kind.PUNCT and value == "]":
                 self._close(end)
                 return True
             if kind is not Kind.NAME:
@@ -360,8 +373,6 @@ class Parser:
         _, opened, start, name, parts = self._frames.pop()
         span = (start, end)
         match opened:
-            case _Open.PAREN:
-                out.append(Paren(out.pop(), span))
             case _Open.SUBSCRIPT:
                 base = parts[0]
                 out.append(Subscript(base, out.pop(), (base.span[0], end)))

@@ -6,9 +6,9 @@ Two trees are equal when they mean and print the same; spans do not count. Paren
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 from roost.classad.values import AbsTime, Exceptional, RelTime
 
@@ -49,7 +49,23 @@ class Op(StrEnum):
     INVERT = "~"
 
 
-@dataclass(frozen=True, slots=True, eq=True)
+_N = TypeVar("_N")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def _node(cls: type[_N]) -> type[_N]:
+    """A frozen dataclass with slots. Parsing makes many: the constructor stores straight through the slots."""
+    made: Any = dataclass(frozen=True, slots=True)(cls)
+    names = [entry.name for entry in fields(made)]
+    known: dict[str, Any] = {f"store_{name}": getattr(made, name).__set__ for name in names}
+    lines = [f"def __init__(self, {', '.join(names)}):", *[f" store_{name}(self, {name})" for name in names]]
+    exec("\n".join(lines), known)
+    known["__init__"].__defaults__ = made.__init__.__defaults__
+    made.__init__ = known["__init__"]
+    return made  # type: ignore[no-any-return]
+
+
+@_node
 class Literal:
     """A constant."""
 
@@ -68,7 +84,7 @@ class Literal:
         return hash((self.value.__class__, self.value))
 
 
-@dataclass(frozen=True, slots=True)
+@_node
 class Name:
     """An unscoped reference ``name``, or ``.name`` to the outermost ad when `absolute`."""
 
@@ -77,7 +93,7 @@ class Name:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_node
 class Select:
     """``base.name``."""
 
@@ -86,7 +102,7 @@ class Select:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_node
 class Unary:
     """A prefix operator: ``- + ! ~``."""
 
@@ -95,7 +111,7 @@ class Unary:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_node
 class Binary:
     """An infix operator."""
 
@@ -105,7 +121,7 @@ class Binary:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_node
 class Conditional:
     """``test ? then : otherwise``."""
 
@@ -115,7 +131,7 @@ class Conditional:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_node
 class Elvis:
     """``left ?: right``: `left` unless it is UNDEFINED."""
 
@@ -124,7 +140,7 @@ class Elvis:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_node
 class Subscript:
     """``base[index]``."""
 
@@ -133,7 +149,7 @@ class Subscript:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_node
 class Call:
     """``name(args)``."""
 
@@ -142,7 +158,7 @@ class Call:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_node
 class ListNode:
     """``{ a, b }``."""
 
@@ -150,7 +166,7 @@ class ListNode:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_node
 class AdNode:
     """``[ name = expression; … ]``: in source order; a later definition of a name replaces an earlier one."""
 
@@ -158,7 +174,7 @@ class AdNode:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_node
 class Paren:
     """``( inner )``, kept so that it prints as written."""
 
