@@ -78,6 +78,13 @@ def test_the_same_expression_is_parsed_once() -> None:
     assert one["START"] is two["START"]
 
 
+def test_letters_that_only_look_like_ascii_in_another_case_are_no_words() -> None:
+    assert str(parse_ad("A = fal\u017fe")) == "[ A = fal ]"
+    warnings: list[ReadWarning] = []
+    assert parse_ad("\u212a = 1", warn=warnings.append)["\u212a"] == 1
+    assert [w.code for w in warnings] == ["name"]
+
+
 def test_strings_are_written_raw() -> None:
     ad = ClassAd({"a": 'x"y\\z', "b": 1.5, "c": 1e20})
     assert format_ad(ad, Form.OLD) == 'a = "x\\"y\\z"\nb = 1.5\nc = 1E+20\n'

@@ -13,6 +13,9 @@ from roost.classad.forms import Form, format_ad
 from roost.classad.pretty import unparse_pretty
 
 pytest.importorskip("htcondor2")
+# hypothesis finds the representation of the strategies too long when it reports on them.
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
+
 classad2 = pytest.importorskip("classad2")
 
 #: Where we print something else: quoted selections, durations in JSON, bare odd names in old form.

@@ -15,6 +15,9 @@ from roost.classad.forms import Form, Order, format_ad, guess_form, parse_ad, pa
 from roost.classad.forms.old import unfaithful
 from roost.classad.values import to_bytes
 
+# hypothesis finds the representation of the strategies too long when it reports on them.
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
+
 FORMS = pytest.mark.parametrize("form", list(Form))
 
 

@@ -84,9 +84,7 @@ def parse_ads(
     if isinstance(text, str):
         return _read(_source(text, origin), form or guess_form(text), delimiter, strict, warn)
     if form not in (None, Form.OLD):
-        return _read(
-            _source("\n".join([line.removesuffix("\n") for line in text]), origin), form, None, strict, warn
-        )
+        return _read(_source("\n".join([line.removesuffix("\n") for line in text]), origin), form, None, strict, warn)
     from roost.classad.forms.old import read_old
 
     return read_old(text, delimiter=delimiter, strict=strict, warn=warn, origin=origin)
@@ -116,9 +114,7 @@ def _source(stream: Stream | str, origin: str | None) -> Source:
     return Source(stream, origin)
 
 
-def _read(
-    source: Source, form: Form, delimiter: str | None, strict: bool, warn: Warn | None
-) -> Iterator[ClassAd]:
+def _read(source: Source, form: Form, delimiter: str | None, strict: bool, warn: Warn | None) -> Iterator[ClassAd]:
     if form is Form.OLD:
         from roost.classad.forms.old import read_old
 

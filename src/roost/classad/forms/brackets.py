@@ -76,9 +76,7 @@ def pieces(source: Source, brackets: Brackets) -> Iterator[tuple[str, int]]:
             source.at += 1
         else:
             shown = source.text[at : at + 20].split("\n")[0]
-            raise source.error(
-                f"{brackets.wanted} is expected, not {shown}", at, at + len(shown), code="form"
-            )
+            raise source.error(f"{brackets.wanted} is expected, not {shown}", at, at + len(shown), code="form")
 
 
 def _next_sign(source: Source) -> str:

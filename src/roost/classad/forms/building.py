@@ -14,9 +14,7 @@ from roost.classad.syntax import AdNode, Node
 AD_NESTING_MAX: Final = 100
 
 
-def build_ad(
-    tree: AdNode, *, source: str | None = None, expressions: Mapping[int, Expr] | None = None
-) -> ClassAd:
+def build_ad(tree: AdNode, *, source: str | None = None, expressions: Mapping[int, Expr] | None = None) -> ClassAd:
     """The ad of a tree. Raises ParseError (code ``limit``) for one nested too deep.
 
     `source` is the text in new form that the spans of the tree count in; without it, `expressions` gives
@@ -57,6 +55,4 @@ def check_depth(tree: Node) -> None:
         level = [inner for ad in ads for _, inner in ad.attributes if isinstance(inner, AdNode)]
         if depth > AD_NESTING_MAX:
             start, end = level[0].span if level else tree.span
-            raise ParseError(
-                f"ads are nested deeper than {AD_NESTING_MAX} levels", code="limit", start=start, end=end
-            )
+            raise ParseError(f"ads are nested deeper than {AD_NESTING_MAX} levels", code="limit", start=start, end=end)

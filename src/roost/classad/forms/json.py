@@ -29,9 +29,7 @@ from roost.classad.syntax import AdNode, Constant, ListNode, Literal, Node
 from roost.classad.unparse import item_node, unparse
 from roost.classad.values import INT_MAX, INT_MIN, UNDEFINED
 
-_BRACKETS: Final = Brackets(
-    open="{", close="}", list_open="[", list_close="]", wanted="{ or an array of objects"
-)
+_BRACKETS: Final = Brackets(open="{", close="}", list_open="[", list_close="]", wanted="{ or an array of objects")
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -150,12 +148,7 @@ class _Parser:
         return ListNode(tuple(opened.items), span)
 
     def _separator(self, top: _Open | None, sign: str) -> None:
-        if (
-            sign == ","
-            and top is not None
-            and top.name is None
-            and (top.wants_comma or top.attributes is not None)
-        ):
+        if sign == "," and top is not None and top.name is None and (top.wants_comma or top.attributes is not None):
             top.wants_comma = False
             return
         raise self._error(f"{sign} is not expected here", code="operator")
@@ -200,11 +193,7 @@ class _Parser:
         return Literal(float(token), span)
 
     def _string(self, token: str, span: tuple[int, int]) -> Node:
-        if (
-            token.startswith(_EXPR_OPEN)
-            and token.endswith(_EXPR_CLOSE)
-            and len(token) >= len(_EXPR_OPEN + _EXPR_CLOSE)
-        ):
+        if token.startswith(_EXPR_OPEN) and token.endswith(_EXPR_CLOSE) and len(token) >= len(_EXPR_OPEN + _EXPR_CLOSE):
             text = self._unescape(token[len(_EXPR_OPEN) : -len(_EXPR_CLOSE)], span[0] + len(_EXPR_OPEN))
             try:
                 expression = parse_expression(text)

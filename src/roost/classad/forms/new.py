@@ -24,9 +24,7 @@ def read_new(source: Source) -> Iterator[ClassAd]:
         try:
             tree = parse_tree(text)
             if not isinstance(tree, AdNode):
-                raise ParseError(
-                    "this is an expression, not an ad", code="form", start=tree.span[0], end=tree.span[1]
-                )
+                raise ParseError("this is an expression, not an ad", code="form", start=tree.span[0], end=tree.span[1])
             ad = build_ad(tree, source=text)
         except ParseError as error:
             raise source.placed(error, offset) from None

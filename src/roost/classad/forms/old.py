@@ -36,29 +36,26 @@ from roost.classad.forms.source import (
 from roost.classad.lexer import Syntax
 from roost.classad.limits import NAME_BYTES_MAX, SOURCE_CHARS_MAX
 from roost.classad.parser import parse_leading_tree
-from roost.classad.syntax import Node
 from roost.classad.unparse import item_node, quote_name, unparse, unparse_value
 from roost.classad.values import UNDEFINED
 
 if TYPE_CHECKING:
     from roost.classad.values import Value
 
-#: A literal that fills its line.
-_PLAIN: Final = re.compile(
-    r"""[ \t]*(?:
+#: A plain name and a literal that fills its line.
+_PLAIN_LINE: Final = re.compile(
+    r"""([A-Za-z_][A-Za-z0-9_]*) [ ]* = [ \t]* (?:
         (-?(?:0|[1-9][0-9]{0,17})) [ \t]*
       | "([^"\0]*)"
       | (-?[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]{1,5})?) [ \t]*
       | (true|false|undefined) [ \t]*
-    )\Z""",
-    re.VERBOSE | re.IGNORECASE,
+    ) \r* \Z""",
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _WORDS: Final[dict[str, Value]] = {"true": True, "false": False, "undefined": UNDEFINED}
 _BLANK: Final = " \t\v\f\r"
 #: A number with letters right behind it, the number alone.
-_NUMBER: Final = re.compile(
-    r"-?(?!0[xX])(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?=[A-DF-Za-df-z_])"
-)
+_NUMBER: Final = re.compile(r"-?(?!0[xX])(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?=[A-DF-Za-df-z_])")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -93,9 +90,7 @@ class _Reader:
 
     __slots__ = ("_delimiter", "_number", "_origin", "_strict", "_warn", "_whole")
 
-    def __init__(
-        self, delimiter: str | None, whole: bool, strict: bool, warn: Warn | None, origin: str | None
-    ) -> None:
+    def __init__(self, delimiter: str | None, whole: bool, strict: bool, warn: Warn | None, origin: str | None) -> None:
         self._delimiter = delimiter
         self._whole = whole
         self._strict = strict
@@ -109,7 +104,14 @@ class _Reader:
         ad = ClassAd()
         skipping = False
         length = 0
+        delimiter = self._delimiter
         for self._number, line in enumerate(lines, 1):
+            found = None if skipping else _PLAIN_LINE.match(line)
+            if found is not None and (delimiter is None or not line.startswith(delimiter)):
+                length += len(line)
+                if length <= SOURCE_CHARS_MAX:
+                    ad.put(*_plain(found))
+                    continue
             line = line.rstrip("\r")
             start = line.lstrip(_BLANK)
             if self._ends_ad(line, start):
@@ -139,21 +141,15 @@ class _Reader:
 
     def _check_length(self, line: str, length: int) -> None:
         if length > SOURCE_CHARS_MAX:
-            raise self._error(
-                ParseError(f"the ad is longer than {SOURCE_CHARS_MAX} characters", code="limit"), line, 0
-            )
+            raise self._error(ParseError(f"the ad is longer than {SOURCE_CHARS_MAX} characters", code="limit"), line, 0)
 
     def _attribute(self, ad: ClassAd, line: str) -> None:
         """Read one line into `ad`."""
-        before, equals, text = line.partition("=")
+        before, equals, _ = line.partition("=")
         name = before.lstrip(_BLANK).rstrip(" ")
         if not equals or not name:
             raise self._bad_line(line, before, equals)
-        found = _PLAIN.match(text)
-        if found is None:
-            self._expression(ad, name, line, len(before) + 1)
-        else:
-            ad.put(name, _plain_cell(found))
+        self._expression(ad, name, line, len(before) + 1)
         if not _IDENTIFIER.match(name):
             self._check_name(name, line)
 
@@ -166,23 +162,21 @@ class _Reader:
         offset += len(text) - len(text.lstrip(_BLANK))
         try:
             expression = parse_expression(trimmed, Syntax.OLD)
-            put_node(ad, name, expression.tree, expression)
-            return
+            end = len(trimmed)
         except ParseError as error:
-            tree, end = self._leading(trimmed, error, line, offset)
-        put_node(ad, name, tree)
+            end = self._leading(trimmed, error, line, offset)
+            expression = parse_expression(trimmed[:end], Syntax.OLD)
+        put_node(ad, name, expression.tree, expression)
         rest = trimmed[end:]
         junk = rest.strip(_BLANK)
         if junk:
             end += len(rest) - len(rest.lstrip(_BLANK))
-            self._report(
-                "junk", f"ignored after the expression of {name}: {_shown(junk)}", offset + end + 1, junk
-            )
+            self._report("junk", f"ignored after the expression of {name}: {_shown(junk)}", offset + end + 1, junk)
 
-    def _leading(self, text: str, error: ParseError, line: str, offset: int) -> tuple[Node, int]:
-        """The expression that `text`, which is not one as a whole, begins with, and where it ends."""
+    def _leading(self, text: str, error: ParseError, line: str, offset: int) -> int:
+        """Where the expression ends that `text`, which is not one as a whole, begins with."""
         try:
-            return parse_leading_tree(text, Syntax.OLD)
+            return parse_leading_tree(text, Syntax.OLD)[1]
         except ParseError as first:
             at = first.start
             number = _NUMBER.match(text, at) if first.code == "number" else None
@@ -190,7 +184,7 @@ class _Reader:
         # Perhaps a later token is bad, and the expression has ended by then.
         if error.code in ("token", "string", "comment", "number") and cut.strip(_BLANK):
             try:
-                return parse_leading_tree(cut, Syntax.OLD)
+                return parse_leading_tree(cut, Syntax.OLD)[1]
             except ParseError:
                 pass
         raise self._error(error, line, offset) from None
@@ -201,9 +195,7 @@ class _Reader:
         at = len(line) - len(line.lstrip(_BLANK))
         if not equals:
             hint = "write Name = expression; a blank line separates ads, and # begins a comment line"
-            found = ParseError(
-                "there is no = in this line", code="line", start=at, end=len(line.rstrip()), hint=hint
-            )
+            found = ParseError("there is no = in this line", code="line", start=at, end=len(line.rstrip()), hint=hint)
         else:
             found = ParseError("there is no attribute name before the =", code="line", start=len(before))
         return self._error(found, line, 0)
@@ -232,13 +224,14 @@ class _Reader:
             )
 
 
-def _plain_cell(found: re.Match[str]) -> Cell:
-    integer, text, real, word = found.groups()
+def _plain(found: re.Match[str]) -> tuple[str, Cell]:
+    """The name and value of a plain line."""
+    name, integer, text, real, word = found.groups()
     if text is not None:
-        return text
+        return name, text
     if integer is not None:
-        return int(integer)
-    return float(real) if real is not None else _WORDS[word.lower()]
+        return name, int(integer)
+    return name, float(real) if real is not None else _WORDS[word.lower()]
 
 
 def _shown(text: str) -> str:
@@ -270,12 +263,7 @@ def _name(name: str) -> str:
 
 
 def _can_begin_line(name: str) -> bool:
-    return (
-        bool(name)
-        and name[0] != "#"
-        and name == name.lstrip(_BLANK).rstrip(" ")
-        and not re.search(r"[=\n\0]", name)
-    )
+    return bool(name) and name[0] != "#" and name == name.lstrip(_BLANK).rstrip(" ") and not re.search(r"[=\n\0]", name)
 
 
 def unfaithful(ad: ClassAd) -> list[str]:

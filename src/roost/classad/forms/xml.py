@@ -125,9 +125,7 @@ class _Reader:
         source = self._source
         while True:
             found = _TOKEN.match(source.text, source.at)
-            if found is not None and (
-                found.end() < len(source.text) or found.group("text") is None or source.ended
-            ):
+            if found is not None and (found.end() < len(source.text) or found.group("text") is None or source.ended):
                 self._end = found.end()
                 return found
             source.check_length(source.at - self._length)
@@ -167,14 +165,10 @@ class _Reader:
         inside = None if top is None else top.tag
         if tag == "a":
             if inside != "c":
-                raise self._error(
-                    "an attribute must stand in an ad", code="form", hint="write <c> … </c> around it"
-                )
+                raise self._error("an attribute must stand in an ad", code="form", hint="write <c> … </c> around it")
             self._stack.append(_Open(tag, self._length, self._name(fields)))
             return
-        if (top is None and tag != "c") or (
-            top is not None and (inside not in ("a", "l") or (top.name and top.items))
-        ):
+        if (top is None and tag != "c") or (top is not None and (inside not in ("a", "l") or (top.name and top.items))):
             raise self._error(f"the element {tag} is not expected here", code="form")
         if len(self._stack) >= NESTING_MAX:
             raise self._error(f"elements are nested deeper than {NESTING_MAX} levels", code="limit")
@@ -243,9 +237,7 @@ class _Reader:
         try:
             expression = parse_expression(text)
         except ParseError as error:
-            raise self._error(
-                f"in this expression: {error.message}", code=error.code, hint=error.hint
-            ) from None
+            raise self._error(f"in this expression: {error.message}", code=error.code, hint=error.hint) from None
         self.expressions[id(expression.tree)] = expression
         return expression.tree
 
