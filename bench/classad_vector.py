@@ -171,8 +171,9 @@ def matching_rows(classad2: Any, table: Table, slots: list[tuple[str, ClassAd]],
         Row(
             name=f"(c) a job against {len(table):,} slots",
             ratio=pair / last,
-            wanted=1000,
-            detail=f"{last * 1e9:.1f} ns a pair ({last * len(table) * 1e3:.2f} ms a job), {pair * 1e6:.1f} us classad2; "
+            # On a small table the calls cost more than the rows.
+            wanted=1000 if len(table) >= 50_000 else None,
+            detail=f"{last * 1e9:.1f} ns a pair, {last * len(table) * 1e3:.2f} ms a job; {pair * 1e6:.1f} us classad2; "
             f"answers compared: {len(sample)} slots x {len(theirs)} jobs",
             bound="about 5 us for a comparison of 50,000 rows, 2 us for an &&, 1 us for any NumPy call",
         ),
@@ -206,7 +207,7 @@ def _updating(classad2: Any, table: Table, slots: list[tuple[str, ClassAd]], bui
             name=f"(d) build a table of {len(slots):,} ads",
             ratio=parse / bulk,
             wanted=None,
-            detail=f"{bulk * 1e6:.0f} us an ad of {SLOT_ATTRIBUTES} attributes; classad2 takes {parse * 1e6:.0f} to parse one",
+            detail=f"{bulk * 1e6:.0f} us an ad of {SLOT_ATTRIBUTES} attributes; classad2 parses in {parse * 1e6:.0f} us",
             bound="a look at the Python object of each cell",
         ),
         Row(

@@ -14,7 +14,7 @@ from roost.classad.expr import parse_expression
 from roost.classad.vector import Table
 
 #: Random pools in all; each is asked 36 expressions as MY and as TARGET, and changed in between.
-POOLS = 160
+POOLS = 144
 BATCHES = 8
 
 
@@ -30,6 +30,25 @@ def test_random_expressions_over_random_tables_that_change(batch: int) -> None:
                 pool.check_match(target, world)
             pool.change()
             assert {key: pool.table.ad(key) for key in pool.table} == pool.ads
+
+
+@pytest.mark.parametrize("batch", range(2))
+def test_the_same_questions_again_while_rows_and_targets_change(batch: int) -> None:
+    for seed in range(batch, 30, 2):
+        pool, world = Pool(seed, Random(seed).choice((2, 6, 14))), world_of(seed)
+        expressions = [pool.words.expression() for _ in range(5)]
+        targets = [pool.ad() for _ in range(3)]
+        for _ in range(6):
+            for target in targets:
+                for expression in expressions:
+                    pool.check_expression(expression, pool.rng.choice((target, target, None)), world)
+                pool.check_match(target, world)
+                name = pool.rng.choice(list(pool.choices))
+                if name in target:
+                    del target[name]
+                else:
+                    target.set(name, pool.rng.choice(pool.choices[name]))
+            pool.change()
 
 
 OPERATORS = (

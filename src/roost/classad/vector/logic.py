@@ -15,16 +15,14 @@ import numpy as np
 from roost.classad.ops import truth
 from roost.classad.values import ERROR, UNDEFINED, ListValue
 from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, MIXED, OTHER, UNDEF, Array
+from roost.classad.vector.planes import Planes, from_planes, planes
 from roost.classad.vector.vectors import (
     Operand,
     Piece,
-    Planes,
     Vector,
     boolean,
-    from_planes,
     merge,
     operand_kind,
-    planes,
 )
 
 #: Computes an operand when it is needed.

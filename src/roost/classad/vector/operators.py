@@ -31,17 +31,15 @@ from roost.classad.vector.kinds import (
     UNDEF,
     Array,
 )
+from roost.classad.vector.planes import Planes, from_planes, planes
 from roost.classad.vector.vectors import (
     Operand,
     Piece,
-    Planes,
     Vector,
     boolean,
-    from_planes,
     kinds_in,
     merge,
     operand_kind,
-    planes,
 )
 
 #: Works on operands of one kind each: the operator, then each operand with its kind.

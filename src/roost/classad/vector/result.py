@@ -6,7 +6,8 @@ import numpy as np
 
 from roost.classad.values import Value
 from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, INT, OTHER, REAL, Array
-from roost.classad.vector.vectors import PAYLOADS, Operand, Vector, gather, planes, values_of
+from roost.classad.vector.planes import planes
+from roost.classad.vector.vectors import PAYLOADS, Operand, Vector, gather, values_of
 
 
 class Result:

@@ -222,11 +222,11 @@ class Run:
         """The value of a part of an expression, from memory if it depends on the rows only."""
         place = (self.rows, self.on_row, part)
         entry = self.memory.find(place, self.ad)
-        if isinstance(entry, Entry):
-            entry.join(self.trace, self.depth)
-            return entry.value
-        if entry is not None:
+        if entry.__class__ is int:
             return code(self)
+        if entry is not None:
+            entry.join(self.trace, self.depth)  # type: ignore[union-attr]
+            return entry.value  # type: ignore[union-attr]
         entry = self._watch(lambda: code(self))
         self.memory.keep(place, entry)
         return entry.value
