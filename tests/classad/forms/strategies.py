@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from roost.classad import ClassAd
+from roost.classad import ClassAd, unparse
 from roost.classad.expr import Expr
 from roost.classad.syntax import (
     AdNode,
@@ -93,7 +93,7 @@ def _extend(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     postfix_base = inner.filter(lambda node: not _is_number(node))
     return st.one_of(
         st.builds(Binary, infix, inner, inner),
-        st.builds(Unary, prefix, inner.filter(lambda node: not _is_number(node))),
+        st.builds(Unary, prefix, inner.filter(lambda node: not unparse(node)[:1].isdigit())),
         st.builds(Conditional, inner, inner, inner),
         st.builds(Elvis, inner, inner),
         st.builds(Subscript, postfix_base, inner),
