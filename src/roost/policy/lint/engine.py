@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from roost.classad import ClassAd
 from roost.config import Code, CommandResult, Config, Diagnostic, Host, LoadOptions, load
 from roost.policy.lint.allow import Allowances, allowances
 from roost.policy.lint.findings import Finding, Place, Severity, in_order
@@ -21,6 +22,7 @@ from roost.policy.lint.pool import Expression, Pool, pool_of
 from roost.policy.lint.registry import Hit, Rule, all_rules
 from roost.policy.lint.simulate import KNOBS
 from roost.policy.lint.submit import Submission, read_submission
+from roost.policy.model import Side
 
 #: What the imaginary machine has: values found at start.
 MACHINE: Final[Mapping[str, str]] = {
@@ -119,13 +121,19 @@ class _Files:
         self.host.parse_expression(expression)
 
 
-def lint(host: Host, paths: Iterable[str], choice: Choice | None = None) -> Report:
-    """Lint the files and directories of `paths`, as one configuration."""
+def lint(
+    host: Host, paths: Iterable[str], choice: Choice | None = None, given: Mapping[Side, ClassAd] | None = None
+) -> Report:
+    """Lint the files and directories of `paths`, as one configuration.
+
+    `given` holds an example of a job's or a machine's ad: its attributes count as known, and the situations that are
+    looked at begin with its values.
+    """
     choice = choice or Choice()
     files = _Files(host)
-    given = list(paths)
-    submits = [path for path in given if path.endswith(SUBMIT_SUFFIXES)]
-    roots = tuple([path for path in given if path not in submits])
+    named = list(paths)
+    submits = [path for path in named if path.endswith(SUBMIT_SUFFIXES)]
+    roots = tuple([path for path in named if path not in submits])
     findings: list[Finding] = []
     missing: list[str] = []
     sources: tuple[str, ...] = ()
@@ -134,7 +142,7 @@ def lint(host: Host, paths: Iterable[str], choice: Choice | None = None) -> Repo
         unread = [d.span.file for d in config.log if d.code is Code.SOURCE_MISSING and d.span.file in roots]
         missing.extend(dict.fromkeys(path for path in unread if path not in config.sources))
         sources = tuple([name for name in config.sources if name in files.texts])
-        findings.extend(lint_config(config, choice))
+        findings.extend(lint_config(config, choice, given))
     for path in submits:
         text = files.read_text(path)
         if text is None:
@@ -181,9 +189,9 @@ def _idle(allowed: Allowances, choice: Choice) -> Iterator[Finding]:
             )
 
 
-def lint_config(config: Config, choice: Choice) -> list[Finding]:
+def lint_config(config: Config, choice: Choice, given: Mapping[Side, ClassAd] | None = None) -> list[Finding]:
     """All findings about a configuration, comments not considered."""
-    pool = pool_of(config)
+    pool = pool_of(config, given)
     findings: list[Finding] = []
     for rule in all_rules():
         if choice.wants(rule.code):

@@ -8,10 +8,11 @@ through the expressions that use it. Compiled-in defaults are known but are not 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from roost.classad.ad import ClassAd
 from roost.classad.errors import ParseError
 from roost.classad.expr import Expr, parse_expression
 from roost.classad.lexer import Syntax
@@ -25,7 +26,7 @@ from roost.policy.lint.abstract import ANYTHING, PLAIN, Abstract, T
 from roost.policy.lint.findings import Edit, Place
 from roost.policy.lint.inference import Inference
 from roost.policy.lint.mapping import Mapped, Mapper, position, whole
-from roost.policy.lint.scope import FOREIGN, Scope
+from roost.policy.lint.scope import FOREIGN, Scope, row_of
 from roost.policy.model import PolicyExpression, Side
 
 #: Lists whose members are published, and the ads they are published in.
@@ -142,6 +143,8 @@ class Pool:
     #: What the configuration room found.
     diagnostics: list[Diagnostic]
     expressions: list[Expression] = field(default_factory=list)
+    #: Ads that somebody handed in as an example of their side.
+    given: Mapping[Side, ClassAd] = field(default_factory=dict)
     #: Folded names published in ads of a side, and what they can be.
     published: dict[Side, dict[str, Callable[[], Abstract]]] = field(default_factory=dict)
     _mappers: dict[str, Mapper] = field(default_factory=dict)
@@ -372,9 +375,13 @@ def constant_number(text: str) -> float | None:
     return result.single if result.constant else None
 
 
-def pool_of(config: Config) -> Pool:
-    """The rules' view of a configuration."""
-    pool = Pool(config=config, diagnostics=check(config))
+def pool_of(config: Config, given: Mapping[Side, ClassAd] | None = None) -> Pool:
+    """The rules' view of a configuration; what the ads of `given` have counts as known."""
+    pool = Pool(config=config, diagnostics=check(config), given=given or {})
+    for side, ad in pool.given.items():
+        for name in ad:
+            if row_of(name, side) is None:
+                pool.published.setdefault(side, {})[fold(name)] = pool._foreign
     pool.build()
     return pool
 

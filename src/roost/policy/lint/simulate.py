@@ -24,7 +24,7 @@ from typing import Final
 from roost.classad import ClassAd, Expr, FixedWorld, ParseError, evaluate, parse_expression
 from roost.classad.ad import Cell
 from roost.classad.syntax import Binary, Call, Literal, Name, Node, Op, Select, children, strip
-from roost.classad.values import ERROR, UNDEFINED, Exceptional, Value, fold
+from roost.classad.values import ERROR, UNDEFINED, Exceptional, ListValue, Value, fold
 from roost.policy.attributes import attributes_named
 from roost.policy.catalogue import KNOB_POLICIES
 from roost.policy.lint.abstract import T
@@ -269,7 +269,7 @@ class Machine:
     @cached_property
     def _slot(self) -> ClassAd:
         """The slot's ad, changed in place: its policy, its published attributes, calm values for the rest."""
-        ad = ClassAd(dict(_CALM))
+        ad = ClassAd({**_CALM, **_constants(self.pool.given.get(Side.MACHINE))})
         for expression in self.pool.expressions:
             if expression.attribute and expression.expr is not None and expression.scope.my is Side.MACHINE:
                 ad.put(
@@ -289,7 +289,11 @@ class Machine:
         names = [("load", "", loads)]
         names += [("machine", name, values) for name, values in machine.items()]
         names += [("job", name, values) for name, values in job.items()]
-        return [_situation(names, point) for point in _points([values for _, _, values in names], self.situations_max)]
+        job_of = {**_ORDINARY_JOB, **_constants(self.pool.given.get(Side.JOB))}
+        return [
+            _situation(names, point, job_of)
+            for point in _points([values for _, _, values in names], self.situations_max)
+        ]
 
     def _axes(self) -> tuple[dict[str, list[Value]], dict[str, list[Value]], list[Value]]:
         machine: dict[str, _Interest] = {}
@@ -400,6 +404,14 @@ _ORDINARY_JOB: Final[Mapping[str, Value]] = {
     "NiceUser": False,
     "NumJobStarts": 0,
 }
+
+
+def _constants(ad: ClassAd | None) -> dict[str, Value]:
+    """The attributes of an ad that are plain values, under the spelling of the calm ones."""
+    if ad is None:
+        return {}
+    spelled = {fold(name): name for name in (*_CALM, *_ORDINARY_JOB)}
+    return {spelled.get(fold(n), n): v for n in ad if not isinstance(v := ad[n], Expr | ClassAd | ListValue)}
 
 
 def _put_load(cells: dict[str, Cell], owner: float, own: float) -> None:
@@ -632,9 +644,11 @@ def _points(axes: list[list[Value]], most: int) -> list[tuple[Value, ...]]:
     return list(found)
 
 
-def _situation(names: list[tuple[str, str, list[Value]]], point: tuple[Value, ...]) -> Situation:
+def _situation(
+    names: list[tuple[str, str, list[Value]]], point: tuple[Value, ...], ordinary: Mapping[str, Value]
+) -> Situation:
     machine: dict[str, Value] = {}
-    job: dict[str, Value] = dict(_ORDINARY_JOB)
+    job: dict[str, Value] = dict(ordinary)
     load = 0.0
     for (kind, name, _), value in zip(names, point, strict=True):
         if kind == "load":

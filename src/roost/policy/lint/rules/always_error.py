@@ -25,7 +25,7 @@ from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 
 
-@expression_rule("RST122", Severity.ERROR, "B12", "H2")
+@expression_rule("RST122", Severity.ERROR, "B12")
 def check(expression: Expression) -> Iterator[Hit]:
     for node, _ in expression.nodes:
         if isinstance(node, Literal | Paren | Call) or not _erring(expression, node):

@@ -1,0 +1,168 @@
+"""``roost policy``: lint a policy, and list or explain the linter's rules.
+
+`add_parser` adds the command to an argparse parser, `run` carries it out. Exit status of ``lint``: 0 if nothing at or
+above the level was found, 1 if something was, 2 if something could not be read. Nothing is decided here: the room
+`roost.policy.lint` does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from roost.classad import ClassAd, ParseError
+from roost.classad.forms import parse_ad
+from roost.cli.terminal import CommandError, Exit
+from roost.policy.lint import Choice, Finding, Report, Rule, Severity, all_rules, lint
+from roost.policy.lint.edits import corrected, difference, edits_by_file
+from roost.policy.lint.pages import page
+from roost.policy.model import Side
+from roost.runtime.machine import SystemHost
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``policy`` and its commands."""
+    parser = subparsers.add_parser("policy", help="check policy before it acts")
+    commands = parser.add_subparsers(dest="policy_command", required=True, metavar="COMMAND")
+    _add_lint(commands)
+    rules = commands.add_parser("rules", help="the linter's rules", description="List the linter's rules.")
+    rules.add_argument("codes", nargs="*", metavar="CODE", help="rules to show in full")
+    rules.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    text = (
+        "Read configuration files and directories in the given order, as one configuration, and say what will not do "
+        "what it seems to say. Files that end in .sub or .submit are submit descriptions."
+    )
+    parser = commands.add_parser("lint", help="what is wrong with a policy", description=text)
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="file or directory")
+    parser.add_argument("--job", metavar="AD", help="file with the ad of a job: its attributes count as known")
+    parser.add_argument("--machine", metavar="AD", help="file with the ad of a slot: its attributes count as known")
+    parser.add_argument(
+        "--select", action="append", default=[], metavar="CODES", help="only these rules, or groups: RST4"
+    )
+    parser.add_argument("--ignore", action="append", default=[], metavar="CODES", help="not these rules, or groups")
+    parser.add_argument(
+        "--level", choices=[str(one) for one in Severity], default="warning", help="least severity shown and counted"
+    )
+    parser.add_argument("--fix", action="store_true", help="correct what can be corrected safely, in the files")
+    parser.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
+    parser.add_argument("--explain", metavar="CODE", help="show the page of a rule")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out."""
+    if args.policy_command == "rules":
+        return _rules(args)
+    if args.explain:
+        print(page(_rule(args.explain)), end="")
+        return Exit.OK
+    if not args.paths:
+        raise CommandError("roost policy lint: name at least one file or directory")
+    return _lint(args)
+
+
+def _rule(code: str) -> Rule:
+    for rule in all_rules():
+        if rule.code == code.upper():
+            return rule
+    raise CommandError(f"there is no rule {code}; see `roost policy rules`")
+
+
+def _rules(args: argparse.Namespace) -> int:
+    chosen = [_rule(code) for code in args.codes] if args.codes else all_rules()
+    if args.json:
+        rows = [
+            {"code": r.code, "severity": str(r.severity), "title": r.title, "fixes": r.fixes, "traps": list(r.traps)}
+            for r in chosen
+        ]
+        print(json.dumps(rows, indent=2))
+    elif args.codes:
+        print("\n".join(page(rule) for rule in chosen), end="")
+    else:
+        for rule in chosen:
+            print(f"{rule.code}  {rule.severity:7}  {rule.title}")
+    return Exit.OK
+
+
+def _lint(args: argparse.Namespace) -> int:
+    choice = Choice(select=_codes(args.select), ignore=_codes(args.ignore))
+    given = {side: _ad(path) for side, path in ((Side.JOB, args.job), (Side.MACHINE, args.machine)) if path}
+    report = lint(SystemHost(), args.paths, choice, given)
+    level = Severity(args.level).level
+    found = [finding for finding in report.findings if finding.severity.level >= level]
+    if args.fix or args.diff:
+        left = _correct(found, write=args.fix and not args.diff)
+        if args.fix and not args.diff:
+            found = left
+    if args.json:
+        print(json.dumps(_document(report, found), indent=2))
+    elif not args.diff:
+        _print(found)
+    for path in report.missing:
+        print(f"roost policy lint: cannot read {path}", file=sys.stderr)
+    if report.missing:
+        return Exit.BAD
+    return Exit.NO if found else Exit.OK
+
+
+def _codes(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple([code.strip().upper() for text in given for code in text.split(",") if code.strip()])
+
+
+def _ad(path: str) -> ClassAd:
+    try:
+        return parse_ad(Path(path).read_text(encoding="utf-8", errors="replace"), origin=path)
+    except ParseError as problem:
+        raise CommandError(str(problem)) from problem
+
+
+def _correct(found: list[Finding], *, write: bool) -> list[Finding]:
+    """Make or show the corrections; gives the findings that are left."""
+    for file, edits in edits_by_file(found).items():
+        path = Path(file)
+        before = path.read_bytes().decode("utf-8", "surrogateescape")
+        after, done = corrected(before, edits)
+        if not done:
+            continue
+        if write:
+            path.write_bytes(after.encode("utf-8", "surrogateescape"))
+            print(f"{file}: {done} correction{'s' * (done != 1)}", file=sys.stderr)
+        else:
+            print(difference(file, before, after), end="")
+    return [finding for finding in found if finding.fix is None]
+
+
+def _document(report: Report, found: list[Finding]) -> dict[str, object]:
+    return {
+        "findings": [finding.to_json() for finding in found],
+        "sources": list(report.sources),
+        "missing": list(report.missing),
+        "allowed": report.allowed,
+    }
+
+
+def _print(found: list[Finding]) -> None:
+    for finding in found:
+        print(f"{finding.place}: {finding.severity} {finding.code}: {finding.message}")
+        if finding.text and finding.text not in finding.message:
+            print(f"    {_short(finding.text)}")
+        for why, place in finding.related:
+            print(f"    {why}: {place}")
+        if finding.witness:
+            print("    for instance with " + ", ".join(f"{name} = {value}" for name, value in finding.witness))
+        print(f"    {finding.remedy}")
+    counts = {severity: sum(f.severity is severity for f in found) for severity in reversed(Severity)}
+    said = [f"{number} {severity}{'s' * (number != 1)}" for severity, number in counts.items() if number]
+    if said:
+        fixable = sum(finding.fix is not None for finding in found)
+        print(", ".join(said) + (f"; {fixable} can be corrected with --fix" if fixable else ""))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 160 else text[:157] + "…"
