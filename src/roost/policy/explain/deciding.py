@@ -57,6 +57,10 @@ class Need:
 _NOTHING: Final = Need()
 
 
+def _size(need: Need) -> int:
+    return len(need.deciding)
+
+
 def _joined(needs: Iterable[Need]) -> Need:
     gathered = [need for need in needs if need is not _NOTHING]
     if len(gathered) == 1:
@@ -129,15 +133,24 @@ class Search:
         value = truth(logic.value)
         truths = [truth(part.value) for part in logic.parts]
         if value is absorbing:
-            return self._one(logic, truths.index(absorbing), allowed, absorbing)
+            found = self._one(logic, truths.index(absorbing), allowed, absorbing)
+            if allowed >= _DEFINITE and allowed.issuperset(truths):
+                # It must only not be UNDEFINED: that may be easier to say of all parts.
+                return min((found, self._each(logic, allowed)), key=_size)
+            return found
         if value is ERROR:
             return self._failed(logic, truths.index(ERROR), allowed, absorbing)
         if value is not UNDEFINED or (not absorbing) in allowed:
-            # All parts are needed: none may be what the whole must not be.
-            return _joined(self.need(part, allowed) for part in logic.parts)
+            return self._each(logic, allowed)
         if absorbing in allowed:
-            return self._one(logic, truths.index(UNDEFINED), allowed, absorbing)
+            undefined = [index for index, one in enumerate(truths) if one is UNDEFINED]
+            options = [self._one(logic, index, allowed, absorbing) for index in undefined]
+            return min(options, key=_size)
         return self._undefined(logic, truths, not absorbing)
+
+    def _each(self, logic: Chain, allowed: Allowed) -> Need:
+        """All parts are needed: none may be what the whole must not be."""
+        return _joined(self.need(part, allowed) for part in logic.parts)
 
     def _one(self, logic: Chain, index: int, allowed: Allowed, absorbing: bool) -> Need:
         """One part decides for all; the others that could have are remembered."""
@@ -156,7 +169,8 @@ class Search:
         weak = [self.need(part, frozenset((UNDEFINED, neutral))) for part in logic.parts]
         undefined = [index for index, value in enumerate(truths) if value is UNDEFINED]
         strong = {index: self.need(logic.parts[index], _UNDEFINED) for index in undefined}
-        chosen = min(strong, key=lambda index: len(strong[index].deciding) - len(weak[index].deciding))
+        weak = [min(need, strong.get(index, need), key=_size) for index, need in enumerate(weak)]
+        chosen = min(strong, key=lambda index: _size(strong[index]) - _size(weak[index]))
         return _joined(
             strong[index] if index == chosen else need if index in strong else need.aside()
             for index, need in enumerate(weak)
