@@ -207,7 +207,7 @@ def _updating(classad2: Any, table: Table, slots: list[tuple[str, ClassAd]], bui
             name=f"(d) build a table of {len(slots):,} ads",
             ratio=parse / bulk,
             wanted=None,
-            detail=f"{bulk * 1e6:.0f} us an ad of {SLOT_ATTRIBUTES} attributes; classad2 parses in {parse * 1e6:.0f} us",
+            detail=f"{bulk * 1e6:.0f} us an ad of {SLOT_ATTRIBUTES} attributes; classad2 parses: {parse * 1e6:.0f} us",
             bound="a look at the Python object of each cell",
         ),
         Row(

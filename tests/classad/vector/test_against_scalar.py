@@ -91,6 +91,7 @@ def test_every_operator_on_columns_of_every_pair_of_kinds(kinds: tuple[str, str]
     texts += [f"x {operator} ({second[at % len(second)]})" for at, operator in enumerate(OPERATORS)]
     texts += [f"({first[at % len(first)]}) {operator} y" for at, operator in enumerate(OPERATORS)]
     texts += ["-x", "+x", "~x", "!x", "x ? y : 1", "isUndefined(x)", "isError(x)", "isReal(x)", "isString(x)"]
+    texts += ["countMatches(a, x)", "countMatches(MY.a, y)", "evalInEachContext(TARGET.a, x)", "isBoolean(x ?: y)"]
     texts += ["y[x]", "x.a", "strcat(x, y)", "int(x)", "min({x, y, 3})", "ifThenElse(x, y, x)", "x && y || !x && y"]
     for text in texts:
         expression = parse_expression(text)

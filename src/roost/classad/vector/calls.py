@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 from roost.classad import functions
 from roost.classad.evaluation import EvaluationStopped, State, subscript_value
 from roost.classad.functions.registry import Builtin
-from roost.classad.syntax import Call, ListNode, Literal, strip
-from roost.classad.values import ERROR, ListValue, RelTime, Value, fold
+from roost.classad.syntax import Call, ListNode, Literal, Name, Select, strip
+from roost.classad.values import ERROR, UNDEFINED, ListValue, RelTime, Value, fold
 from roost.classad.vector.distinct import apply_distinct
-from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, ERR, INT, REAL, STRING, UNDEF, is_plain, kind_of
-from roost.classad.vector.logic import choose
-from roost.classad.vector.vectors import Operand, Piece, Vector, boolean, merge
+from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, ERR, INT, OTHER, REAL, STRING, UNDEF, is_plain, kind_of
+from roost.classad.vector.logic import by_kind, choose
+from roost.classad.vector.vectors import Operand
 
 if TYPE_CHECKING:
     from roost.classad.syntax import Node
@@ -39,6 +39,8 @@ _PREDICATES: Final = {
 _OVER_ITEMS: Final = frozenset(
     ("sum", "avg", "min", "max", "member", "identicalmember", "anycompare", "allcompare", "quantize")
 )
+#: Functions over a list of ads, and what they give where the list is UNDEFINED.
+_WITHOUT_LIST: Final[dict[str, Value]] = {"countmatches": 0, "evalineachcontext": UNDEFINED}
 #: Functions that give another result each time they are called.
 _NEVER_SAME: Final = frozenset(("random",))
 
@@ -56,6 +58,8 @@ def call(node: Call, part: Callable[[Node], Part], remembered: Callable[..., Par
         )
     if name == "debug":
         return part(node.args[0])
+    if name in _WITHOUT_LIST:
+        return _in_contexts(name, node, part, remembered)
     if function.eager is None or name in _NEVER_SAME:
         return remembered(lambda run: DEFERRED)
     if name in _PREDICATES:
@@ -64,14 +68,30 @@ def call(node: Call, part: Callable[[Node], Part], remembered: Callable[..., Par
     return _eager(name, function, node, part, remembered)
 
 
+def _in_contexts(name: str, node: Call, part: Callable[[Node], Part], remembered: Callable[..., Part]) -> Part:
+    """countMatches and its like: only rows that have no list are decided here (machines without GPUs, mostly)."""
+    from roost.classad.vector.compiler import Part
+
+    expression, listed = node.args[0], part(node.args[1])
+    scope = None
+    if isinstance(expression, Select):
+        # The scalar evaluator looks up the base first, and that may fail.
+        base = strip(expression.base)
+        scope = fold(base.name) if isinstance(base, Name) and not base.absolute else ""
+        if scope not in ("my", "target"):
+            return remembered(lambda run: DEFERRED)
+    answers: dict[int, Operand] = {UNDEF: _WITHOUT_LIST[name], OTHER: DEFERRED, DEFER: DEFERRED}
+
+    def code(run: Run) -> Operand:
+        if scope is not None and run.shadowed(scope):
+            return DEFERRED
+        return by_kind(listed.code(run), answers, ERROR)
+
+    return remembered(code, Part(lambda run: ERROR))
+
+
 def _is_kind(x: Operand, kind: int) -> Operand:
-    if not isinstance(x, Vector):
-        return DEFERRED if x is DEFERRED else kind_of(x) == kind
-    answer = boolean(x.where(kind))
-    if not x.has(DEFER):
-        return answer
-    deferred = x.where(DEFER)
-    return merge(x.size, [Piece(~deferred, answer), Piece(deferred, DEFERRED)])
+    return by_kind(x, {kind: True, DEFER: DEFERRED}, False)
 
 
 def _eager(

@@ -27,10 +27,10 @@ from roost.classad.syntax import (
     Unary,
     strip,
 )
-from roost.classad.values import ListValue, RelTime, fold
+from roost.classad.values import ERROR, UNDEFINED, ListValue, RelTime, fold
 from roost.classad.vector.calls import call, plain_items, subscript
-from roost.classad.vector.kinds import ABSENT, DEFERRED
-from roost.classad.vector.logic import choose, condition, decided, logical, otherwise, selected
+from roost.classad.vector.kinds import ABSENT, DEFER, DEFERRED, OTHER, UNDEF
+from roost.classad.vector.logic import by_kind, choose, condition, decided, logical, otherwise
 from roost.classad.vector.operators import binary, unary
 from roost.classad.vector.run import Code, Run
 from roost.classad.vector.vectors import Operand
@@ -110,7 +110,11 @@ def _select(node: Select) -> Part:
         if scope == "target":
             return Part(lambda run: run.other(key))
     part = _part(base)
-    return _remembered(lambda run: selected(part.code(run)), part)
+    return _remembered(lambda run: by_kind(part.code(run), _SELECTED, ERROR), part)
+
+
+#: ``x.name`` by the kind of x; of any other it is ERROR. Lists give lists.
+_SELECTED: Final[dict[int, Operand]] = {UNDEF: UNDEFINED, DEFER: DEFERRED, OTHER: DEFERRED}
 
 
 def _binary(node: Binary) -> Part:

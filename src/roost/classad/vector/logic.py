@@ -7,20 +7,21 @@ The ordinary case, no row UNDEFINED or ERROR, is one operation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from roost.classad.ops import truth
-from roost.classad.values import ERROR, UNDEFINED, ListValue
-from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, MIXED, OTHER, UNDEF, Array
+from roost.classad.values import ERROR, UNDEFINED
+from roost.classad.vector.kinds import BOOL, DEFERRED, MIXED, UNDEF, Array
 from roost.classad.vector.planes import Planes, from_planes, planes
 from roost.classad.vector.vectors import (
     Operand,
     Piece,
     Vector,
     boolean,
+    kinds_in,
     merge,
     operand_kind,
 )
@@ -136,17 +137,14 @@ def replaced(x: Operand, kind: int, y: Later) -> Operand:
     return out
 
 
-def selected(x: Operand) -> Operand:
-    """``x.name`` where x is no ad: UNDEFINED of UNDEFINED, ERROR of plain values; of lists it is DEFERRED."""
-    if not isinstance(x, Vector):
-        if x is UNDEFINED:
-            return UNDEFINED
-        return DEFERRED if x is DEFERRED or isinstance(x, ListValue) else ERROR
-    deferred = x.where(DEFER) | x.where(OTHER)
-    undefined = x.where(UNDEF)
-    pieces = [
-        Piece(mask, value)
-        for mask, value in ((deferred, DEFERRED), (undefined, UNDEFINED), (~(deferred | undefined), ERROR))
-        if mask.any()
-    ]
-    return pieces[0].value if len(pieces) == 1 else merge(x.size, pieces)
+def by_kind(x: Operand, answers: Mapping[int, Operand], otherwise: Operand) -> Operand:
+    """For each row the answer to its kind."""
+    if operand_kind(x) != MIXED:
+        return answers.get(operand_kind(x), otherwise)
+    assert isinstance(x, Vector) and x.kinds is not None
+    pieces = []
+    for kind in kinds_in(x.present):
+        mask = x.kinds == kind
+        if mask.any():
+            pieces.append(Piece(mask, answers.get(kind, otherwise)))
+    return merge(x.size, pieces)

@@ -35,7 +35,9 @@ class Result:
         if payload is not None:
             return payload.copy()
         out = np.empty(self.size, object)
-        out[:] = self.to_list() or None
+        for row, value in enumerate(self.to_list()):
+            # One by one: NumPy would look into lists and ads.
+            out[row] = value
         return out
 
     def to_list(self) -> list[Value]:

@@ -105,13 +105,16 @@ class Run:
         return self._scoped(key, "target", not self.on_row)
 
     def _scoped(self, key: str, scope: str, in_row: bool) -> Operand:
-        # An attribute called MY or TARGET changes what the scope means.
-        if scope in self.columns if self.on_row else self._asked(scope) is not MISSING:
+        if self.shadowed(scope):
             return DEFERRED
         if in_row:
             return self._or(self.row(key), lambda: self._special_or_undefined(key))
         cell = self._asked(key)
         return self._special_or_undefined(key) if cell is MISSING else self._ad(key, cell)  # type: ignore[arg-type]
+
+    def shadowed(self, scope: str) -> bool:
+        """Whether an attribute called MY or TARGET changes what the scope means."""
+        return scope in self.columns if self.on_row else self._asked(scope) is not MISSING
 
     def _special_or_undefined(self, key: str) -> Operand:
         special = self._special(key)
