@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from roost.config.references import NAME, Call, Reference, pieces
-from roost.config.table import Definition
+from roost.config.table import Definition, Origin
 from roost.policy.lint.findings import Place
 
 #: Characters an expanded expression may have; longer ones are not looked at.
@@ -24,6 +24,9 @@ EXPANDED_CHARS_MAX = 200_000
 DEPTH_MAX = 60
 #: References followed in one expression.
 REFERENCES_MAX = 20_000
+
+#: Where definitions come from that are no text of the configuration.
+_UNWRITTEN = (Origin.DEFAULT, Origin.DETECTED)
 
 #: All definitions of a name, oldest first; empty if there is none.
 Lookup = Callable[[str], tuple[Definition, ...]]
@@ -83,9 +86,20 @@ class Mapped:
         if not self.runs:
             return whole(self.definition), ()
         run = self.run_at(start)
+        if run.definition.origin in _UNWRITTEN:
+            use = self._written_use(start)
+            if use is not None:
+                line, column = position(use.definition, use.offset)
+                via = _via(use.definition)
+                return Place(use.definition.span.file, line, column, len(use.name) + 3, via), use.through
         line, column = position(run.definition, run.offset + (0 if run.opaque else start - run.start))
         length = 0 if end is None or run.opaque or self.run_at(max(end - 1, start)) is not run else end - start
         return Place(run.definition.span.file, line, column, length, _via(run.definition)), run.through
+
+    def _written_use(self, start: int) -> Use | None:
+        """The reference in a text that somebody wrote, through which a compiled-in text came to stand here."""
+        uses = [u for u in self.uses if u.start <= start < u.end and u.definition.origin not in _UNWRITTEN]
+        return min(uses, key=lambda use: use.end - use.start) if uses else None
 
     def written(self, start: int, end: int) -> tuple[Definition, int] | None:
         """The definition and the offset in its written text of a span that was written there as it stands."""

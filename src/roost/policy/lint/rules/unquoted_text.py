@@ -26,11 +26,14 @@ from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import span_fix
+from roost.policy.model import Side
 
 
 @expression_rule("RST525", Severity.WARNING, "E8", "F1")
 def check(expression: Expression) -> Iterator[Hit]:
     tree = expression.tree
+    if expression.scope.my is Side.JOB and expression.knob.startswith(("+", "my.", "MY.")):
+        return  # RST701 says so for submit descriptions.
     if not expression.attribute or expression.policy is not None or not isinstance(tree, Name):
         return
     if expression.scope.knows(tree.name) or fold(tree.name) in ("my", "target", "currenttime"):

@@ -1,0 +1,43 @@
+"""Jobs that never leave the queue.
+
+What: ``leave_in_queue`` is TRUE at all times.
+
+Why: Ended jobs stay in the queue until somebody removes them. The queue grows, and everything that looks at it slows
+down.
+
+Example::
+
+    executable = work
+    leave_in_queue = True
+    request_memory = 1 GB
+    queue
+
+Instead::
+
+    executable = work
+    leave_in_queue = JobStatus == 4 && (time() - CompletionDate) < 10 * 86400
+    request_memory = 1 GB
+    queue
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.policy.lint.abstract import T
+from roost.policy.lint.findings import Severity
+from roost.policy.lint.registry import Hit, submit_rule
+from roost.policy.lint.submit import Submission
+
+
+@submit_rule("RST706", Severity.WARNING, "F9")
+def check(submission: Submission) -> Iterator[Hit]:
+    expression = submission.expression("leave_in_queue")
+    if expression is None or expression.tree is None:
+        return
+    if expression.inferred.of(expression.tree).only(T.TRUE):
+        yield Hit(
+            message="these jobs stay in the queue for ever",
+            remedy="Give them an end: (time() - CompletionDate) < seconds.",
+            expression=expression,
+        )

@@ -1,0 +1,166 @@
+"""The engine: places, comments that allow, selection, corrections byte for byte, hostile input, speed."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from roost.classad import ClassAd
+from roost.config import MemoryHost
+from roost.config.templates import BY_NAME
+from roost.policy.lint import Choice, Finding, lint, lint_text
+from roost.policy.lint.edits import corrected, edits_by_file
+from roost.policy.model import Side
+from roost.runtime.machine import SystemHost
+
+HOST = SystemHost()
+
+
+def found(text: str, **options: object) -> list[Finding]:
+    return lint_text(text, HOST, file="pool.config", **options).findings  # type: ignore[arg-type]
+
+
+def test_a_finding_in_a_macro_names_the_line_of_the_macro_and_the_knob() -> None:
+    (finding,) = found('# macros\nMine = (Owner ==\\\n   "a" * 10)\nRANK = 1 + $(Mine)\n')
+    assert (finding.code, finding.place.line, finding.place.column) == ("RST101", 3, 4)
+    assert finding.knob == "RANK"
+    assert finding.through == ("Mine",)
+    assert [(why, place.line) for why, place in finding.related] == [("in the value of RANK", 4)]
+
+
+def test_a_place_is_exact_behind_macros_in_the_same_value() -> None:
+    (finding,) = found("HOURS = 3600\nSTART = KeyboardIdle > $(HOURS) && Foo == UNDEFINED\n")
+    assert (finding.place.line, finding.place.column, finding.place.length) == (2, 36, 16)
+
+
+def test_a_reference_to_the_name_itself_means_the_earlier_definition() -> None:
+    (finding,) = found("START = Foo == UNDEFINED\nSTART = ($(START)) || KeyboardIdle > 900\n")
+    assert finding.place.line == 1
+    assert finding.knob == "START"
+
+
+def test_one_mistake_in_a_macro_used_by_many_is_told_once() -> None:
+    text = "Bad = (Foo == UNDEFINED)\nSUSPEND = $(Bad)\nWANT_SUSPEND = $(Bad)\nPREEMPT = $(Bad)\n"
+    assert [f.code for f in found(text, choice=Choice(select=("RST103",)))] == ["RST103"]
+
+
+def test_a_comment_allows_the_next_statement_with_all_its_lines() -> None:
+    text = "# roost: allow RST103 old jobs say so\nSTART = KeyboardIdle > 900 && \\\n  Foo == UNDEFINED\n"
+    assert found(text) == []
+    assert [f.code for f in found(text + "PREEMPT = Foo == UNDEFINED\n")][-1] == "RST103"
+
+
+def test_a_comment_at_the_knob_allows_what_is_found_in_its_macros() -> None:
+    text = "Bad = (Foo == UNDEFINED)\n# roost: allow RST103 known\nSTART = $(Bad) || KeyboardIdle > 900\n"
+    assert found(text) == []
+
+
+def test_a_comment_without_reason_allows_nothing() -> None:
+    assert [f.code for f in found("# roost: allow RST103\nSTART = Foo == UNDEFINED\n")] == ["RST003", "RST103"]
+
+
+def test_a_comment_for_the_file_allows_everywhere() -> None:
+    assert found("# roost: allow-file RST103 generated\nRANK = 1\nSTART = Foo == UNDEFINED || KeyboardIdle > 1\n") == []
+
+
+def test_rules_are_selected_and_ignored_by_code_or_group() -> None:
+    text = 'START = Foo == UNDEFINED && Bar == "undefined"\n'
+    assert {f.code for f in found(text, choice=Choice(select=("RST10",)))} == {"RST103", "RST104"}
+    assert {f.code for f in found(text, choice=Choice(ignore=("RST104",)))} == {"RST103"}
+
+
+def test_attributes_of_a_given_job_are_known() -> None:
+    host = MemoryHost(files={"a": "START = TARGET.JobUniversee < 100\n"})
+    assert [f.code for f in lint(host, ["a"]).findings] == ["RST201"]
+    assert lint(host, ["a"], None, {Side.JOB: ClassAd({"JobUniversee": 1})}).findings == []
+
+
+def test_corrections_leave_every_other_byte_alone() -> None:
+    text = "\ufeff# caf\u00e9\t\r\nSTART\t =  Foo ==   UNDEFINED \\\r\n   || KeyboardIdle > 900  \r\n\r\n#\r\nX = 1"
+    findings = found(text)
+    edits = edits_by_file(findings)["pool.config"]
+    after, done = corrected(text, edits)
+    assert done == 1
+    assert after == text.replace("==   UNDEFINED", "=?=   UNDEFINED")
+
+
+def test_an_edit_whose_text_is_gone_is_left_out() -> None:
+    (finding,) = [f for f in found("START = Foo == UNDEFINED || KeyboardIdle > 1\n") if f.fix]
+    assert finding.fix is not None
+    assert corrected("START = True\n", finding.fix.edits) == ("START = True\n", 0)
+
+
+def test_commands_of_a_configuration_are_not_run() -> None:
+    class Watching(MemoryHost):
+        def run_command(self, command: str) -> object:  # type: ignore[override]
+            raise AssertionError(command)
+
+    host = Watching(files={"a": "include command : /bin/echo START = 1\nLOCAL_CONFIG_FILE = /bin/echo |\n"})
+    lint(host, ["a"])
+
+
+def test_what_cannot_be_read_is_named() -> None:
+    assert lint(MemoryHost(), ["nowhere"]).missing == ("nowhere",)
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+@pytest.mark.parametrize("before", ["", "use POLICY : Desktop\n", "use POLICY : Always_Run_Jobs\n"])
+def test_no_template_gives_an_alarm(name: tuple[str, str], before: str) -> None:
+    template = BY_NAME[name]
+    values = {"macro": "TOO_MANY", "seconds": "7200", "subcode": "9", "reason": '"because"', "user": "coltrane"}
+    given_args = ", ".join(values.get(a.name, "1") for a in template.arguments[: template.required])
+    call = f"{template.name}({given_args})" if given_args else template.name
+    text = f"TOO_MANY = (CpusUsage > Cpus + 0.8)\n{before}use {template.category} : {call}\n"
+    alarms = [f for f in found(text) if f.severity != "note"]
+    assert [(f.code, f.message, f.witness) for f in alarms] == []
+
+
+def big_configuration(knobs: int) -> str:
+    lines = [
+        f"MACRO_{n} = (KeyboardIdle > {n} && LoadAvg - CondorLoadAvg < 0.{n % 9 + 1})" for n in range(knobs // 2)
+    ]
+    lines += [f"ATTRIBUTE_{n} = $(MACRO_{n}) || TARGET.RequestMemory < {n}" for n in range(knobs // 2)]
+    lines += ["STARTD_ATTRS = " + " ".join(f"ATTRIBUTE_{n}" for n in range(knobs // 2))]
+    lines += ["use POLICY : Desktop"]
+    return "\n".join(lines)
+
+
+@pytest.mark.slow
+def test_two_thousand_knobs_take_about_as_long_as_reading_them_some_dozen_times() -> None:
+    from roost.config import load_text
+
+    text = big_configuration(2000)
+    clock = time.process_time
+    start = clock()
+    load_text(text, HOST)
+    reading = clock() - start
+    start = clock()
+    assert [f for f in found(text) if f.severity == "error"] == []
+    assert clock() - start < max(40 * reading, 1.0)
+
+
+PIECES = [
+    "START", "SUSPEND", "PREEMPT", "KILL", "RANK", "IS_OWNER", "STARTD_ATTRS", "SLOT_TYPE_1", "=", "=", "==", "&&", "||",
+    "(", ")", "$(START)", "$(", "$$", "\\\n", "\n", "\n", "#", '"', "'", "KeyboardIdle", "TARGET.", "MY.", "1", "0", "0.5",
+    "?", ":", "use POLICY : Desktop", "if", "endif", "@=x", "@x", "+=", "eval(", "UNDEFINED", "ERROR", "!", "-", "/", "%",
+    "State", "Activity", "{", "}", "[", "]", ",", ";", " ", "\t", "\x00", "\u20ac", "1e999", "9" * 30, "time()", "strcat(",
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=60))
+def test_no_text_makes_a_rule_fail(pieces: list[str]) -> None:
+    assert [f for f in found(" ".join(pieces)) if f.code == "RST000"] == []
+
+
+def test_deep_and_long_expressions_are_survived() -> None:
+    chance = random.Random(1)
+    deep = "START = " + "(" * 500 + "KeyboardIdle > 1" + ")" * 500
+    negated = "START = " + "!" * 900 + "(KeyboardIdle > 1)"
+    long = "START = " + " || ".join(f'TARGET.Owner == "u{chance.randrange(10**6)}"' for _ in range(3000))
+    for text in (deep, negated, long):
+        assert [f for f in found(text) if f.code == "RST000"] == []
