@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from roost.classad.expr import Expr, parse_expression
+from roost.classad.expr import Expr, expression_later, parse_expression
 from roost.classad.lexer import Syntax
 from roost.classad.limits import NAME_BYTES_MAX, SHARED_NAMES_MAX
 from roost.classad.syntax import AdNode, ListNode, Node
@@ -84,9 +84,12 @@ class ClassAd(MutableMapping[str, Any]):
     # -- mapping -------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> Any:
-        cell = self.cell(fold(name))
+        key = fold(name)
+        cell = self.cell(key)
         if cell is MISSING:
             raise KeyError(name)
+        if isinstance(cell, Expr) and cell.pending:
+            return self._settle(key, cell)
         return cell
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -127,9 +130,7 @@ class ClassAd(MutableMapping[str, Any]):
             return NotImplemented
         if self is other:
             return True
-        return len(self) == len(other) and all(
-            (there := other.cell(fold(name))) is not MISSING and _same(self.cell(fold(name)), there) for name in self
-        )
+        return len(self) == len(other) and all([name in other and _same(self[name], other[name]) for name in self])
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -152,7 +153,10 @@ class ClassAd(MutableMapping[str, Any]):
 
     def copy(self) -> ClassAd:
         """An independent copy, nested ads copied too; chained to the same ad, nested in none."""
-        return ClassAd(self)
+        try:
+            return ClassAd(self)
+        except RecursionError:
+            return deeply(lambda: ClassAd(self))
 
     # -- cells ---------------------------------------------------------------------------------
 
@@ -204,6 +208,15 @@ class ClassAd(MutableMapping[str, Any]):
                 return own
         return _SPELLINGS[key]
 
+    def _settle(self, key: str, expression: Expr) -> Cell:
+        """Parse an expression that was put off, and keep it as if it had been parsed at once."""
+        if key not in self.cells:
+            assert self.chained is not None
+            return self.chained._settle(key, expression)
+        assert expression.source is not None
+        cell = self.cells[key] = cell_of(expression.tree, self, expression=expression, source=expression.source)
+        return cell
+
     def _copy_from(self, other: ClassAd) -> None:
         self._spelled = None if other._spelled is None else dict(other._spelled)
         self.chained = other.chained
@@ -244,6 +257,10 @@ class ClassAd(MutableMapping[str, Any]):
     def set(self, name: str, text: str, syntax: Syntax = Syntax.NEW) -> None:
         """Set an attribute from the text of an expression. Raises ParseError."""
         self[name] = parse_expression(text, syntax)
+
+    def set_later(self, name: str, text: str, syntax: Syntax = Syntax.NEW) -> None:
+        """Set an attribute from a text that is parsed when it is first looked at or evaluated; see `expression_later`."""
+        self.put(check_name(name), expression_later(text, syntax))
 
     def lookup(self, name: str) -> Expr:
         """The expression of an attribute. Raises KeyError."""
@@ -346,11 +363,13 @@ def check_name(name: str) -> str:
 def _same(x: object, y: object) -> bool:
     if isinstance(x, ClassAd) or isinstance(y, ClassAd):
         return x == y
-    from roost.classad.unparse import item_node
+    from roost.classad.unparse import item_node, unparse
 
     if isinstance(x, Expr) and isinstance(y, Expr):
         return x == y
-    return item_node(x) == item_node(y)
+    first, second = item_node(x), item_node(y)
+    # A real that is not finite is a value on one side and the call that makes it on the other.
+    return first == second or unparse(first, exact=True) == unparse(second, exact=True)
 
 
 def _restore(cells: list[tuple[str, Cell]], chained: ClassAd | None) -> ClassAd:
@@ -364,6 +383,6 @@ def _restore(cells: list[tuple[str, Cell]], chained: ClassAd | None) -> ClassAd:
 _NUMBERS: Final = frozenset((int, float))
 
 # At the end, for the modules need each other: evaluation works on ads, and ads evaluate.
-from roost.classad.evaluation import evaluate  # noqa: E402
+from roost.classad.evaluation import deeply, evaluate  # noqa: E402
 
 __all__ = ["ERROR", "MISSING", "Cell", "ClassAd", "Missing", "cell_of"]

@@ -35,6 +35,9 @@ Code: TypeAlias = "Callable[[State], Value]"
 #: Classes of cells that are their own value.
 PLAIN: Final = frozenset((int, float, str, bool, Exceptional, AbsTime, RelTime, ListValue))
 
+#: Steps that a new list or ad costs, for it takes memory.
+_LIST_STEPS: Final = 8
+
 #: Depth of references tried without marks.
 _UNMARKED_DEPTH: Final = 48
 
@@ -181,8 +184,11 @@ class MatchAd(ClassAd):
         self.context_of_right = self._context(".RIGHT", ".LEFT")
         self.put("lCtx", self.context_of_left)
         self.put("rCtx", self.context_of_right)
-        self.put("LEFT", left)
-        self.put("RIGHT", right)
+        for name, ad in (("LEFT", left), ("RIGHT", right)):
+            # They are shown here, not nested here: this ad goes when the evaluation ends.
+            scope = ad.scope
+            self.put(name, ad)
+            ad.scope = scope
         for name, text in _MATCH_EXPRESSIONS:
             self.put(name, parse_expression(text))
 
@@ -245,7 +251,7 @@ def select_value(state: State, base: Value, key: str) -> Value:
         return UNDEFINED
     if isinstance(base, ListValue):
         state.deepen()
-        picked = [_homeless(select_value(state, item, key)) for item in state.items_here(base)]
+        picked = [_homeless(state, select_value(state, item, key)) for item in state.items_here(base)]
         state.depth += 1
         return ListValue(tuple(picked), NO_AD)
     return ERROR
@@ -272,7 +278,7 @@ def subscript_value(state: State, base: Value, index: Value) -> Value:
             marks, state.marks = state.marks, None if state.marks is None else set()
             cell = _walled(state, cell, base)
             state.marks = marks
-        return UNDEFINED if isinstance(cell, Missing) else _homeless(cell)  # type: ignore[arg-type]
+        return UNDEFINED if isinstance(cell, Missing) else _homeless(state, cell)  # type: ignore[arg-type]
     return ERROR
 
 
@@ -301,14 +307,27 @@ def evaluate_apart(state: State, cell: Cell, ad: ClassAd) -> Value:
     return value
 
 
-def _homeless(value: Value) -> Value:
+def _homeless(state: State, value: Value) -> Value:
     """A list or ad taken out of where it stood: names in it no longer see the ads around."""
     if isinstance(value, ListValue):
+        state.spend(_LIST_STEPS)
         return ListValue(value.items, NO_AD)
     if isinstance(value, ClassAd) and value.scope is not None:
+        state.spend(_cell_count(value))
         value = value.copy()
         value.scope = None
     return value
+
+
+def _cell_count(ad: ClassAd) -> int:
+    """Attributes of an ad and of all ads nested in it."""
+    count = 0
+    work = [ad]
+    while work:
+        cells = work.pop().cells.values()
+        count += len(cells) + _LIST_STEPS
+        work += [cell for cell in cells if isinstance(cell, ClassAd)]
+    return count
 
 
 def find(state: State, start: ClassAd, key: str) -> tuple[ClassAd, Cell] | None:

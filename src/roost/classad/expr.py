@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
+from roost.classad.errors import ParseError
 from roost.classad.lexer import Syntax
 from roost.classad.limits import INTERNED_TEXTS_MAX
 from roost.classad.syntax import Literal, Node
+from roost.classad.values import ERROR, Value
 
 if TYPE_CHECKING:
-    from roost.classad.evaluation import Code
+    from roost.classad.evaluation import Code, State
     from roost.classad.refs import Mentioned
 
 
@@ -26,17 +28,18 @@ class Expr:
     exact texts are.
     """
 
-    __slots__ = ("__weakref__", "_code", "_refs", "_text", "source", "tree")
+    __slots__ = ("__weakref__", "_code", "_refs", "_text", "_tree", "source")
 
-    tree: Node
+    #: The tree, or while nobody has asked for it the syntax that `source` is to be read in.
+    _tree: Node | Syntax
     source: str | None
     _code: Code | None
     _refs: Mentioned | None
     _text: str | None
 
-    def __init__(self, tree: Node, source: str | None = None) -> None:
+    def __init__(self, tree: Node | Syntax, source: str | None = None) -> None:
         set_field = object.__setattr__
-        set_field(self, "tree", tree)
+        set_field(self, "_tree", tree)
         set_field(self, "source", source)
         set_field(self, "_code", None)
         set_field(self, "_refs", None)
@@ -51,14 +54,34 @@ class Expr:
         return parse_expression(text, syntax)
 
     @property
+    def tree(self) -> Node:
+        """The syntax tree. Raises ParseError if the text was not parsed before and is bad."""
+        tree = self._tree
+        if isinstance(tree, Syntax):
+            from roost.classad.parser import parse_tree
+
+            assert self.source is not None
+            tree = parse_tree(self.source, tree)
+            object.__setattr__(self, "_tree", tree)
+        return tree
+
+    @property
+    def pending(self) -> bool:
+        """Whether the text has not been parsed yet."""
+        return isinstance(self._tree, Syntax)
+
+    @property
     def code(self) -> Code:
-        """The compiled form: a function of the evaluation state."""
+        """The compiled form: a function of the evaluation state. A text that can't be parsed is ERROR."""
         code = self._code
         if code is None:
             from roost.classad.evaluation import compile_tree
             from roost.classad.translator import warming
 
-            code = warming(compile_tree(self.tree), self.tree, self._set_code)
+            try:
+                code = warming(compile_tree(self.tree), self.tree, self._set_code)
+            except ParseError:
+                code = _bad_text
             self._set_code(code)
         return code
 
@@ -90,7 +113,7 @@ class Expr:
     @property
     def is_literal(self) -> bool:
         """Whether the expression is one constant."""
-        return self.tree.__class__ is Literal
+        return isinstance(self.tree, Literal)
 
     def __str__(self) -> str:
         text = self._text
@@ -118,17 +141,36 @@ class Expr:
 
 def parse_expression(text: str, syntax: Syntax = Syntax.NEW) -> Expr:
     """The expression that is the whole of `text`, interned. Raises ParseError."""
-    interned = _INTERNED[syntax]
-    found = interned.get(text)
+    found = _INTERNED[syntax].get(text)
     if found is None:
         from roost.classad.parser import parse_tree
 
-        found = Expr(parse_tree(text, syntax), text)
-        if len(text) <= _INTERNED_CHARS_MAX:
-            while len(interned) >= INTERNED_TEXTS_MAX:
-                interned.popitem(last=False)
-            interned[text] = found
+        found = _intern(Expr(parse_tree(text, syntax), text), text, syntax)
+    elif found.pending:
+        found.tree  # noqa: B018  (raises what there is to raise)
     return found
+
+
+def expression_later(text: str, syntax: Syntax = Syntax.NEW) -> Expr:
+    """The expression of `text`, interned, but parsed when it is first looked at or evaluated.
+
+    For texts that are known to be good, such as those Roost wrote itself: looking at a bad one raises ParseError,
+    evaluating it is ERROR.
+    """
+    return _INTERNED[syntax].get(text) or _intern(Expr(syntax, text), text, syntax)
+
+
+def _intern(expression: Expr, text: str, syntax: Syntax) -> Expr:
+    if len(text) <= _INTERNED_CHARS_MAX:
+        interned = _INTERNED[syntax]
+        while len(interned) >= INTERNED_TEXTS_MAX:
+            interned.popitem(last=False)
+        interned[text] = expression
+    return expression
+
+
+def _bad_text(state: State) -> Value:
+    return ERROR
 
 
 #: Texts longer than this are seldom met twice.

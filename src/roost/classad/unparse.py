@@ -74,7 +74,12 @@ def unparse_value(value: Value, *, old: bool = False) -> str:
         return unparse(list_node(value), old=old)
     if isinstance(value, _PLAIN):
         return _constant(value, old)
-    return unparse(ad_node(value), old=old)
+    from roost.classad.evaluation import deeply
+
+    try:
+        return unparse(ad_node(value), old=old)
+    except RecursionError:
+        return deeply(lambda: unparse(ad_node(value), old=old))
 
 
 def ad_node(ad: ClassAd) -> AdNode:

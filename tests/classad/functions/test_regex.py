@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from roost.classad.evaluation import State
-from roost.classad.functions import regex
+from roost.classad.functions import pcre, regex
 from roost.classad.functions.pcre_machine import MatchLimit, Program
 from roost.classad.functions.pcre_nodes import PatternError
 from roost.classad.functions.pcre_parser import parse
@@ -63,7 +63,7 @@ def test_the_own_matcher_and_the_standard_library_find_the_same(pattern: str, su
     parsed = parse(pattern.encode(), options)
     text = translate(parsed.body)
     assume(text is not None and ways(parsed.body, len(subject)) < 1e6)
-    compiled = regex.Regex(pattern.encode(), options)
+    compiled = pcre.Regex(pattern.encode(), options)
     for start in range(len(subject) + 1):
         spans, _ = Program(parsed).search(subject, start)
         assert compiled.search(State(), subject, start) == spans
@@ -72,7 +72,7 @@ def test_the_own_matcher_and_the_standard_library_find_the_same(pattern: str, su
 @given(st.binary(max_size=12).filter(lambda pattern: b"\0" not in pattern))
 def test_any_bytes_are_a_pattern_or_refused(pattern: bytes) -> None:
     try:
-        compiled = regex.Regex(pattern, PLAIN)
+        compiled = pcre.Regex(pattern, PLAIN)
         compiled.search(State(), b"abc (1)\n")
     except (PatternError, MatchLimit):
         return
@@ -81,7 +81,7 @@ def test_any_bytes_are_a_pattern_or_refused(pattern: bytes) -> None:
 @given(st.text("()[]{}?*+|\\^$-:<>=!#'&,.aR01PKQEgkx", max_size=14))
 def test_any_soup_of_signs_is_a_pattern_or_refused(pattern: str) -> None:
     try:
-        compiled = regex.Regex(pattern.encode(), PLAIN)
+        compiled = pcre.Regex(pattern.encode(), PLAIN)
         compiled.search(State(), b"a1(a)\n")
     except (PatternError, MatchLimit):
         return
@@ -93,11 +93,11 @@ def test_any_soup_of_signs_is_a_pattern_or_refused(pattern: str) -> None:
 )
 def test_what_is_not_supported_is_refused(pattern: str) -> None:
     with pytest.raises(PatternError):
-        regex.Regex(pattern.encode(), PLAIN)
+        pcre.Regex(pattern.encode(), PLAIN)
 
 
 def test_kept_patterns_are_bounded() -> None:
     for number in range(2000):
         regex.compiled(f"a{number}", "")
-    kept = regex._compiled.cache_info()
+    kept = pcre.compile_pattern.cache_info()
     assert kept.maxsize is not None and kept.currsize <= kept.maxsize

@@ -4,9 +4,9 @@
 What is written is what the reference library and the tools around it write; each form reads back what it
 wrote (see `old.unfaithful` for the little that the old form can't hold).
 
-Streams are read in pieces and ads handed out one by one, so memory holds no more than one ad. Texts are
-parsed at once and not on first use: with the table of interned expressions that is cheap, and errors show
-where they are.
+Streams are read in pieces and ads handed out one by one, so memory holds no more than one ad. Expressions are
+parsed at once, so that errors show where they are; with `lazy`, for ads in old form that are known to be good, each is
+parsed when it is first used. Either way the same text is parsed once in a process.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ def parse_ad(
     strict: bool = True,
     warn: Warn | None = None,
     origin: str | None = None,
+    lazy: bool = False,
 ) -> ClassAd:
     """The one ad of `text`. Raises ParseError for none, for more than one, and for mistakes.
 
     `form` None: guessed. In old form all of the text is one ad, blank lines or not, and an empty text an
     empty ad. `strict` False: a bad line in old form ends the ad there. `warn` is called with each
-    `ReadWarning`.
+    `ReadWarning`. `lazy`: in old form expressions are parsed when they are first used.
     """
     from roost.classad.ad import ClassAd
     from roost.classad.errors import ParseError
@@ -51,7 +52,7 @@ def parse_ad(
     if form is Form.OLD:
         from roost.classad.forms.old import read_old
 
-        return next(read_old(source, whole=True, strict=strict, warn=warn), None) or ClassAd()
+        return next(read_old(source, whole=True, strict=strict, warn=warn, lazy=lazy), None) or ClassAd()
     ads = _reader(source, form)
     ad = next(ads, None)
     if ad is None:
@@ -75,6 +76,7 @@ def parse_ads(
     strict: bool = True,
     warn: Warn | None = None,
     origin: str | None = None,
+    lazy: bool = False,
 ) -> Iterator[ClassAd]:
     """The ads of a text or of lines, each as soon as it is read. Raises ParseError.
 
@@ -82,12 +84,12 @@ def parse_ads(
     None: a blank line does. For the rest see `parse_ad`.
     """
     if isinstance(text, str):
-        return _read(_source(text, origin), form or guess_form(text), delimiter, strict, warn)
+        return _read(_source(text, origin), form or guess_form(text), delimiter, strict, warn, lazy)
     if form not in (None, Form.OLD):
-        return _read(_source("\n".join([line.removesuffix("\n") for line in text]), origin), form, None, strict, warn)
+        return _read(_source("\n".join([line.removesuffix("\n") for line in text]), origin), form, None, strict, warn, lazy)
     from roost.classad.forms.old import read_old
 
-    return read_old(text, delimiter=delimiter, strict=strict, warn=warn, origin=origin)
+    return read_old(text, delimiter=delimiter, strict=strict, warn=warn, origin=origin, lazy=lazy)
 
 
 def read(
@@ -98,6 +100,7 @@ def read(
     strict: bool = True,
     warn: Warn | None = None,
     origin: str | None = None,
+    lazy: bool = False,
 ) -> Iterator[ClassAd]:
     """The ads of a stream of text or bytes, each as soon as it is read. Raises ParseError.
 
@@ -105,7 +108,7 @@ def read(
     is how they are read. The arguments are those of `parse_ads`.
     """
     source = _source(stream, origin)
-    return _read(source, form or guess_form(source.peek(BLANKS)), delimiter, strict, warn)
+    return _read(source, form or guess_form(source.peek(BLANKS)), delimiter, strict, warn, lazy)
 
 
 def _source(stream: Stream | str, origin: str | None) -> Source:
@@ -114,11 +117,13 @@ def _source(stream: Stream | str, origin: str | None) -> Source:
     return Source(stream, origin)
 
 
-def _read(source: Source, form: Form, delimiter: str | None, strict: bool, warn: Warn | None) -> Iterator[ClassAd]:
+def _read(
+    source: Source, form: Form, delimiter: str | None, strict: bool, warn: Warn | None, lazy: bool
+) -> Iterator[ClassAd]:
     if form is Form.OLD:
         from roost.classad.forms.old import read_old
 
-        return read_old(source, delimiter=delimiter, strict=strict, warn=warn)
+        return read_old(source, delimiter=delimiter, strict=strict, warn=warn, lazy=lazy)
     return _reader(source, form)
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from roost.classad.ad import Cell, ClassAd
 from roost.classad.errors import ParseError
-from roost.classad.expr import Expr, parse_expression
+from roost.classad.expr import Expr, expression_later, parse_expression
 from roost.classad.forms.building import put_node
 from roost.classad.forms.form import Order, names_of
 from roost.classad.forms.source import (
@@ -70,32 +70,37 @@ def read_old(
     strict: bool = True,
     warn: Warn | None = None,
     origin: str | None = None,
+    lazy: bool = False,
 ) -> Iterator[ClassAd]:
     """The ads of a source or of lines, each as soon as it ends.
 
     A line that begins with `delimiter` ends an ad; None: a blank line does. `whole`: nothing does, the text
     is one ad. Raises ParseError at a line that can't be read; if not `strict`, warns and skips the rest of
-    that ad.
+    that ad. `lazy`: expressions are parsed when they are first used, see `expr.expression_later`.
     """
     if isinstance(source, Source):
         origin = source.origin
         lines = lines_of(source)
     else:
         lines = lines_of_iterable(source)
-    return _Reader(delimiter, whole, strict, warn, origin).ads(lines)
+    return _Reader(delimiter, whole, strict, warn, origin, lazy).ads(lines)
 
 
 class _Reader:
     """The state of reading one text."""
 
-    __slots__ = ("_delimiter", "_number", "_origin", "_strict", "_warn", "_whole")
+    __slots__ = ("_delimiter", "_lazy", "_number", "_origin", "_strict", "_warn", "_whole")
 
-    def __init__(self, delimiter: str | None, whole: bool, strict: bool, warn: Warn | None, origin: str | None) -> None:
+    def __init__(
+        self, delimiter: str | None, whole: bool, strict: bool, warn: Warn | None, origin: str | None, lazy: bool
+    ) -> None:
         self._delimiter = delimiter
         self._whole = whole
         self._strict = strict
         self._warn = warn
         self._origin = origin
+        #: Whether expressions are parsed when they are first used.
+        self._lazy = lazy
         #: The line being read, from 1.
         self._number = 0
 
@@ -160,6 +165,9 @@ class _Reader:
             # The quote does not end the line, which makes the backslash an escape.
             trimmed = text.lstrip(_BLANK)
         offset += len(text) - len(text.lstrip(_BLANK))
+        if self._lazy:
+            ad.put(name, expression_later(trimmed, Syntax.OLD))
+            return
         try:
             expression = parse_expression(trimmed, Syntax.OLD)
             end = len(trimmed)

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from roost.classad.functions.match_limit import MatchLimit
 from roost.classad.functions.pcre_nodes import (
     UNBOUNDED,
     At,
@@ -55,10 +56,6 @@ _RECURSIONS_MAX: Final = 1000
 _PROGRAM_MAX: Final = 100_000
 #: Stands for any number of repeats.
 _NO_MOST: Final = 2**62
-
-
-class MatchLimit(Exception):
-    """A match takes too many steps."""
 
 
 #: Start and end of each group, -1 where it has not matched; the first pair is the whole match. While the

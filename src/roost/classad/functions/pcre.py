@@ -1,0 +1,85 @@
+r"""Compiled regular expressions: PCRE2's language on bytes (`pcre_parser` lists what is understood).
+
+A pattern whose cost is known to be small runs in the standard library's `re` (`pcre_translator`); the others run in
+a matcher that counts its steps (`pcre_machine`), so that a hostile pattern ends with MatchLimit instead of
+hanging. The reference library's limit is larger: 10 million of its own steps against `limits.REGEX_STEPS_MAX` of ours.
+
+Compiled patterns are kept, the most recent `_KEPT_MAX`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from roost.classad.functions.pcre_machine import Program, Spans
+from roost.classad.functions.pcre_nodes import PatternError
+from roost.classad.functions.pcre_parser import parse
+from roost.classad.functions.pcre_sets import Options
+from roost.classad.functions.pcre_translator import translate, ways
+
+if TYPE_CHECKING:
+    from roost.classad.evaluation import State
+
+#: Compiled patterns kept.
+_KEPT_MAX: Final = 512
+#: Ways to try a match that the standard library may be given; it takes a few hundredths of a second for them.
+_WAYS_MAX: Final = 3_000_000.0
+
+
+class Regex:
+    """A compiled pattern."""
+
+    def __init__(self, pattern: bytes, options: Options) -> None:
+        self._parsed = parse(pattern, options)
+        self._program = Program(self._parsed)
+        text = None if self._parsed.refers else translate(self._parsed.body)
+        self._fast = None if text is None else re.compile(text)
+        # The same where only the start of the subject and of lines need be tried.
+        self._fast_by_line = None
+        if text is not None and self._program.by_line:
+            self._fast_by_line = re.compile(rb"(?:\A|(?<=\n))" + text)
+
+    def search(
+        self, ctx: State, subject: bytes, start: int = 0, *, behind_empty: bool = False
+    ) -> Spans | None:
+        """Starts and ends of the match and its groups, None if there is none. Raises MatchLimit.
+
+        With `behind_empty` only a match at `start` that is not empty counts.
+        """
+        ctx.spend(1)
+        fast = self._fast if start else self._fast_by_line or self._fast
+        if not behind_empty and fast is not None and self._ways(subject, start) <= _WAYS_MAX:
+            found = fast.search(subject, start)
+            ctx.spend(((len(subject) if found is None else found.end()) - start) // 64)
+            return None if found is None else _spans(found)
+        spans, steps = self._program.search(subject, start, here=behind_empty, some=behind_empty)
+        ctx.spend(steps)
+        return spans
+
+    def _ways(self, subject: bytes, start: int) -> float:
+        """An upper bound of the ways that the standard library may try."""
+        length = len(subject) - start
+        here = ways(self._parsed.body, length)
+        if self._program.anchored:
+            return here
+        if self._program.by_line and start == 0:
+            return here * (subject.count(b"\n") + 1)
+        return here * (length + 1)
+
+
+def _spans(found: re.Match[bytes]) -> Spans:
+    return tuple(place for number in range(found.re.groups + 1) for place in found.span(number))
+
+
+@lru_cache(maxsize=_KEPT_MAX)
+def compile_pattern(pattern: bytes, options: Options) -> Regex | None:
+    """The compiled pattern, None if it is wrong."""
+    try:
+        return Regex(pattern, options)
+    except PatternError:
+        return None
+
+
+__all__ = ["Options", "Regex", "Spans", "compile_pattern"]
