@@ -48,6 +48,7 @@ class Store:
         self._columns: dict[str, Column] = {}
         self._capacity = _CAPACITY_MIN
         self._layouts: list[Layout | None] = []
+        self._free_layouts: list[int] = []
         self._layout_index: dict[object, Layout] = {}
         self._layout_of = np.zeros(self._capacity, np.int32)
 
@@ -209,7 +210,7 @@ class Store:
         index: object = keys if spelled is None else (keys, tuple(spelled.items()))
         layout = self._layout_index.get(index)
         if layout is None:
-            code = self._layouts.index(None) if None in self._layouts else len(self._layouts)
+            code = self._free_layouts.pop() if self._free_layouts else len(self._layouts)
             layout = self._layout_index[index] = Layout(keys, spelled, code)
             self._layouts[code : code + 1] = [layout]
         return layout
@@ -218,6 +219,7 @@ class Store:
         layout.uses -= 1
         if not layout.uses:
             self._layouts[layout.code] = None
+            self._free_layouts.append(layout.code)
             spelled = layout.spelled
             del self._layout_index[layout.keys if spelled is None else (layout.keys, tuple(spelled.items()))]
 
