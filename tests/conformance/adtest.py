@@ -28,7 +28,18 @@ from tests.conformance.cases import Case, Kind
 
 KEYS: Final = frozenset(
     (
-        "my", "target", "expr", "want", "text", "old-text", "parse-error", "ad", "again", "old", "ads", "differs",
+        "my",
+        "target",
+        "expr",
+        "want",
+        "text",
+        "old-text",
+        "parse-error",
+        "ad",
+        "again",
+        "old",
+        "ads",
+        "differs",
     )  # fmt: skip
 )
 
@@ -47,7 +58,10 @@ class Chunk:
     def case(self) -> Case:
         """The chunk as a question about an expression."""
         return Case(
-            kind=Kind.EXPRESSION, text=self.fields["expr"], my=self.fields.get("my", "[]"), target=self.fields.get("target")
+            kind=Kind.EXPRESSION,
+            text=self.fields["expr"],
+            my=self.fields.get("my", "[]"),
+            target=self.fields.get("target"),
         )
 
 

@@ -39,9 +39,7 @@ def compare(case: Case, mine: Answer, theirs: Answer, explained: Counter[str] | 
     return None
 
 
-def compare_all(
-    cases: Sequence[Case], oracle: Oracle, explained: Counter[str] | None = None
-) -> list[Mismatch | None]:
+def compare_all(cases: Sequence[Case], oracle: Oracle, explained: Counter[str] | None = None) -> list[Mismatch | None]:
     """Compare a batch, and hold our library's answers against its own properties."""
     oracle.ask(cases)
     mine = [_answer(case) for case in cases]

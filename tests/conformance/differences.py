@@ -126,6 +126,44 @@ def _matches_reltime(case: Case, observation: str, mine: str, theirs: str) -> bo
     return isinstance(accepting.eval("Requirements", other, ours.WORLD), RelTime)
 
 
+_DURATION_TEXT = re.compile(r'"\\/Expr\(relTime\(\\"[^"\\]*\\"\)\)\\/"')
+_NUMBER = re.compile(r"-?[\d.]+(?:E[-+]\d+)?")
+
+
+def _json_duration(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    if case.kind is not Kind.AD or not observation.startswith("json") or "reltime" not in case.text.lower():
+        return False
+    if observation == "json again":
+        return True
+    pieces = _DURATION_TEXT.split(mine)
+    pattern = _NUMBER.pattern.join(re.escape(piece) for piece in pieces)
+    return len(pieces) > 1 and re.fullmatch(pattern, theirs) is not None
+
+
+#: An ad literal, or a name with the reference's list of references to the ad itself.
+_AD_LITERAL = re.compile(r"\[\s*;?\s*(?:\w+|'[^']*')\s*=")
+
+
+def _references_in_literals(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    return (
+        case.kind is Kind.REFERENCES
+        and observation in ("external", "internal")
+        and any(_AD_LITERAL.search(text) for text in (case.text, (case.my or "")[1:]))
+    )
+
+
+_ODD_NUMBER = re.compile(r"\.\s*\.\s*\d|-0[\dxX]")
+
+
+def _odd_numbers(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    texts = [text for text in (case.text, case.my, case.target) if text and _ODD_NUMBER.search(text)]
+    return bool(texts) and REFUSED in (mine, ours.answer(case).get("value"), ours.answer(case).get("text"))
+
+
+def _old_bad_ad(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    return case.kind is Kind.OLD and (theirs == REFUSED or mine.startswith(theirs + " [ "))
+
+
 def _references_always(case: Case, observation: str, mine: str, theirs: str) -> bool:
     return case.kind is Kind.REFERENCES and theirs == "!none"
 
@@ -136,6 +174,8 @@ def _references_spelling(case: Case, observation: str, mine: str, theirs: str) -
 
 #: Open brackets, and operators in one expression, beyond which the reference gives up.
 _BRACKETS_MAX, _OPERATORS_MAX = 150, 390
+#: The beginning of a list that holds itself as often as the reference's limit allows.
+_RUNAWAY = "{ " * 40
 _BRACKETS = re.compile(r"[(\[{]")
 _OPERATORS = re.compile(r"[-+*/%&|^<>=!~?]+")
 
@@ -147,7 +187,23 @@ def _limits(case: Case, observation: str, mine: str, theirs: str) -> bool:
         return False
     if theirs == "e" and len(_OPERATORS.findall(case.text)) > _OPERATORS_MAX:
         return True
-    return witness(case).stopped
+    return witness(case).stopped or _RUNAWAY in theirs
+
+
+_BY_NAME = re.compile(
+    r"\b(?:evalineachcontext|countmatches)\s*\([\s(]*(?:\.\s*)?(?:\w+|'[^']*')(?:\s*\.\s*(?:\w+|'[^']*'))*[\s)]*[,;]",
+    re.I,
+)
+
+
+_UNRESOLVED = re.compile(r"\bunresolved\s*\(", re.I)
+
+
+def _leaked_context(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    texts = (case.text, case.my, case.target)
+    return _is_value(observation) and any(
+        text and (_BY_NAME.search(text) or _UNRESOLVED.search(text)) for text in texts
+    )
 
 
 def _freed_selection(case: Case, observation: str, mine: str, theirs: str) -> bool:
@@ -191,6 +247,12 @@ DIFFERENCES: Final[tuple[Difference, ...]] = (
     Difference(
         id="old-names", explains=_old_names, examples=(_asked(Kind.AD, "['a b'=1]"), _asked(Kind.AD, "['is'=1;b=2]"))
     ),
+    Difference(id="json-duration", explains=_json_duration, examples=(_asked(Kind.AD, '[a=relTime("1:00");b=1]'),)),
+    Difference(
+        id="references-in-literals",
+        explains=_references_in_literals,
+        examples=(_asked(Kind.REFERENCES, "[a=a]", "[]"), _asked(Kind.REFERENCES, "[v=a].v", "[a=1]")),
+    ),
     Difference(
         id="references-always",
         explains=_references_always,
@@ -208,6 +270,12 @@ DIFFERENCES: Final[tuple[Difference, ...]] = (
         examples=(_expression('my["x"].b', "[x=[b=2]]"), _expression('x["x"].a', "[a=1;x=my]")),
     ),
     Difference(
-        id="limits", explains=_limits, examples=(_expression(_DEEP_SUM), _expression(_DEEP_BRACKETS))
+        id="leaked-context",
+        explains=_leaked_context,
+        examples=(
+            _expression("evalInEachContext(q,a)", "[a={[q=1]}]", "[]"),
+            _expression("isList(evalInEachContext(q,{})) && isList(a)", "[a={1}]", "[]"),
+        ),
     ),
+    Difference(id="limits", explains=_limits, examples=(_expression(_DEEP_SUM), _expression(_DEEP_BRACKETS))),
 )

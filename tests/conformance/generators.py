@@ -166,8 +166,9 @@ class Generator:
 
     def _path_case(self) -> Case:
         """An expression that goes from ad to ad and into lists, over ads that point at each other."""
-        my = self._path_ad(2)
-        target = self._path_ad(2) if self._chance(0.7) else None
+        levels = 1 + self._chance(0.25)
+        my = self._path_ad(levels)
+        target = self._path_ad(levels) if self._chance(0.7) else None
         return Case(kind=Kind.EXPRESSION, text=self._path(), my=my, target=target)
 
     def _path_ad(self, levels: int) -> str:
@@ -508,9 +509,7 @@ class Generator:
         if not wild:
             return self._write_ad(self._machine_attributes())
         count = self.rng.randrange(self.settings.attributes_max + 1)
-        return self._write_ad(
-            [(self._attribute_name(), self._attribute_value(depth, level)) for _ in range(count)]
-        )
+        return self._write_ad([(self._attribute_name(), self._attribute_value(depth, level)) for _ in range(count)])
 
     def _attribute_name(self) -> str:
         return self._pick(NAMES_PLAIN) if self._chance(0.95) else self._pick(NAMES_SCOPE + NAMES_ODD)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-_LETTERS: Final = "aab" "ABc1" "2 .,-_"
+_LETTERS: Final = "aabABc12 .,-_"
 _ODD_LETTERS: Final = "\\\"'\n\t=;:/%@[](){}*+?|^$&<>é\x7f"
 _PATTERN_ATOMS: Final = (
     "a", "b", "A", "1", ".", "\\d", "\\w", "\\s", "\\D", "\\W", "\\S", "\\b", "\\B", "^", "$", "[ab]", "[^a]", "[a-c]",
@@ -13,7 +13,18 @@ _PATTERN_ATOMS: Final = (
     "\\n", "\\t", "\\A", "\\Z", "\\z", " ", "-", ",", "\\Q.\\E", "#", "é", "\\/", "{", "}", "a{2}", "\\h", "\\R", "\\K",
 )  # fmt: skip
 _QUANTIFIERS: Final = ("*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,}", "{,2}", "{2,1}", "*+", "++", "{1,2}?")
-_GROUPS: Final = ("({})", "(?:{})", "(?i){}", "(?={})", "(?!{})", "(?<={})", "(?<!{})", "(?i:{})", "(?P<n>{})", "(?>{})")
+_GROUPS: Final = (
+    "({})",
+    "(?:{})",
+    "(?i){}",
+    "(?={})",
+    "(?!{})",
+    "(?<={})",
+    "(?<!{})",
+    "(?i:{})",
+    "(?P<n>{})",
+    "(?>{})",
+)
 
 
 def quote(text: str) -> str:
@@ -84,14 +95,31 @@ def string_list(rng: Random) -> str:
     """Items with separators."""
     separators = (",", ", ", " ", ",,", ";", " , ", ":")
     separator = separators[int(rng.random() ** 2 * len(separators))]
-    return separator.join(
-        (number(rng) if rng.random() < 0.4 else plain(rng)) for _ in range(int(rng.random() * 5))
-    )
+    return separator.join((number(rng) if rng.random() < 0.4 else plain(rng)) for _ in range(int(rng.random() * 5)))
 
 
 def command_line(rng: Random) -> str:
     """Arguments or an environment, with quotes."""
-    pieces = ("a", "b=1", "A=2", "'x y'", "''", "'", '"', ";", " ", "  ", "\\", "=", "c='d e'", "a'b'c", "|", "\t", "\n", "1")
+    pieces = (
+        "a",
+        "b=1",
+        "A=2",
+        "'x y'",
+        "''",
+        "'",
+        '"',
+        ";",
+        " ",
+        "  ",
+        "\\",
+        "=",
+        "c='d e'",
+        "a'b'c",
+        "|",
+        "\t",
+        "\n",
+        "1",
+    )
     return "".join(pieces[int(rng.random() * len(pieces))] for _ in range(int(rng.random() * 7)))
 
 

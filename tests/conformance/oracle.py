@@ -1,23 +1,28 @@
 """The reference library as a service that survives its own crashes.
 
-The library runs in a child process (`reference`). When the child dies in a batch, a new one answers the cases
-of that batch one at a time; the case that kills it again is answered `CRASHED`, and the rest go on.
+The library runs in a child process (`reference`), which writes each answer as soon as it has it. When it dies, the
+case that it owes an answer to is answered `CRASHED`, and a new child goes on with the next.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import Final
 
 from tests.conformance.cases import Answer, Case
 
 #: The answer to a case that crashes or hangs the reference.
 CRASHED: Answer = {"!": "reference crashed"}
+
+#: Size of the pipes to the child.
+_PIPE_BYTES: Final = 1024 * 1024
 
 _PROGRAM = Path(__file__).with_name("reference.py")
 
@@ -27,7 +32,7 @@ class Oracle:
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[str] | None = None
-        self._asked: Sequence[Case] | None = None
+        self._asked: list[Case] | None = None
         #: Cases that crashed the child so far.
         self.crashes: list[Case] = []
 
@@ -37,65 +42,58 @@ class Oracle:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end(self._child)
+        self._end()
 
     def ask(self, cases: Sequence[Case]) -> None:
         """Start work on `cases`; collect the answers with `answers` before asking again."""
         assert self._asked is None
-        self._asked = cases
-        if self._child is None:
-            self._child = _start()
-        try:
-            _send(self._child, cases)
-        except BrokenPipeError:
-            self._end(self._child)
-            self._child = None
+        self._asked = list(cases)
+        self._send(self._asked)
 
     def answers(self) -> list[Answer]:
         """The answers to the cases asked last, in order."""
         assert self._asked is not None
         cases, self._asked = self._asked, None
-        line = _output(self._child).readline() if self._child else ""
-        if line:
-            found: list[Answer] = json.loads(line)
-            return found
-        self._end(self._child)
-        self._child = None
-        return self._one_by_one(list(cases))
+        answers: list[Answer] = []
+        while len(answers) < len(cases):
+            assert self._child is not None and self._child.stdout is not None
+            line = self._child.stdout.readline()
+            if line.endswith("\n"):
+                answers.append(json.loads(line))
+                continue
+            self._end()
+            self.crashes.append(cases[len(answers)])
+            answers.append(CRASHED)
+            if len(answers) < len(cases):
+                self._send(cases[len(answers) :])
+        return answers
 
     def answer(self, cases: Sequence[Case]) -> list[Answer]:
         """Ask and collect."""
         self.ask(cases)
         return self.answers()
 
-    def _one_by_one(self, cases: list[Case]) -> list[Answer]:
-        answers: list[Answer] = []
-        while len(answers) < len(cases):
-            child = _start("--each")
-            try:
-                _send(child, cases[len(answers) :])
-                for line in _output(child):
-                    answers.append(json.loads(line))
-                    if len(answers) == len(cases):
-                        break
-                else:
-                    self.crashes.append(cases[len(answers)])
-                    answers.append(CRASHED)
-            finally:
-                self._end(child)
-        return answers
+    def _send(self, cases: list[Case]) -> None:
+        if self._child is None:
+            self._child = _start()
+        stream = self._child.stdin
+        assert stream is not None
+        try:
+            stream.write(json.dumps([case.to_wire() for case in cases]) + "\n")
+            stream.flush()
+        except BrokenPipeError:
+            # It ended while idle; `answers` finds out and starts another.
+            return
 
-    @staticmethod
-    def _end(child: subprocess.Popen[str] | None) -> None:
+    def _end(self) -> None:
+        child, self._child = self._child, None
         if child is not None:
             child.kill()
             child.wait()
             for stream in (child.stdin, child.stdout):
                 if stream is not None:
-                    try:
+                    with contextlib.suppress(BrokenPipeError):
                         stream.close()
-                    except BrokenPipeError:
-                        continue
 
 
 def available() -> str | None:
@@ -108,23 +106,17 @@ def available() -> str | None:
     return f"the reference library (package htcondor) can't be imported: {last[0]}"
 
 
-def _start(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-B", str(_PROGRAM), *arguments],
+def _start() -> subprocess.Popen[str]:
+    child = subprocess.Popen(
+        [sys.executable, "-B", str(_PROGRAM)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         encoding="ascii",
     )
-
-
-def _send(child: subprocess.Popen[str], cases: Sequence[Case]) -> None:
-    assert child.stdin is not None
-    child.stdin.write(json.dumps([case.to_wire() for case in cases]) + "\n")
-    child.stdin.flush()
-
-
-def _output(child: subprocess.Popen[str]) -> IO[str]:
-    assert child.stdout is not None
-    return child.stdout
+    # Room for the answers of a batch, so that the child need not wait for us.
+    for stream in (child.stdin, child.stdout):
+        with contextlib.suppress(OSError, AttributeError):
+            fcntl.fcntl(stream, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)  # type: ignore[arg-type]
+    return child

@@ -1,8 +1,7 @@
 """The reference library's answers. Runs in a process of its own: the library can crash on odd input.
 
-Reads lines of JSON, each a list of cases, from standard input, and writes one line of JSON with the list of
-answers for each. With the argument ``--each`` every answer is a line, written as soon as it is known, so that
-the parent can tell which case was the last.
+Reads lines of JSON, each a list of cases, from standard input, and writes the answer to each case as a line of
+JSON as soon as it is known, so that the parent can tell at which case the library crashed.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-#: Seconds for one batch; the process is killed by SIGALRM beyond it (no handler runs inside C++ code).
-BATCH_S = 60
+#: Seconds for one case; the process is killed by SIGALRM beyond it (no handler runs inside C++ code).
+CASE_S = 20
 
 REFUSED = "!refused"
 
@@ -28,16 +27,12 @@ def main() -> None:
     os.environ["TZ"] = "UTC"
     time.tzset()
     library = Library()
-    each = "--each" in sys.argv[1:]
     for line in sys.stdin:
-        signal.alarm(BATCH_S)
-        cases = json.loads(line)
-        if each:
-            for case in cases:
-                sys.stdout.write(json.dumps(library.answer(*case)) + "\n")
-                sys.stdout.flush()
-        else:
-            sys.stdout.write(json.dumps([library.answer(*case) for case in cases]) + "\n")
+        for case in json.loads(line):
+            signal.alarm(CASE_S)
+            answer = library.answer(*case)
+            signal.alarm(0)
+            sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
 
 
@@ -46,7 +41,7 @@ class Library:
 
     def __init__(self) -> None:
         import classad2
-        import htcondor2  # noqa: F401  (switches the old evaluation semantics on; must come first)
+        import htcondor2  # noqa: F401  (switches the old evaluation semantics on)
 
         self.ad: Any = classad2.ClassAd
         self.tree: Any = classad2.ExprTree

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
+import resource
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Final
@@ -21,6 +24,8 @@ from tests.conformance.shrink import shrink
 BATCH_CASES: Final = 500
 #: Cases of one task of a worker process.
 TASK_CASES: Final = 10_000
+#: Address space of a worker process.
+MEMORY_BYTES_MAX: Final = 3 * 1024**3
 #: Mismatches that one task keeps; one would do to fail.
 KEPT_MAX: Final = 20
 
@@ -64,9 +69,21 @@ def run(seeds: range, settings: Settings = DEFAULTS) -> Report:
 def run_parallel(seeds: range, settings: Settings = DEFAULTS, jobs: int | None = None) -> Iterator[Report]:
     """Compare the cases of `seeds` in `jobs` processes (None: one a core); yields a report for each part."""
     parts = [seeds[start : start + TASK_CASES] for start in range(0, len(seeds), TASK_CASES)]
-    with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        for done in as_completed([pool.submit(run, part, settings) for part in parts]):
-            yield done.result()
+    workers = jobs or os.cpu_count()
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_prepare) as pool:
+        futures = {pool.submit(run, part, settings): part for part in parts}
+        for done in as_completed(futures):
+            try:
+                yield done.result()
+            except BrokenProcessPool as error:
+                unfinished = [part for future, part in futures.items() if not future.done() or future is done]
+                raise RuntimeError(f"a case ended our own process; its seed is in one of {unfinished}") from error
+
+
+def _prepare() -> None:
+    faulthandler.enable()
+    # A case that needs more shows as a MemoryError with its seed, and does not stop the machine.
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
 
 
 def smallest(mismatch: Mismatch, oracle: Oracle) -> Mismatch:
