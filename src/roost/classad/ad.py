@@ -88,7 +88,7 @@ class ClassAd(MutableMapping[str, Any]):
         cell = self.cell(key)
         if cell is MISSING:
             raise KeyError(name)
-        if isinstance(cell, Expr) and cell.pending:
+        if isinstance(cell, Expr) and cell.may_be_plain:
             return self._settle(key, cell)
         return cell
 
@@ -209,11 +209,10 @@ class ClassAd(MutableMapping[str, Any]):
         return _SPELLINGS[key]
 
     def _settle(self, key: str, expression: Expr) -> Cell:
-        """Parse an expression that was put off, and keep it as if it had been parsed at once."""
+        """Keep an expression whose parsing was put off as if it had been parsed at once."""
         if key not in self.cells:
             assert self.chained is not None
             return self.chained._settle(key, expression)
-        assert expression.source is not None
         cell = self.cells[key] = cell_of(expression.tree, self, expression=expression, source=expression.source)
         return cell
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from roost.classad.errors import ParseError
 from roost.classad.lexer import Syntax
 from roost.classad.limits import INTERNED_TEXTS_MAX
-from roost.classad.syntax import Literal, Node
+from roost.classad.syntax import AdNode, Literal, Node
 from roost.classad.values import ERROR, Value
 
 if TYPE_CHECKING:
@@ -69,6 +69,11 @@ class Expr:
     def pending(self) -> bool:
         """Whether the text has not been parsed yet."""
         return isinstance(self._tree, Syntax)
+
+    @property
+    def may_be_plain(self) -> bool:
+        """Whether an ad that parsed this at once might keep it as a value or a nested ad."""
+        return self._tree.__class__ in _PLAIN_OR_PENDING
 
     @property
     def code(self) -> Code:
@@ -172,6 +177,8 @@ def _intern(expression: Expr, text: str, syntax: Syntax) -> Expr:
 def _bad_text(state: State) -> Value:
     return ERROR
 
+
+_PLAIN_OR_PENDING: Final = frozenset((AdNode, Literal, Syntax))
 
 #: Texts longer than this are seldom met twice.
 _INTERNED_CHARS_MAX: Final = 16 * 1024
