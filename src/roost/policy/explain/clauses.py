@@ -89,6 +89,8 @@ class Describer:
         side, name, text = _found(node, scene)
         if side is Side.NOWHERE and traced.value is not UNDEFINED:
             side = Side.OTHER
+        if side is Side.NOWHERE:
+            return Used(name=unparse(node), side=side, value=UNDEFINED)
         return Used(name=name, side=side, value=traced.value, text=text, origin=self.origin(side, name))
 
 

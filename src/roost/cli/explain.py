@@ -1,0 +1,138 @@
+"""``roost explain expr``: why an expression has its value, by the smallest set of clauses that decides it.
+
+With ``--config`` the expression may be the name of a knob (``START``), macros in it are expanded, and the policy of
+the configuration is put into the machine's ad, with the file and line of each expression. The exit code is 0 when the
+value is true, 1 when it is anything else, 2 when the question could not be understood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from roost.classad import WORLD, ClassAd, Expr, FixedWorld, World, parse_expression
+from roost.classad.ops import truth
+from roost.cli.classad_input import clean, one_ad
+from roost.cli.terminal import CommandError, Exit, complain, say, width
+from roost.config import Config, ConfigError, LoadOptions, load
+from roost.policy.catalogue import policy_named
+from roost.policy.explain import Origin, explain
+from roost.policy.explain.configured import configured_expression, configured_machine
+from roost.policy.model import Side
+from roost.policy.render import render_json, render_text
+from roost.runtime.machine import SystemHost, detected_values
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
+_AD_HELP = "a file, - for standard input, or the ad's text: '[ … ]', '{ … }', 'Name = expression'"
+
+
+@dataclass(kw_only=True)
+class _Question:
+    """What is to be explained."""
+
+    expression: Expr
+    name: str = ""
+    origin: Origin | None = None
+    my: ClassAd | None = None
+    origins: dict[str, Origin] = field(default_factory=dict)
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser("explain", help="say why", description="Say why.")
+    commands = parser.add_subparsers(dest="explain_command", metavar="COMMAND", title="commands", required=True)
+    text = "why an expression has its value"
+    expr = commands.add_parser("expr", help=text, description=text[0].upper() + text[1:] + ".")
+    expr.add_argument("expression", metavar="EXPR", help="an expression; with --config also the name of a knob")
+    expr.add_argument("--my", metavar="AD", help=f"the ad to evaluate in: {_AD_HELP}")
+    expr.add_argument("--target", metavar="AD", help="the other ad of a match")
+    expr.add_argument("-c", "--config", action="append", metavar="PATH", help="file or directory of configuration")
+    expr.add_argument("--slot", type=int, metavar="N", help="slot in whose view knobs are looked up")
+    expr.add_argument("--slot-type", type=int, metavar="N", help="slot type in whose view knobs are looked up")
+    expr.add_argument("--time", type=float, metavar="EPOCH", help="the time that the expression sees")
+    expr.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out the command; the exit code. Raises what `terminal.guarded` handles."""
+    if args.my == "-" and args.target == "-":
+        raise CommandError("standard input can be only one of --my and --target")
+    my, target = one_ad(args.my, "--my"), one_ad(args.target, "--target")
+    if args.config:
+        question = _configured(args, my)
+    elif "$(" in args.expression:
+        raise CommandError("the expression has macros in it: give the configuration with --config")
+    else:
+        question = _Question(expression=parse_expression(clean(args.expression)), my=my)
+    explanation = explain(
+        question.expression,
+        question.my,
+        target,
+        world=_world(args.time),
+        name=question.name,
+        origin=question.origin,
+        origins=question.origins,
+    )
+    if args.json:
+        sys.stdout.write(render_json(explanation))
+    else:
+        say(render_text(explanation, width()).rstrip("\n"))
+    return Exit.OK if truth(explanation.value) is True else Exit.NO
+
+
+def _world(time: float | None) -> World:
+    return WORLD if time is None else FixedWorld(instant=time, offset=WORLD.zone_offset(time))
+
+
+def _configured(args: argparse.Namespace, my: ClassAd | None) -> _Question:
+    """The question as the configuration makes it."""
+    try:
+        return _in_configuration(_load(args.config), args, my)
+    except ConfigError as error:
+        raise CommandError(str(error)) from None
+
+
+def _load(paths: list[str]) -> Config:
+    options = LoadOptions(roots=tuple(str(Path(path).resolve()) for path in paths), detected=detected_values())
+    config = load(SystemHost(), options)
+    for problem in config.errors:
+        complain(str(problem))
+    if config.errors:
+        raise CommandError("the configuration has errors")
+    return config
+
+
+def _in_configuration(config: Config, args: argparse.Namespace, my: ClassAd | None) -> _Question:
+    row = policy_named(args.expression)
+    subsys = "STARTD" if row is None else row.evaluated_by.upper()
+    place = {"subsys": subsys, "slot": args.slot, "slot_type": args.slot_type}
+    found = None
+    if _NAME.match(args.expression):
+        found = configured_expression(config, args.expression, **place)
+        if found is None and row is not None:
+            found = configured_expression(config, row.name, **place)
+    if found is None and row is not None and row.submit_command is None:
+        raise CommandError(f"{args.expression} is not configured and has no default")
+    if found is None:
+        text = clean(config.expand(args.expression, subsys=subsys))
+        question = _Question(expression=parse_expression(text), my=my)
+    else:
+        question = _Question(expression=found.expression, name=args.expression, origin=found.origin, my=my)
+    if row is None or (row.my is Side.MACHINE and row.evaluated_by == "startd"):
+        _add_policy(question, config, args)
+    return question
+
+
+def _add_policy(question: _Question, config: Config, args: argparse.Namespace) -> None:
+    """Put the configured policy into the machine's ad; what the configuration says wins."""
+    made = configured_machine(config, slot=args.slot, slot_type=args.slot_type)
+    for problem in made.problems:
+        complain(f"warning: {problem}")
+    ad = ClassAd() if question.my is None else question.my.copy()
+    for name in made.ad:
+        ad[name] = made.ad[name]
+    question.my = ad
+    question.origins = made.origins

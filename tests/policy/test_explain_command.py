@@ -1,0 +1,98 @@
+"""The command ``roost explain expr``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from roost.cli.__main__ import main
+
+MACHINE = 'KeyboardIdle = 12\nLoadAvg = 0.1\nCondorLoadAvg = 0.0\nState = "Owner"\nActivity = "Idle"\n'
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "pool.config"
+    path.write_text('use POLICY : Desktop\nSTART = ($(START)) || TARGET.Owner == "ada"\nSITE = "x"\nSTARTD_ATTRS = SITE\n')
+    return path
+
+
+def test_an_expression_between_two_ads_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["explain", "expr", "TARGET.Memory >= 5", "--my", "a = 1", "--target", "[Memory = 4]"])
+    out = capsys.readouterr().out
+    assert code == 1
+    assert "FALSE: TARGET.Memory is 4" in out
+    assert "It would be TRUE if TARGET.Memory were >= 5 (is 4)." in out
+
+
+def test_true_gives_exit_code_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "expr", "1 < 2"]) == 0
+    assert capsys.readouterr().out.startswith("The expression is TRUE\n")
+
+
+def test_a_knob_is_looked_up_and_its_place_is_shown(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ad = tmp_path / "slot.ad"
+    ad.write_text(MACHINE)
+    code = main(["explain", "expr", "start", "-c", str(config), "--my", str(ad), "--target", '[Owner = "bob"]'])
+    out = capsys.readouterr().out
+    assert code == 1
+    assert out.startswith(f"start is FALSE [{config.resolve()}:2]")
+    assert "FALSE: KeyboardIdle is 12, 15 * 60 is 900" in out
+
+
+def test_the_configured_policy_is_in_the_machine_ad(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "expr", 'SITE == "x" && !IsOwner', "-c", str(config), "--my", MACHINE, "--json"]) == 0
+    site, owner = json.loads(capsys.readouterr().out)["clauses"]
+    assert site["attributes"][0]["origin"]["line"] == 3
+    assert [step["name"] for step in owner["path"]] == ["IsOwner", "START"]
+    assert owner["text"] == 'TARGET.Owner == "ada"'
+
+
+def test_a_knob_is_known_by_its_attribute_too(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "expr", "IsOwner", "-c", str(config)]) == 1
+    assert "POLICY:Desktop" in capsys.readouterr().out
+
+
+def test_a_template_is_named_as_the_place_and_where_it_was_used(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["explain", "expr", "PREEMPT", "-c", str(config), "--my", MACHINE, "--json"])
+    origin = json.loads(capsys.readouterr().out)["origin"]
+    assert origin["file"] == "POLICY:Desktop"
+    assert origin["via"] == f"used at {config.resolve()}:1:1"
+
+
+def test_macros_in_an_expression_are_expanded(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "expr", "$(MINUTE) == 60", "-c", str(config)]) == 0
+    assert "60 == 60" in capsys.readouterr().out
+
+
+def test_macros_without_configuration_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "expr", "$(MINUTE) == 60"]) == 2
+    assert "--config" in capsys.readouterr().err
+
+
+def test_defaults_stand_for_knobs_that_nobody_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "empty.config"
+    path.write_text("")
+    assert main(["explain", "expr", "WANT_VACATE", "-c", str(path)]) == 0
+    assert "[<default>]" in capsys.readouterr().out
+
+
+def test_the_time_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "expr", "time() == 77", "--time", "77"]) == 0
+    assert "TRUE" in capsys.readouterr().out
+
+
+def test_a_text_that_is_no_expression_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "expr", "a &&"]) == 2
+    assert "operand" in capsys.readouterr().err
+
+
+def test_configuration_with_errors_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.config"
+    path.write_text("use POLICY : Nonsense\n")
+    assert main(["explain", "expr", "START", "-c", str(path)]) == 2
+    assert "Nonsense" in capsys.readouterr().err
