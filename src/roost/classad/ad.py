@@ -59,13 +59,13 @@ class ClassAd(MutableMapping[str, Any]):
     objects; text with an expression goes in by ``ad.set("Rank", "Memory * 2")``.
     """
 
-    __slots__ = ("_spelled", "cells", "chained", "scope")
+    __slots__ = ("own_spellings", "cells", "chained", "scope")
 
     def __init__(self, attributes: str | Mapping[str, Any] | Iterable[tuple[str, Any]] = (), /, **more: Any) -> None:
         #: Folded name to cell.
         self.cells: dict[str, Cell] = {}
-        #: Spellings that differ from the shared ones.
-        self._spelled: dict[str, str] | None = None
+        #: Folded name to spelling, for names spelled otherwise than in the first ad that had them; None if none is.
+        self.own_spellings: dict[str, str] | None = None
         #: The ad that attributes missing here are looked up in (a job's cluster ad); None if there is none.
         self.chained: ClassAd | None = None
         #: The ad this one is nested in; None at the top.
@@ -104,8 +104,8 @@ class ClassAd(MutableMapping[str, Any]):
         if key not in self.cells:
             raise KeyError(name)
         del self.cells[key]
-        if self._spelled is not None:
-            self._spelled.pop(key, None)
+        if self.own_spellings is not None:
+            self.own_spellings.pop(key, None)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.cell(fold(name)) is not MISSING
@@ -178,9 +178,9 @@ class ClassAd(MutableMapping[str, Any]):
             if shared is None and len(_SPELLINGS) < SHARED_NAMES_MAX:
                 shared = _SPELLINGS[key] = name
             if shared != name:
-                if self._spelled is None:
-                    self._spelled = {}
-                self._spelled[key] = name
+                if self.own_spellings is None:
+                    self.own_spellings = {}
+                self.own_spellings[key] = name
         if isinstance(cell, ClassAd) and cell.scope is None and cell is not self:
             cell.scope = self
         cells[key] = cell
@@ -202,8 +202,8 @@ class ClassAd(MutableMapping[str, Any]):
         """How the attribute of the folded name `key`, which must be there, is spelled."""
         if key not in self.cells and self.chained is not None:
             return self.chained.spelling(key)
-        if self._spelled is not None:
-            own = self._spelled.get(key)
+        if self.own_spellings is not None:
+            own = self.own_spellings.get(key)
             if own is not None:
                 return own
         return _SPELLINGS[key]
@@ -217,7 +217,7 @@ class ClassAd(MutableMapping[str, Any]):
         return cell
 
     def _copy_from(self, other: ClassAd) -> None:
-        self._spelled = None if other._spelled is None else dict(other._spelled)
+        self.own_spellings = None if other.own_spellings is None else dict(other.own_spellings)
         self.chained = other.chained
         for key, cell in other.cells.items():
             if isinstance(cell, ClassAd):

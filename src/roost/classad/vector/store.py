@@ -202,11 +202,11 @@ class Store:
     def _layout_for(self, ad: ClassAd, cells: dict[str, Cell]) -> Layout:
         keys = tuple(cells)
         spelled = None
-        if ad.chained is not None or ad._spelled is not None:
+        if ad.chained is not None or ad.own_spellings is not None:
             plain = ClassAd()
             for name in ad:
                 plain.put(name, True)
-            spelled = plain._spelled
+            spelled = plain.own_spellings
         index: object = keys if spelled is None else (keys, tuple(spelled.items()))
         layout = self._layout_index.get(index)
         if layout is None:
@@ -246,7 +246,7 @@ class Store:
     def _ad(self, row: int) -> ClassAd:
         layout, columns = self._layout(row), self._columns
         ad = ClassAd()
-        ad._spelled = None if layout.spelled is None else dict(layout.spelled)
+        ad.own_spellings = None if layout.spelled is None else dict(layout.spelled)
         cells = ad.cells
         for name in layout.keys:
             cell = columns[name].get(row)
