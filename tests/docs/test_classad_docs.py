@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from roost.classad import ParseError, docs, parse_expression
+from roost.classad.forms import parse_ad
 from roost.classad.functions import FUNCTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,16 +21,19 @@ def test_generated_pages_are_current(path):
 
 def test_every_error_code_has_a_section():
     found = set()
-    for module in (ROOT / "src/roost/classad").glob("*.py"):
+    for module in (ROOT / "src/roost/classad").rglob("*.py"):
         found |= set(re.findall(r'code="(\w+)"', module.read_text(encoding="utf-8")))
     assert set(SECTIONS) == found
 
 
 @pytest.mark.parametrize("code", [code for code in SECTIONS if "```" in SECTIONS[code]])
 def test_the_example_of_an_error_has_that_error(code):
-    [example] = re.findall(r"```\n(.*?)\n```", SECTIONS[code], re.DOTALL)
+    [(kind, example)] = re.findall(r"```(\w*)\n(.*?)\n```", SECTIONS[code], re.DOTALL)
     with pytest.raises(ParseError) as caught:
-        parse_expression(example)
+        if kind:
+            parse_ad(example)
+        else:
+            parse_expression(example)
     assert caught.value.code == code
 
 

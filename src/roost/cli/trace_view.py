@@ -186,7 +186,8 @@ def _sign_after(text: str, at: int) -> int:
 
 
 def _shown(traced: Traced) -> str:
-    text = unparse_value(traced.value)
+    # Drawings are for people: reals as short as the long form has them.
+    text = unparse_value(traced.value, old=isinstance(traced.value, float))
     if len(text) > _VALUE_CHARS_MAX:
         text = text[: _VALUE_CHARS_MAX - 1] + "…"
     return f"({text})" if traced.skipped else text
