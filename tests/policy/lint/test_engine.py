@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.classad import ClassAd
-from roost.config import MemoryHost
+from roost.config import CommandResult, MemoryHost
 from roost.config.templates import BY_NAME
 from roost.policy.lint import Choice, Finding, lint, lint_text
 from roost.policy.lint.edits import corrected, edits_by_file
@@ -96,7 +96,7 @@ def test_an_edit_whose_text_is_gone_is_left_out() -> None:
 
 def test_commands_of_a_configuration_are_not_run() -> None:
     class Watching(MemoryHost):
-        def run_command(self, command: str) -> object:  # type: ignore[override]
+        def run_command(self, command: str) -> CommandResult:
             raise AssertionError(command)
 
     host = Watching(files={"a": "include command : /bin/echo START = 1\nLOCAL_CONFIG_FILE = /bin/echo |\n"})
@@ -120,9 +120,7 @@ def test_no_template_gives_an_alarm(name: tuple[str, str], before: str) -> None:
 
 
 def big_configuration(knobs: int) -> str:
-    lines = [
-        f"MACRO_{n} = (KeyboardIdle > {n} && LoadAvg - CondorLoadAvg < 0.{n % 9 + 1})" for n in range(knobs // 2)
-    ]
+    lines = [f"MACRO_{n} = (KeyboardIdle > {n} && LoadAvg - CondorLoadAvg < 0.{n % 9 + 1})" for n in range(knobs // 2)]
     lines += [f"ATTRIBUTE_{n} = $(MACRO_{n}) || TARGET.RequestMemory < {n}" for n in range(knobs // 2)]
     lines += ["STARTD_ATTRS = " + " ".join(f"ATTRIBUTE_{n}" for n in range(knobs // 2))]
     lines += ["use POLICY : Desktop"]
@@ -144,10 +142,67 @@ def test_two_thousand_knobs_take_about_as_long_as_reading_them_some_dozen_times(
 
 
 PIECES = [
-    "START", "SUSPEND", "PREEMPT", "KILL", "RANK", "IS_OWNER", "STARTD_ATTRS", "SLOT_TYPE_1", "=", "=", "==", "&&", "||",
-    "(", ")", "$(START)", "$(", "$$", "\\\n", "\n", "\n", "#", '"', "'", "KeyboardIdle", "TARGET.", "MY.", "1", "0", "0.5",
-    "?", ":", "use POLICY : Desktop", "if", "endif", "@=x", "@x", "+=", "eval(", "UNDEFINED", "ERROR", "!", "-", "/", "%",
-    "State", "Activity", "{", "}", "[", "]", ",", ";", " ", "\t", "\x00", "\u20ac", "1e999", "9" * 30, "time()", "strcat(",
+    "START",
+    "SUSPEND",
+    "PREEMPT",
+    "KILL",
+    "RANK",
+    "IS_OWNER",
+    "STARTD_ATTRS",
+    "SLOT_TYPE_1",
+    "=",
+    "=",
+    "==",
+    "&&",
+    "||",
+    "(",
+    ")",
+    "$(START)",
+    "$(",
+    "$$",
+    "\\\n",
+    "\n",
+    "\n",
+    "#",
+    '"',
+    "'",
+    "KeyboardIdle",
+    "TARGET.",
+    "MY.",
+    "1",
+    "0",
+    "0.5",
+    "?",
+    ":",
+    "use POLICY : Desktop",
+    "if",
+    "endif",
+    "@=x",
+    "@x",
+    "+=",
+    "eval(",
+    "UNDEFINED",
+    "ERROR",
+    "!",
+    "-",
+    "/",
+    "%",
+    "State",
+    "Activity",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ";",
+    " ",
+    "\t",
+    "\x00",
+    "\u20ac",
+    "1e999",
+    "9" * 30,
+    "time()",
+    "strcat(",
 ]
 
 

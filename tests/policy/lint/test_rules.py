@@ -54,7 +54,9 @@ def test_the_page_says_what_and_why(rule: Rule) -> None:
 
 
 def test_the_pages_are_those_of_the_rules() -> None:
-    written = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md") if path.name != "not-checked.md"}
+    written = {
+        path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md") if path.name != "not-checked.md"
+    }
     assert written == pages()
 
 
@@ -79,7 +81,7 @@ def test_a_correction_mends_what_the_rule_finds(rule: Rule) -> None:
     findings = lint(HOST, [str(path)]).findings
     fixed = [finding for finding in findings if finding.fix is not None]
     assert fixed, "no finding of the fixture has a correction"
-    text, done = corrected(path.read_text(encoding="utf-8"), [edit for f in fixed for edit in f.fix.edits if f.fix])
+    text, done = corrected(path.read_text(encoding="utf-8"), [edit for f in fixed if f.fix for edit in f.fix.edits])
     assert done
     left = lint_text(text, HOST).findings
     assert len([finding for finding in left if finding.code == rule.code]) == len(findings) - len(fixed)

@@ -163,9 +163,11 @@ class Inference:
         previous: Node = first
         for link in reversed(spine):
             if link.op in (Op.AND, Op.OR):
-                if isinstance(previous, Binary) and previous.op in (Op.AND, Op.OR) and previous.op is not link.op:
-                    seen = facts
-                seen = self.assume(previous, link.op is Op.AND, seen)
+                if isinstance(previous, Binary) and previous.op is link.op:
+                    # What its left side says is among the facts already.
+                    seen = self.assume(previous.right, link.op is Op.AND, seen)
+                else:
+                    seen = self.assume(previous, link.op is Op.AND, facts)
                 right = self.node(link.right, seen)
                 left = (conjunction if link.op is Op.AND else disjunction)(left, right)
             else:

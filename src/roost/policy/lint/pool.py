@@ -43,6 +43,8 @@ PUBLISHING: dict[str, Side] = {
 }
 _SLOT_TYPE = re.compile(r"slot_type_(\d+)_(.+)\Z")
 _SLOT = re.compile(r"(?:slot|vm)(\d+)_(.+)\Z")
+#: Knobs whose value may be an expression and mostly is a plain list.
+_OFTEN_PLAIN = frozenset(("mount_under_scratch",))
 _SEPARATOR = re.compile(r"[,\s]+")
 _DAEMON = {"startd": "STARTD", "schedd": "SCHEDD", "negotiator": "NEGOTIATOR", "starter": "STARTER", "defrag": "DEFRAG"}
 
@@ -299,7 +301,7 @@ class Pool:
         elif side is not None:
             scope = self.scope(side, Side.JOB if side is Side.MACHINE else Side.NONE)
             daemon = "STARTD" if side is Side.MACHINE else "SCHEDD"
-        elif knob is not None and knob.type is KnobType.EXPRESSION:
+        elif knob is not None and knob.type is KnobType.EXPRESSION and base not in _OFTEN_PLAIN:
             scope, daemon = self.scope(Side.NONE, Side.NONE), knob.subsystem
         else:
             return

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roost.policy.lint.findings import Severity
+from roost.policy.lint.findings import Place, Severity
+from roost.policy.lint.mapping import position
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 
@@ -29,9 +30,11 @@ def check(expression: Expression) -> Iterator[Hit]:
         return
     for use in expression.mapped.uses:
         if use.name.lower() == "start":
+            line, column = position(use.definition, use.offset)
             yield Hit(
                 message=f"{expression.knob} takes the START of the machine that the defrag daemon runs on",
                 remedy="Write out what is to hold while a machine is drained.",
-                span=(use.start, max(use.end, use.start + 1)),
+                place=Place(use.definition.span.file, line, column, len(use.name) + 3),
+                knob=expression.knob,
             )
             return

@@ -1,6 +1,6 @@
 """SUSPEND that nothing looks at.
 
-What: SUSPEND is TRUE in some situations, but WANT_SUSPEND never is, and PREEMPT is not TRUE then either.
+What: SUSPEND is TRUE in some situations, but WANT_SUSPEND never is, and PREEMPT does not ask for SUSPEND.
 
 Why: SUSPEND is looked at only while WANT_SUSPEND is TRUE, and that is FALSE unless it is set. Nothing happens.
 
@@ -36,7 +36,8 @@ def check(pool: Pool) -> Iterator[Hit]:
         wanted = [s for s in machine.situations if machine.holds("SUSPEND", s, moment)]
         if not wanted or any(machine.holds("WANT_SUSPEND", s, moment) for s in machine.situations):
             continue
-        if any(machine.holds("PREEMPT", s, moment) for s in wanted):
+        # A PREEMPT that asks for SUSPEND takes its place.
+        if "suspend" in (preempt.names if (preempt := machine.written.get("PREEMPT")) is not None else ()):
             continue
         yield Hit(
             message="SUSPEND has no effect: WANT_SUSPEND is never TRUE, and PREEMPT does not take its place",

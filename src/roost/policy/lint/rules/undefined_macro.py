@@ -26,13 +26,35 @@ from roost.policy.lint.mapping import position
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 
+#: Directories that packages define; a pool's own files seldom do.
+_PACKAGED = frozenset(
+    (
+        "bin",
+        "sbin",
+        "lib",
+        "libexec",
+        "share",
+        "etc",
+        "run",
+        "lock",
+        "log",
+        "spool",
+        "include",
+        "examples",
+        "release_dir",
+        "local_dir",
+        "config_root",
+    )
+)
+
 
 @pool_rule("RST508", Severity.WARNING, "A5")
 def check(pool: Pool) -> Iterator[Hit]:
     seen = set()
     for expression in pool.expressions:
         for use in expression.mapped.uses:
-            if not use.undefined or use.name.lower() == use.definition.name.lower():
+            known = use.name.lower() in (use.definition.name.lower(), *_PACKAGED)
+            if not use.undefined or known:
                 continue
             seen.add((use.definition.name.lower(), use.name.lower()))
             line, column = position(use.definition, use.offset)
@@ -50,6 +72,7 @@ def check(pool: Pool) -> Iterator[Hit]:
     for diagnostic, hit in forwarded(pool, Code.UNDEFINED_MACRO):
         name = (diagnostic.name or "").lower()
         definition = pool.last(name)
-        here = definition is not None and definition.origin is not Origin.TEMPLATE
+        packaged = any(f"$({macro.upper()})" in diagnostic.message for macro in _PACKAGED)
+        here = not packaged and definition is not None and definition.origin is not Origin.TEMPLATE
         if here and not any(f"$({macro.upper()})" in diagnostic.message and owner == name for owner, macro in seen):
             yield hit

@@ -1,0 +1,83 @@
+"""``roost policy lint`` and ``roost policy rules`` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from roost.cli.__main__ import main
+
+BAD = "START = TARGET.NumJobStarts == UNDEFINED || TARGET.NumJobStarts < 3\n"
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    path = tmp_path / "bad.config"
+    path.write_bytes(BAD.encode())
+    return path
+
+
+def test_exit_status_tells_clean_from_findings_from_unreadable(
+    bad: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = tmp_path / "good.config"
+    good.write_text("START = KeyboardIdle > 900\n")
+    assert main(["policy", "lint", str(good)]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["policy", "lint", str(bad)]) == 1
+    assert main(["policy", "lint", str(tmp_path / "none")]) == 2
+    assert main(["policy", "lint"]) == 2
+
+
+def test_the_level_decides_what_is_shown_and_counted(bad: Path) -> None:
+    assert main(["policy", "lint", "--level", "error", str(bad)]) == 0
+    assert main(["policy", "lint", "--level", "note", str(bad)]) == 1
+
+
+def test_output_names_place_code_and_remedy(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["policy", "lint", str(bad)])
+    out = capsys.readouterr().out
+    assert f"{bad}:1:9: warning RST103: TARGET.NumJobStarts == UNDEFINED is always UNDEFINED" in out
+    assert "1 warning; 1 can be corrected with --fix" in out
+
+
+def test_json_is_one_document(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policy", "lint", "--json", str(bad)]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert [one["code"] for one in document["findings"]] == ["RST103"]
+    assert document["findings"][0]["fix"]["edits"][0]["new"] == "=?="
+    assert document["sources"] == [str(bad)]
+
+
+def test_diff_changes_nothing_and_fix_changes_only_what_it_shows(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policy", "lint", "--diff", str(bad)]) == 1
+    assert "+START = TARGET.NumJobStarts =?= UNDEFINED" in capsys.readouterr().out
+    assert bad.read_bytes() == BAD.encode()
+    assert main(["policy", "lint", "--fix", str(bad)]) == 0
+    assert bad.read_bytes() == BAD.replace("==", "=?=").encode()
+
+
+def test_a_rule_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policy", "lint", "--explain", "rst103"]) == 0
+    assert capsys.readouterr().out.startswith("# RST103: ")
+    assert main(["policy", "lint", "--explain", "RST999"]) == 2
+
+
+def test_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policy", "rules"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) >= 100
+    assert main(["policy", "rules", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == len(lines)
+
+
+def test_a_job_ad_makes_its_attributes_known(tmp_path: Path) -> None:
+    config, job, broken = tmp_path / "a.config", tmp_path / "job.ad", tmp_path / "broken.ad"
+    config.write_text("START = TARGET.JobUniversee =?= 5 || TARGET.JobPrio > 0\n")
+    job.write_text('JobUniversee = 5\nOwner = "me"\n')
+    broken.write_text("JobUniverse = = 5\n")
+    assert main(["policy", "lint", str(config)]) == 1
+    assert main(["policy", "lint", "--job", str(job), str(config)]) == 0
+    assert main(["policy", "lint", "--job", str(broken), str(config)]) == 2

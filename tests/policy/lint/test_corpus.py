@@ -1,0 +1,40 @@
+"""Configuration as pools have it: what must be reported, line by line, and what must not.
+
+`corpus/clean` holds a directory for each pool in which nothing may be reported. `corpus/dirty` holds pools with
+mistakes; beside each stands a file with the findings expected of it, ``file:line CODE``, errors, warnings and notes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roost.policy.lint import Severity, lint
+from roost.runtime.machine import SystemHost
+
+CORPUS = Path(__file__).parent / "corpus"
+CLEAN = sorted(path for path in (CORPUS / "clean").iterdir())
+DIRTY = sorted(path for path in (CORPUS / "dirty").iterdir() if path.is_dir())
+
+
+def findings(pool: Path) -> list[tuple[str, Severity]]:
+    paths = sorted(pool.glob("*.sub")) or [pool]
+    report = lint(SystemHost(), [str(path) for path in paths])
+    assert not report.missing
+    return [(f"{Path(one.place.file).name}:{one.place.line} {one.code}", one.severity) for one in report.findings]
+
+
+@pytest.mark.parametrize("pool", CLEAN, ids=lambda pool: pool.name)
+def test_nothing_is_reported_about_a_sound_pool(pool: Path) -> None:
+    assert [one for one, severity in findings(pool) if severity is not Severity.NOTE] == []
+
+
+def test_the_classic_policy_does_not_even_get_a_note() -> None:
+    assert findings(CORPUS / "clean" / "classic") == []
+
+
+@pytest.mark.parametrize("pool", DIRTY, ids=lambda pool: pool.name)
+def test_every_mistake_of_a_pool_is_reported_and_nothing_else(pool: Path) -> None:
+    expected = pool.with_suffix(".expected").read_text(encoding="utf-8").splitlines()
+    assert sorted(one for one, _ in findings(pool)) == sorted(line for line in expected if line)
