@@ -15,7 +15,8 @@ MACHINE = 'KeyboardIdle = 12\nLoadAvg = 0.1\nCondorLoadAvg = 0.0\nState = "Owner
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     path = tmp_path / "pool.config"
-    path.write_text('use POLICY : Desktop\nSTART = ($(START)) || TARGET.Owner == "ada"\nSITE = "x"\nSTARTD_ATTRS = SITE\n')
+    lines = ("use POLICY : Desktop", 'START = ($(START)) || TARGET.Owner == "ada"', 'SITE = "x"', "STARTD_ATTRS = SITE")
+    path.write_text("\n".join(lines))
     return path
 
 
@@ -57,7 +58,9 @@ def test_a_knob_is_known_by_its_attribute_too(config: Path, capsys: pytest.Captu
     assert "POLICY:Desktop" in capsys.readouterr().out
 
 
-def test_a_template_is_named_as_the_place_and_where_it_was_used(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_template_is_named_as_the_place_and_where_it_was_used(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["explain", "expr", "PREEMPT", "-c", str(config), "--my", MACHINE, "--json"])
     origin = json.loads(capsys.readouterr().out)["origin"]
     assert origin["file"] == "POLICY:Desktop"

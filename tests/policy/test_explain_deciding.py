@@ -25,7 +25,9 @@ FORMS = (
     "(({} || {}) =!= false)",
 )  # fmt: skip
 #: Forms in which a clause can be dispensable after all: sums of conditions, and tests that can't come out otherwise.
-COUNTING = ("(({} && {}) =?= undefined)", "(error =!= ({} || {}))", "((({} && {}) + ({} > 0)) > 1)", "((!({}) * 3) == 3)")
+COUNTING = (
+    "(({} && {}) =?= undefined)", "(error =!= ({} || {}))", "((({} && {}) + ({} > 0)) > 1)", "((!({}) * 3) == 3)",
+)  # fmt: skip
 #: Clauses for which all substitutions are tried.
 FREE_MAX = 6
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from textwrap import dedent
 
 import pytest
@@ -15,6 +16,8 @@ from roost.policy.render import render_json, render_text
 
 MACHINE = ClassAd({"KeyboardIdle": 12, "LoadAvg": 0.1, "State": "Owner"})
 MACHINE.set("START", 'KeyboardIdle > 15 * 60 && (LoadAvg <= 0.3 || State != "Owner")')
+
+PARTS = ("KeyboardIdle > 5", "X", "(LoadAvg < 1.0 || START)", "!START", '"é\n" == State')
 
 
 def test_a_clause_is_underlined_and_its_reason_stands_below() -> None:
@@ -69,7 +72,7 @@ def test_a_long_expression_is_broken_before_its_outer_operators() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(
-    st.lists(st.sampled_from(["KeyboardIdle > 5", "X", "(LoadAvg < 1.0 || START)", "!START", '"é\n" == State']), min_size=1),
+    st.lists(st.sampled_from(PARTS), min_size=1),
     st.lists(st.sampled_from([" && ", " || ", "\n&&\t"]), min_size=9),
     st.integers(0, 120),
 )
@@ -79,7 +82,7 @@ def test_every_underlined_piece_belongs_to_the_text_above_it(parts: list[str], j
     lines = render_text(explanation, width).splitlines()
     assert all("\t" not in line for line in lines)
     shown = 0
-    for above, line in zip(lines, lines[1:], strict=False):
+    for above, line in pairwise(lines):
         if line.strip(" ^") == "" and "^" in line:
             assert len(line) <= len(above)
             shown += 1

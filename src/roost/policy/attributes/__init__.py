@@ -99,7 +99,7 @@ def _member(pattern: re.Pattern[str], family: Attribute, name: str) -> Attribute
         copied = [row for row in ATTRIBUTES.get(inner, ()) if row.side is family.side]
         if not copied:
             return None
-        replaced = None if family.replaced_by is None else f"slot{found[0][2:]}"
+        replaced = None if family.replaced_by is None else f"slot{name[2:]}"
         return replace(copied[0], name=name, always=False, when=family.when, replaced_by=replaced)
     spelled = name[found.start("inner") : found.end("inner")]
     return replace(family, name=name, meaning=family.meaning.replace("<Name>", spelled))
