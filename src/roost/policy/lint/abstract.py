@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from enum import IntFlag
 from typing import Final
 
 from roost.policy.model import Kind
@@ -21,27 +20,27 @@ from roost.policy.model import Unit as CatalogueUnit
 INF: Final = math.inf
 
 
-class T(IntFlag):
-    """Types a value can be of."""
+class T:
+    """Types a value can be of, as bits: plain numbers, for sets of types are joined and cut all the time."""
 
-    NOTHING = 0
-    UNDEFINED = 1
-    ERROR = 2
-    TRUE = 4
-    FALSE = 8
-    INTEGER = 16
-    REAL = 32
-    STRING = 64
-    LIST = 128
-    AD = 256
-    TIME = 512
+    NOTHING: Final = 0
+    UNDEFINED: Final = 1
+    ERROR: Final = 2
+    TRUE: Final = 4
+    FALSE: Final = 8
+    INTEGER: Final = 16
+    REAL: Final = 32
+    STRING: Final = 64
+    LIST: Final = 128
+    AD: Final = 256
+    TIME: Final = 512
 
-    BOOLEAN = TRUE | FALSE
-    NUMBER = INTEGER | REAL
+    BOOLEAN: Final = TRUE | FALSE
+    NUMBER: Final = INTEGER | REAL
     #: What counts as a number in arithmetic.
-    COUNTABLE = BOOLEAN | NUMBER
-    DEFINED = COUNTABLE | STRING | LIST | AD | TIME
-    ANYTHING = DEFINED | UNDEFINED | ERROR
+    COUNTABLE: Final = BOOLEAN | NUMBER
+    DEFINED: Final = COUNTABLE | STRING | LIST | AD | TIME
+    ANYTHING: Final = DEFINED | UNDEFINED | ERROR
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ MEASURES: Final[dict[CatalogueUnit, Measure | None]] = {
     CatalogueUnit.COUNT: PLAIN,
 }
 
-_TYPES: Final[dict[Kind, T]] = {
+_TYPES: Final[dict[Kind, int]] = {
     Kind.BOOLEAN: T.BOOLEAN,
     Kind.INTEGER: T.INTEGER,
     Kind.REAL: T.NUMBER,
@@ -95,7 +94,7 @@ _TYPES: Final[dict[Kind, T]] = {
 }
 
 
-def types_of(kind: Kind) -> T:
+def types_of(kind: Kind) -> int:
     """The types that a catalogue kind stands for."""
     return _TYPES[kind]
 
@@ -104,7 +103,7 @@ def types_of(kind: Kind) -> T:
 class Abstract:
     """A set of values."""
 
-    types: T = T.ANYTHING
+    types: int = T.ANYTHING
     low: float = -INF
     high: float = INF
     unit: Measure | None = None
@@ -131,15 +130,15 @@ class Abstract:
     def can_be_error(self) -> bool:
         return bool(self.types & T.ERROR)
 
-    def only(self, types: T) -> bool:
+    def only(self, types: int) -> bool:
         """Whether the value is of one of these types for sure."""
         return bool(self.types) and not self.types & ~types
 
-    def without(self, types: T) -> Abstract:
+    def without(self, types: int) -> Abstract:
         """The same, these types excluded."""
         return replace(self, types=self.types & ~types)
 
-    def with_(self, types: T) -> Abstract:
+    def with_(self, types: int) -> Abstract:
         """The same, these types possible as well."""
         return replace(self, types=self.types | types)
 

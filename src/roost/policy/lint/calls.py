@@ -119,7 +119,7 @@ def call_result(name: str, args: Sequence[Node], values: Sequence[Abstract]) -> 
     return ANYTHING
 
 
-def _passed_on(values: Sequence[Abstract]) -> T:
+def _passed_on(values: Sequence[Abstract]) -> int:
     types = T.NOTHING
     for value in values:
         types |= value.types & _MAYBE

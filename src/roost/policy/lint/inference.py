@@ -390,7 +390,7 @@ def binary(op: Op, a: Abstract, b: Abstract) -> Abstract:
     return Abstract(types, constant=a.constant and b.constant)
 
 
-def _exceptions(a: Abstract, b: Abstract) -> T:
+def _exceptions(a: Abstract, b: Abstract) -> int:
     """UNDEFINED and ERROR as a strict operator passes them on."""
     types = (a.types | b.types) & T.ERROR
     if (a.can_be_undefined and b.types & ~T.ERROR) or (b.can_be_undefined and a.types & ~T.ERROR):
@@ -416,7 +416,7 @@ def _comparison(op: Op, a: Abstract, b: Abstract) -> Abstract:
     return Abstract(types, constant=a.constant and b.constant)
 
 
-def _ordered(op: Op, a: tuple[float, float], b: tuple[float, float]) -> T:
+def _ordered(op: Op, a: tuple[float, float], b: tuple[float, float]) -> int:
     """Which outcomes a comparison of numbers within bounds can have."""
     (a_low, a_high), (b_low, b_high) = a, b
     match op:
@@ -435,7 +435,7 @@ def _ordered(op: Op, a: tuple[float, float], b: tuple[float, float]) -> T:
     return (T.TRUE if yes else T.NOTHING) | (T.FALSE if no else T.NOTHING)
 
 
-def _texts(op: Op, a: Abstract, b: Abstract) -> T:
+def _texts(op: Op, a: Abstract, b: Abstract) -> int:
     if op not in (Op.EQ, Op.NE) or a.texts is None or b.texts is None:
         return T.BOOLEAN
     left, right = {fold(t) for t in a.texts}, {fold(t) for t in b.texts}
@@ -452,8 +452,7 @@ def _identity(op: Op, a: Abstract, b: Abstract) -> Abstract:
         same |= a.low <= b.high and b.low <= a.high
     if shared & T.STRING:
         same |= a.texts is None or b.texts is None or bool(set(a.texts) & set(b.texts))
-    exact = T.UNDEFINED | T.ERROR | T.TRUE | T.FALSE
-    alone = a.types == b.types and a.types in exact and bin(a.types).count("1") == 1
+    alone = a.types == b.types and a.types in (T.UNDEFINED, T.ERROR, T.TRUE, T.FALSE)
     alone |= a.only(T.INTEGER) and b.only(T.INTEGER) and a.low == a.high == b.low == b.high
     if op is Op.ISNT:
         types = (T.FALSE if same else T.NOTHING) | (T.NOTHING if alone else T.TRUE)

@@ -2,15 +2,16 @@
 
 What: The divisor is an attribute that can be 0, and nothing before it excludes that.
 
-Why: Division by 0 is ERROR. Behind ``&&`` and ``||`` an ERROR on the left decides the whole expression.
+Why: Division by 0 is ERROR. A partitionable slot that is used up has no cores left, for instance. Behind ``&&`` and
+``||`` an ERROR on the left decides the whole expression.
 
 Example::
 
-    START = (TotalLoadAvg / TotalSlots) < 0.5
+    START = (TARGET.RequestMemory / Cpus) < 4096
 
 Instead::
 
-    START = TotalSlots > 0 && (TotalLoadAvg / TotalSlots) < 0.5
+    START = Cpus > 0 && (TARGET.RequestMemory / Cpus) < 4096
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def check(expression: Expression) -> Iterator[Hit]:
             yield Hit(
                 message=f"{expression.text(node)} divides by 0 and is ERROR", remedy="Correct the divisor.", node=node
             )
-        elif reference(node.right) is not None and low == 0 < high and not _size(divisor):
+        elif reference(node.right) is not None and low == 0 < high and not _never(expression.text(node.right), divisor):
             yield Hit(
                 message=f"{expression.text(node)} is ERROR when {expression.text(node.right)} is 0",
                 remedy=f"Put {expression.text(node.right)} > 0 && before it, or multiply instead of dividing.",
@@ -42,6 +43,7 @@ def check(expression: Expression) -> Iterator[Hit]:
             )
 
 
-def _size(value: Abstract) -> bool:
-    """Whether it is an amount of memory or disk: a slot that runs a job has some."""
-    return value.unit in (KIB, MIB)
+def _never(text: str, value: Abstract) -> bool:
+    """Whether it is 0 on no machine: what a machine has in all, and memory and disk of a slot that runs a job."""
+    name = text.rpartition(".")[2].lower()
+    return value.unit in (KIB, MIB) or name.startswith(("total", "detected"))

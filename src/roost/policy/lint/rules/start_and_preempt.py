@@ -38,8 +38,10 @@ def check(pool: Pool) -> Iterator[Hit]:
             continue
         found = next((s for s in machine.situations if _thrashes(machine, s)), None)
         if found is not None:
+            always = "" if machine.is_set("START") else " (it is not set, and so always TRUE)"
             yield Hit(
-                message="a job that START lets in is preempted at once, again and again",
+                message=f"a job that START{always} lets in is preempted at once, again and again",
+                severity=Severity.WARNING if always else None,
                 remedy="Let START be FALSE wherever PREEMPT would be TRUE, with some distance between the limits.",
                 expression=preempt,
                 witness=found.witness(),

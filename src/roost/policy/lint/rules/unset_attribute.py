@@ -8,23 +8,28 @@ Example::
 
     STARTD_ATTRS = IsDesktop HasLicense
     IsDesktop = True
+    START = HasLicense || KeyboardIdle > 900
 
 Instead::
 
     STARTD_ATTRS = IsDesktop HasLicense
     IsDesktop = True
     HasLicense = False
+    START = HasLicense || KeyboardIdle > 900
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.classad.syntax import Binary, Call, Op
+from roost.classad.values import fold
 from roost.config import Definition
 from roost.config.knobs import BY_NAME, DEFAULTS
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import PUBLISHING, Pool
 from roost.policy.lint.registry import Hit, pool_rule
+from roost.policy.lint.shapes import references
 from roost.policy.lint.spelling import nearest
 
 
@@ -42,13 +47,30 @@ def check(pool: Pool) -> Iterator[Hit]:
             key = member.lower()
             known = key in defined or key in bases or key in DEFAULTS or f"startd.{key}" in defined
             if not known and key.isidentifier() and key not in BY_NAME:
-                yield _hit(pool, definition, member, nearest(member, spellings))
+                near = nearest(member, spellings)
+                yield _hit(pool, definition, member, near, missed=near is not None or _missed(pool, key))
 
 
-def _hit(pool: Pool, definition: Definition, member: str, near: str | None) -> Hit:
+def _missed(pool: Pool, key: str) -> bool:
+    """Whether an expression asks for the attribute without allowing for its being missing."""
+    for expression in pool.expressions:
+        if key not in expression.names:
+            continue
+        parents = {id(node): parent for node, parent in expression.nodes}
+        for node, _, name in references(expression):
+            parent = parents.get(id(node))
+            guarded = isinstance(parent, Call) or (isinstance(parent, Binary) and parent.op in (Op.IS, Op.ISNT))
+            if fold(name) == key and not guarded:
+                return True
+    return False
+
+
+def _hit(pool: Pool, definition: Definition, member: str, near: str | None, *, missed: bool) -> Hit:
     return Hit(
         message=f"{definition.name} lists {member}, which is not set",
-        remedy=f"Did you mean {near}?" if near else f"Set {member}, or take it off the list.",
+        remedy=f"Did you mean {near}?" if near else f"Set {member}, if only to False, or take it off the list.",
         place=pool.place(definition),
         knob=definition.name,
+        # Another file may set it for some machines.
+        severity=None if missed else Severity.NOTE,
     )
