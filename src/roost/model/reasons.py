@@ -1,0 +1,111 @@
+"""Typed reasons: why a slot changed, why a request was refused, why a job had to go.
+
+A reason is made where the decision is, and only rendered elsewhere. The numbers of `VacateReason` and `HoldCode` are
+those that users of HTCondor know from their jobs' ads and logs.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import Final
+
+
+class Reason(StrEnum):
+    """Why a slot went from one state and activity to another."""
+
+    OWNER_ABSENT = "owner absent"
+    OWNER_PRESENT = "owner present"
+    BENCHMARKS_DUE = "benchmarks due"
+    BENCHMARKS_DONE = "benchmarks done"
+    MATCH = "match"
+    MATCH_TIMEOUT = "match timeout"
+    START_FALSE = "START false"
+    CLAIM_ACCEPTED = "claim accepted"
+    CLAIM_REFUSED = "claim refused"
+    CLAIM_RELEASED = "claim released"
+    CLAIM_MOVED = "claim moved to a dynamic slot"
+    ACTIVATION = "activation"
+    FETCHED_WORK = "fetched work"
+    NO_MORE_WORK = "no more fetched work"
+    JOB_ENDED = "job ended"
+    FINAL_UPDATE = "final update of the starter"
+    SUSPENSION = "SUSPEND true"
+    SUSPENSION_ORDERED = "suspension ordered"
+    CONTINUATION = "CONTINUE true"
+    CONTINUATION_ORDERED = "continuation ordered"
+    PREEMPTION = "PREEMPT true"
+    BETTER_MATCH = "better match"
+    CAUSE_GONE = "cause of retirement gone"
+    SUCCESSOR = "next claim takes over"
+    EVICTION_ORDERED = "eviction ordered"
+    RETIREMENT_OVER = "retirement over"
+    WORKLIFE_OVER = "work life of the claim over"
+    KILL = "KILL true"
+    VACATE_TIME_OVER = "vacate time over"
+    HARD_KILL_ORDERED = "hard kill ordered"
+    STARTER_GONE = "starter gone"
+    BACKFILL_WANTED = "START_BACKFILL true"
+    BACKFILL_UNWANTED = "EVICT_BACKFILL true"
+    BACKFILL_RUNNING = "backfill client running"
+    BACKFILL_ENDED = "backfill client ended"
+    BACKFILL_DISPLACED = "backfill displaced"
+    DRAINING = "draining"
+    ALL_SLOTS_DRAINED = "all slots drained"
+    DRAIN_OVER = "drain over"
+
+
+class Refusal(StrEnum):
+    """Why a request was refused."""
+
+    UNKNOWN_CLAIM = "no claim of this slot has that id"
+    WRONG_STATE = "the slot is not in a state for that"
+    PREEMPTING = "the slot is getting rid of a claim"
+    SHUTTING_DOWN = "the daemon is shutting down"
+    DRAINING = "the machine is being drained"
+    ALREADY_DRAINING = "Draining already in progress"
+    DRAIN_CHECK_FAILED = "the check expression is not TRUE for every slot"
+    NO_SUCH_DRAIN = "No matching draining request id"
+    REQUIREMENTS = "the slot's requirements do not accept the job"
+    RANK_TOO_LOW = "the slot ranks the job lower than the present one"
+    OUTBID = "another claim took its place"
+    CLAIM_ENDED = "the claim is being ended"
+    DELETED = "the slot has been deleted"
+
+
+class HoldCode(IntEnum):
+    """Numbers that the queue keeps with a hold."""
+
+    STARTD_HELD_JOB = 21
+
+
+class VacateReason(IntEnum):
+    """Numbers that a job's ad keeps with the end of a run, each with its text."""
+
+    CLAIM_DEACTIVATED = 1009
+    VACATE_COMMAND = 1010
+    PREEMPT_EXPRESSION = 1011
+    SHUTDOWN = 1013
+    DRAINING = 1014
+    RELEASE_COMMAND = 1017
+    BETTER_RANK = 1018
+    BETTER_USER_PRIORITY = 1019
+    #: The number of a failed reconnection, which is what the queue will find when it looks for its job.
+    LEASE_EXPIRED = 1008
+
+    @property
+    def text(self) -> str:
+        """The words that go with the number."""
+        return _TEXTS[self]
+
+
+_TEXTS: Final[dict[VacateReason, str]] = {
+    VacateReason.CLAIM_DEACTIVATED: "Claim deactivated",
+    VacateReason.VACATE_COMMAND: "Claim vacated by the administrator",
+    VacateReason.PREEMPT_EXPRESSION: "PREEMPT expression evaluated to True",
+    VacateReason.SHUTDOWN: "Startd was shutdown",
+    VacateReason.DRAINING: "Startd was draining",
+    VacateReason.RELEASE_COMMAND: "Schedd released the claim",
+    VacateReason.BETTER_RANK: "Preempted for a higher Ranked job",
+    VacateReason.BETTER_USER_PRIORITY: "Preempted for a Priority user",
+    VacateReason.LEASE_EXPIRED: "Claim lease expired",
+}

@@ -1,0 +1,227 @@
+"""What matches, claim requests, releases and signs of life do to a slot.
+
+Every function here handles one event: it changes data, gives orders and raises triggers, and returns whether the
+event meant anything. State and activity are left to the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from roost.model.claims import Claim, ClaimKind, ClaimRequest
+from roost.model.effects import SendAliveReply, SendClaimReply, SplitSlot
+from roost.model.events import (
+    AliveReceived,
+    ClaimMoved,
+    ClaimReleased,
+    ClaimRequested,
+    DrainSchedule,
+    MatchReceived,
+)
+from roost.model.reasons import Refusal, VacateReason
+from roost.startd.attributes import is_offered
+from roost.startd.entries import fresh_claim, refuse_claim, renew_claim
+from roost.startd.slot_state import Destination
+from roost.startd.states import SlotKind, State
+from roost.startd.transitions import On
+from roost.startd.work import Work
+
+
+def match_received(work: Work, event: MatchReceived) -> bool:
+    """A promise counts only for the id that the slot has given out, and while it offers itself."""
+    state = work.state
+    if not is_offered(state):
+        return False
+    if state.state is State.CLAIMED:
+        return _better_match_promised(work, event)
+    if not state.claim.id.matches(event.claim_id) or state.destination is not None:
+        return False
+    if state.state is State.BACKFILL:
+        until = work.now + work.policy.match_timeout_s
+        work.update(destination=Destination.MATCHED, match_until=until)
+    work.update_claim(matched=True)
+    work.raised.add(On.MATCHED)
+    return True
+
+
+def _better_match_promised(work: Work, event: MatchReceived) -> bool:
+    """Nothing happens to the running job before somebody asks; until then the slot offers itself to nobody else."""
+    preempting = work.state.preempting
+    if preempting is None or preempting.request is not None or not preempting.id.matches(event.claim_id):
+        return False
+    until = work.now + work.policy.match_timeout_s
+    work.update(preempting=replace(preempting, matched=True), match_until=until)
+    return True
+
+
+def claim_requested(work: Work, event: ClaimRequested) -> bool:
+    """Somebody wants the slot now, or after whoever has it."""
+    if _asked_before(work, event.request):
+        return True
+    if work.state.state is State.CLAIMED:
+        refusal = _queue_up(work, event)
+    else:
+        refusal = _ask_for_free_slot(work, event)
+    if refusal is not None:
+        work.refuse(refusal)
+    return True
+
+
+def _asked_before(work: Work, request: ClaimRequest) -> bool:
+    """Whether the same message came before. It is answered again, unless the answer is still to come."""
+    for claim in (work.state.claim, work.state.preempting):
+        if claim is None or claim.request is None or not request.reply_to:
+            continue
+        if claim.request.reply_to == request.reply_to:
+            if claim.granted_at is not None:
+                work.order(SendClaimReply(reply_to=request.reply_to, accepted=True))
+            return True
+    return False
+
+
+def _ask_for_free_slot(work: Work, event: ClaimRequested) -> Refusal | None:
+    state = work.state
+    refusal = _unwilling(work, event.request)
+    if not state.claim.id.matches(event.claim_id):
+        return Refusal.UNKNOWN_CLAIM
+    if state.state is State.DRAINED and (refusal is None and state.kind is not SlotKind.PARTITIONABLE):
+        return Refusal.DRAINING
+    if state.claim.request is not None:
+        return Refusal.WRONG_STATE
+    if refusal is not None:
+        work.raised.add(On.CLAIM_REFUSED)
+        return refusal
+    if state.kind is SlotKind.PARTITIONABLE:
+        work.order(SplitSlot(claim_id=event.claim_id, request=event.request))
+        return None
+    take_request(work, event.request)
+    return None
+
+
+def take_request(work: Work, request: ClaimRequest) -> None:
+    """A request for the free slot is accepted: the table grants it, after the end of backfill where there is some."""
+    work.update_claim(request=request)
+    if work.state.state is State.BACKFILL:
+        work.update(destination=Destination.CLAIMED, match_until=None)
+    work.raised.add(On.CLAIMED)
+
+
+def _unwilling(work: Work, request: ClaimRequest) -> Refusal | None:
+    """Why the slot takes no job at all, or not this one; None if it does."""
+    state = work.state
+    if state.shutdown is not None:
+        return Refusal.SHUTTING_DOWN
+    if drain_refuses(work):
+        return Refusal.DRAINING
+    accepted, _ = work.inputs.accepts(request.job_ad)
+    return None if accepted else Refusal.REQUIREMENTS
+
+
+def drain_refuses(work: Work) -> bool:
+    """Whether a drain leaves no room for another job: it takes none, or too little time is left for it to begin."""
+    draining = work.state.draining
+    if draining is None:
+        return False
+    return (
+        draining.start is None
+        or draining.originals_gone
+        or draining.schedule is not DrainSchedule.GRACEFUL
+        or draining.shared_until - work.now < work.policy.drain_activation_grace_s
+    )
+
+
+def _queue_up(work: Work, event: ClaimRequested) -> Refusal | None:
+    """A claim that would take over: by rank of the machine, or by the negotiator's judgement where ranks are equal."""
+    state = work.state
+    waiting = state.waiting
+    seat = state.preempting if waiting is None else state.pre_preempting
+    if seat is None or not seat.id.matches(event.claim_id):
+        return Refusal.WRONG_STATE if state.claim.id.matches(event.claim_id) else Refusal.UNKNOWN_CLAIM
+    refusal = _unwilling(work, event.request)
+    if refusal is not None:
+        return refusal
+    rank = work.inputs.rank(event.request.job_ad)
+    if rank < state.claim.rank or (waiting is not None and rank < waiting.rank):
+        return Refusal.RANK_TOO_LOW
+    let_wait(work, seat, event.request, rank)
+    return None
+
+
+def let_wait(work: Work, seat: Claim, request: ClaimRequest, rank: float) -> None:
+    """Keep a request that waits for the running job to leave, in place of one that waited before."""
+    refuse_claim(work, work.state.waiting, Refusal.OUTBID)
+    better = rank > work.state.claim.rank
+    displaces = VacateReason.BETTER_RANK if better else VacateReason.BETTER_USER_PRIORITY
+    claim = replace(seat, request=request, rank=rank, displaces_for=displaces, matched=False)
+    pre_preempting = fresh_claim(work)
+    work.update(preempting=claim, pre_preempting=pre_preempting, match_until=None)
+    work.evaluating = True
+
+
+def claim_released(work: Work, event: ClaimReleased) -> bool:
+    """Given back by who holds it, or no longer waited for by who asked."""
+    state = work.state
+    if state.waiting is not None and state.waiting.id.matches(event.claim_id):
+        work.update(preempting=state.pre_preempting, pre_preempting=None)
+        work.evaluating = True
+        return True
+    if not state.claim.id.matches(event.claim_id):
+        return False
+    if state.state is State.BACKFILL:
+        if state.claim.request is None:
+            return False
+        work.update_claim(request=None)
+    elif state.state is State.MATCHED:
+        work.raised.add(On.RELEASED)
+    elif state.state is State.PREEMPTING:
+        if state.eviction.untold:
+            return False
+        work.update_eviction(untold=True)
+    else:
+        kill_claim(work, VacateReason.RELEASE_COMMAND, untold=True)
+    return True
+
+
+def kill_claim(work: Work, cause: VacateReason, *, untold: bool = False) -> None:
+    """The claim ends at once."""
+    known = work.state.eviction.cause or cause
+    work.update_eviction(cause=known, irrevocable=True, hard=True, untold=untold or work.state.eviction.untold)
+    work.raised.add(On.KILL_ORDER)
+
+
+def retire_claim(work: Work, cause: VacateReason, *, no_retirement: bool = False) -> None:
+    """The claim ends as soon as its job's retirement is over; there is no way back."""
+    eviction = work.state.eviction
+    work.update_eviction(
+        cause=eviction.cause or cause,
+        irrevocable=True,
+        no_retirement=no_retirement or eviction.no_retirement,
+    )
+    work.raised.add(On.RETIRE_ORDER)
+    work.evaluating = True
+
+
+def claim_moved(work: Work, event: ClaimMoved) -> bool:
+    """A dynamic slot has taken the claim; the next one is asked for under another id."""
+    state = work.state
+    if state.kind is not SlotKind.PARTITIONABLE or not state.claim.id.matches(event.claim_id):
+        return False
+    if state.state is State.MATCHED:
+        work.raised.add(On.MOVED)
+    else:
+        renew_claim(work)
+    return True
+
+
+def alive_received(work: Work, event: AliveReceived) -> bool:
+    """The lease begins anew."""
+    claim = work.state.claim
+    known = claim.id.matches(event.claim_id) and claim.kind is ClaimKind.SCHEDD
+    if not known:
+        work.refuse(Refusal.UNKNOWN_CLAIM)
+        return True
+    if claim.lease_s is not None:
+        work.update_claim(lease_until=work.now + claim.lease_s)
+    if event.reply_to:
+        work.order(SendAliveReply(reply_to=event.reply_to, known=True))
+    return True

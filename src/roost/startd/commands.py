@@ -1,0 +1,109 @@
+"""What the administrator's commands do to a slot: vacate, shutdown, drain.
+
+Every function here handles one event: it changes data, gives orders and raises triggers, and returns whether the
+event meant anything. State and activity are left to the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from roost.model.events import (
+    DrainCancelled,
+    DrainOriginalsGone,
+    DrainRequested,
+    DrainSchedule,
+    ShutdownKind,
+    ShutdownRequested,
+    VacateRequested,
+)
+from roost.model.reasons import Refusal, VacateReason
+from roost.startd.claiming import kill_claim, retire_claim
+from roost.startd.entries import head_for_owner, renew_claim
+from roost.startd.slot_state import SlotDraining
+from roost.startd.states import CLAIMED, VACATING, State
+from roost.startd.transitions import On
+from roost.startd.work import Work
+
+
+def vacate_requested(work: Work, event: VacateRequested) -> bool:
+    """The claim ends; a slot that nobody holds goes back to its owner."""
+    return _clear(work, VacateReason.VACATE_COMMAND, fast=event.fast)
+
+
+def _clear(work: Work, cause: VacateReason, *, fast: bool, no_retirement: bool = False) -> bool:
+    """Empty the slot of whatever runs in it. Whether there was anything to do."""
+    match work.state.state:
+        case State.MATCHED:
+            work.raised.add(On.CLEAR_ORDER)
+        case State.CLAIMED if fast:
+            kill_claim(work, cause)
+        case State.CLAIMED:
+            retire_claim(work, cause, no_retirement=no_retirement)
+        case State.PREEMPTING if fast and work.state.pair == VACATING:
+            kill_claim(work, cause)
+        case State.BACKFILL:
+            head_for_owner(work)
+        case _:
+            return False
+    return True
+
+
+def shutdown_requested(work: Work, event: ShutdownRequested) -> bool:
+    """The slot takes nothing new. A faster kind replaces a slower one."""
+    if work.state.shutdown is not None and event.kind <= work.state.shutdown:
+        return False
+    work.update(shutdown=event.kind)
+    _clear(work, VacateReason.SHUTDOWN, fast=event.kind is ShutdownKind.FAST)
+    return True
+
+
+def drain_requested(work: Work, event: DrainRequested) -> bool:
+    """Whether the machine may be drained has been decided for all its slots together."""
+    if work.state.draining is not None:
+        work.refuse(Refusal.ALREADY_DRAINING)
+        return True
+    graceful = event.schedule is DrainSchedule.GRACEFUL
+    draining = SlotDraining(
+        request_id=event.request_id,
+        schedule=event.schedule,
+        start=event.start,
+        reason=event.reason,
+        shared_until=work.now + (event.drain_remaining_s if graceful else 0.0),
+    )
+    work.update(draining=draining)
+    if work.state.state is State.CLAIMED and graceful:
+        _retire_for_now(work)
+    elif work.state.state is not State.MATCHED:
+        fast = event.schedule is DrainSchedule.FAST
+        _clear(work, VacateReason.DRAINING, fast=fast, no_retirement=True)
+    return True
+
+
+def _retire_for_now(work: Work) -> None:
+    """The end of the drain may still call it off. The evaluation gives a claim without a job some time."""
+    if work.state.pair != CLAIMED:
+        work.raised.add(On.RETIRE_ORDER)
+    work.evaluating = True
+
+
+def drain_originals_gone(work: Work, event: DrainOriginalsGone) -> bool:
+    """The drain needs nobody any more: jobs that came since have to go, with their vacate time."""
+    draining = work.state.draining
+    if draining is None or draining.originals_gone:
+        return False
+    work.update(draining=replace(draining, originals_gone=True))
+    if work.state.state is State.CLAIMED:
+        retire_claim(work, VacateReason.DRAINING, no_retirement=True)
+    elif work.state.state is State.DRAINED:
+        renew_claim(work)
+    return True
+
+
+def drain_cancelled(work: Work, event: DrainCancelled) -> bool:
+    """What retired only for the drain may go on; what was ordered beyond that stays ordered."""
+    if work.state.draining is None:
+        return False
+    work.update(draining=None)
+    work.evaluating = True
+    return True

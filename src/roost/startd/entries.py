@@ -1,0 +1,328 @@
+"""What is done on taking a row of the transition table: one function an entry.
+
+An entry changes the slot's data and gives orders; it never changes state or activity, and never decides whether a
+row is taken. The functions run in the new state, in the order in which the row names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from roost.classad import unparse
+from roost.model.claims import Activation, Claim, ClaimKind
+from roost.model.effects import (
+    ActivateStarter,
+    CancelBenchmarks,
+    ContinueJob,
+    EvictFetched,
+    HardKill,
+    KillBackfill,
+    Notice,
+    RunBenchmarks,
+    SendClaimReply,
+    SoftKill,
+    StartBackfill,
+    SuspendJob,
+    TellSchedd,
+    Warn,
+)
+from roost.model.reasons import HoldCode, Reason, Refusal, VacateReason
+from roost.startd.guards import preempt_is_cause
+from roost.startd.policy_inputs import whole
+from roost.startd.retirement import lease_s, vacate_time_s
+from roost.startd.slot_state import Destination, Eviction, SlotState
+from roost.startd.states import Activity
+from roost.startd.transitions import Entry
+from roost.startd.work import Work
+
+#: JobUniverse of a virtual machine.
+VM_UNIVERSE: Final = 13
+
+
+def fresh_claim(work: Work) -> Claim:
+    """A claim that nobody has asked for."""
+    claim_id, ids = work.state.ids.take()
+    work.update(ids=ids)
+    return Claim(id=claim_id)
+
+
+def refuse_claim(work: Work, claim: Claim | None, refusal: Refusal) -> None:
+    """Tell whoever asked for a claim that was never granted."""
+    if claim is not None and claim.request is not None and claim.granted_at is None and claim.request.reply_to:
+        work.order(SendClaimReply(reply_to=claim.request.reply_to, accepted=False, refusal=refusal))
+
+
+def with_lease(work: Work, claim: Claim) -> Claim:
+    """A claim with a lease that begins now, by the JobLeaseDuration of its job."""
+    if claim.request is None or claim.kind is ClaimKind.FETCHED:
+        return claim
+    asked = claim.request.job_ad.eval("JobLeaseDuration")
+    seconds = lease_s(asked, claim.request.alive_interval_s, work.policy.alives_missed_max)
+    return replace(claim, lease_s=seconds, lease_until=work.now + seconds)
+
+
+# -- claims ------------------------------------------------------------------------------------------------
+
+
+def renew_claim(work: Work) -> None:
+    """Requests that still wait are refused; whatever belonged to the claim is forgotten."""
+    state = work.state
+    down = Refusal.SHUTTING_DOWN if state.shutdown is not None else None
+    refuse_claim(work, state.claim, down or Refusal.CLAIM_ENDED)
+    # A claim that waits comes to nothing only where START is FALSE for its job.
+    refuse_claim(work, state.preempting, down or Refusal.REQUIREMENTS)
+    claim = fresh_claim(work)
+    work.update(claim=claim, **_NO_CLAIM)
+
+
+_NO_CLAIM: Final = {
+    "preempting": None,
+    "pre_preempting": None,
+    "eviction": Eviction(),
+    "destination": None,
+    "match_until": None,
+    "vacate_until": None,
+    "kill_again_at": None,
+}
+
+
+def grant_claim(work: Work) -> None:
+    """The one who asked holds the slot from now on."""
+    _install(work, work.state.claim)
+
+
+def succeed(work: Work) -> None:
+    """The claim that waited holds the slot from now on."""
+    waiting = work.state.waiting
+    assert waiting is not None
+    _install(work, waiting)
+
+
+def _install(work: Work, claim: Claim) -> None:
+    request = claim.request
+    assert request is not None
+    rank = work.inputs.rank(request.job_ad)
+    claim = replace(
+        with_lease(work, claim),
+        granted_at=work.now,
+        rank=rank,
+        matched=False,
+        displaces_for=None,
+        job_waiting=request.kind is ClaimKind.FETCHED,
+    )
+    preempting = fresh_claim(work)
+    work.update(**{**_NO_CLAIM, "claim": claim, "preempting": preempting})
+    if request.reply_to:
+        work.order(SendClaimReply(reply_to=request.reply_to, accepted=True))
+
+
+def end_claim(work: Work) -> None:
+    """The holder learns that the claim is over, unless it ended it itself or is taken for dead."""
+    claim, eviction = work.state.claim, work.state.eviction
+    request = claim.request
+    assert request is not None
+    if request.kind is ClaimKind.FETCHED:
+        if claim.carries_job:
+            work.order(EvictFetched(job_ad=request.job_ad, claim_id=claim.id))
+        return
+    if not eviction.untold:
+        cause = cause_of(work.state) if claim.carries_job else None
+        reason = Reason.STARTER_GONE if eviction.reason is None else eviction.reason
+        work.order(TellSchedd(schedd=request.schedd, claim_id=claim.id, reason=reason, cause=cause))
+
+
+def cause_of(state: SlotState) -> VacateReason | None:
+    """What its having to go is to the job; None where nothing drives it out."""
+    if state.eviction.cause is not None:
+        return state.eviction.cause
+    if state.draining is not None:
+        return VacateReason.DRAINING
+    return None if state.waiting is None else state.waiting.displaces_for
+
+
+def start_match_timer(work: Work) -> None:
+    """MATCH_TIMEOUT begins."""
+    work.update(match_until=work.now + work.policy.match_timeout_s)
+
+
+def stop_match_timer(work: Work) -> None:
+    """The match has come to something, or to nothing."""
+    work.update(match_until=None)
+
+
+# -- jobs --------------------------------------------------------------------------------------------------
+
+
+def start_job(work: Work) -> None:
+    """The vacate time is pledged now, by the policy as it is now."""
+    claim = work.state.claim
+    request = claim.request
+    assert request is not None
+    job = request.job_ad
+    activation = Activation(
+        job_ad=job,
+        started_at=work.now,
+        vacate_pledge_s=max(0, work.inputs.whole("MachineMaxVacateTime", job)),
+        universe=whole(job.eval("JobUniverse"), 5),
+        running_since=work.now,
+        accepted_while_draining=work.state.draining is not None,
+    )
+    claim = replace(
+        with_lease(work, claim),
+        rank=work.inputs.rank(job),
+        activation=activation,
+        jobs_begun=claim.jobs_begun + 1,
+        job_waiting=False,
+        carries_job=True,
+    )
+    work.update(claim=claim, eviction=Eviction())
+    work.order(ActivateStarter(claim_id=claim.id, kind=request.kind, job_ad=job))
+
+
+def drop_job(work: Work) -> None:
+    """The job came to its own end; the claim goes on."""
+    work.update_claim(carries_job=False)
+    work.update(eviction=Eviction())
+
+
+def suspend_job(work: Work) -> None:
+    """The clock of its running time stops."""
+    activation = work.state.claim.activation
+    assert activation is not None
+    work.update_activation(run_s=activation.run_time_s(work.now), running_since=None, suspended_since=work.now)
+    work.order(SuspendJob())
+
+
+def suspend_by_command(work: Work) -> None:
+    """CONTINUE has nothing to say from now on."""
+    suspend_job(work)
+    work.update_activation(held_still=True)
+
+
+def continue_job(work: Work) -> None:
+    """The clock of its running time goes on."""
+    activation = work.state.claim.activation
+    assert activation is not None
+    work.update_activation(
+        suspended_s=activation.suspended_time_s(work.now),
+        suspended_since=None,
+        running_since=work.now,
+        held_still=False,
+    )
+    work.order(ContinueJob())
+
+
+def preempted(work: Work) -> None:
+    """PREEMPT is the cause unless there was one before."""
+    cause = work.state.eviction.cause or VacateReason.PREEMPT_EXPRESSION
+    work.update_eviction(preempt_seen=True, irrevocable=True, cause=cause)
+
+
+def unretire(work: Work) -> None:
+    """Nothing is left of what called for the end of the claim."""
+    work.update(eviction=Eviction())
+
+
+def soft_kill(work: Work) -> None:
+    """A job that is being ended softly already keeps the time it was given."""
+    activation = work.state.claim.activation
+    assert activation is not None
+    if activation.soft_killed_at is not None or activation.hard_killed_at is not None:
+        return
+    until = work.now + vacate_time_s(work.inputs)
+    _warn_of_vacating(work)
+    work.order(SoftKill(notice=notice_for(work)))
+    work.update_activation(soft_killed_at=work.now)
+    work.update(vacate_until=until)
+
+
+def hard_kill(work: Work) -> None:
+    """The starter is told once; the timer goes on until it is gone. The lease has no meaning any more."""
+    activation = work.state.claim.activation
+    assert activation is not None
+    if activation.hard_killed_at is None:
+        work.order(HardKill(notice=notice_for(work)))
+        work.update_activation(hard_killed_at=work.now)
+    work.update(vacate_until=None, kill_again_at=work.now + killing_timeout_s(work))
+    if work.state.activity is Activity.KILLING:
+        work.update_claim(lease_until=None)
+
+
+def killing_timeout_s(work: Work) -> float:
+    """How long a starter may take to kill its job."""
+    activation = work.state.claim.activation
+    if activation is not None and activation.universe == VM_UNIVERSE:
+        return max(work.policy.vm_killing_timeout_s, work.policy.killing_timeout_s)
+    return work.policy.killing_timeout_s
+
+
+def _warn_of_vacating(work: Work) -> None:
+    if preempt_is_cause(work) and (decision := work.inputs.with_job("WANT_VACATE")).truth is None:
+        work.order(Warn(expression=decision.name, text="neither TRUE nor FALSE; the job gets its vacate time"))
+
+
+def notice_for(work: Work, otherwise: VacateReason = VacateReason.CLAIM_DEACTIVATED) -> Notice:
+    """What is said to the job: hold it if PREEMPT is the cause and WANT_HOLD is TRUE."""
+    if preempt_is_cause(work):
+        held = _hold(work)
+        if held is not None:
+            return held
+        reason = work.state.eviction.cause or VacateReason.PREEMPT_EXPRESSION
+    else:
+        reason = cause_of(work.state) or otherwise
+    return Notice(code=reason, text=reason.text)
+
+
+def _hold(work: Work) -> Notice | None:
+    job = work.state.claim.job_ad
+    wanted = work.inputs.decide("WANT_HOLD", job)
+    if wanted.truth is not True:
+        return None
+    text = work.inputs.decide("WANT_HOLD_REASON", job).value
+    if not isinstance(text, str) or not text:
+        assert wanted.expression is not None
+        text = f"The startd put this job on hold: WANT_HOLD is TRUE: {unparse(wanted.expression.tree)}"
+    subcode = whole(work.inputs.decide("WANT_HOLD_SUBCODE", job).value)
+    return Notice(code=HoldCode.STARTD_HELD_JOB, subcode=subcode, text=text, hold=True)
+
+
+# -- the machine's own work ------------------------------------------------------------------------------
+
+
+def head_for_owner(work: Work) -> None:
+    """Backfill has to go, and nobody else comes in its place."""
+    refuse_claim(work, work.state.claim, Refusal.CLAIM_ENDED)
+    work.update_claim(request=None)
+    work.update(destination=Destination.OWNER, match_until=None)
+
+
+def start_backfill(work: Work) -> None:
+    """One client serves all slots of the machine."""
+    if not work.state.machine.backfill_running:
+        work.order(StartBackfill())
+
+
+ENTRIES: Final[Mapping[Entry, Callable[[Work], None]]] = {
+    Entry.RENEW_CLAIM: renew_claim,
+    Entry.START_MATCH_TIMER: start_match_timer,
+    Entry.STOP_MATCH_TIMER: stop_match_timer,
+    Entry.GRANT_CLAIM: grant_claim,
+    Entry.START_JOB: start_job,
+    Entry.DROP_JOB: drop_job,
+    Entry.SUSPEND_JOB: suspend_job,
+    Entry.SUSPEND_BY_COMMAND: suspend_by_command,
+    Entry.CONTINUE_JOB: continue_job,
+    Entry.PREEMPTED: preempted,
+    Entry.UNRETIRE: unretire,
+    Entry.SOFT_KILL: soft_kill,
+    Entry.HARD_KILL: hard_kill,
+    Entry.END_CLAIM: end_claim,
+    Entry.SUCCEED: succeed,
+    Entry.RUN_BENCHMARKS: lambda work: work.order(RunBenchmarks()),
+    Entry.STOP_BENCHMARKS: lambda work: work.order(CancelBenchmarks()),
+    Entry.START_BACKFILL: start_backfill,
+    Entry.KILL_BACKFILL: lambda work: work.order(KillBackfill()),
+    Entry.HEAD_FOR_OWNER: head_for_owner,
+}

@@ -1,0 +1,216 @@
+"""What activations, orders about the running job, and news of its starter do to a slot.
+
+Every function here handles one event: it changes data, gives orders and raises triggers, and returns whether the
+event meant anything. State and activity are left to the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from roost.model.claims import ClaimKind
+from roost.model.effects import (
+    CheckpointJob,
+    CountBadput,
+    HardKill,
+    KillFamily,
+    SendActivationReply,
+    SendDeactivationReply,
+    SoftKill,
+)
+from roost.model.events import (
+    ActivationRequested,
+    CheckpointRequested,
+    ContinueRequested,
+    DeactivationRequested,
+    JobExited,
+    JobUpdated,
+    StarterEvicted,
+    StarterExited,
+    StarterUnreachable,
+    SuspendRequested,
+)
+from roost.model.identifiers import ClaimId
+from roost.model.reasons import Refusal
+from roost.startd.claiming import drain_refuses
+from roost.startd.entries import killing_timeout_s, notice_for
+from roost.startd.guards import worklife_over
+from roost.startd.retirement import vacate_time_s
+from roost.startd.states import BUSY, CLAIMED, RETIRING, SUSPENDED, State
+from roost.startd.transitions import On
+from roost.startd.work import Work
+
+
+def _is_holder(work: Work, claim_id: ClaimId) -> bool:
+    claim = work.state.claim
+    return claim.id.matches(claim_id) and claim.kind is ClaimKind.SCHEDD
+
+
+def activation_requested(work: Work, event: ActivationRequested) -> bool:
+    """The holder wants a job to run: acceptable by the policy of now, whatever the claim was granted for."""
+    refusal = _activation_refused(work, event)
+    if refusal is not None:
+        work.refuse(refusal)
+        return True
+    request = work.state.claim.request
+    assert request is not None
+    work.update_claim(request=replace(request, job_ad=event.job_ad))
+    work.raised.add(On.ACTIVATED)
+    if event.reply_to:
+        work.order(SendActivationReply(reply_to=event.reply_to, accepted=True))
+    return True
+
+
+def _activation_refused(work: Work, event: ActivationRequested) -> Refusal | None:
+    if not _is_holder(work, event.claim_id):
+        return Refusal.UNKNOWN_CLAIM
+    if work.state.shutdown is not None:
+        return Refusal.SHUTTING_DOWN
+    if drain_refuses(work):
+        return Refusal.DRAINING
+    accepted, _ = work.inputs.accepts(event.job_ad)
+    return None if accepted else Refusal.REQUIREMENTS
+
+
+def deactivation_requested(work: Work, event: DeactivationRequested) -> bool:
+    """The job ends and the claim stays; the answer says whether it will take another job."""
+    if not _is_holder(work, event.claim_id):
+        work.refuse(Refusal.UNKNOWN_CLAIM)
+        return True
+    if work.state.state is State.CLAIMED and work.state.claim.activation is not None:
+        order_hard_kill(work) if event.forcible else _order_soft_kill(work)
+    elif event.forcible:
+        work.raised.add(On.KILL_ORDER)
+    if event.reply_to:
+        work.order(SendDeactivationReply(reply_to=event.reply_to, start=_takes_more(work)))
+    return True
+
+
+def _takes_more(work: Work) -> bool:
+    state = work.state
+    return (
+        state.state is State.CLAIMED
+        and state.pair != RETIRING
+        and not state.in_retirement
+        and state.shutdown is None
+        and not worklife_over(work).holds
+    )
+
+
+def _order_soft_kill(work: Work) -> None:
+    """A soft kill of a job whose claim stays. While one is pending another changes nothing."""
+    activation = work.state.claim.activation
+    assert activation is not None
+    if activation.soft_killed_at is not None or activation.hard_killed_at is not None:
+        return
+    until = work.now + vacate_time_s(work.inputs)
+    work.order(SoftKill(notice=notice_for(work)))
+    work.update_activation(soft_killed_at=work.now)
+    work.update(vacate_until=until)
+
+
+def order_hard_kill(work: Work) -> None:
+    """A hard kill of a job whose claim stays."""
+    activation = work.state.claim.activation
+    assert activation is not None
+    if activation.hard_killed_at is not None:
+        return
+    work.order(HardKill(notice=notice_for(work)))
+    work.update_activation(hard_killed_at=work.now)
+    work.update(vacate_until=None, kill_again_at=work.now + killing_timeout_s(work))
+
+
+def suspend_requested(work: Work, event: SuspendRequested) -> bool:
+    """The job stands still until the command to continue. One that the policy suspended already stays so, too."""
+    activation = work.state.claim.activation
+    if not _is_holder(work, event.claim_id) or activation is None or activation.held_still:
+        return False
+    if work.state.pair == SUSPENDED:
+        work.update_activation(held_still=True)
+    else:
+        work.raised.add(On.SUSPEND_ORDER)
+    return True
+
+
+def continue_requested(work: Work, event: ContinueRequested) -> bool:
+    """Only a job that was suspended by command; for others the policy decides."""
+    activation = work.state.claim.activation
+    if not _is_holder(work, event.claim_id) or activation is None or not activation.held_still:
+        return False
+    work.raised.add(On.CONTINUE_ORDER)
+    return True
+
+
+def checkpoint_requested(work: Work, event: CheckpointRequested) -> bool:
+    """No change of state: the daemon has no way of knowing when the job has saved it."""
+    order_checkpoint(work)
+    return True
+
+
+def order_checkpoint(work: Work) -> None:
+    """LastPeriodicCheckpoint is the time of the order."""
+    work.update_activation(checkpointed_at=work.now)
+    work.order(CheckpointJob())
+
+
+# -- news of the starter --------------------------------------------------------------------------------
+
+
+def job_updated(work: Work, event: JobUpdated) -> bool:
+    """New figures replace the old ones in the copy of the job's ad that policy sees."""
+    activation = work.state.claim.activation
+    if activation is None:
+        return False
+    job = activation.job_ad.copy()
+    job.update(event.attributes)
+    work.update_activation(job_ad=job)
+    return True
+
+
+def job_exited(work: Work, event: JobExited) -> bool:
+    """The starter is only waited for. Where the claim is to end, that is seen when it is gone."""
+    activation = work.state.claim.activation
+    if activation is None or activation.ended:
+        return False
+    work.update_activation(ended=True)
+    work.raised.add(On.FINAL_UPDATE)
+    return True
+
+
+def starter_evicted(work: Work, event: StarterEvicted) -> bool:
+    """The starter ends the job by its own expressions: shown in the ad, and no concern of the claim."""
+    activation = work.state.claim.activation
+    if activation is None or activation.starter_state == event.job_state:
+        return False
+    work.update_activation(starter_state=event.job_state)
+    return True
+
+
+def starter_exited(work: Work, event: StarterExited) -> bool:
+    """The job's time goes to the claim's account."""
+    claim = work.state.claim
+    activation = claim.activation
+    if activation is None:
+        return False
+    run_s = activation.run_time_s(work.now)
+    if work.state.state is State.PREEMPTING and work.state.draining is not None:
+        work.order(CountBadput(run_s=run_s))
+    work.update_claim(
+        activation=None,
+        run_s=claim.run_s + run_s,
+        suspended_s=claim.suspended_s + activation.suspended_time_s(work.now),
+        carries_job=claim.carries_job and event.spawned,
+    )
+    work.update(vacate_until=None, kill_again_at=None)
+    if not event.spawned and claim.kind is ClaimKind.FETCHED and work.state.pair in (BUSY, CLAIMED):
+        work.raised.add(On.NO_WORK)
+    return True
+
+
+def starter_unreachable(work: Work, event: StarterUnreachable) -> bool:
+    """What can't be told to the starter is done to its processes."""
+    if work.state.claim.activation is None:
+        return False
+    work.update_activation(hard_killed_at=work.now)
+    work.order(KillFamily())
+    return True

@@ -1,0 +1,282 @@
+"""The state machine of a slot: one event in, the slot as it is then, orders and transitions out.
+
+`step` is a function of its arguments. What it does is described with the table (`transitions`); which event means
+something where, in `receptions`; how expressions are evaluated, in `policy_inputs`. This module puts them together and
+holds the rules that no table can say.
+
+Invariants, checked after every step that changes something (`validation`): the pair is legal, only rows of the table
+were taken, each from where the one before led to, and the slot's data fit its pair.
+
+What it does not do: keep several slots of a machine in step (`draining` has what they share), lay slots out, or carry
+out an order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from roost.classad.ad import MISSING
+from roost.model.effects import (
+    CancelTimer,
+    DeleteDynamicSlot,
+    Effect,
+    PublishAd,
+    SendActivationReply,
+    SendAliveReply,
+    SendClaimReply,
+    SendDeactivationReply,
+    SetTimer,
+    Warn,
+)
+from roost.model.events import (
+    ActivationRequested,
+    AliveReceived,
+    ClaimRequested,
+    DeactivationRequested,
+    Event,
+    Timer,
+)
+from roost.model.reasons import Refusal
+from roost.startd.attributes import is_offered
+from roost.startd.entries import ENTRIES, preempted, start_backfill
+from roost.startd.guards import GUARDS
+from roost.startd.jobs import order_checkpoint
+from roost.startd.own_work import try_fetch
+from roost.startd.policy_inputs import Decision, SlotPolicy
+from roost.startd.receptions import RECEPTIONS
+from roost.startd.retirement import is_over
+from roost.startd.slot_state import SlotState
+from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, SlotKind, State
+from roost.startd.transitions import CHAIN_MAX, EVALUATED_AT_ONCE, ROWS, On, Transition
+from roost.startd.validation import check
+from roost.startd.work import Taken, Work, deadline
+
+
+class Outcome(StrEnum):
+    """What became of an event."""
+
+    HANDLED = "handled"
+    #: It meant nothing to the slot. Nothing has changed.
+    IGNORED = "ignored"
+    #: It asked for something that it did not get. Whoever asked is answered.
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one event led to."""
+
+    state: SlotState
+    #: To be carried out in this order.
+    effects: tuple[Effect, ...] = ()
+    #: In the order in which they happened.
+    transitions: tuple[Taken, ...] = ()
+    outcome: Outcome = Outcome.HANDLED
+    #: Why the event was refused; None if it was not.
+    refusal: Refusal | None = None
+
+
+def step(state: SlotState, event: Event, now: float, policy: SlotPolicy) -> Step:
+    """What `event`, at `now` (epoch s), leads to in a slot. Raises AssertionError only for a mistake in this room."""
+    reception = RECEPTIONS[type(event)]
+    if state.deleted:
+        return _unmoved(state, event, Refusal.DELETED if reception.refusal is not None else None)
+    if state.pair not in reception.handled_in:
+        return _unmoved(state, event, reception.refusal_in(state.pair))
+    work = Work(state, policy, now)
+    if not reception.handler(work, event):
+        assert work.state is state, f"{type(event).__name__} was ignored and changed the slot"
+        return Step(state=state, effects=tuple(work.effects), outcome=Outcome.IGNORED)
+    if work.refusal is not None:
+        work.effects += _refusal_of(event, work.refusal)
+    settle(work)
+    if work.state is not state:
+        check(state, work.state, work.taken)
+    return Step(
+        state=work.state,
+        effects=(*work.effects, *_consequences(work)),
+        transitions=tuple(work.taken),
+        outcome=Outcome.HANDLED if work.refusal is None else Outcome.REFUSED,
+        refusal=work.refusal,
+    )
+
+
+def _unmoved(state: SlotState, event: Event, refusal: Refusal | None) -> Step:
+    if refusal is None:
+        return Step(state=state, outcome=Outcome.IGNORED)
+    return Step(state=state, effects=_refusal_of(event, refusal), outcome=Outcome.REFUSED, refusal=refusal)
+
+
+def _refusal_of(event: Event, refusal: Refusal) -> tuple[Effect, ...]:
+    """The answer to a refused request, where it has a sender."""
+    match event:
+        case ClaimRequested(request=request) if request.reply_to:
+            return (SendClaimReply(reply_to=request.reply_to, accepted=False, refusal=refusal),)
+        case ActivationRequested(reply_to=reply_to) if reply_to:
+            return (SendActivationReply(reply_to=reply_to, accepted=False, refusal=refusal),)
+        case DeactivationRequested(reply_to=reply_to) if reply_to:
+            return (SendDeactivationReply(reply_to=reply_to, start=False),)
+        case AliveReceived(reply_to=reply_to) if reply_to:
+            return (SendAliveReply(reply_to=reply_to, known=False),)
+    return ()
+
+
+# -- the table, executed -------------------------------------------------------------------------------
+
+
+def settle(work: Work) -> None:
+    """Take rows until none is left to take."""
+    for _ in range(CHAIN_MAX):
+        if delete_when_free(work):
+            return
+        if work.evaluating:
+            note_preemption(work)
+        found = _first_row(work)
+        if found is None:
+            if work.evaluating:
+                periodic(work)
+            return
+        take(work, *found)
+    raise AssertionError(f"{work.state.name}: no end of transitions: {[row.number for row in work.taken]}")
+
+
+def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
+    triggers = work.raised | ({On.COUPLED, On.POLL} if work.evaluating else {On.COUPLED})
+    for row in ROWS[work.state.pair]:
+        if triggers.isdisjoint(row.on):
+            continue
+        decisions: tuple[Decision, ...] = ()
+        for guard in row.when:
+            verdict = GUARDS[guard](work)
+            decisions += verdict.decisions
+            if not verdict.holds:
+                break
+        else:
+            return row, decisions
+    return None
+
+
+def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
+    """Go from the row's source to its target, and do what it names."""
+    state, now = work.state, work.now
+    assert state.pair == row.source
+    new_state = row.target.state is not state.state
+    stay_s = max(0.0, now - state.entered_activity_at)
+    here = PAIRS.index(state.pair)
+    work.update(
+        state=row.target.state,
+        activity=row.target.activity,
+        entered_state_at=now if new_state else state.entered_state_at,
+        entered_activity_at=now,
+        spent_s=tuple(spent + stay_s if index == here else spent for index, spent in enumerate(state.spent_s)),
+    )
+    if new_state and row.target.state is State.PREEMPTING:
+        work.update_eviction(reason=row.reason)
+    work.raised.clear()
+    work.evaluating = row.target in EVALUATED_AT_ONCE
+    work.taken.append(
+        Taken(
+            number=row.number,
+            letter=row.letter,
+            source=row.source,
+            target=row.target,
+            reason=row.reason,
+            at=now,
+            decisions=decisions,
+        )
+    )
+    for entry in row.entry:
+        ENTRIES[entry](work)
+
+
+# -- rules that do not fit the table ---------------------------------------------------------------------
+
+
+def delete_when_free(work: Work) -> bool:
+    """A dynamic slot that nobody holds is given back. It waits for a hook that fetches work for it."""
+    state = work.state
+    free = state.state in (State.OWNER, State.UNCLAIMED)
+    if state.kind is not SlotKind.DYNAMIC or not free or state.fetching.running:
+        return False
+    if work.raised - {On.CLAIM_REFUSED}:
+        return False
+    work.update(deleted=True)
+    work.order(DeleteDynamicSlot())
+    return True
+
+
+def note_preemption(work: Work) -> None:
+    """PREEMPT turning TRUE while the slot retires for another reason: there is no way back any more.
+
+    It is looked at only while retirement is not over, for at its end PREEMPT is asked in any case.
+    """
+    state = work.state
+    if state.pair != RETIRING or state.claim.activation is None or state.eviction.preempt_seen:
+        return
+    if state.in_retirement and is_over(work.inputs):
+        return
+    if work.inputs.with_job("WANT_SUSPEND").truth is not True and work.inputs.with_job("PREEMPT").truth is True:
+        preempted(work)
+
+
+def periodic(work: Work) -> None:
+    """What a poll does beside evaluating: save the job's state, start the backfill client, fetch work."""
+    state = work.state
+    if state.pair in (BUSY, RETIRING) and _may_checkpoint(work):
+        decision = work.inputs.decide_for_job("PERIODIC_CHECKPOINT", state.claim.job_ad)
+        if decision.truth is True:
+            order_checkpoint(work)
+    if state.pair == BACKFILL:
+        start_backfill(work)
+    if state.state is State.OWNER:
+        _warn_of_owner(work)
+    try_fetch(work)
+
+
+#: Universes whose jobs can save their state at any time: standard, and virtual machines.
+_CHECKPOINTING: Final = (1, 13)
+
+
+def _may_checkpoint(work: Work) -> bool:
+    activation = work.state.claim.activation
+    if activation is None or activation.soft_killed_at is not None:
+        return False
+    asks = activation.job_ad.cell("wantcheckpointsignal") is not MISSING
+    return activation.universe in _CHECKPOINTING or asks
+
+
+def _warn_of_owner(work: Work) -> None:
+    decision = work.inputs.decide("IsOwner")
+    if decision.truth is None:
+        work.order(Warn(expression=decision.name, text="neither TRUE nor FALSE; the slot is taken as free"))
+
+
+# -- what follows from the change ------------------------------------------------------------------------
+
+
+def _consequences(work: Work) -> list[Effect]:
+    """Timers for deadlines that changed, and a new ad where the pool sees a difference."""
+    before, after = work.start, work.state
+    effects: list[Effect] = []
+    for timer in Timer:
+        old, new = deadline(before, timer), deadline(after, timer)
+        if after.deleted:
+            new = None
+        if old != new:
+            effects.append(CancelTimer(timer=timer) if new is None else SetTimer(timer=timer, at=new))
+    if work.taken or is_offered(before) != is_offered(after) or _shown_differently(before, after):
+        effects.append(PublishAd())
+    return effects
+
+
+def _shown_differently(before: SlotState, after: SlotState) -> bool:
+    """Whether something changed that the pool should see at once, though state and activity are the same."""
+    old, new = before.claim.activation, after.claim.activation
+    return (before.draining != after.draining and (before.draining is None) != (after.draining is None)) or (
+        old is not None and new is not None and old.starter_state != new.starter_state
+    )
+
+
+__all__ = ["Outcome", "Step", "Taken", "settle", "step"]

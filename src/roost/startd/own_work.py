@@ -1,0 +1,160 @@
+"""What the machine does by itself: benchmarks, backfill, and work that a hook fetches.
+
+Every handler here handles one event: it changes data, gives orders and raises triggers, and returns whether the event
+meant anything. State and activity are left to the table.
+
+Fetched work goes through the same states as a queue's. Its claim has no lease and nobody to tell; a hook learns what
+became of it. It takes over only by a rank that is strictly larger, since no negotiator has judged it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from roost.classad import ClassAd
+from roost.model.claims import ClaimKind, ClaimRequest
+from roost.model.effects import FetchWork, ReplyFetch, SplitSlot
+from roost.model.events import BackfillExited, BackfillStarted, BenchmarksFinished, FetchedWorkOffered
+from roost.startd.claiming import drain_refuses, let_wait, take_request
+from roost.startd.policy_inputs import whole
+from roost.startd.slot_state import Benchmarks
+from roost.startd.states import BACKFILL, BACKFILL_BUSY, CLAIMED, CLEANING, SUSPENDED, SlotKind, State
+from roost.startd.transitions import On
+from roost.startd.work import Work
+
+#: FetchWorkDelay where that is no number, s.
+FETCH_DELAY_S: Final = 300
+
+
+def benchmarks_finished(work: Work, event: BenchmarksFinished) -> bool:
+    """Results are weighed into the old ones, three to one."""
+    old = work.state.benchmarks
+    results = Benchmarks(
+        last_at=int(work.now), mips=_weighed(old.mips, event.mips), kflops=_weighed(old.kflops, event.kflops)
+    )
+    work.update(benchmarks=results)
+    work.raised.add(On.BENCHMARKS_DONE)
+    return True
+
+
+def _weighed(old: int | None, new: int | None) -> int | None:
+    if old is None or new is None:
+        return old if new is None else new
+    return (3 * old + new) // 4
+
+
+def backfill_started(work: Work, event: BackfillStarted) -> bool:
+    """The machine's client serves this slot as well."""
+    if work.state.machine.backfill_running:
+        return False
+    work.update(machine=replace(work.state.machine, backfill_running=True))
+    return True
+
+
+def backfill_exited(work: Work, event: BackfillExited) -> bool:
+    """By itself, or because it was killed."""
+    if not work.state.machine.backfill_running and work.state.pair == BACKFILL:
+        return False
+    work.update(machine=replace(work.state.machine, backfill_running=False))
+    work.raised.add(On.BACKFILL_EXITED)
+    return True
+
+
+# -- fetched work --------------------------------------------------------------------------------------
+
+
+def try_fetch(work: Work) -> None:
+    """Run the hook, unless it runs, has nothing to bring, or the time between two runs is not over."""
+    state = work.state
+    if not work.policy.fetches_work or state.fetching.running or state.shutdown is not None:
+        return
+    if not _may_fetch(work):
+        return
+    delay_s = _delay_s(work)
+    last_at = state.fetching.completed_at
+    if delay_s > 0 and last_at is not None and work.now - last_at < delay_s:
+        _retry(work, last_at + delay_s)
+    elif work.inputs.decide("START").truth is False:
+        _retry(work, work.now + max(1, delay_s))
+    else:
+        work.update(fetching=replace(state.fetching, running=True, spawned_at=work.now, retry_at=None))
+        work.order(FetchWork())
+
+
+def _may_fetch(work: Work) -> bool:
+    match work.state.state:
+        case State.OWNER | State.UNCLAIMED:
+            return work.state.kind is not SlotKind.DYNAMIC
+        case State.BACKFILL:
+            return work.state.pair in (BACKFILL, BACKFILL_BUSY)
+        case State.CLAIMED:
+            return work.state.pair not in (SUSPENDED, CLEANING)
+    return False
+
+
+def _delay_s(work: Work) -> int:
+    return whole(work.inputs.decide("FetchWorkDelay", work.state.claim.job_ad).value, FETCH_DELAY_S)
+
+
+def _retry(work: Work, at: float) -> None:
+    if work.state.fetching.retry_at != at:
+        work.update(fetching=replace(work.state.fetching, retry_at=at))
+
+
+def fetched_work_offered(work: Work, event: FetchedWorkOffered) -> bool:
+    """The hook has ended. What it brought is taken, kept waiting, or rejected."""
+    if not work.state.fetching.running:
+        return False
+    work.update(fetching=replace(work.state.fetching, running=False, completed_at=work.now))
+    _retry(work, work.now + max(1, _delay_s(work)))
+    job = event.job_ad
+    if job is None:
+        _end_idle_fetch(work)
+    elif not _wants(work, job):
+        work.order(ReplyFetch(accepted=False, job_ad=job))
+        _end_idle_fetch(work)
+    else:
+        _take(work, job)
+    return True
+
+
+def _is_idle_fetch(work: Work) -> bool:
+    """Whether the slot holds a fetched claim that has no job now."""
+    return work.state.pair == CLAIMED and work.state.claim.kind is ClaimKind.FETCHED
+
+
+def _end_idle_fetch(work: Work) -> None:
+    if _is_idle_fetch(work):
+        work.raised.add(On.NO_WORK)
+
+
+def _wants(work: Work, job: ClassAd) -> bool:
+    state = work.state
+    if state.state in (State.PREEMPTING, State.DRAINED) or state.deleted:
+        return False
+    if state.shutdown is not None or drain_refuses(work) or not work.inputs.accepts(job)[0]:
+        return False
+    if state.state is State.CLAIMED and not _is_idle_fetch(work):
+        rank = work.inputs.rank(job)
+        return rank > state.claim.rank and (state.waiting is None or rank > state.waiting.rank)
+    return state.claim.request is None or state.state is State.CLAIMED
+
+
+def _take(work: Work, job: ClassAd) -> None:
+    state = work.state
+    request = ClaimRequest(job_ad=job, kind=ClaimKind.FETCHED)
+    if _is_idle_fetch(work):
+        work.update_claim(request=request, rank=work.inputs.rank(job), job_waiting=True)
+        work.order(ReplyFetch(accepted=True, job_ad=job, claim_id=state.claim.id))
+    elif state.state is State.CLAIMED:
+        seat = state.preempting if state.waiting is None else state.pre_preempting
+        assert seat is not None
+        let_wait(work, seat, request, work.inputs.rank(job))
+        work.order(ReplyFetch(accepted=True, job_ad=job, claim_id=seat.id))
+    elif state.kind is SlotKind.PARTITIONABLE:
+        work.order(ReplyFetch(accepted=True, job_ad=job, claim_id=state.claim.id))
+        work.order(SplitSlot(claim_id=state.claim.id, request=request))
+    else:
+        take_request(work, request)
+        work.order(ReplyFetch(accepted=True, job_ad=job, claim_id=state.claim.id))

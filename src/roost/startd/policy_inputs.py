@@ -1,0 +1,261 @@
+"""The policy of a slot, and how its expressions are evaluated.
+
+`SlotPolicy` holds the expressions and the numbers of one slot's configuration. `Inputs` evaluates an expression at one
+instant: MY is the slot's ad with what the state machine knows laid over it (`attributes.overlay`), TARGET is a job's
+ad where there is one. Each evaluation is a `Decision`, which keeps what is needed to show later how it came out.
+
+The rules, the same for every expression: a boolean is taken as it is, a number is TRUE unless it is 0, anything else
+has no truth and means what the expression's row in the catalogue says. For a job of the vanilla universe
+``X_VANILLA`` goes before ``X`` if it has a truth, for a virtual machine ``X_VM``. A name that the slot's ad lacks is
+looked up in the job's.
+
+Nothing here reads a clock: time() and CurrentTime are the instant handed in, random() is computed from it, from the
+slot's name and from a seed in the policy, so that an explanation made later sees the numbers that the decision saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final, Self
+
+from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, Trace, Value, evaluate, parse_expression, trace
+from roost.classad.values import fold
+from roost.classad.world import World
+from roost.policy.catalogue import VARIANTS, policy_named
+from roost.policy.catalogue.machine import STARTD
+from roost.startd.attributes import overlay
+from roost.startd.slot_state import SlotState
+
+if TYPE_CHECKING:
+    from roost.policy.explain import Explanation
+
+#: Stands for an expression that can't be read.
+UNREADABLE: Final = parse_expression("error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotPolicy:
+    """The configuration of one slot, as far as its state machine reads it."""
+
+    #: Attribute name to expression: the policy, and attributes that the configuration adds to the ad. Never changed.
+    expressions: ClassAd
+    #: MATCH_TIMEOUT, KILLING_TIMEOUT, VM_KILLING_TIMEOUT, s.
+    match_timeout_s: float = 120.0
+    killing_timeout_s: float = 30.0
+    vm_killing_timeout_s: float = 60.0
+    #: MAX_CLAIM_ALIVES_MISSED.
+    alives_missed_max: int = 6
+    #: MAX_DRAINING_ACTIVATION_DELAY, s: a claim this young may still get a job while the machine drains.
+    drain_activation_grace_s: float = 20.0
+    #: A backfill system is configured, and ENABLE_BACKFILL is TRUE.
+    backfill: bool = False
+    #: A hook that fetches work is configured for the slot.
+    fetches_work: bool = False
+    #: STARTD_JOB_ATTRS.
+    job_attributes: tuple[str, ...] = ()
+    #: Seconds east of UTC of the machine's zone.
+    zone_offset_s: int = 0
+    #: What random() in expressions is computed from, beside instant and slot.
+    chance_seed: str = ""
+    #: Home directories and user maps that expressions may ask for; None for neither.
+    lookups: World | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, expressions: Mapping[str, str | Expr], /, **settings: object) -> Self:
+        """A policy from names of knobs, in any case, and their texts; what is not named has its default.
+
+        A text that is no expression becomes one that is always ERROR, as it would in the slot's ad.
+        """
+        ad = ClassAd()
+        for row in STARTD:
+            if row.default is not None:
+                ad[row.attribute or row.name] = parse_expression(row.default)
+        for name, given in expressions.items():
+            ad[attribute_of(name)] = _readable(given)
+        return cls(expressions=ad, **settings)  # type: ignore[arg-type]
+
+
+def attribute_of(name: str) -> str:
+    """The attribute that holds the expression of a knob; variants keep their suffix."""
+    row = policy_named(name)
+    if row is None or row.attribute is None or row.submit_command is not None:
+        return name
+    suffix = next((each for each in VARIANTS if name.upper().endswith(each)), "")
+    return row.attribute + suffix
+
+
+def _readable(given: str | Expr) -> Expr:
+    if isinstance(given, Expr):
+        return given
+    try:
+        return parse_expression(given)
+    except ParseError:
+        return UNREADABLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """An evaluation that something was decided by."""
+
+    #: The attribute, variant included.
+    name: str
+    #: None where there is no such attribute.
+    expression: Expr | None
+    value: Value
+    my: ClassAd = field(repr=False, compare=False)
+    target: ClassAd | None = field(repr=False, compare=False)
+    world: StepWorld = field(repr=False, compare=False)
+
+    @property
+    def truth(self) -> bool | None:
+        """TRUE, FALSE, or None for what is neither boolean nor number."""
+        return truth_of(self.value)
+
+    def trace(self) -> Trace | None:
+        """How the value came about, sub-expression by sub-expression; None where there is no expression."""
+        if self.expression is None:
+            return None
+        return trace(self.expression, self.my, self.target, self.world.again())
+
+    def explain(self) -> Explanation | None:
+        """The clauses that decided; None where there is no expression."""
+        if self.expression is None:
+            return None
+        from roost.policy.explain import explain
+
+        return explain(self.expression, self.my, self.target, world=self.world.again(), name=self.name)
+
+
+def truth_of(value: Value) -> bool | None:
+    """TRUE, FALSE, or None for what is neither boolean nor number."""
+    return bool(value) if isinstance(value, bool | int | float) else None
+
+
+class StepWorld:
+    """What expressions see of the world in one step."""
+
+    __slots__ = ("_drawn", "instant", "policy", "slot")
+
+    def __init__(self, policy: SlotPolicy, slot: str, instant: float) -> None:
+        self.policy = policy
+        self.slot = slot
+        self.instant = instant
+        self._drawn = 0
+
+    def again(self) -> StepWorld:
+        """The same world as it was before anything was drawn."""
+        return StepWorld(self.policy, self.slot, self.instant)
+
+    def now(self) -> float:
+        """The instant of the step."""
+        return self.instant
+
+    def random(self) -> float:
+        """A number that the seed, the slot, the instant and the count of numbers drawn before decide."""
+        self._drawn += 1
+        text = f"{self.policy.chance_seed}|{self.slot}|{self.instant!r}|{self._drawn}"
+        return int.from_bytes(blake2b(text.encode(), digest_size=7).digest()) / 2**56
+
+    def zone_offset(self, epoch: float) -> int:
+        """The machine's zone."""
+        return self.policy.zone_offset_s
+
+    def home_of(self, user: str) -> str | None:
+        """As the policy's lookups say."""
+        return None if self.policy.lookups is None else self.policy.lookups.home_of(user)
+
+    def user_map(self, name: str) -> Mapping[str, str] | None:
+        """As the policy's lookups say."""
+        return None if self.policy.lookups is None else self.policy.lookups.user_map(name)
+
+
+class Inputs:
+    """Evaluates the expressions of a slot in one state, at one instant."""
+
+    __slots__ = ("my", "now", "policy", "state")
+
+    def __init__(self, state: SlotState, policy: SlotPolicy, now: float) -> None:
+        self.state = state
+        self.policy = policy
+        self.now = now
+        self.my: Final = overlay(state, policy.expressions, policy.job_attributes, now)
+
+    def decide(self, name: str, target: ClassAd | None = None) -> Decision:
+        """The value of an attribute of the slot; of the job if only that has it."""
+        key = fold(name)
+        my, other = self.my, target
+        found = my.cell(key)
+        if _missing(found) and target is not None:
+            found, my, other = target.cell(key), target, self.my
+        expression = found if isinstance(found, Expr) else None
+        world = StepWorld(self.policy, self.state.name, self.now)
+        if _missing(found):
+            value: Value = UNDEFINED
+        elif expression is not None:
+            value = evaluate(expression, my, other, world.again())
+        else:
+            value = found  # type: ignore[assignment]
+            expression = parse_expression(_literal(value))
+        return Decision(name=name, expression=expression, value=value, my=my, target=other, world=world)
+
+    def decide_for_job(self, name: str, job: ClassAd | None) -> Decision:
+        """`decide` with the variant of the job's universe first."""
+        if job is not None:
+            universe = job.eval("JobUniverse")
+            for suffix, number in VARIANTS.items():
+                if universe == number and not _missing(self.my.cell(fold(name + suffix))):
+                    variant = self.decide(name + suffix, job)
+                    if variant.truth is not None:
+                        return variant
+        return self.decide(name, job)
+
+    def with_job(self, name: str) -> Decision:
+        """`decide_for_job` for the job of the present claim."""
+        return self.decide_for_job(name, self.state.claim.job_ad)
+
+    def whole(self, name: str, target: ClassAd | None = None, *, otherwise: int = 0) -> int:
+        """The value of an attribute as an integer; `otherwise` for what is no number."""
+        return whole(self.decide(name, target).value, otherwise)
+
+    def of_job(self, name: str, job: ClassAd) -> Value:
+        """The value of a job's attribute, with the slot as its TARGET."""
+        key = fold(name)
+        if _missing(job.cell(key)):
+            return UNDEFINED
+        return job.eval(name, self.my, StepWorld(self.policy, self.state.name, self.now))
+
+    def rank(self, job: ClassAd) -> float:
+        """RANK of a job; 0.0 for what is no number."""
+        value = self.decide("Rank", job).value
+        return float(value) if isinstance(value, int | float) else 0.0
+
+    def accepts(self, job: ClassAd) -> tuple[bool, Decision]:
+        """Whether the slot's requirements are TRUE for a job: START, and the limits of the slot's resources."""
+        start = self.decide("START", job)
+        if start.truth is not True:
+            return False, start
+        if _missing(self.my.cell("withinresourcelimits")):
+            return True, start
+        limits = self.decide("WithinResourceLimits", job)
+        return limits.truth is True, limits
+
+
+def whole(value: Value, otherwise: int = 0) -> int:
+    """A value as an integer, truncated; `otherwise` for what is no finite number."""
+    if isinstance(value, float) and not abs(value) < 2**62:
+        return otherwise
+    return int(value) if isinstance(value, bool | int | float) else otherwise
+
+
+def _missing(cell: object) -> bool:
+    from roost.classad.ad import MISSING
+
+    return cell is MISSING
+
+
+def _literal(value: Value) -> str:
+    from roost.classad import unparse_value
+
+    return unparse_value(value)

@@ -1,0 +1,96 @@
+"""How long a job may stay once its claim is to end: retirement, then vacate time.
+
+Retirement counts from the start of the job, in time that it ran, not from the moment somebody wants it gone. What
+remains of it is the smaller of the machine's MaxJobRetirementTime and the job's own, less the time it has run. The
+eviction begins early enough for the hard kill to fall on the end of the retirement.
+
+While a machine drains gracefully, all of it waits for the longest: a job that has retirement left may stay until the
+last original job of the machine must go. Where the drain takes jobs by a START expression, that holds for
+those it takes; others keep their own time.
+"""
+
+from __future__ import annotations
+
+import math
+
+from roost.classad import UNDEFINED
+from roost.classad.ad import MISSING
+from roost.model.events import DrainSchedule, ShutdownKind
+from roost.startd.policy_inputs import Inputs, whole
+from roost.startd.states import Activity
+
+
+def remaining_s(inputs: Inputs) -> float:
+    """RetirementTimeRemaining of the running job, s; 0 where none runs, infinite in a peaceful shutdown."""
+    state = inputs.state
+    activation = state.claim.activation
+    if activation is None or _denied(inputs):
+        return 0.0
+    granted: float = inputs.whole("MaxJobRetirementTime", activation.job_ad)
+    if state.shutdown is ShutdownKind.PEACEFUL and granted != -1:
+        granted = math.inf
+    asked = inputs.of_job("MaxJobRetirementTime", activation.job_ad)
+    if asked is not UNDEFINED:
+        granted = min(granted, whole(asked))
+    return max(0.0, granted - activation.run_time_s(inputs.now))
+
+
+def _denied(inputs: Inputs) -> bool:
+    """Whether no retirement is granted, whatever the policy says."""
+    draining = inputs.state.draining
+    if inputs.state.eviction.hard or inputs.state.eviction.no_retirement:
+        return True
+    return draining is not None and (draining.schedule is not DrainSchedule.GRACEFUL or draining.originals_gone)
+
+
+def vacate_time_s(inputs: Inputs) -> float:
+    """Longest time between soft and hard kill of the running job, s."""
+    activation = inputs.state.claim.activation
+    if activation is None:
+        return 0.0
+    pledged: float = activation.vacate_pledge_s
+    wanted: float = pledged
+    for name in ("JobMaxVacateTime", "KillSigTimeout"):
+        if activation.job_ad.cell(name.lower()) is not MISSING:
+            value = inputs.of_job(name, activation.job_ad)
+            wanted = value if isinstance(value, int) and not isinstance(value, bool) else 0
+            break
+    if wanted <= pledged:
+        return max(0.0, wanted)
+    return min(wanted, max(remaining_s(inputs), pledged))
+
+
+def is_over(inputs: Inputs) -> bool:
+    """Whether the eviction of the claim's job begins now, given that the claim is to end."""
+    state = inputs.state
+    if state.eviction.hard:
+        return True
+    remaining = remaining_s(inputs)
+    draining = state.draining
+    if draining is not None and not _denied(inputs):
+        shared = max(0.0, draining.shared_until - inputs.now)
+        if state.activity is Activity.IDLE or _accepted_since(inputs):
+            remaining = shared
+        elif remaining > 0 and _shares(inputs):
+            remaining = max(remaining, shared)
+    return remaining <= 0 or vacate_time_s(inputs) >= remaining
+
+
+def _accepted_since(inputs: Inputs) -> bool:
+    """Whether the running job began during the drain."""
+    activation = inputs.state.claim.activation
+    return activation is not None and activation.accepted_while_draining
+
+
+def _shares(inputs: Inputs) -> bool:
+    """Whether a job that ran before may stay as long as the machine's last original job."""
+    draining, activation = inputs.state.draining, inputs.state.claim.activation
+    assert draining is not None and activation is not None
+    return draining.start is None or inputs.decide("START", activation.job_ad).truth is True
+
+
+def lease_s(job_lease: object, alive_interval_s: float, missed_max: int) -> float:
+    """How long a claim lasts without a sign of life, s, from JobLeaseDuration of its job."""
+    if isinstance(job_lease, int) and not isinstance(job_lease, bool) and job_lease > 0:
+        return float(job_lease)
+    return missed_max * alive_interval_s

@@ -1,0 +1,172 @@
+"""All that a slot knows: the value that goes into each step and comes out of it.
+
+Whatever affects the slot's next step is in here or in its policy; nothing is anywhere else. Deadlines are part of the
+state, and the timers that a runtime keeps are only reminders of them.
+
+What is not here: what the slot consists of (its ledger), and the numbers of its ad, which come with each poll.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from roost.classad import ClassAd, Expr
+from roost.model.claims import Claim
+from roost.model.events import DrainSchedule, MachineFacts, ShutdownKind
+from roost.model.identifiers import ClaimIdSource
+from roost.model.reasons import Reason, VacateReason
+from roost.startd.states import PAIRS, Activity, Pair, SlotKind, State
+
+#: Of a machine of which nothing is known yet.
+NO_FACTS: Final = MachineFacts()
+
+
+class Destination(StrEnum):
+    """Where a slot goes once its backfill is gone."""
+
+    OWNER = "Owner"
+    MATCHED = "Matched"
+    CLAIMED = "Claimed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Eviction:
+    """Why and how the present claim has to go. All of it is forgotten when the claim's job ends."""
+
+    #: The first cause that was not only a better match; None while there is none.
+    cause: VacateReason | None = None
+    #: Why the slot went to Preempting; None before.
+    reason: Reason | None = None
+    #: PREEMPT has been seen TRUE.
+    preempt_seen: bool = False
+    #: There is no way back to Busy.
+    irrevocable: bool = False
+    #: No retirement is granted, whatever the policy says.
+    no_retirement: bool = False
+    #: No time at all is granted.
+    hard: bool = False
+    #: The claim's holder ended it, or is taken for dead: it is not told.
+    untold: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotDraining:
+    """A drain of the machine, as this slot knows it."""
+
+    request_id: str
+    schedule: DrainSchedule
+    #: START while draining; None for one that takes no job.
+    start: Expr | None = None
+    reason: str = ""
+    #: When the last original job of the machine must go, epoch s.
+    shared_until: float
+    #: Only jobs accepted since it began are left, and they have to go as well.
+    originals_gone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetching:
+    """Work fetched by a hook."""
+
+    running: bool = False
+    #: LastFetchWorkSpawned and LastFetchWorkCompleted, epoch s; None before the first.
+    spawned_at: float | None = None
+    completed_at: float | None = None
+    #: When to try again, epoch s.
+    retry_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmarks:
+    """Results of the benchmarks."""
+
+    #: LastBenchmark, epoch s; 0 before the first.
+    last_at: int = 0
+    mips: int | None = None
+    kflops: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotState:
+    """A slot between two steps."""
+
+    #: ``slot1@host``.
+    name: str
+    kind: SlotKind = SlotKind.STATIC
+    state: State = State.OWNER
+    activity: Activity = Activity.IDLE
+    #: EnteredCurrentState and EnteredCurrentActivity, epoch s.
+    entered_state_at: float
+    entered_activity_at: float
+    ids: ClaimIdSource
+    #: The present claim, or the id of the next one.
+    claim: Claim
+    #: The claim that may take over; only its id while nobody asked for it. None unless Claimed or Preempting.
+    preempting: Claim | None = None
+    #: The claim that may take the place of `preempting`; None unless that is waiting.
+    pre_preempting: Claim | None = None
+    eviction: Eviction = Eviction()
+    destination: Destination | None = None
+    draining: SlotDraining | None = None
+    shutdown: ShutdownKind | None = None
+    #: Deadlines, epoch s; that of the lease is in the claim.
+    match_until: float | None = None
+    vacate_until: float | None = None
+    kill_again_at: float | None = None
+    fetching: Fetching = Fetching()
+    benchmarks: Benchmarks = Benchmarks()
+    #: Seconds spent in each pair before the present stay, in the order of `PAIRS`.
+    spent_s: tuple[float, ...] = (0.0,) * len(PAIRS)
+    #: The slot's ad as last polled.
+    ad: ClassAd = field(default_factory=ClassAd)
+    machine: MachineFacts = NO_FACTS
+    #: A dynamic slot that has been given back. Nothing happens to it any more.
+    deleted: bool = False
+
+    @property
+    def pair(self) -> Pair:
+        """State and activity."""
+        return Pair(self.state, self.activity)
+
+    @property
+    def waiting(self) -> Claim | None:
+        """The claim that waits to take over; None if none does."""
+        return self.preempting if self.preempting is not None and self.preempting.request is not None else None
+
+    @property
+    def in_retirement(self) -> bool:
+        """Whether the present claim is to end as soon as its job's retirement is over."""
+        return self.waiting is not None or self.eviction.irrevocable or self.draining is not None
+
+
+def new_slot(
+    name: str,
+    *,
+    kind: SlotKind,
+    ids: ClaimIdSource,
+    now: float,
+    ad: ClassAd,
+    machine: MachineFacts = NO_FACTS,
+    draining: SlotDraining | None = None,
+    benchmarks: Benchmarks = Benchmarks(),
+) -> SlotState:
+    """A slot as it begins: Owner/Idle, or Unclaimed/Idle for a dynamic one, which is made to be claimed at once.
+
+    `draining` and `benchmarks` are those of the parent of a dynamic slot.
+    """
+    claim_id, ids = ids.take()
+    return SlotState(
+        name=name,
+        kind=kind,
+        state=State.UNCLAIMED if kind is SlotKind.DYNAMIC else State.OWNER,
+        entered_state_at=now,
+        entered_activity_at=now,
+        ids=ids,
+        claim=Claim(id=claim_id),
+        ad=ad,
+        draining=draining,
+        benchmarks=benchmarks,
+        machine=machine,
+    )
