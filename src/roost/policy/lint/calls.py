@@ -7,7 +7,6 @@ listed can give anything. A function that does not exist gives ERROR, like a cal
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from roost.classad import functions
@@ -21,7 +20,6 @@ from roost.policy.lint.abstract import (
     Abstract,
     T,
     number,
-    union,
 )
 
 _PREDICATES: Final = frozenset(
@@ -143,13 +141,14 @@ def _predicate(name: str, values: Sequence[Abstract]) -> Abstract:
 
 def _like_first(name: str, values: Sequence[Abstract]) -> Abstract:
     value = values[0]
-    types = value.types & _MAYBE
+    # Some of these turn UNDEFINED into ERROR.
+    types = value.types & _MAYBE | (T.ERROR if value.can_be_undefined else T.NOTHING)
     if value.types & (T.COUNTABLE | T.STRING | T.TIME):
         types |= T.NUMBER if name in ("real", "quantize") else T.INTEGER
     if value.types & (T.STRING | T.LIST | T.AD):
         types |= T.ERROR
-    low, high = value.interval if not value.types & (T.STRING | T.TIME) else (-INF, INF)
+    low, high = value.interval
+    if value.types & (T.STRING | T.TIME) or low > high:
+        low, high = -INF, INF
     slack = 0.0 if name == "real" else 1.0
-    if name == "quantize":
-        return union(replace(value, types=types, high=INF, constant=False))
-    return Abstract(types, low - slack if slack else low, high + slack if slack else high, value.unit)
+    return Abstract(types, low - slack, INF if name == "quantize" else high + slack, value.unit)
