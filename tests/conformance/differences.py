@@ -152,7 +152,7 @@ def _references_in_literals(case: Case, observation: str, mine: str, theirs: str
     )
 
 
-_ODD_NUMBER = re.compile(r"\.\s*\.\s*\d|-0[\dxX]")
+_ODD_NUMBER = re.compile(r"\.\s*\.\s*\d|-0[\dxX]|0[xX][\da-fA-F]+\.")
 
 
 def _odd_numbers(case: Case, observation: str, mine: str, theirs: str) -> bool:
@@ -194,6 +194,32 @@ _BY_NAME = re.compile(
     r"\b(?:evalineachcontext|countmatches)\s*\([\s(]*(?:\.\s*)?(?:\w+|'[^']*')(?:\s*\.\s*(?:\w+|'[^']*'))*[\s)]*[,;]",
     re.I,
 )
+
+
+#: A year that no calendar of the C library handles, in a split or printed instant.
+_ABSURD_YEAR = re.compile(r"(?:Year = |\d\d:\d\d:\d\d )-?\d{6,}")
+
+
+def _absurd_instants(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    return _is_value(observation) and bool(_ABSURD_YEAR.search(theirs) or _ABSURD_YEAR.search(mine))
+
+
+_FRACTION = re.compile(r'(?<=relTime\(")(-?)([\d+:]*?)(\d+)\.\d+(?="\))')
+
+
+def _fractional_durations(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    whole = _FRACTION.sub(lambda found: f"{found[1]}{found[2]}{int(found[3]):02d}", mine)
+    return whole != mine and whole == theirs
+
+
+_IDENTITY = re.compile(r"\bis\b|\bisnt\b|=\?=|=!=|\bidenticalMember\b", re.I)
+#: What gives a list or ad of the other kind: functions, and subscripts of an ad.
+_SHARED = re.compile(r"\b(?:split|argsToList|splitUserName|splitSlotName|evalInEachContext)\s*\(|\"\s*\]", re.I)
+
+
+def _shared_lists(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    texts = " ".join(text for text in (case.text, case.my, case.target) if text)
+    return _is_value(observation) and bool(_IDENTITY.search(texts)) and bool(_SHARED.search(texts))
 
 
 _UNRESOLVED = re.compile(r"\bunresolved\s*\(", re.I)
@@ -247,6 +273,19 @@ DIFFERENCES: Final[tuple[Difference, ...]] = (
     Difference(
         id="old-names", explains=_old_names, examples=(_asked(Kind.AD, "['a b'=1]"), _asked(Kind.AD, "['is'=1;b=2]"))
     ),
+    Difference(
+        id="odd-numbers",
+        explains=_odd_numbers,
+        examples=(_expression("..5"), _expression("-010"), _expression("-0x1F")),
+    ),
+    Difference(
+        id="old-bad-ad",
+        explains=_old_bad_ad,
+        examples=(
+            _asked(Kind.OLD, "A = (\n\nB = 1"),
+            _asked(Kind.OLD, "A = 1\n\nbad\n\nC = 1"),
+        ),
+    ),
     Difference(id="json-duration", explains=_json_duration, examples=(_asked(Kind.AD, '[a=relTime("1:00");b=1]'),)),
     Difference(
         id="references-in-literals",
@@ -276,6 +315,24 @@ DIFFERENCES: Final[tuple[Difference, ...]] = (
             _expression("evalInEachContext(q,a)", "[a={[q=1]}]", "[]"),
             _expression("isList(evalInEachContext(q,{})) && isList(a)", "[a={1}]", "[]"),
         ),
+    ),
+    Difference(
+        id="absurd-instants",
+        explains=_absurd_instants,
+        examples=(
+            _expression("splitTime(-9223372036854775807)"),
+            _expression('formatTime(9007199254740993,"%c")'),
+        ),
+    ),
+    Difference(
+        id="fractional-durations",
+        explains=_fractional_durations,
+        examples=(_expression("evalInEachContext(relTime(0.5),{[]})"),),
+    ),
+    Difference(
+        id="shared-lists",
+        explains=_shared_lists,
+        examples=(_expression('{} is split("")'), _expression('split("a") isnt {1}')),
     ),
     Difference(id="limits", explains=_limits, examples=(_expression(_DEEP_SUM), _expression(_DEEP_BRACKETS))),
 )

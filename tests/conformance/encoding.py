@@ -33,4 +33,10 @@ def encode_reltime(seconds: float) -> str:
 
 
 def encode_abstime(seconds: int, offset: int) -> str:
+    if not _DATETIME_FIRST <= seconds <= _DATETIME_LAST:
+        return "at:beyond"
     return f"at:{seconds} {offset}"
+
+
+#: What Python's datetime, in which the reference hands instants out, can hold.
+_DATETIME_FIRST, _DATETIME_LAST = -62135596800, 253402300799

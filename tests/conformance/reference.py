@@ -132,6 +132,7 @@ class Library:
         # ClassAd ignores what follows the ad; inside another one it must be all.
         try:
             self.ad(f"[x=({text}\n)]")
+            self.ad(f"[x={{{text}\n}}]")
             return self.ad(text)
         except self.refusal:
             return REFUSED
@@ -156,8 +157,16 @@ class Library:
         except SystemError:
             return "l:" + repr(tree.simplify(scope, other))
         except self.refusal:
-            return "e"
+            return self._encode_refused(tree, scope, other)
         return self._encode(value, tree, scope, other, text)
+
+    def _encode_refused(self, tree: Any, scope: Any, other: Any) -> str:
+        # Evaluation fails, or it gives an instant that Python's datetime can't hold.
+        try:
+            printed = repr(tree.simplify(scope, other))
+        except (*self.refusal, SystemError):
+            return "e"
+        return "at:beyond" if printed.startswith("absTime(") else "e"
 
     def _encode(self, value: Any, tree: Any, scope: Any, other: Any, text: str | None) -> str:
         if value.__class__ is bool:
