@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,14 @@ def test_configuration_with_errors_is_refused(tmp_path: Path, capsys: pytest.Cap
     path.write_text("use POLICY : Nonsense\n")
     assert main(["explain", "expr", "START", "-c", str(path)]) == 2
     assert "Nonsense" in capsys.readouterr().err
+
+
+def test_the_session_in_the_reference_is_what_the_command_prints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    page = (Path(__file__).resolve().parents[2] / "docs/reference/cli-explain.md").read_text(encoding="utf-8")
+    session = page.split("```\n$ ")[1].split("```")[0]
+    command, _, output = session.partition("\n")
+    main(shlex.split(command)[1:])
+    assert capsys.readouterr().out == output
