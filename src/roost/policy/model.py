@@ -74,7 +74,7 @@ class Attribute:
     replaced_by: str | None = None
     #: One sentence.
     meaning: str = ""
-    #: Where that is written down: seed or reference and section.
+    #: Where that is written down.
     source: str = ""
 
 
