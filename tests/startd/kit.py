@@ -113,9 +113,7 @@ class Hand:
 
     def activate(self, ad: ClassAd | None = None) -> Step:
         return self.feed(
-            ev.ActivationRequested(
-                claim_id=self.state.claim.id, job_ad=job() if ad is None else ad, reply_to="a1"
-            )
+            ev.ActivationRequested(claim_id=self.state.claim.id, job_ad=job() if ad is None else ad, reply_to="a1")
         )
 
     def run(self, ad: ClassAd | None = None) -> Hand:

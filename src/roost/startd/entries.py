@@ -325,4 +325,5 @@ ENTRIES: Final[Mapping[Entry, Callable[[Work], None]]] = {
     Entry.START_BACKFILL: start_backfill,
     Entry.KILL_BACKFILL: lambda work: work.order(KillBackfill()),
     Entry.HEAD_FOR_OWNER: head_for_owner,
+    Entry.ARRIVE: lambda work: work.update(destination=None),
 }

@@ -136,6 +136,7 @@ class Entry(StrEnum):
     START_BACKFILL = "start the backfill client"
     KILL_BACKFILL = "kill the backfill client"
     HEAD_FOR_OWNER = "the destination is Owner"
+    ARRIVE = "there is no destination any more"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +267,7 @@ _BUSY: Final = (
     _row("13", at.BUSY, at.RETIRING, On.KILL_ORDER, (), Reason.HARD_KILL_ORDERED),
     _row("13", at.BUSY, at.RETIRING, On.RETIRE_ORDER, (), Reason.EVICTION_ORDERED),
     _row("14", at.BUSY, at.SUSPENDED, On.SUSPEND_ORDER, (), Reason.SUSPENSION_ORDERED, Entry.SUSPEND_BY_COMMAND),
+    _row("13", at.BUSY, at.RETIRING, On.POLL, (Guard.SUCCESSOR_WAITING, Guard.RETIREMENT_OVER), Reason.BETTER_MATCH),
     _row("13", at.BUSY, at.RETIRING, On.POLL, Guard.RETIREMENT_OVER, Reason.RETIREMENT_OVER),
     _row("13", at.BUSY, at.RETIRING, On.POLL, (Guard.NOT_WANT_SUSPEND, Guard.PREEMPT), Reason.PREEMPTION, Entry.PREEMPTED),
     _row("14", at.BUSY, at.SUSPENDED, On.POLL, (Guard.WANT_SUSPEND, Guard.SUSPEND), Reason.SUSPENSION, Entry.SUSPEND_JOB),
@@ -290,7 +292,7 @@ _SUSPENDED: Final = (
 
 _RETIRING: Final = (
     _row("18", at.RETIRING, at.VACATING, On.COUPLED, Guard.NO_STARTER, Reason.JOB_ENDED),
-    _row("18", at.RETIRING, at.KILLING, (On.KILL_ORDER, On.COUPLED), Guard.HARD, Reason.HARD_KILL_ORDERED, Entry.HARD_KILL),
+    _row("18", at.RETIRING, at.KILLING, On.COUPLED, Guard.HARD, Reason.HARD_KILL_ORDERED, Entry.HARD_KILL),
     _row("20", at.RETIRING, at.SUSPENDED, On.SUSPEND_ORDER, (), Reason.SUSPENSION_ORDERED, Entry.SUSPEND_BY_COMMAND),
     _row("18", at.RETIRING, at.KILLING, On.POLL, (Guard.RETIREMENT_OVER, Guard.PREEMPT_HARD), Reason.RETIREMENT_OVER, Entry.HARD_KILL),
     _row("18", at.RETIRING, at.VACATING, On.POLL, Guard.RETIREMENT_OVER, Reason.RETIREMENT_OVER, Entry.SOFT_KILL),
@@ -321,7 +323,7 @@ _KILL_CLIENT = Entry.KILL_BACKFILL
 
 _BACKFILL: Final = (
     _row("31", at.BACKFILL, at.CLAIMED, On.COUPLED, Guard.TO_CLAIMED, Reason.CLAIM_ACCEPTED, Entry.GRANT_CLAIM),
-    _row("32", at.BACKFILL, at.MATCHED, On.COUPLED, Guard.TO_MATCHED, Reason.MATCH),
+    _row("32", at.BACKFILL, at.MATCHED, On.COUPLED, Guard.TO_MATCHED, Reason.MATCH, Entry.ARRIVE),
     _row("30", at.BACKFILL, at.OWNER, On.COUPLED, Guard.TO_OWNER, Reason.BACKFILL_DISPLACED, Entry.RENEW_CLAIM),
     _row("30", at.BACKFILL, at.OWNER, On.POLL, Guard.EVICT_BACKFILL, Reason.BACKFILL_UNWANTED, Entry.RENEW_CLAIM),
     _row("26", at.BACKFILL, at.BACKFILL_BUSY, On.COUPLED, Guard.BACKFILL_RUNNING, Reason.BACKFILL_RUNNING),
