@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 
+from tests.conformance.cases import Case
 from tests.conformance.oracle import Oracle, available
 from tests.conformance.run import Report, chunk, run_parallel, smallest
 
@@ -30,7 +31,7 @@ def main() -> int:
         print(f"\r{report.cases} cases, {len(report.mismatches)} differ", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     with Oracle() as oracle:
-        shown = set()
+        shown: set[Case] = set()
         for seed, mismatch in sorted(report.mismatches, key=lambda found: found[0]):
             if len(shown) >= options.show:
                 break

@@ -40,7 +40,7 @@ KEYS: Final = frozenset(
         "old",
         "ads",
         "differs",
-    )  # fmt: skip
+    )
 )
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.conformance import encoding, forms
-from tests.conformance.cases import REFUSED, Answer, Case, Kind
-
 from roost.classad.ad import ClassAd
 from roost.classad.errors import ClassAdError, ParseError
 from roost.classad.evaluation import evaluate
@@ -15,6 +12,8 @@ from roost.classad.trace import trace
 from roost.classad.unparse import unparse_value
 from roost.classad.values import AbsTime, Exceptional, ListValue, RelTime, Value
 from roost.classad.world import FixedWorld
+from tests.conformance import encoding, forms
+from tests.conformance.cases import REFUSED, Answer, Case, Kind
 
 #: A clock that stands still and a zone of UTC, as in the process of the reference library.
 WORLD = FixedWorld(instant=1_700_000_000.0)

@@ -40,8 +40,8 @@ class Library:
     """classad2 behind the questions of `cases.Kind`."""
 
     def __init__(self) -> None:
-        import classad2
-        import htcondor2  # noqa: F401  (switches the old evaluation semantics on)
+        import classad2  # type: ignore[import-untyped]
+        import htcondor2  # type: ignore[import-untyped]  # noqa: F401  (switches the old evaluation semantics on)
 
         self.ad: Any = classad2.ClassAd
         self.tree: Any = classad2.ExprTree

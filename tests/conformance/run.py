@@ -16,7 +16,8 @@ from typing import Final
 from tests.conformance import adtest
 from tests.conformance.cases import Case, Kind
 from tests.conformance.comparison import Mismatch, batches, compare_all
-from tests.conformance.generators import DEFAULTS, Settings, case_of, unstable
+from tests.conformance.drawing import DEFAULTS, Settings
+from tests.conformance.generators import case_of, unstable
 from tests.conformance.oracle import Oracle
 from tests.conformance.shrink import shrink
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tests.conformance import adtest, differences, oracle, ours
 from tests.conformance.cases import REFUSED, Answer, Case, Kind
 from tests.conformance.comparison import compare_all
-from tests.conformance.generators import Generator, Settings, case_of, unstable
+from tests.conformance.drawing import Settings
+from tests.conformance.generators import Generator, case_of, unstable
 from tests.conformance.oracle import Oracle
 from tests.conformance.run import Report, chunk, run_parallel, smallest
 
