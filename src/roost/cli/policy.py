@@ -18,7 +18,7 @@ from roost.classad.forms import parse_ad
 from roost.cli.terminal import CommandError, Exit
 from roost.policy.lint import Choice, Finding, Report, Rule, Severity, all_rules, lint
 from roost.policy.lint.edits import corrected, difference, edits_by_file
-from roost.policy.lint.pages import page
+from roost.policy.lint.pages import page, pages
 from roost.policy.model import Side
 from roost.runtime.machine import SystemHost
 
@@ -31,6 +31,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     rules = commands.add_parser("rules", help="the linter's rules", description="List the linter's rules.")
     rules.add_argument("codes", nargs="*", metavar="CODE", help="rules to show in full")
     rules.add_argument("--json", action="store_true", help="one JSON document")
+    rules.add_argument(
+        "--pages", metavar="DIRECTORY", help="write a page for each rule, and an index, into a directory"
+    )
 
 
 def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -75,6 +78,10 @@ def _rule(code: str) -> Rule:
 
 
 def _rules(args: argparse.Namespace) -> int:
+    if args.pages:
+        for name, text in pages().items():
+            Path(args.pages, name).write_text(text, encoding="utf-8")
+        return Exit.OK
     chosen = [_rule(code) for code in args.codes] if args.codes else all_rules()
     if args.json:
         rows = [

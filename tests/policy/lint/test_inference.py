@@ -32,8 +32,24 @@ JOB = {
     "Unheard": st.sampled_from([True, 0, 7, 1.5, "a", UNDEFINED]),
 }
 ATOMS = [
-    *MACHINE, *(f"TARGET.{name}" for name in JOB), *JOB, "MY.Unheard", "TRUE", "FALSE", "UNDEFINED", "ERROR", "0", "1",
-    "60", "900", "0.3", "1024", '"a"', '"Owner"', "-1", "time()",
+    *MACHINE,
+    *(f"TARGET.{name}" for name in JOB),
+    *JOB,
+    "MY.Unheard",
+    "TRUE",
+    "FALSE",
+    "UNDEFINED",
+    "ERROR",
+    "0",
+    "1",
+    "60",
+    "900",
+    "0.3",
+    "1024",
+    '"a"',
+    '"Owner"',
+    "-1",
+    "time()",
 ]
 OPERATORS = ["&&", "&&", "||", "||", "==", "!=", "<", "<=", ">", ">=", "=?=", "=!=", "+", "-", "*", "/", "%", "&", "|"]
 

@@ -72,7 +72,7 @@ def mutated(text: str, chance: random.Random) -> str:
                 other = chance.randrange(len(pieces))
                 pieces[at:at] = pieces[other : other + chance.randrange(1, 60)]
             case _:
-                pieces[at] = chance.choice("()=!&|\"$#\\\n:")
+                pieces[at] = chance.choice('()=!&|"$#\\\n:')
         if not pieces:
             break
     return "".join(pieces)

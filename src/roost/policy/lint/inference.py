@@ -13,8 +13,8 @@ The walk recurses, except along chains of one operator; trees deeper than the in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from roost.classad.syntax import (
     AdNode,
@@ -34,31 +34,24 @@ from roost.classad.syntax import (
     strip,
 )
 from roost.classad.unparse import unparse
-from roost.classad.values import ERROR as ERROR_VALUE
 from roost.classad.values import UNDEFINED as UNDEFINED_VALUE
-from roost.classad.values import AbsTime, RelTime, fold
+from roost.classad.values import fold
 from roost.policy.lint import abstract
-from roost.policy.lint.abstract import (
-    ANYTHING,
-    PLAIN,
-    Abstract,
-    Measure,
-    T,
-    over,
-    products,
-    scaled,
-    times,
-    union,
-)
+from roost.policy.lint.abstract import ANYTHING, Abstract, T, union
 from roost.policy.lint.calls import call_result
-
-ORDER: Final = frozenset((Op.LT, Op.LE, Op.GT, Op.GE))
-COMPARISONS: Final = frozenset((*ORDER, Op.EQ, Op.NE))
-IDENTITY: Final = frozenset((Op.IS, Op.ISNT))
-ARITHMETIC: Final = frozenset((Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MOD))
-BITWISE: Final = frozenset((Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR, Op.SHL, Op.SHR, Op.USHR))
-SWAPPED: Final = {Op.LT: Op.GT, Op.GT: Op.LT, Op.LE: Op.GE, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
-_NEGATED: Final = {Op.LT: Op.GE, Op.GE: Op.LT, Op.GT: Op.LE, Op.LE: Op.GT, Op.EQ: Op.NE, Op.NE: Op.EQ}
+from roost.policy.lint.operators import (
+    ARITHMETIC,
+    COMPARISONS,
+    IDENTITY,
+    NEGATED,
+    SWAPPED,
+    binary,
+    conjunction,
+    disjunction,
+    narrow,
+    of_constant,
+    unary,
+)
 
 Facts = Mapping[str, Abstract]
 
@@ -217,7 +210,7 @@ class Inference:
                 self._assume(left, False, facts)
                 self._assume(right, False, facts)
             case Binary(op=op) if op in COMPARISONS:
-                self._compared(node, op if outcome else _NEGATED[op], outcome, facts)
+                self._compared(node, op if outcome else NEGATED[op], outcome, facts)
             case Binary(op=op) if op in IDENTITY:
                 self._identified(node, (op is Op.IS) is outcome, facts)
             case Name() | Select():
@@ -275,261 +268,3 @@ class Inference:
 def key_of(node: Node) -> str:
     """The canonical text of a term, under which facts about it are kept."""
     return fold(unparse(strip(node)))
-
-
-def of_constant(value: object) -> Abstract:
-    """A constant of the text."""
-    if value is UNDEFINED_VALUE:
-        return abstract.UNDEFINED
-    if value is ERROR_VALUE:
-        return abstract.ERROR
-    if isinstance(value, bool):
-        return abstract.TRUE if value else abstract.FALSE
-    if isinstance(value, int | float):
-        return Abstract(T.INTEGER if isinstance(value, int) else T.REAL, value, value, PLAIN, constant=True)
-    if isinstance(value, str):
-        return Abstract(T.STRING, texts=(value,), constant=True)
-    return Abstract(T.TIME if isinstance(value, AbsTime | RelTime) else T.DEFINED)
-
-
-def narrow(known: Abstract, op: Op, limit: Abstract) -> Abstract:
-    """`known` where ``known op limit`` holds, as far as a constant limit says something."""
-    if limit.texts is not None and limit.only(T.STRING):
-        wanted = {fold(text) for text in limit.texts}
-        if op is Op.EQ:
-            texts = limit.texts if known.texts is None else tuple([t for t in known.texts if fold(t) in wanted])
-            types = T.STRING if known.types & T.STRING and texts else T.NOTHING
-            return replace(known, types=types | (known.types & (T.UNDEFINED | T.ERROR)), texts=texts)
-        if op is Op.NE and known.texts is not None and len(wanted) == 1:
-            texts = tuple([t for t in known.texts if fold(t) not in wanted])
-            return replace(known, types=known.types if texts else known.types & ~T.STRING, texts=texts)
-        return known
-    bound = limit.single
-    if bound is None or not known.types & T.NUMBER or known.types & T.BOOLEAN:
-        return known
-    low, high = known.low, known.high
-    step = 1.0 if known.types & T.NUMBER == T.INTEGER and float(bound).is_integer() else 0.0
-    if op in (Op.GT, Op.GE, Op.EQ):
-        low = max(low, bound + (step if op is Op.GT else 0.0))
-    if op in (Op.LT, Op.LE, Op.EQ):
-        high = min(high, bound - (step if op is Op.LT else 0.0))
-    if low > high or (low == high == bound and op in (Op.GT, Op.LT)):
-        return known.without(T.NUMBER)
-    return replace(known, low=low, high=high)
-
-
-# -- operators ---------------------------------------------------------------------------------------
-
-
-def conjunction(a: Abstract, b: Abstract) -> Abstract:
-    """``a && b``."""
-    types = T.NOTHING
-    other = T.STRING | T.LIST | T.AD | T.TIME | T.ERROR
-    goes_on = a.can_be_true or a.can_be_undefined
-    if a.can_be_true and b.can_be_true:
-        types |= T.TRUE
-    if a.can_be_false or (goes_on and b.can_be_false):
-        types |= T.FALSE
-    if (a.can_be_undefined and (b.can_be_true or b.can_be_undefined)) or (a.can_be_true and b.can_be_undefined):
-        types |= T.UNDEFINED
-    if a.types & other or (goes_on and b.types & other):
-        types |= T.ERROR
-    return Abstract(types, constant=a.constant and b.constant)
-
-
-def disjunction(a: Abstract, b: Abstract) -> Abstract:
-    """``a || b``."""
-    types = T.NOTHING
-    other = T.STRING | T.LIST | T.AD | T.TIME | T.ERROR
-    goes_on = a.can_be_false or a.can_be_undefined
-    if a.can_be_true or (goes_on and b.can_be_true):
-        types |= T.TRUE
-    if a.can_be_false and b.can_be_false:
-        types |= T.FALSE
-    if (a.can_be_undefined and (b.can_be_false or b.can_be_undefined)) or (a.can_be_false and b.can_be_undefined):
-        types |= T.UNDEFINED
-    if a.types & other or (goes_on and b.types & other):
-        types |= T.ERROR
-    return Abstract(types, constant=a.constant and b.constant)
-
-
-def unary(op: Op, value: Abstract) -> Abstract:
-    """A prefix operator."""
-    if op is Op.NOT:
-        types = value.types & (T.UNDEFINED | T.ERROR)
-        if value.can_be_true:
-            types |= T.FALSE
-        if value.can_be_false:
-            types |= T.TRUE
-        if value.types & (T.STRING | T.LIST | T.AD | T.TIME):
-            types |= T.ERROR
-        return Abstract(types, constant=value.constant)
-    types = value.types & (T.UNDEFINED | T.ERROR | T.NUMBER | T.TIME)
-    if value.types & (T.STRING | T.LIST | T.AD | T.BOOLEAN):
-        types |= T.ERROR
-    if op is Op.SUB:
-        return Abstract(types, -value.high, -value.low, value.unit, constant=value.constant)
-    if op is Op.ADD:
-        return Abstract(types, value.low, value.high, value.unit, constant=value.constant)
-    return Abstract(types)
-
-
-def binary(op: Op, a: Abstract, b: Abstract) -> Abstract:
-    """An infix operator other than ``&&`` and ``||``."""
-    if op in IDENTITY:
-        return _identity(op, a, b)
-    if op in COMPARISONS:
-        return _comparison(op, a, b)
-    if op in ARITHMETIC:
-        return _arithmetic(op, a, b)
-    types = (a.types | b.types) & (T.UNDEFINED | T.ERROR)
-    if a.types & T.INTEGER and b.types & T.INTEGER:
-        types |= T.INTEGER
-    if (a.types | b.types) & (T.DEFINED & ~T.INTEGER):
-        types |= T.ERROR
-    return Abstract(types, constant=a.constant and b.constant)
-
-
-def _exceptions(a: Abstract, b: Abstract) -> int:
-    """UNDEFINED and ERROR as a strict operator passes them on."""
-    types = (a.types | b.types) & T.ERROR
-    if (a.can_be_undefined and b.types & ~T.ERROR) or (b.can_be_undefined and a.types & ~T.ERROR):
-        types |= T.UNDEFINED
-    return types
-
-
-def _comparison(op: Op, a: Abstract, b: Abstract) -> Abstract:
-    types = _exceptions(a, b)
-    if a.types & T.COUNTABLE and b.types & T.COUNTABLE:
-        types |= _ordered(op, a.interval, b.interval)
-    if a.types & T.STRING and b.types & T.STRING:
-        types |= _texts(op, a, b)
-    if a.types & T.TIME and b.types & T.TIME:
-        types |= T.BOOLEAN
-    for x, y in ((a, b), (b, a)):
-        if x.types & T.STRING and y.types & (T.COUNTABLE | T.LIST | T.AD | T.TIME):
-            types |= T.ERROR
-        if x.types & (T.LIST | T.AD) and y.types & T.DEFINED:
-            types |= T.ERROR
-        if x.types & T.TIME and y.types & T.COUNTABLE:
-            types |= T.ERROR
-    return Abstract(types, constant=a.constant and b.constant)
-
-
-def _ordered(op: Op, a: tuple[float, float], b: tuple[float, float]) -> int:
-    """Which outcomes a comparison of numbers within bounds can have."""
-    (a_low, a_high), (b_low, b_high) = a, b
-    match op:
-        case Op.LT:
-            yes, no = a_low < b_high, a_high >= b_low
-        case Op.LE:
-            yes, no = a_low <= b_high, a_high > b_low
-        case Op.GT:
-            yes, no = a_high > b_low, a_low <= b_high
-        case Op.GE:
-            yes, no = a_high >= b_low, a_low < b_high
-        case _:
-            meet = a_low <= b_high and b_low <= a_high
-            alone = a_low == a_high == b_low == b_high
-            yes, no = (meet, not alone) if op is Op.EQ else (not alone, meet)
-    return (T.TRUE if yes else T.NOTHING) | (T.FALSE if no else T.NOTHING)
-
-
-def _texts(op: Op, a: Abstract, b: Abstract) -> int:
-    if op not in (Op.EQ, Op.NE) or a.texts is None or b.texts is None:
-        return T.BOOLEAN
-    left, right = {fold(t) for t in a.texts}, {fold(t) for t in b.texts}
-    equal, different = bool(left & right), len(left | right) > 1
-    if op is Op.NE:
-        equal, different = different, equal
-    return (T.TRUE if equal else T.NOTHING) | (T.FALSE if different else T.NOTHING)
-
-
-def _identity(op: Op, a: Abstract, b: Abstract) -> Abstract:
-    shared = a.types & b.types
-    same = bool(shared & ~(T.NUMBER | T.STRING | T.LIST | T.AD))
-    if shared & T.NUMBER:
-        same |= a.low <= b.high and b.low <= a.high
-    if shared & T.STRING:
-        same |= a.texts is None or b.texts is None or bool(set(a.texts) & set(b.texts))
-    alone = a.types == b.types and a.types in (T.UNDEFINED, T.ERROR, T.TRUE, T.FALSE)
-    alone |= a.only(T.INTEGER) and b.only(T.INTEGER) and a.low == a.high == b.low == b.high
-    if op is Op.ISNT:
-        types = (T.FALSE if same else T.NOTHING) | (T.NOTHING if alone else T.TRUE)
-    else:
-        types = (T.TRUE if same else T.NOTHING) | (T.NOTHING if alone else T.FALSE)
-    if shared & (T.LIST | T.AD):
-        types |= T.ERROR | T.BOOLEAN
-    return Abstract(types, constant=a.constant and b.constant)
-
-
-def _arithmetic(op: Op, a: Abstract, b: Abstract) -> Abstract:
-    types = _exceptions(a, b)
-    bad = T.STRING | T.LIST | T.AD
-    if (a.types & bad and b.types & T.DEFINED) or (b.types & bad and a.types & T.DEFINED):
-        types |= T.ERROR
-    if (a.types | b.types) & T.TIME:
-        types |= T.TIME | T.NUMBER | T.ERROR
-    if not (a.types & T.COUNTABLE and b.types & T.COUNTABLE):
-        return Abstract(types)
-    real = (a.types | b.types) & T.REAL
-    if a.types & (T.INTEGER | T.BOOLEAN) and b.types & (T.INTEGER | T.BOOLEAN):
-        types |= T.INTEGER
-    if real:
-        types |= T.REAL
-    (low, high), unit = _bounds(op, a, b), _unit(op, a, b)
-    divisor = b.interval
-    if op in (Op.DIV, Op.MOD) and divisor[0] <= 0 <= divisor[1]:
-        types |= T.ERROR
-        if divisor == (0.0, 0.0):
-            types &= ~T.NUMBER
-    if op is Op.MOD and real:
-        types |= T.ERROR
-    return Abstract(types, low, high, unit, constant=a.constant and b.constant)
-
-
-def _bounds(op: Op, a: Abstract, b: Abstract) -> tuple[float, float]:
-    (a_low, a_high), (b_low, b_high) = a.interval, b.interval
-    match op:
-        case Op.ADD:
-            return a_low + b_low, a_high + b_high
-        case Op.SUB:
-            return a_low - b_high, a_high - b_low
-        case Op.MUL:
-            return times((a_low, a_high), (b_low, b_high))
-        case Op.DIV:
-            whole = not (a.types | b.types) & T.REAL
-            return over((a_low, a_high), (b_low, b_high), integer=whole)
-        case _:
-            size = max(abs(b_low), abs(b_high))
-            return (0.0 if a_low >= 0 else -size), size
-
-
-def _unit(op: Op, a: Abstract, b: Abstract) -> Measure | None:
-    """The unit of the result; None where it is not known."""
-    a_unit, b_unit = _counted(a), _counted(b)
-    if op is Op.MUL:
-        for unit, factor in ((a_unit, b), (b_unit, a)):
-            if factor.constant and factor.single is not None:
-                return scaled(unit, factor.single, divided=False)
-        return products(a_unit, b_unit, divided=False)
-    if op is Op.DIV:
-        if b.constant and b.single is not None:
-            return scaled(a_unit, b.single, divided=True)
-        return products(a_unit, b_unit, divided=True)
-    if a_unit is None or b_unit is None:
-        return a_unit if b.constant else b_unit if a.constant else None
-    if a_unit.dimension == b_unit.dimension == "date":
-        return abstract.SECONDS if op is Op.SUB else None
-    if "date" in (a_unit.dimension, b_unit.dimension):
-        return abstract.INSTANT if not (op is Op.SUB and b_unit.dimension == "date") else None
-    if not b_unit.dimension:
-        return a_unit
-    if not a_unit.dimension:
-        return b_unit
-    return a_unit if a_unit == b_unit else None
-
-
-def _counted(value: Abstract) -> Measure | None:
-    """The unit of a value; truth values are plain numbers."""
-    return PLAIN if not value.types & T.NUMBER and value.types & T.BOOLEAN else value.unit

@@ -1,17 +1,14 @@
 """The page of a rule, for ``--explain`` and for docs/lint, made from the docstring of its module.
 
-    python -m roost.policy.lint.pages DIRECTORY
-
-writes one page a rule and the index. Headings are fixed: What it finds, Why it matters, Example, Instead, Correction,
-Traps. A page is changed by changing the docstring; a test holds that the two agree.
+``roost policy rules --pages docs/lint`` writes one page a rule and the index. Headings are fixed: What it finds, Why it
+matters, Example, Instead, Correction, Traps. A page is changed by changing the docstring; a test holds that the two
+agree.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 import textwrap
-from pathlib import Path
 from typing import Final
 
 from roost.policy.lint.registry import Rule, all_rules
@@ -118,13 +115,3 @@ def pages() -> dict[str, str]:
     """File name to text of all pages."""
     rules = all_rules()
     return {**{f"{rule.code}.md": page(rule) for rule in rules}, "index.md": index(rules)}
-
-
-def main(directory: str) -> None:
-    """Write all pages."""
-    for name, text in pages().items():
-        Path(directory, name).write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -30,7 +30,8 @@ from dataclasses import replace
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import Machine, busy, machines, suspended
+from roost.policy.lint.simulate import Machine, machines
+from roost.policy.lint.situations import busy, suspended
 
 _TIMES_S = tuple(sorted({*range(5, 130, 10), *(m * 60 + 5 for m in range(1, 181, 1)), 4 * 3600, 8 * 3600}))
 

@@ -24,7 +24,8 @@ from collections.abc import Iterator
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import busy, machines, suspended
+from roost.policy.lint.simulate import machines
+from roost.policy.lint.situations import busy, suspended
 
 
 @pool_rule("RST405", Severity.WARNING, "D6", "D9")

@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import LONG_S, busy, machines, vacating
+from roost.policy.lint.simulate import machines
+from roost.policy.lint.situations import LONG_S, busy, vacating
 
 
 @pool_rule("RST411", Severity.WARNING, "D12", "D13")

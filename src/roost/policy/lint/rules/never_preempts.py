@@ -22,7 +22,8 @@ from collections.abc import Iterator
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import LONG_S, busy, machines, suspended
+from roost.policy.lint.simulate import machines
+from roost.policy.lint.situations import LONG_S, busy, suspended
 
 
 @pool_rule("RST419", Severity.WARNING, "D1", "D6")

@@ -25,7 +25,8 @@ from collections.abc import Iterator
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import UNCLAIMED, Machine, Situation, machines, truth
+from roost.policy.lint.simulate import Machine, machines, truth
+from roost.policy.lint.situations import UNCLAIMED, Situation
 
 
 @pool_rule("RST412", Severity.WARNING, "D2")

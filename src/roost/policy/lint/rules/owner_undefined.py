@@ -23,7 +23,8 @@ from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 from roost.policy.lint.shapes import binaries, is_boolean, reference, references
-from roost.policy.lint.simulate import UNCLAIMED, machines, truth
+from roost.policy.lint.simulate import machines, truth
+from roost.policy.lint.situations import UNCLAIMED
 
 
 @pool_rule("RST413", Severity.WARNING, "D3")

@@ -29,7 +29,8 @@ from collections.abc import Iterator
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import Machine, Situation, busy, machines
+from roost.policy.lint.simulate import Machine, machines
+from roost.policy.lint.situations import Situation, busy
 
 
 @pool_rule("RST409", Severity.WARNING, "D9", "A7", "A13")

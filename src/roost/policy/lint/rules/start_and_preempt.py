@@ -24,7 +24,8 @@ from collections.abc import Iterator
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import CLAIMED, UNCLAIMED, Machine, Situation, busy, machines
+from roost.policy.lint.simulate import Machine, machines
+from roost.policy.lint.situations import CLAIMED, UNCLAIMED, Situation, busy
 
 #: A job that has run this long, in seconds, has had its chance.
 _SHORT_S = 300

@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import CLAIMED, OWNER, UNCLAIMED, machines
+from roost.policy.lint.simulate import machines
+from roost.policy.lint.situations import CLAIMED, OWNER, UNCLAIMED
 
 
 @pool_rule("RST401", Severity.ERROR, "D1")

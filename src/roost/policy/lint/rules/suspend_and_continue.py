@@ -26,7 +26,8 @@ from collections.abc import Iterator
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import Machine, Situation, busy, machines, resumed, suspended
+from roost.policy.lint.simulate import Machine, machines
+from roost.policy.lint.situations import Situation, busy, resumed, suspended
 
 
 @pool_rule("RST404", Severity.WARNING, "D5", "D8")

@@ -23,7 +23,8 @@ from collections.abc import Iterator
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import busy, machines
+from roost.policy.lint.simulate import machines
+from roost.policy.lint.situations import busy
 
 
 @pool_rule("RST408", Severity.WARNING, "D11")

@@ -27,7 +27,8 @@ from collections.abc import Iterator
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import CLAIMED, UNCLAIMED, Machine, Situation, busy, machines
+from roost.policy.lint.simulate import Machine, machines
+from roost.policy.lint.situations import CLAIMED, UNCLAIMED, Situation, busy
 
 
 @pool_rule("RST420", Severity.WARNING, "D4")

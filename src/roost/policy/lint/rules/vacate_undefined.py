@@ -26,7 +26,8 @@ from roost.classad.values import Exceptional
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import busy, machines, truth
+from roost.policy.lint.simulate import machines, truth
+from roost.policy.lint.situations import busy
 
 
 @pool_rule("RST414", Severity.WARNING, "D10")

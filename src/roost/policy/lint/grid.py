@@ -1,0 +1,304 @@
+"""The grid of situations: which values of which attributes are worth looking at, and their combinations.
+
+For each attribute that the expressions compare with a number, a value below the lowest number and at and above each;
+for texts and truth values each that occurs, and another; for an attribute that somebody else defines, also that it is
+missing. What a job uses of the machine is left out: it is missing when the job begins.
+
+Too many combinations are cut down without chance: first those with one attribute off its usual value, then two, then
+three.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Final
+
+from roost.classad.syntax import Binary, Name, Node, Op, Select, children, strip
+from roost.classad.values import UNDEFINED, Value, fold
+from roost.policy.attributes import attributes_named
+from roost.policy.lint.abstract import T
+from roost.policy.lint.pool import Expression
+from roost.policy.lint.scope import row_of
+from roost.policy.lint.shapes import reference, references
+from roost.policy.lint.situations import CALM, ORDINARY_JOB, Situation
+from roost.policy.model import Attribute, Kind, Side
+
+#: Values of one attribute.
+VALUES_MAX: Final = 14
+#: Attributes that depend on each other or on the moment, and are not taken from the grid one by one.
+DRIVEN: Final = frozenset(
+    (
+        "loadavg",
+        "condorloadavg",
+        "totalloadavg",
+        "totalcondorloadavg",
+        "cpubusytime",
+        "consoleidle",
+        "state",
+        "activity",
+        "enteredcurrentstate",
+        "enteredcurrentactivity",
+        "jobstart",
+        "currenttime",
+        "mycurrenttime",
+        "cpubusy",
+        "cpuisbusy",
+    )
+)
+LOADS: Final = frozenset(("loadavg", "totalloadavg", "condorloadavg", "totalcondorloadavg"))
+ORDER: Final = (Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE, Op.IS, Op.ISNT)
+
+
+@dataclass(eq=False, slots=True)
+class _Interest:
+    """What the expressions compare an attribute with."""
+
+    numbers: set[float] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+    truth: bool = False
+    other: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axes:
+    """The values to be combined."""
+
+    #: Loads that the owner makes.
+    loads: list[Value]
+    #: Attribute of the slot to its values.
+    machine: dict[str, list[Value]]
+    #: Attribute of the job to its values.
+    job: dict[str, list[Value]]
+
+    @property
+    def size(self) -> int:
+        """How many combinations there are."""
+        return prod(len(values) for values in (self.loads, *self.machine.values(), *self.job.values()))
+
+
+def axes_of(expressions: Iterable[Expression], computed: Callable[[str, Side], bool], busy_load: float | None) -> Axes:
+    """The values of which expressions can tell one from another.
+
+    `computed` says whether an attribute is an expression itself, and so not of the grid; `busy_load` is the load at
+    which CpuBusy begins where it is not configured.
+    """
+    machine: dict[str, _Interest] = {}
+    job: dict[str, _Interest] = {}
+    loads: set[float] = set()
+    spelled: dict[str, str] = {}
+    for expression in expressions:
+        for _, where, name in references(expression):
+            side = side_of(expression, where, name)
+            if side is None or computed(name, side):
+                continue
+            spelled.setdefault(fold(name), name)
+            (machine if side is Side.MACHINE else job).setdefault(fold(name), _Interest())
+        if busy_load is not None and "cpubusytime" in expression.names:
+            loads.add(busy_load)
+        for terms, number, text in _comparisons(expression):
+            for side, name in terms:
+                if name in LOADS:
+                    if number is not None:
+                        loads.add(number)
+                    continue
+                table = machine if side is Side.MACHINE else job
+                if name in table:
+                    if number is not None:
+                        table[name].numbers.add(number)
+                    elif text is not None:
+                        table[name].texts.add(text)
+                    else:
+                        table[name].other = True
+    return Axes(
+        loads=_load_values(loads),
+        machine={_spelling(n, spelled): v for n, i in machine.items() if (v := _values(n, i, Side.MACHINE))},
+        job={_spelling(n, spelled): v for n, i in job.items() if (v := _values(n, i, Side.JOB))},
+    )
+
+
+def situations_of(axes: Axes, most: int, ordinary: Mapping[str, Value]) -> list[Situation]:
+    """The combinations, `most` of them at most; `ordinary` is the job where a combination says nothing."""
+    names = [("load", "")]
+    names += [("machine", name) for name in axes.machine]
+    names += [("job", name) for name in axes.job]
+    points = _points([axes.loads, *axes.machine.values(), *axes.job.values()], most)
+    return [_situation(names, point, ordinary) for point in points]
+
+
+def side_of(expression: Expression, where: str | None, name: str) -> Side | None:
+    """Which ad a reference of an expression of the slot reads."""
+    if where is not None:
+        return expression.scope.my if where == "my" else expression.scope.target
+    if row_of(name, expression.scope.my) is not None or fold(name) in expression.scope.published.get(Side.MACHINE, {}):
+        return expression.scope.my
+    if fold(name) in DRIVEN:
+        return expression.scope.my
+    return expression.scope.target if expression.scope.target is not Side.NONE else expression.scope.my
+
+
+def _comparisons(expression: Expression) -> Iterator[tuple[list[tuple[Side | None, str]], float | None, str | None]]:
+    """Each comparison as the attributes in it and the constant that they are compared with."""
+    for node, _ in expression.nodes:
+        if not isinstance(node, Binary) or node.op not in ORDER:
+            continue
+        for side, other in ((node.left, node.right), (node.right, node.left)):
+            limit = expression.alone.of(other)
+            terms = [(side_of(expression, where, name), fold(name)) for where, name in names_inside(side)]
+            if not terms or len(terms) > 4:
+                continue
+            number = limit.single if limit.constant and limit.only(T.NUMBER) else None
+            text = limit.texts[0] if limit.constant and limit.texts else None
+            if number is not None and len(terms) == 1:
+                number = _solved(expression, side, number)
+            yield terms, number, text
+
+
+def names_inside(node: Node) -> list[tuple[str | None, str]]:
+    found, work = [], [node]
+    while work:
+        one = work.pop()
+        named = reference(one) if isinstance(one, Name | Select) else None
+        if named is not None:
+            found.append(named)
+        elif not (isinstance(one, Binary) and one.op in (*ORDER, Op.AND, Op.OR)):
+            work.extend(children(one))
+    return found
+
+
+def _solved(expression: Expression, node: Node, number: float) -> float | None:
+    """The value of the only attribute of a product at which it reaches a number."""
+    node = strip(node)
+    while isinstance(node, Binary) and node.op in (Op.MUL, Op.DIV, Op.ADD, Op.SUB):
+        factor = expression.alone.of(node.right)
+        inner, left = node.left, False
+        if not factor.constant:
+            factor, inner, left = expression.alone.of(node.left), node.right, True
+        known = factor.single
+        if not factor.constant or known is None or (left and node.op in (Op.DIV, Op.SUB)):
+            return None
+        if node.op in (Op.MUL, Op.DIV) and known == 0:
+            return None
+        number = _undone(node.op, number, known)
+        node = strip(inner)
+    return number
+
+
+def _undone(op: Op, number: float, known: float) -> float:
+    """The x for which ``x op known`` is `number`."""
+    match op:
+        case Op.MUL:
+            return number / known
+        case Op.DIV:
+            return number * known
+        case Op.ADD:
+            return number - known
+        case _:
+            return number + known
+
+
+def _values(key: str, interest: _Interest, side: Side) -> list[Value]:
+    """The values of one attribute that are worth looking at."""
+    row = next((r for r in attributes_named(key) if r.side is side), None)
+    calm = {fold(n): v for n, v in (CALM if side is Side.MACHINE else ORDINARY_JOB).items()}.get(key)
+    if row is not None and row.varies and side is Side.MACHINE and key not in SENSORS:
+        return []
+    if row is not None and row.varies and side is Side.JOB and key != "imagesize":
+        return []
+    values: list[Value] = [] if calm is None else [calm]
+    if calm is None and (row is None or not row.always):
+        values.append(UNDEFINED)
+    values += _around(interest.numbers, row)
+    values += sorted(interest.texts)
+    if interest.texts and (row is None or not row.choices):
+        values.append("something else")
+    if row is not None and row.choices:
+        values += [choice for choice in row.choices if choice not in values]
+    kind = row.kind if row is not None else Kind.ANY
+    if kind is Kind.BOOLEAN or (kind is Kind.ANY and not interest.numbers and not interest.texts):
+        values += [True, False]
+    if calm is not None and row is not None and not row.always:
+        values.append(UNDEFINED)
+    return _unique(values)[:VALUES_MAX]
+
+
+SENSORS: Final = frozenset(("keyboardidle", "consoleidle", "clockmin", "clockday"))
+
+
+def _around(numbers: Iterable[float], row: Attribute | None) -> list[Value]:
+    """Numbers below the lowest limit, and at and above each, within the attribute's range."""
+    whole = row is None or row.kind is Kind.INTEGER
+    step = 1.0 if whole else 0.05
+    limits = sorted(float(number) for number in numbers)
+    wanted = [limits[0] - step] if limits else []
+    for limit in limits:
+        wanted += [limit, limit + step]
+    found: list[Value] = []
+    for value in wanted:
+        below = row is not None and row.low is not None and value < row.low
+        above = row is not None and row.high is not None and value > row.high
+        if not below and not above:
+            found.append(int(value) if whole and value.is_integer() else value)
+    return found
+
+
+def _load_values(limits: set[float]) -> list[Value]:
+    values = [0.0]
+    for limit in sorted(limits):
+        if 0 <= limit < 64:
+            values += [limit, limit + 0.05]
+    return _unique(values)
+
+
+def _unique(values: Iterable[Value]) -> list[Value]:
+    found: dict[tuple[type, str], Value] = {}
+    for value in values:
+        found.setdefault((value.__class__, str(value)), value)
+    return list(found.values())
+
+
+def _points(axes: list[list[Value]], most: int) -> list[tuple[Value, ...]]:
+    """All combinations; of too many, those in which at most three attributes, then two, leave their first value."""
+    total = 1
+    for values in axes:
+        total *= len(values)
+    if total <= most:
+        return list(itertools.product(*axes))
+    base = tuple([values[0] for values in axes])
+    found = {base: None}
+    for count in (1, 2, 3):
+        for chosen in itertools.combinations(range(len(axes)), count):
+            for others in itertools.product(*[axes[index][1:] for index in chosen]):
+                point: list[Value] = list(base)
+                for index, value in zip(chosen, others, strict=True):
+                    point[index] = value
+                found[tuple(point)] = None
+                if len(found) >= most:
+                    return list(found)
+    return list(found)
+
+
+def _spelling(key: str, spelled: Mapping[str, str]) -> str:
+    rows = attributes_named(key)
+    return rows[0].name if rows else spelled.get(key, key)
+
+
+def _situation(names: list[tuple[str, str]], point: tuple[Value, ...], ordinary: Mapping[str, Value]) -> Situation:
+    machine: dict[str, Value] = {}
+    job: dict[str, Value] = dict(ordinary)
+    load = 0.0
+    for (kind, name), value in zip(names, point, strict=True):
+        if kind == "load":
+            assert isinstance(value, float)
+            load = value
+        elif kind == "machine":
+            machine[name] = value
+        else:
+            job.pop(next((n for n in job if fold(n) == fold(name)), name), None)
+            job[name] = value
+    asked = {fold(name) for kind, name in names if kind == "job"}
+    return Situation(
+        owner_load=load, machine=machine, job=job, asked=tuple([name for name in job if fold(name) in asked])
+    )

@@ -1,0 +1,159 @@
+"""Situations and moments: what a machine's expressions are looked at in.
+
+A *situation* fixes what the machine measures and which job there is; a *moment* the slot's state, activity, and how
+long it has been in them. `CALM` and `ORDINARY_JOB` are what holds where a situation says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from roost.classad import ClassAd, Expr
+from roost.classad.values import UNDEFINED, ListValue, Value, fold
+
+#: The instant at which everything is looked at.
+NOW: Final = 1_800_000_000
+#: A time in a state that is longer than any timer.
+LONG_S: Final = 400 * 86_400
+POLLING_S: Final = 5
+#: KeyboardIdle of a machine that nobody has touched for long, in seconds.
+AWAY: Final = 7 * 86_400
+
+#: A calm machine: nobody there, Wednesday at noon.
+CALM: Final[Mapping[str, Value]] = {
+    "KeyboardIdle": AWAY,
+    "ClockMin": 720,
+    "ClockDay": 3,
+    "Cpus": 8,
+    "Memory": 16384,
+    "Disk": 100_000_000,
+    "TotalCpus": 8,
+    "TotalMemory": 16384,
+    "TotalSlots": 1,
+    "TotalSlotCpus": 8,
+    "TotalSlotMemory": 16384,
+    "SlotID": 1,
+    "SlotTypeID": 0,
+    "Arch": "X86_64",
+    "OpSys": "LINUX",
+    "Machine": "machine.example.org",
+    "Name": "slot1@machine.example.org",
+    "DetectedCpus": 8,
+    "DetectedMemory": 16384,
+    "LastBenchmark": NOW - 3600,
+    "State": "Unclaimed",
+    "Activity": "Idle",
+    "JobStart": UNDEFINED,
+    "ConsoleIdle": AWAY,
+    "LoadAvg": 0.0,
+    "CondorLoadAvg": 0.0,
+    "TotalLoadAvg": 0.0,
+    "TotalCondorLoadAvg": 0.0,
+    "CpuBusyTime": 0,
+    "CpuIsBusy": False,
+    "EnteredCurrentActivity": NOW,
+    "EnteredCurrentState": NOW,
+    "KFlops": 1_000_000,
+    "Mips": 10_000,
+    "VirtualMemory": 8_000_000,
+    "SlotWeight": 8,
+}
+ORDINARY_JOB: Final[Mapping[str, Value]] = {
+    "JobUniverse": 5,
+    "Owner": "user",
+    "User": "user@example.org",
+    "RequestCpus": 1,
+    "RequestMemory": 1024,
+    "RequestDisk": 1_000_000,
+    "ImageSize": 100_000,
+    "JobStatus": 1,
+    "QDate": NOW - 7200,
+    "JobPrio": 0,
+    "ClusterId": 1,
+    "ProcId": 0,
+    "NiceUser": False,
+    "NumJobStarts": 0,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """Conditions that do not change."""
+
+    #: Load that the owner makes.
+    owner_load: float
+    #: Attributes of the slot.
+    machine: Mapping[str, Value]
+    #: Attributes of the job.
+    job: Mapping[str, Value]
+    #: Those of them that the expressions ask for.
+    asked: tuple[str, ...] = ()
+
+    def witness(self) -> tuple[tuple[str, str], ...]:
+        """The conditions in words, those left at their default not mentioned."""
+        calm = {name: _shown(value) for name, value in CALM.items()}
+        shown = [(n, text) for n, value in self.machine.items() if (text := _shown(value)) != calm.get(n)]
+        shown += [(f"TARGET.{name}", _shown(self.job[name])) for name in self.asked]
+        if self.owner_load:
+            shown.append(("owner's load", f"{self.owner_load:g}"))
+        return tuple(shown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Where the slot stands."""
+
+    state: str
+    activity: str
+    #: Time in the activity, in seconds.
+    activity_s: int = POLLING_S
+    #: Time since the job began; None without a job.
+    job_s: int | None = None
+    #: Time in the state; that in the activity if None.
+    state_s: int | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the job makes load."""
+        return self.activity in ("Busy", "Retiring", "Vacating")
+
+
+OWNER: Final = Moment(state="Owner", activity="Idle", activity_s=LONG_S)
+UNCLAIMED: Final = Moment(state="Unclaimed", activity="Idle", activity_s=LONG_S)
+CLAIMED: Final = Moment(state="Claimed", activity="Idle", activity_s=1)
+
+
+def busy(job_s: int) -> Moment:
+    """Claimed/Busy, this long after the job began."""
+    return Moment(state="Claimed", activity="Busy", activity_s=job_s, job_s=job_s, state_s=job_s + 10)
+
+
+def resumed(job_s: int) -> Moment:
+    """Claimed/Busy, just continued."""
+    return Moment(state="Claimed", activity="Busy", activity_s=POLLING_S, job_s=job_s, state_s=job_s + 10)
+
+
+def suspended(for_s: int, job_s: int = LONG_S) -> Moment:
+    """Claimed/Suspended for this long."""
+    return Moment(state="Claimed", activity="Suspended", activity_s=for_s, job_s=job_s + for_s, state_s=job_s + for_s)
+
+
+def vacating(for_s: int, job_s: int = LONG_S) -> Moment:
+    """Preempting/Vacating for this long."""
+    return Moment(state="Preempting", activity="Vacating", activity_s=for_s, job_s=job_s + for_s, state_s=for_s)
+
+
+def constants(ad: ClassAd | None) -> dict[str, Value]:
+    """The attributes of an ad that are plain values, under the spelling of the calm ones."""
+    if ad is None:
+        return {}
+    spelled = {fold(name): name for name in (*CALM, *ORDINARY_JOB)}
+    return {spelled.get(fold(n), n): v for n in ad if not isinstance(v := ad[n], Expr | ClassAd | ListValue)}
+
+
+def _shown(value: Value) -> str:
+    if value is UNDEFINED:
+        return "missing"
+    return f'"{value}"' if isinstance(value, str) else str(value)
