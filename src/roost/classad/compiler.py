@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from roost.classad import functions
 from roost.classad.ad import MISSING, ClassAd, Missing, cell_of
 from roost.classad.evaluation import (
+    NO_AD,
     PLAIN,
     Code,
     State,
@@ -257,7 +258,16 @@ def _subscript(base: Code, index: Code) -> Code:
 
 def _ad(node: AdNode) -> Code:
     """A nested ad, made anew for each evaluation so that it knows the ad around it."""
-    return lambda state: cell_of(node, state.ad if state.home is None else state.home)  # type: ignore[return-value]
+
+    def run(state: State) -> Value:
+        home = state.ad if state.home is None else state.home
+        ad = cell_of(node, home)
+        assert isinstance(ad, ClassAd)
+        if home is NO_AD:
+            ad.scope = None
+        return ad
+
+    return run
 
 
 # -- operators -----------------------------------------------------------------------------------

@@ -122,6 +122,10 @@ class State:
         """The code of the expression of the attribute `key`; a traced evaluation has another."""
         return cell.code
 
+    def value_in(self, expression: Expr, scope: ClassAd) -> Value:
+        """The value of an expression in the ad `scope`; ERROR where it fails."""
+        return _walled(self, expression, scope)
+
     def deepen(self) -> None:
         """Open one more level of indirection."""
         self.spend(1)
@@ -312,7 +316,7 @@ def _homeless(state: State, value: Value) -> Value:
     if isinstance(value, ListValue):
         state.spend(_LIST_STEPS)
         return ListValue(value.items, NO_AD)
-    if isinstance(value, ClassAd) and value.scope is not None:
+    if isinstance(value, ClassAd) and (value.scope is not None or state.left is not None):
         state.spend(_cell_count(value))
         value = value.copy()
         value.scope = None

@@ -211,8 +211,8 @@ class _Lexer:
         if spelled in ("is", "isnt"):
             return
         hint = None
-        if spelled in _SIZE_FACTORS:
-            hint = f"write the number out: {self.text[start:after]} * {_SIZE_FACTORS[spelled]}"
+        if spelled in SIZE_FACTORS:
+            hint = f"write the number out: {self.text[start:after]} * {SIZE_FACTORS[spelled]}"
         elif spelled.startswith("x"):
             hint = "write the number in decimal; hexadecimal numbers do not exist here"
         message = f"letters stand right after a number: {self.text[start : word.end()]}"
@@ -306,7 +306,7 @@ _ESCAPES: Final = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "
 _NEW_STRING: Final = {
     delimiter: re.compile(rf"{delimiter}((?:[^{delimiter}\\\0]|\\[^\0])*){delimiter}", re.DOTALL) for delimiter in "\"'"
 }
-_SIZE_FACTORS: Final = {"b": "1", "k": "1024", "kb": "1024", "m": "1024 * 1024", "mb": "1024 * 1024"} | {
+SIZE_FACTORS: Final = {"b": "1", "k": "1024", "kb": "1024", "m": "1024 * 1024", "mb": "1024 * 1024"} | {
     "g": "1024 * 1024 * 1024",
     "gb": "1024 * 1024 * 1024",
     "t": "1024 * 1024 * 1024 * 1024",

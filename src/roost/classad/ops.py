@@ -122,17 +122,11 @@ greater_equal: Final = _comparison(lambda a, b: a >= b)  # type: ignore[operator
 
 
 def identical(x: Value, y: Value) -> Value:
-    """``x is y``: the same type and value; two lists or two ads are ERROR, as in the reference library."""
+    """``x is y``: the same type and value, and zone; two lists or two ads are ERROR, as in the reference library."""
     a, b = x.__class__, y.__class__
-    if a is not b:
-        return False
-    if a is Exceptional:
-        return x is y
-    if a is AbsTime:
-        return x.secs == y.secs  # type: ignore[union-attr]
-    if a in _SCALAR:
-        return x == y
-    return ERROR
+    if a in _SCALAR or b in _SCALAR:
+        return a is b and x == y
+    return ERROR if (a is ListValue) == (b is ListValue) else False
 
 
 def not_identical(x: Value, y: Value) -> Value:
@@ -245,16 +239,16 @@ def _sub_time(x: Value, y: Value) -> Value:
 
 
 def _mul_time(x: Value, y: Value) -> Value:
-    if isinstance(x, RelTime) and isinstance(y, int | float):
-        return RelTime(x.secs * y)
-    if isinstance(y, RelTime) and isinstance(x, int | float):
-        return RelTime(x * y.secs)
+    if isinstance(x, RelTime) and y.__class__ in (int, float):
+        return RelTime(x.secs * y)  # type: ignore[operator]
+    if isinstance(y, RelTime) and x.__class__ in (int, float):
+        return RelTime(x * y.secs)  # type: ignore[operator]
     return ERROR
 
 
 def _div_time(x: Value, y: Value) -> Value:
-    if isinstance(x, RelTime) and isinstance(y, int | float):
-        quotient = _div_real(x.secs, float(y))
+    if isinstance(x, RelTime) and y.__class__ in (int, float):
+        quotient = _div_real(x.secs, float(y))  # type: ignore[arg-type]
         return RelTime(quotient) if isinstance(quotient, float) else RelTime(math.inf)
     return ERROR
 
@@ -346,7 +340,7 @@ def invert(x: Value) -> Value:
 # -- tables --------------------------------------------------------------------------------------
 
 _NUMERIC: Final = frozenset((bool, int, float))
-_SCALAR: Final = frozenset((bool, int, float, str, RelTime))
+_SCALAR: Final = frozenset((bool, int, float, str, AbsTime, RelTime, Exceptional))
 
 #: Every infix operator.
 BINARY: Final[dict[Op, BinaryOp]] = {

@@ -17,7 +17,7 @@ from enum import IntEnum
 from typing import Any, Final, TypeAlias
 
 from roost.classad.errors import ParseError
-from roost.classad.lexer import Kind, Syntax, Token, tokenize
+from roost.classad.lexer import SIZE_FACTORS, Kind, Syntax, Token, tokenize
 from roost.classad.limits import NESTING_MAX
 from roost.classad.syntax import (
     AdNode,
@@ -273,7 +273,7 @@ class Parser:
             elif kind is Kind.PUNCT and value == "]":
                 self._close(end)
                 return True
-            if kind is not Kind.NAME:
+            if kind is not Kind.NAME or value == "":
                 raise self._bad_attribute_name(token)
             sign, equals, start, end = self._tokens[self.at]
             if sign is not Kind.PUNCT or equals != "=":
@@ -417,15 +417,20 @@ class Parser:
             return self._error(f"an operand is missing after {self._shown(before)}", *before[2:], code="operand")
         message = f"an operand is expected, not {self._shown(token)}"
         hint = None
+        joined = before is not None and before[3] == start
         if value == "=":
             hint = "write == to compare"
+            if joined and before is not None and before[1] == "==":
+                hint = "write == to compare, or =?= for a comparison that is never UNDEFINED"
+        elif joined and before is not None and before[1] == "<" and value == ">":
+            hint = "write != for different"
         elif value == ")" and self._innermost() is None:
             return self._error("this parenthesis closes nothing", start, end, code="bracket")
         elif before is not None and before[1] == "," and value in (")", "}"):
             hint = "remove the comma before it"
-        elif self._frames[-1][1] is _Open.ELVIS:
+        elif self._frames and self._frames[-1][1] is _Open.ELVIS:
             hint = "put the right operand of ?: in parentheses"
-        elif before is not None and before[3] == start and before[1] == value and value in ("&&", "||"):
+        elif joined and before is not None and before[1] == value and value in ("&&", "||"):
             hint = f"write {value} once"
         return self._error(message, start, end, code="operand", hint=hint)
 
@@ -438,7 +443,11 @@ class Parser:
             return self._unclosed(opened)
         shown = self._shown(token)
         if kind is not Kind.PUNCT:
-            hint = _WORD_OPERATORS.get(fold(str(value))) if kind is Kind.NAME else None
+            before = self._tokens[self.at - 1]
+            words = [str(word) for near, word, _, _ in (before, token) if near is Kind.NAME]
+            hint = next((_WORD_OPERATORS[fold(word)] for word in reversed(words) if fold(word) in _WORD_OPERATORS), None)
+            if hint is None and kind is Kind.NAME and before[1].__class__ in (int, float) and fold(str(value)) in SIZE_FACTORS:
+                hint = f"write the number out: {before[1]} * {SIZE_FACTORS[fold(str(value))]}"
             return self._error(f"an operator is missing before {shown}", start, end, code="operator", hint=hint)
         if value == "=":
             hint = "write == to compare"

@@ -153,8 +153,6 @@ class _Flattener:
                 return right
             if isinstance(right, Literal) and truth(right.value) is neutral and _is_condition(left):
                 return left
-        elif op not in (Op.IS, Op.ISNT) and ERROR in (_value(left), _value(right)):
-            return _literal(ERROR)
         return Binary(op, left, right, link.span)
 
     def _choice(self, node: Node, test: Node, then: Node, otherwise: Node) -> Node:
@@ -171,7 +169,7 @@ class _Flattener:
         function = functions.lookup(node.name)
         if function is None or not function.accepts(len(node.args)):
             return _literal(ERROR)
-        if function.special is not None:
+        if function.eager is None:
             if fold(node.name) == "ifthenelse":
                 return self._choice(node, *node.args)
             return node
@@ -181,10 +179,6 @@ class _Flattener:
             value = evaluate(Expr(call), None, None, self.world)
             return _constant(value, call)
         return call
-
-
-def _value(node: Node) -> object:
-    return node.value if isinstance(node, Literal) else None
 
 
 def _literal(value: Exceptional | bool) -> Literal:

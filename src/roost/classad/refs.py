@@ -1,27 +1,35 @@
 """Which attributes an expression refers to.
 
-`references_of` reads the text alone: the names that stand in it. `references_in` follows the names of an ad through
+`mentioned_in` reads the text alone: the names that stand in it. `references_in` follows the names of an ad through
 its attributes' expressions, and tells names that the ad has (internal) from names that must come from elsewhere
-(external). A reference to the other ad of a match keeps its scope: ``TARGET.Memory``.
+(external).
+
+A selection ``base.name`` counts by what its base is now: from an ad, the name is looked up there and outward; from
+UNDEFINED it is external as it is written, ``TARGET.Memory``; from anything else it refers to nothing. Of the
+base itself only the internal names count.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from roost.classad.syntax import AdNode, Name, Node, Select, children, strip
 from roost.classad.unparse import item_node, unparse
-from roost.classad.values import UNDEFINED, fold
+from roost.classad.values import UNDEFINED, Value, fold
 
 if TYPE_CHECKING:
     from roost.classad.ad import ClassAd
     from roost.classad.expr import Expr
 
+#: Gives the value of an expression in an ad.
+ValueOf: TypeAlias = "Callable[[Expr, ClassAd], Value]"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class References:
-    """Names, each list sorted without regard to case."""
+    """Names, each list sorted without regard to case, spelled as they are first met."""
 
     #: Names of the ad itself.
     internal: list[str]
@@ -41,7 +49,7 @@ class Mentioned:
     target: frozenset[str]
 
 
-#: Names that lead to the ad itself.
+#: Names that lead to the ad itself, and to the outermost one.
 _SELF: Final = frozenset(("my", "self"))
 _OUTER: Final = frozenset(("toplevel", "root"))
 
@@ -69,15 +77,31 @@ def mentioned_in(tree: Node) -> Mentioned:
     return Mentioned(plain=frozenset(plain), my=frozenset(my), target=frozenset(target))
 
 
-def references_in(expression: Expr, ad: ClassAd) -> References:
-    """The names that `expression` needs when it is evaluated in `ad`, through every attribute it reaches."""
-    walk = _Walk(ad=ad)
-    walk.follow(expression.tree, ad)
+def references_in(expression: Expr, ad: ClassAd, *, value_of: ValueOf | None = None) -> References:
+    """The names that `expression` needs when it is evaluated in `ad`, through every attribute it reaches.
+
+    `value_of` evaluates the bases of selections; None: on their own.
+    """
+    from roost.classad.evaluation import evaluate
+
+    walk = _Walk(ad=ad, value_of=value_of or evaluate)
+    walk.follow(expression.tree)
     return References(internal=_sorted(walk.internal), external=_sorted(walk.external))
 
 
 def _sorted(names: dict[str, str]) -> list[str]:
     return [names[key] for key in sorted(names)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A tree to look at."""
+
+    tree: Node
+    #: The ad it stands in.
+    scope: ClassAd
+    #: Only its internal names count: it is the base of a selection.
+    base: bool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -86,154 +110,109 @@ class _Walk:
 
     #: The ad at whose attributes the search began.
     ad: ClassAd
+    value_of: ValueOf
     #: Folded to spelled.
     internal: dict[str, str] = field(default_factory=dict)
     external: dict[str, str] = field(default_factory=dict)
-    #: Attributes followed already: identity of the ad, key.
-    seen: set[tuple[int, str]] = field(default_factory=set)
-    #: Nested ads made on the way, kept so that their identities stay theirs.
+    #: Attributes followed already: identity of the ad, key, whether as a base.
+    seen: set[tuple[int, str, bool]] = field(default_factory=set)
+    #: Ads made on the way, kept so that their identities stay theirs.
     kept: list[ClassAd] = field(default_factory=list)
+    #: What is still to be looked at, the next one last.
+    work: list[_Task] = field(default_factory=list)
 
-    def follow(self, tree: Node, scope: ClassAd) -> None:
-        """Collect the names of `tree`, which stands in the ad `scope`, and of all it reaches."""
-        from roost.classad.ad import ClassAd, cell_of
-
-        work: list[tuple[Node, ClassAd]] = [(tree, scope)]
-        while work:
-            node, scope = work.pop()
+    def follow(self, tree: Node) -> None:
+        """Collect the names of `tree`, which stands in the ad, and of all it reaches."""
+        self.work.append(_Task(tree, self.ad, False))
+        while self.work:
+            task = self.work.pop()
+            node = task.tree
             if isinstance(node, Name):
-                self._name(node, scope, work)
+                self._name(node, task)
             elif isinstance(node, Select):
-                self._select(node, scope, work)
+                self._select(node, task)
             elif isinstance(node, AdNode):
-                nested = cell_of(node, scope)
-                assert isinstance(nested, ClassAd)
-                self._whole(nested, work)
+                if not task.base:
+                    self._nested(node, task.scope)
             else:
                 # The last child goes in first, so that names are met from left to right.
-                work.extend([(child, scope) for child in reversed(children(node))])
+                self.work += [_Task(child, task.scope, task.base) for child in reversed(children(node))]
 
-    def _name(self, node: Name, scope: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
+    def _name(self, node: Name, task: _Task) -> None:
         key = fold(node.name)
-        if node.absolute:
-            scope = _outermost(scope)
-        if self._found(key, node.name, scope, work) or key == "currenttime":
+        scope = _outermost(task.scope) if node.absolute else task.scope
+        if self._found(key, node.name, scope, task.base) or key == "currenttime":
+            return
+        if key in _SELF or key in _OUTER:
+            if not task.base:
+                self._whole(scope if key in _SELF else _outermost(scope))
+        elif not task.base:
+            self.external.setdefault(key, node.name)
+
+    def _select(self, node: Select, task: _Task) -> None:
+        from roost.classad.ad import ClassAd
+        from roost.classad.expr import Expr
+
+        value = self.value_of(Expr(node.base), task.scope)
+        if isinstance(value, ClassAd):
+            self.kept.append(value)
+            if not self._found(fold(node.name), node.name, value, task.base):
+                self._special(node, value, task)
+        elif value is UNDEFINED and not task.base:
+            spelled = unparse(node)
+            self.external.setdefault(fold(spelled), spelled)
+        self.work.append(_Task(node.base, task.scope, True))
+
+    def _special(self, node: Select, start: ClassAd, task: _Task) -> None:
+        """``base.name`` where the ad has no such attribute: a special name, or external."""
+        key = fold(node.name)
+        if task.base or key == "currenttime":
             return
         if key in _SELF:
-            self._whole(scope, work)
+            self._whole(start)
         elif key in _OUTER:
-            self._whole(_outermost(scope), work)
+            self._whole(_outermost(start))
+        elif key == "parent" and start.scope is not None:
+            self._whole(start.scope)
         else:
             self.external.setdefault(key, node.name)
 
-    def _select(self, node: Select, scope: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
-        """``a.b.c``: as far as nested ads are known, then the rest as one external name."""
-        path = [node.name]
-        base = strip(node.base)
-        while isinstance(base, Select):
-            path.append(base.name)
-            base = strip(base.base)
-        if not isinstance(base, Name):
-            self._behind_value(node, scope, work)
-            return
-        start = self._start(base, scope)
-        if start is None:
-            if not self._found(fold(base.name), base.name, scope, work):
-                spelled = unparse(node)
-                self.external.setdefault(fold(spelled), spelled)
-            return
-        if fold(base.name) not in _SELF | _OUTER | {"parent"}:
-            self._note(fold(base.name), base.name, scope)
-        self._path(start, path, work)
-
-    def _path(self, start: ClassAd, path: list[str], work: list[tuple[Node, ClassAd]]) -> None:
-        from roost.classad.ad import ClassAd
-
-        while path:
-            name = path.pop()
-            key = fold(name)
-            below = start.cell(key)
-            if isinstance(below, ClassAd):
-                self._note(key, name, start)
-                start = below
-                if path:
-                    continue
-                self._whole(start, work)
-                return
-            if key in _SELF and path:
-                continue
-            if key == "parent" and path and start.scope is not None:
-                start = start.scope
-                continue
-            if not self._found(key, name, start, work):
-                spelled = ".".join([name, *reversed(path)])
-                self.external.setdefault(fold(spelled), spelled)
-            return
-
-    def _start(self, base: Name, scope: ClassAd) -> ClassAd | None:
-        """The ad that the first name of a path leads to; None if that is not known."""
+    def _found(self, key: str, name: str, start: ClassAd | None, base: bool) -> bool:
+        """Whether an ad from `start` outward has the attribute; what it needs is put on the list."""
         from roost.classad.ad import MISSING, ClassAd
 
-        key = fold(base.name)
-        ad: ClassAd | None = _outermost(scope) if base.absolute else scope
-        while ad is not None:
-            cell = ad.cell(key)
-            if cell is not MISSING:
-                return cell if isinstance(cell, ClassAd) else None
-            if key in _SELF:
-                return ad
-            if key == "parent":
-                return ad.scope
-            if key in _OUTER:
-                return _outermost(ad)
-            ad = ad.scope
-        return None
-
-    def _behind_value(self, node: Select, scope: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
-        """A selection from something computed: from an ad if it is one now, else external as it is written."""
-        from roost.classad.ad import ClassAd
-        from roost.classad.evaluation import evaluate
-        from roost.classad.expr import Expr
-
-        value = evaluate(Expr(node.base), scope)
-        if value is UNDEFINED:
-            spelled = unparse(node)
-            self.external.setdefault(fold(spelled), spelled)
-            return
-        if isinstance(value, ClassAd):
-            self.kept.append(value)
-            self._path(value, [node.name], work)
-        if not isinstance(strip(node.base), AdNode):
-            work.append((node.base, scope))
-
-    def _found(self, key: str, name: str, scope: ClassAd | None, work: list[tuple[Node, ClassAd]]) -> bool:
-        """Whether an ad from `scope` outward has the attribute; what it needs is put on the list."""
-        from roost.classad.ad import MISSING, ClassAd
-
+        scope = start
         while scope is not None:
             cell = scope.cell(key)
-            if cell is not MISSING:
-                self._note(key, name, scope)
-                if (id(scope), key) not in self.seen:
-                    self.seen.add((id(scope), key))
-                    if isinstance(cell, ClassAd):
-                        self._whole(cell, work)
-                    else:
-                        work.append((item_node(cell), scope))
-                return True
-            scope = scope.scope
+            if cell is MISSING:
+                scope = scope.scope
+                continue
+            if scope is self.ad:
+                self.internal.setdefault(key, name)
+            mark = (id(scope), key, base)
+            if mark not in self.seen:
+                self.seen.add(mark)
+                if not isinstance(cell, ClassAd):
+                    self.work.append(_Task(item_node(cell), scope, base))
+                elif not base:
+                    self._whole(cell)
+            return True
         return False
 
-    def _note(self, key: str, name: str, scope: ClassAd) -> None:
-        if scope is self.ad:
-            self.internal.setdefault(key, name)
+    def _nested(self, node: AdNode, scope: ClassAd) -> None:
+        from roost.classad.ad import ClassAd, cell_of
 
-    def _whole(self, ad: ClassAd, work: list[tuple[Node, ClassAd]]) -> None:
-        """Everything a nested ad needs."""
-        if (id(ad), "") not in self.seen:
-            self.seen.add((id(ad), ""))
+        nested = cell_of(node, scope)
+        assert isinstance(nested, ClassAd)
+        self._whole(nested)
+
+    def _whole(self, ad: ClassAd) -> None:
+        """Everything an ad needs."""
+        mark = (id(ad), "", False)
+        if mark not in self.seen:
+            self.seen.add(mark)
             self.kept.append(ad)
-            work.extend([(ad.tree(name), ad) for name in ad])
+            self.work += [_Task(ad.tree(name), ad, False) for name in reversed(list(ad))]
 
 
 def _outermost(ad: ClassAd) -> ClassAd:

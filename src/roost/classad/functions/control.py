@@ -21,7 +21,7 @@ from roost.classad.functions.regex import search
 from roost.classad.functions.registry import special
 from roost.classad.ops import truth
 from roost.classad.syntax import Call, Name, Node, Select
-from roost.classad.values import ERROR, UNDEFINED, Exceptional, ListValue, RelTime, Value, fold
+from roost.classad.values import ERROR, UNDEFINED, Exceptional, ListValue, Value, fold
 
 if TYPE_CHECKING:
     from roost.classad.ad import Cell
@@ -123,7 +123,9 @@ def _unresolved_names(state: State, holder: ClassAd, cell: Cell) -> list[str]:
     from roost.classad.refs import references_in
     from roost.classad.unparse import item_node
 
-    names = references_in(cell if isinstance(cell, Expr) else Expr(item_node(cell)), holder).external
+    expression = cell if isinstance(cell, Expr) else Expr(item_node(cell))
+    # What is evaluated on the way belongs to this evaluation and its limits.
+    names = references_in(expression, holder, value_of=state.value_in).external
     state.spend(len(names))
     return [name[7:] if fold(name).startswith("target.") else name for name in names]
 
@@ -159,15 +161,10 @@ def count_matches(compiler: Compiler, call: Call) -> Code:
     def run(state: State) -> Value:
         values = each(state)
         if isinstance(values, list):
-            return sum([truth(_seconds(value)) is True for value in values])
+            return sum([truth(value) is True for value in values])
         return 0 if values is UNDEFINED else values
 
     return run
-
-
-def _seconds(value: Value) -> Value:
-    """A relative time as the number that countMatches takes it for."""
-    return value.secs if isinstance(value, RelTime) else value
 
 
 def _in_each_context(compiler: Compiler, call: Call) -> EachContext:

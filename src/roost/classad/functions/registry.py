@@ -34,9 +34,10 @@ class Builtin:
     least: int
     #: Most arguments; None for any number.
     most: int | None
-    #: Evaluates a call on values; None for a special form.
+    #: Evaluates a call on values; None for a form that needs expressions.
     eager: Eager | None = None
-    #: Compiles a call; None for an ordinary function.
+    #: Compiles a call; None for a function whose arguments are all evaluated first. Where both are given, this one
+    #: is exact and `eager` will do where no argument fails.
     special: Special | None = None
     #: False if two calls with equal arguments can differ (clock, random numbers, the machine's users).
     pure: bool = True

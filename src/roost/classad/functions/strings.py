@@ -6,10 +6,11 @@ join or compare first convert each argument to text (`conversion.to_text`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from roost.classad.functions.conversion import to_text, wrap32
-from roost.classad.functions.registry import builtin
+from roost.classad.functions.registry import FUNCTIONS, builtin
 from roost.classad.limits import LIST_ITEMS_MAX, STRING_BYTES_MAX
 from roost.classad.values import (
     ERROR,
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from roost.classad.ad import ClassAd
-    from roost.classad.evaluation import State
+    from roost.classad.compiler import Compiler
+    from roost.classad.evaluation import Code, State
+    from roost.classad.syntax import Call
 
 #: Bytes that C calls space.
 SPACES: Final = " \t\n\v\f\r"
@@ -37,6 +40,22 @@ def spend_for(ctx: State, *texts: str) -> None:
     size = sum(map(len, texts))
     if size > _BYTES_A_STEP:
         ctx.spend(size // _BYTES_A_STEP)
+
+
+def _one_by_one(compiler: Compiler, call: Call) -> Code:
+    """strcat stops at the first argument that is UNDEFINED or ERROR: what stands behind is not evaluated."""
+    codes = [compiler.compile(argument) for argument in call.args]
+
+    def run(state: State) -> Value:
+        values: list[Value] = []
+        for code in codes:
+            value = to_text(code(state))
+            if value.__class__ is not str:
+                return value
+            values.append(value)
+        return concatenate(state, *values)
+
+    return run
 
 
 # -- joining -------------------------------------------------------------------------------------
@@ -58,6 +77,9 @@ def concatenate(ctx: State, *values: Value) -> Value:
     joined = "".join(parts)
     spend_for(ctx, joined)
     return joined
+
+
+FUNCTIONS["strcat"] = replace(FUNCTIONS["strcat"], special=_one_by_one)
 
 
 @builtin("join", least=0, most=None)
