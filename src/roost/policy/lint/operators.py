@@ -7,6 +7,7 @@ bounds, in which unit. `narrow` is the other direction: what is left of a value 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf, nextafter
 from typing import Final
 
 from roost.classad.syntax import Op
@@ -56,12 +57,24 @@ def narrow(known: Abstract, op: Op, limit: Abstract) -> Abstract:
     if bound is None or not known.types & T.NUMBER or known.types & T.BOOLEAN:
         return known
     low, high = known.low, known.high
-    step = 1.0 if known.types & T.NUMBER == T.INTEGER and float(bound).is_integer() else 0.0
-    if op in (Op.GT, Op.GE, Op.EQ):
-        low = max(low, bound + (step if op is Op.GT else 0.0))
-    if op in (Op.LT, Op.LE, Op.EQ):
-        high = min(high, bound - (step if op is Op.LT else 0.0))
-    if low > high or (low == high == bound and op in (Op.GT, Op.LT)):
+    whole = known.types & T.NUMBER == T.INTEGER and float(bound).is_integer()
+    above, below = (bound + 1, bound - 1) if whole else (nextafter(bound, inf), nextafter(bound, -inf))
+    match op:
+        case Op.GT:
+            low = max(low, above)
+        case Op.GE:
+            low = max(low, bound)
+        case Op.LT:
+            high = min(high, below)
+        case Op.LE:
+            high = min(high, bound)
+        case Op.EQ:
+            low, high = max(low, bound), min(high, bound)
+        case Op.NE:
+            low, high = above if low == bound else low, below if high == bound else high
+        case _:
+            return known
+    if low > high:
         return known.without(T.NUMBER)
     return replace(known, low=low, high=high)
 
@@ -262,6 +275,8 @@ def _unit(op: Op, a: Abstract, b: Abstract) -> Measure | None:
         if b.constant and b.single is not None:
             return scaled(a_unit, b.single, divided=True)
         return products(a_unit, b_unit, divided=True)
+    if op is Op.MOD:
+        return a_unit if a_unit is not None and a_unit.dimension != "date" else None
     if a_unit is None or b_unit is None:
         return a_unit if b.constant else b_unit if a.constant else None
     if a_unit.dimension == b_unit.dimension == "date":

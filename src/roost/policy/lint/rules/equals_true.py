@@ -2,9 +2,9 @@
 
 What: An attribute that an ad may lack is compared with TRUE or FALSE by ``==`` or ``!=``.
 
-Why: Where it is missing the outcome is UNDEFINED, which is neither. Alone in START that happens to mean "no match",
-but under ``!``, ``||`` or in a test it takes neither branch: ``X != True`` is not TRUE for the ads without X that it
-was written for.
+Why: Where it is missing the outcome is UNDEFINED, which is neither. Under ``!``, or in a test, it takes neither branch;
+``X != True`` is not TRUE for the ads without X that it was written for. Joined by ``&&`` and ``||`` to a condition
+that is only asked whether it is TRUE, ``X == True`` happens to do the same as ``X =?= True``: that is a note.
 
 Fix: ``==`` becomes ``=?=``, ``!=`` becomes ``=!=``; for attributes that are there nothing changes, provided that they
 are truth values and not numbers.
@@ -22,12 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roost.classad.syntax import Op
+from roost.classad.syntax import Binary, Node, Op, Paren
 from roost.policy.lint.abstract import T
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, is_boolean, operator_fix, reference
+from roost.policy.model import Kind
 
 
 @expression_rule("RST105", Severity.WARNING, "A11", "B5", fixes=True)
@@ -44,5 +45,18 @@ def check(expression: Expression) -> Iterator[Hit]:
                 message=f"{expression.text(node)} is UNDEFINED where {found[1]} is missing",
                 remedy=f"Write {new}: it is TRUE or FALSE whatever the ad has.",
                 node=node,
+                severity=Severity.NOTE if _harmless(expression, node, other) else None,
                 fix=operator_fix(expression, node, new, f"write {new}"),
             )
+
+
+def _harmless(expression: Expression, node: Binary, other: Node) -> bool:
+    """Whether UNDEFINED does the same as FALSE: only && and || stand between it and a question whether it is TRUE."""
+    asks_for_true = (node.op is Op.EQ) is expression.alone.of(other).can_be_true
+    if not asks_for_true or expression.policy is None or expression.policy.kind is not Kind.BOOLEAN:
+        return False
+    parents = {id(child): parent for child, parent in expression.nodes}
+    parent = parents[id(node)]
+    while isinstance(parent, Paren) or (isinstance(parent, Binary) and parent.op in (Op.AND, Op.OR)):
+        parent = parents[id(parent)]
+    return parent is None

@@ -51,7 +51,7 @@ def check(pool: Pool) -> Iterator[Hit]:
             place=hit.place,
             knob=hit.knob,
             severity=Severity.NOTE if name.rpartition(".")[2].lower() in _HARMLESS else None,
-            fix=_renamed(pool, name),
+            fix=None if name.lower() in used else _renamed(pool, name),
         )
 
 

@@ -4,8 +4,6 @@ What: ``+Name = word`` in a submit description, where the word is no attribute.
 
 Why: The value is an expression: the word is a reference, and UNDEFINED. Texts need quotation marks.
 
-Fix: the word is put in quotation marks.
-
 Example::
 
     executable = work
@@ -28,11 +26,10 @@ from collections.abc import Iterator
 from roost.classad.syntax import Name
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.registry import Hit, submit_rule
-from roost.policy.lint.shapes import span_fix
 from roost.policy.lint.submit import Submission
 
 
-@submit_rule("RST701", Severity.WARNING, "F1", fixes=True)
+@submit_rule("RST701", Severity.WARNING, "F1")
 def check(submission: Submission) -> Iterator[Hit]:
     for expression in submission.expressions:
         tree = expression.tree
@@ -44,5 +41,4 @@ def check(submission: Submission) -> Iterator[Hit]:
                 remedy=f'If a text is meant, write "{tree.name}".',
                 expression=expression,
                 node=tree,
-                fix=span_fix(expression, *tree.span, f'"{tree.name}"', "put it in quotation marks"),
             )

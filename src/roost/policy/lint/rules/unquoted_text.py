@@ -25,7 +25,6 @@ from roost.classad.values import fold
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
-from roost.policy.lint.shapes import span_fix
 from roost.policy.model import Side
 
 
@@ -42,5 +41,4 @@ def check(expression: Expression) -> Iterator[Hit]:
         message=f"{expression.knob} is UNDEFINED: {tree.name} is taken for the name of an attribute",
         remedy=f'If a text is meant, write "{tree.name}".',
         node=tree,
-        fix=span_fix(expression, *tree.span, f'"{tree.name}"', "put it in quotation marks"),
     )
