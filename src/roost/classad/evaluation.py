@@ -57,11 +57,11 @@ class _TooDeep(EvaluationStopped):
 class State:
     """The state of one evaluation; functions know it as their context."""
 
-    __slots__ = ("ad", "careful", "depth", "fuel", "home", "left", "marks", "match", "right", "root", "visitor", "world")
+    __slots__ = ("ad", "careful", "depth", "fuel", "home", "left", "marks", "match", "right", "root", "start", "visitor", "world")
 
     def __init__(self, ad: ClassAd | None = None, target: ClassAd | None = None, world: World = WORLD) -> None:
-        #: The current ad.
-        self.ad = NO_AD if ad is None else ad
+        #: The current ad, and the one in which the evaluation began.
+        self.ad = self.start = NO_AD if ad is None else ad
         #: The ads of a match; None when one ad is evaluated alone.
         self.left = ad if target is not None else None
         self.right = target if ad is not None else None
@@ -167,7 +167,7 @@ class State:
         """The outermost ad."""
         root = self.root
         if root is None:
-            root = self.ad
+            root = self.start
             while (outer := self.scope_of(root)) is not None:
                 root = outer
             self.root = root
@@ -240,7 +240,7 @@ def name_value(state: State, key: str) -> Value:
 
 def absolute_value(state: State, key: str) -> Value:
     """The value of ``.name``."""
-    if state.ad is NO_AD:
+    if state.start is NO_AD:
         raise EvaluationFailed
     found = find(state, state.root_ad(), key)
     return UNDEFINED if found is None else enter(state, found[0], found[1], key)
