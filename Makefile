@@ -44,7 +44,7 @@ fuzz: $(VENV)/ready ## hostile input for a long time
 	ROOST_FUZZ_CASES=$(N) $(BIN)/python -m pytest -q tests/classad/test_hostile.py
 
 docs: $(VENV)/ready ## write the generated reference pages anew
-	$(BIN)/python -m roost.classad.docs docs
+	$(BIN)/python -m roost.cli.manual docs
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build src/*.egg-info

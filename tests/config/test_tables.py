@@ -8,7 +8,6 @@ import pytest
 
 from roost.config import Code, KnobType, MemoryHost, Span, load_text
 from roost.config.diagnostics import CODES
-from roost.config.docs import PAGES, main, page
 from roost.config.knob import Knob
 from roost.config.knobs import ALL, BY_NAME, DEFAULTS, find, replacement, slot_prefixed
 from roost.config.suggest import near
@@ -95,15 +94,3 @@ def test_macros_of_the_table_have_defaults_or_are_set_at_start() -> None:
         row.type is not KnobType.MACRO or row.name.lower() in DEFAULTS or row.reload in ("preset", "restart")
         for row in ALL
     )
-
-
-@pytest.mark.parametrize("name", sorted(PAGES))
-def test_the_committed_page_is_up_to_date(name: str) -> None:
-    file = PAGES_DIRECTORY / f"configuration-{name}.md"
-    assert file.read_text(encoding="utf-8") == page(name), f"run: python -m roost.config.docs {name} > {file.name}"
-
-
-def test_the_page_program_prints_a_page_and_refuses_others(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["errors"]) == 0
-    assert capsys.readouterr().out == page("errors")
-    assert main(["nonsense"]) == 2

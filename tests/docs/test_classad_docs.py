@@ -14,11 +14,6 @@ ERRORS = (ROOT / "docs/errors/parse.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", ERRORS, re.MULTILINE | re.DOTALL))
 
 
-@pytest.mark.parametrize("path", docs.pages())
-def test_generated_pages_are_current(path):
-    assert (ROOT / "docs" / path).read_text(encoding="utf-8") == docs.pages()[path], "run `make docs`"
-
-
 def test_every_error_code_has_a_section():
     found = set()
     for module in (ROOT / "src/roost/classad").rglob("*.py"):

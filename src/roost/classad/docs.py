@@ -1,20 +1,17 @@
 """The generated reference pages of the language: functions, operators, limits, error codes.
 
-``python -m roost.classad.docs DIRECTORY`` writes them; a test holds the committed pages against this module.
+`make docs` writes them; a test holds the committed pages against this module.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Final
 
 from roost.classad import functions, limits
-from roost.classad.functions import FUNCTIONS, Builtin
-from roost.classad.functions import control
+from roost.classad.functions import FUNCTIONS, Builtin, control
 from roost.classad.parser import PRECEDENCE, PREFIX_PRECEDENCE
 from roost.classad.syntax import Op
 from roost.classad.unparse import unparse_value
@@ -176,16 +173,3 @@ def limits_page() -> str:
         meaning = " ".join(line.removeprefix("#: ") for line in comment.strip().split("\n"))
         lines.append(f"| `{name}` | {getattr(limits, name):,} | {meaning} |")
     return "\n".join([*lines, ""])
-
-
-def main(arguments: list[str]) -> int:
-    """Write the pages below the directory given."""
-    for path, text in pages().items():
-        file = Path(arguments[0]) / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

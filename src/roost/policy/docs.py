@@ -1,13 +1,11 @@
 """The generated reference pages of the catalogue: policy expressions and attributes.
 
-``python -m roost.policy.docs DIRECTORY`` writes them; a test holds the committed pages against this module.
+`make docs` writes them; a test holds the committed pages against this module.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
 from roost.policy.attributes import ATTRIBUTES, FAMILIES
@@ -167,16 +165,3 @@ def _unit(unit: Unit) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
-
-
-def main(arguments: list[str]) -> int:
-    """Write the pages below the directory given."""
-    for path, text in pages().items():
-        file = Path(arguments[0]) / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

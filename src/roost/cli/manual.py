@@ -1,0 +1,40 @@
+"""``python -m roost.cli.manual DIRECTORY``: write the generated pages of the manual, those of every room.
+
+Each room makes its own pages, as a dict from path to text; a test holds the committed ones against it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from roost.classad import docs as classad
+from roost.config import docs as config
+from roost.policy import docs as policy
+from roost.policy.lint import pages as lint
+
+
+def pages() -> dict[str, str]:
+    """Path below docs/ to text."""
+    return {
+        **classad.pages(),
+        **config.pages(),
+        **policy.pages(),
+        **{f"lint/{name}": text for name, text in lint.pages().items()},
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages below the directory given."""
+    if len(arguments) != 1:
+        print("usage: python -m roost.cli.manual DIRECTORY", file=sys.stderr)
+        return 2
+    for path, text in pages().items():
+        file = Path(arguments[0]) / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
