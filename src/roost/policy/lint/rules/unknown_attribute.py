@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roost.classad.values import fold
+from roost.policy.attributes import ATTRIBUTES
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
@@ -35,9 +36,12 @@ def check(expression: Expression) -> Iterator[Hit]:
     if scope.my is Side.NONE:
         return
     for node, where, name in references(expression):
-        if fold(name) in _SPECIAL or scope.knows(name, where):
+        if fold(name) in _SPECIAL:
             continue
-        near = nearest(name, scope.spellings(where)) or _longer(name, scope.spellings(where))
+        if scope.knows(name, where):
+            near = _slip_in_family(expression, name, where)
+        else:
+            near = nearest(name, scope.spellings(where)) or _longer(name, scope.spellings(where))
         if near is not None:
             yield Hit(
                 message=f"no ad is known to have {name}: it is UNDEFINED",
@@ -60,3 +64,15 @@ def _longer(name: str, known: list[str]) -> str | None:
         ):
             return one
     return None
+
+
+def _slip_in_family(expression: Expression, name: str, where: str | None) -> str | None:
+    """What was meant by a name like RequestMemry, which could be of a resource called Memry, but hardly is."""
+    key = fold(name)
+    published = any(key in names for names in expression.scope.published.values())
+    if key in ATTRIBUTES or published or not key.startswith("request") or len(key) < 10:
+        return None
+    known = [one for one in expression.scope.spellings(where) if fold(one).startswith("request")]
+    near = nearest(name, known)
+    # A resource may well be called Gpu where others have GPUs.
+    return near if near is not None and fold(near).rstrip("s") != key.rstrip("s") else None
