@@ -94,7 +94,7 @@ class Situation:
     def witness(self) -> tuple[tuple[str, str], ...]:
         """The conditions in words, those left at their default not mentioned."""
         calm = {name: _shown(value) for name, value in CALM.items()}
-        shown = [(n, text) for n, value in self.machine.items() if (text := _shown(value)) != calm.get(n)]
+        shown = [(n, text) for n, value in self.machine.items() if (text := _shown(value)) != calm.get(n, "missing")]
         shown += [(f"TARGET.{name}", _shown(self.job[name])) for name in self.asked]
         if self.owner_load:
             shown.append(("owner's load", f"{self.owner_load:g}"))
