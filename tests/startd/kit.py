@@ -29,7 +29,10 @@ def policy(expressions: Mapping[str, str] | None = None, **settings: Any) -> Slo
 
 
 def job(**attributes: Any) -> ClassAd:
-    return ClassAd({"JobUniverse": 5, "Owner": "alice", "ClusterId": 7, "ProcId": 0, **attributes})
+    """A job of alice's, with a lease that no script outlasts."""
+    return ClassAd(
+        {"JobUniverse": 5, "Owner": "alice", "ClusterId": 7, "ProcId": 0, "JobLeaseDuration": 10**9, **attributes}
+    )
 
 
 def source(block: int = 1) -> ClaimIdSource:

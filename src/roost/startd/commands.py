@@ -20,6 +20,7 @@ from roost.model.events import (
 from roost.model.reasons import Refusal, VacateReason
 from roost.startd.claiming import kill_claim, retire_claim
 from roost.startd.entries import head_for_owner, renew_claim
+from roost.startd.retirement import remaining_s
 from roost.startd.slot_state import SlotDraining
 from roost.startd.states import CLAIMED, VACATING, State
 from roost.startd.transitions import On
@@ -70,6 +71,7 @@ def drain_requested(work: Work, event: DrainRequested) -> bool:
         start=event.start,
         reason=event.reason,
         shared_until=work.now + (event.drain_remaining_s if graceful else 0.0),
+        had_retirement=remaining_s(work.inputs) > 0,
     )
     work.update(draining=draining)
     if work.state.state is State.CLAIMED and graceful:

@@ -4,8 +4,8 @@ Retirement counts from the start of the job, in time that it ran, not from the m
 remains of it is the smaller of the machine's MaxJobRetirementTime and the job's own, less the time it has run. The
 eviction begins early enough for the hard kill to fall on the end of the retirement.
 
-While a machine drains gracefully, all of it waits for the longest: a job that has retirement left may stay until the
-last original job of the machine must go. Where the drain takes jobs by a START expression, that holds for
+While a machine drains gracefully, all of it waits for the longest: a job that had retirement left when the drain
+began may stay until the last original job of the machine must go. Where the drain takes jobs by a START expression, that holds for
 those it takes; others keep their own time.
 """
 
@@ -71,7 +71,7 @@ def is_over(inputs: Inputs) -> bool:
         shared = max(0.0, draining.shared_until - inputs.now)
         if state.activity is Activity.IDLE or _accepted_since(inputs):
             remaining = shared
-        elif remaining > 0 and _shares(inputs):
+        elif draining.had_retirement and _shares(inputs):
             remaining = max(remaining, shared)
     return remaining <= 0 or vacate_time_s(inputs) >= remaining
 

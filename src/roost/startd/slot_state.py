@@ -62,6 +62,8 @@ class SlotDraining:
     reason: str = ""
     #: When the last original job of the machine must go, epoch s.
     shared_until: float
+    #: The job that ran when it began had retirement left.
+    had_retirement: bool = False
     #: Only jobs accepted since it began are left, and they have to go as well.
     originals_gone: bool = False
 
