@@ -154,14 +154,28 @@ def _references_in_literals(case: Case, observation: str, mine: str, theirs: str
 _ODD_NUMBER = re.compile(r"\.\s*\.\s*\d|-0[\dxX]|0[xX][\da-fA-F]+\.")
 
 
+#: A duration as a string can begin with -0.
+_EVAL_OF_DURATION = re.compile(r"\beval\s*\(.*\b(?:relTime|Lease)\b", re.I | re.S)
+
+
 def _odd_numbers(case: Case, observation: str, mine: str, theirs: str) -> bool:
     texts = [text for text in (case.text, case.my, case.target) if text and _ODD_NUMBER.search(text)]
+    if mine == "e" and _EVAL_OF_DURATION.search(f"{case.text} {case.my} {case.target}"):
+        return True
     return bool(texts) and REFUSED in (mine, ours.answer(case).get("value"), ours.answer(case).get("text"))
 
 
 def _old_bad_ad(case: Case, observation: str, mine: str, theirs: str) -> bool:
     read_old = case.kind is Kind.OLD or observation == "old again"
     return read_old and (theirs == REFUSED or mine.startswith(theirs + " [ "))
+
+
+#: An absolute name.
+_ABSOLUTE = re.compile(r"(?<![\w\])}'\"\s.])\s*\.\s*[A-Za-z_']|^\s*\.\s*[A-Za-z_']")
+
+
+def _no_ad(case: Case, observation: str, mine: str, theirs: str) -> bool:
+    return case.my is None and observation == "value" and bool(_ABSOLUTE.search(case.text))
 
 
 def _references_always(case: Case, observation: str, mine: str, theirs: str) -> bool:
@@ -200,8 +214,17 @@ _BY_NAME = re.compile(
 _ABSURD_YEAR = re.compile(r"(?:Year = |\d\d:\d\d:\d\d )-?\d{6,}")
 
 
+_FORMAT_TIME = re.compile(r"\bformatTime\s*\(", re.I)
+_HUGE = re.compile(r"\d{12,}|\de\d|<<|\bpow\b", re.I)
+
+
 def _absurd_instants(case: Case, observation: str, mine: str, theirs: str) -> bool:
-    return _is_value(observation) and bool(_ABSURD_YEAR.search(theirs) or _ABSURD_YEAR.search(mine))
+    if not _is_value(observation):
+        return False
+    texts = " ".join(text for text in (case.text, case.my, case.target) if text)
+    return any(_ABSURD_YEAR.search(text) for text in (mine, theirs)) or bool(
+        _FORMAT_TIME.search(texts) and _HUGE.search(texts)
+    )
 
 
 _FRACTION = re.compile(r'(?<=relTime\(")(-?)([\d+:]*?)(\d+)\.\d+(?="\))')
@@ -276,7 +299,12 @@ DIFFERENCES: Final[tuple[Difference, ...]] = (
     Difference(
         id="odd-numbers",
         explains=_odd_numbers,
-        examples=(_expression("..5"), _expression("-010"), _expression("-0x1F")),
+        examples=(
+            _expression("..5"),
+            _expression("-010"),
+            _expression("-0x1F"),
+            _expression("eval(relTime(-1))"),
+        ),
     ),
     Difference(
         id="old-bad-ad",
@@ -317,11 +345,20 @@ DIFFERENCES: Final[tuple[Difference, ...]] = (
         ),
     ),
     Difference(
+        id="no-ad",
+        explains=_no_ad,
+        examples=(
+            Case(kind=Kind.EXPRESSION, text="{.a}[0]"),
+            Case(kind=Kind.EXPRESSION, text="[v=.a].v"),
+        ),
+    ),
+    Difference(
         id="absurd-instants",
         explains=_absurd_instants,
         examples=(
             _expression("splitTime(-9223372036854775807)"),
             _expression('formatTime(9007199254740993,"%c")'),
+            _expression('formatTime(9007199254740993,"%a")'),
         ),
     ),
     Difference(

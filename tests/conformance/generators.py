@@ -46,8 +46,6 @@ def unstable(case: Case) -> bool:
     """Whether the answer depends on when it is asked."""
     for text in (case.text, case.my, case.target):
         if text:
-            if "unresolved" in text.lower():
-                return True  # TEMP
             rest = _TYPE_ONLY.sub("", _COMMENT.sub(" ", text))
             if _CLOCK.search(rest) or _RANDOM.search(rest):
                 return True
