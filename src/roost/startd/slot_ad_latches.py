@@ -1,0 +1,70 @@
+"""Latches: for how long an expression has had its value.
+
+CpuBusy is the one that policies use: CpuIsBusy is its truth when last looked at, CpuBusyTime the seconds for which it
+has been TRUE, 0 while it is not. For each other name in STARTD_LATCH_EXPRS, ``<name>Time`` is the instant at which the
+value last changed, and ``<name>Value`` that value, unless the attribute is a constant anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from roost.classad import ClassAd, Expr, Value, World
+from roost.classad.ad import MISSING
+from roost.classad.values import fold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latch:
+    """An expression's value and how old it is."""
+
+    #: None while it is no number.
+    value: int | float | None
+    #: When it last changed, epoch s.
+    changed_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latches:
+    """All latches of a slot."""
+
+    #: Since when CpuBusy has been TRUE, epoch s; None while it is not.
+    busy_since: float | None = None
+    #: Folded name to latch.
+    others: Mapping[str, Latch] = field(default_factory=dict)
+
+    def advanced(
+        self, ad: ClassAd, names: Sequence[str], *, now: float, world: World
+    ) -> tuple[Latches, dict[str, Value]]:
+        """The latches after another pass, and the attributes that they add.
+
+        `ad` is the slot's complete ad, policy included; `names` are those of STARTD_LATCH_EXPRS.
+        """
+        found: dict[str, Value] = {}
+        busy_since = None
+        if ad.cell("cpubusy") is not MISSING:
+            busy = bool(_number(ad.eval("CpuBusy", None, world)))
+            if busy:
+                busy_since = now if self.busy_since is None else self.busy_since
+            found["CpuIsBusy"] = busy
+            found["CpuBusyTime"] = 0 if busy_since is None else max(0, int(now - busy_since))
+        others = {}
+        for name in names:
+            key = fold(name)
+            cell = ad.cell(key)
+            if cell is MISSING or key == "cpubusy":
+                continue
+            others[key] = latch = self._latched(key, _number(ad.eval(name, None, world)), now)
+            found[f"{name}Time"] = int(latch.changed_at)
+            if isinstance(cell, Expr) and latch.value is not None:
+                found[f"{name}Value"] = latch.value
+        return Latches(busy_since=busy_since, others=others), found
+
+    def _latched(self, key: str, value: int | float | None, now: float) -> Latch:
+        before = self.others.get(key)
+        return before if before is not None and before.value == value else Latch(value=value, changed_at=now)
+
+
+def _number(value: Value) -> int | float | None:
+    return value if isinstance(value, bool | int | float) else None
