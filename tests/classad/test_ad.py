@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from enum import IntEnum, StrEnum
 
 import pytest
 
@@ -165,3 +166,70 @@ def test_an_expression_text_is_parsed_once():
 def test_an_expression_does_not_change():
     with pytest.raises(AttributeError):
         parse_expression("a").source = "b"  # type: ignore[misc]
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+def test_subclasses_of_plain_types_become_plain_values():
+    import numpy as np
+
+    ad = ClassAd(s=Colour.RED, i=Level.HIGH, f=np.float64(1.5), n=np.int64(3), b=np.bool_(True), l=[Colour.RED, np.int32(2)])
+    assert [type(ad[name]) for name in "sifnb"] == [str, int, float, int, bool]
+    assert ad.eval_expr('s == "RED" && i + n == 5 && f == 1.5 && b && l[0] == "red" && l[1] == 2') is True
+
+
+class Level(IntEnum):
+    HIGH = 2
+
+
+def test_ads_put_into_each_other_are_copied():
+    a, b = ClassAd(x=1), ClassAd(y=2)
+    a["b"] = b
+    b["a"] = a
+    assert a.eval_expr("nothere") is UNDEFINED
+    assert str(a.copy()) == str(a) == "[ b = [ a = [ b = [ y = 2 ]; x = 1 ]; y = 2 ]; x = 1 ]"
+
+
+def test_an_ad_is_not_nested_where_its_chain_leads():
+    a, b = ClassAd(x=1), ClassAd()
+    b.chain_to(a)
+    with pytest.raises(ValueError, match="chained"):
+        a["n"] = b
+    c = ClassAd()
+    a["c"] = c
+    with pytest.raises(ValueError, match="holds it"):
+        c.chain_to(a)
+
+
+def test_clearing_and_popping_touch_the_ads_own_attributes():
+    child = ClassAd(c=3, d=4)
+    child.chain_to(ClassAd(a=1))
+    assert child.popitem() == ("d", 4)
+    child.clear()
+    assert dict(child) == {"a": 1}
+    with pytest.raises(KeyError):
+        child.popitem()
+
+
+def test_ads_feel_like_dicts():
+    ad = ClassAd(a=1, B=2)
+    assert ad == {"A": 1, "b": 2}
+    assert ad != {"a": 1}
+    assert ad.get(5) is None  # type: ignore[call-overload]
+    assert list(reversed(ad)) == ["B", "a"]
+    assert ad | {"c": 3} == {"a": 1, "b": 2, "c": 3}
+    assert {"c": 3} | ad == {"a": 1, "b": 2, "c": 3}
+    ad |= {"c": 3}
+    assert len(ad) == 3
+    with pytest.raises(TypeError, match="Expr"):
+        ad.eval_expr(5)  # type: ignore[arg-type]
+
+
+def test_strings_with_nul_and_endless_data_are_refused():
+    endless: list[object] = []
+    endless.append(endless)
+    for value, words in (("a\0b", "NUL"), (endless, "deep")):
+        with pytest.raises(ValueError, match=words):
+            ClassAd(a=value)

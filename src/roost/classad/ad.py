@@ -11,19 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from roost.classad.conversion import chain, enclosing, to_cell
 from roost.classad.expr import Expr, expression_later, parse_expression
 from roost.classad.lexer import Syntax
 from roost.classad.limits import NAME_BYTES_MAX, SHARED_NAMES_MAX
-from roost.classad.syntax import AdNode, ListNode, Node
+from roost.classad.syntax import AdNode, Node
 from roost.classad.syntax import Literal as LiteralNode
 from roost.classad.values import (
     ERROR,
-    INT_MAX,
-    INT_MIN,
     UNDEFINED,
-    AbsTime,
-    Exceptional,
-    ListValue,
     RelTime,
     Value,
     fold,
@@ -59,7 +55,7 @@ class ClassAd(MutableMapping[str, Any]):
     objects; text with an expression goes in by ``ad.set("Rank", "Memory * 2")``.
     """
 
-    __slots__ = ("own_spellings", "cells", "chained", "scope")
+    __slots__ = ("cells", "chained", "own_spellings", "scope")
 
     def __init__(self, attributes: str | Mapping[str, Any] | Iterable[tuple[str, Any]] = (), /, **more: Any) -> None:
         #: Folded name to cell.
@@ -84,6 +80,8 @@ class ClassAd(MutableMapping[str, Any]):
     # -- mapping -------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> Any:
+        if not isinstance(name, str):
+            raise KeyError(name)
         key = fold(name)
         cell = self.cell(key)
         if cell is MISSING:
@@ -93,9 +91,11 @@ class ClassAd(MutableMapping[str, Any]):
         return cell
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self.put(check_name(name), self._to_cell(value))
+        self.put(check_name(name), to_cell(value, self))
 
     def __delitem__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise KeyError(name)
         key = fold(name)
         if self.chained is not None and self.chained.cell(key) is not MISSING:
             # Deleting here must not let the attribute of the other ad shine through.
@@ -106,6 +106,39 @@ class ClassAd(MutableMapping[str, Any]):
         del self.cells[key]
         if self.own_spellings is not None:
             self.own_spellings.pop(key, None)
+
+    def clear(self) -> None:
+        """Remove the ad's own attributes; those of a chained ad are seen again."""
+        self.cells.clear()
+        self.own_spellings = None
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the last of the ad's own attributes; KeyError if it has none."""
+        if not self.cells:
+            raise KeyError("the ad has no attributes of its own")
+        name = self.spelling(next(reversed(self.cells)))
+        value = self[name]
+        del self.cells[fold(name)]
+        if self.own_spellings is not None:
+            self.own_spellings.pop(fold(name), None)
+        return name, value
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self))
+
+    def __or__(self, other: Mapping[str, Any]) -> ClassAd:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        ad = self.copy()
+        ad.update(other)
+        return ad
+
+    def __ror__(self, other: Mapping[str, Any]) -> ClassAd:
+        return NotImplemented if not isinstance(other, Mapping) else ClassAd(other) | self
+
+    def __ior__(self, other: Mapping[str, Any]) -> ClassAd:
+        self.update(other)
+        return self
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.cell(fold(name)) is not MISSING
@@ -127,7 +160,12 @@ class ClassAd(MutableMapping[str, Any]):
     def __eq__(self, other: object) -> bool:
         """Whether both have the same attributes with the same expressions; order and case of names don't count."""
         if not isinstance(other, ClassAd):
-            return NotImplemented
+            try:
+                other = ClassAd(other) if isinstance(other, Mapping) else None
+            except (TypeError, ValueError):
+                return False
+            if other is None:
+                return NotImplemented
         if self is other:
             return True
         return len(self) == len(other) and all([name in other and _same(self[name], other[name]) for name in self])
@@ -225,32 +263,6 @@ class ClassAd(MutableMapping[str, Any]):
                 cell.scope = self
             self.cells[key] = cell
 
-    def _to_cell(self, value: Any) -> Cell:
-        """Python data as a cell; raises TypeError or ValueError."""
-        match value:
-            case Exceptional() | bool() | float() | str() | AbsTime() | ListValue():
-                return value
-            case RelTime():
-                return Expr(LiteralNode(value))
-            case int():
-                if not INT_MIN <= value <= INT_MAX:
-                    raise ValueError(f"{value} does not fit the 64 bits of a ClassAd integer")
-                return value
-            case Expr():
-                return cell_of(value.tree, self, expression=value)
-            case ClassAd():
-                return value.copy() if value.scope is not None or value is self else value
-            case None:
-                return UNDEFINED
-            case Mapping():
-                return ClassAd(value)
-            case list() | tuple():
-                from roost.classad.unparse import item_node
-
-                return Expr(ListNode(tuple(item_node(self._to_cell(item)) for item in value)))
-            case _:
-                raise TypeError(f"a {type(value).__name__} can't be the value of a ClassAd attribute")
-
     # -- expressions ---------------------------------------------------------------------------
 
     def set(self, name: str, text: str, syntax: Syntax = Syntax.NEW) -> None:
@@ -258,7 +270,7 @@ class ClassAd(MutableMapping[str, Any]):
         self[name] = parse_expression(text, syntax)
 
     def set_later(self, name: str, text: str, syntax: Syntax = Syntax.NEW) -> None:
-        """Set an attribute from a text that is parsed when it is first looked at or evaluated; see `expression_later`."""
+        """Set an attribute from a text that is parsed when it is first looked at or evaluated."""
         self.put(check_name(name), expression_later(text, syntax))
 
     def lookup(self, name: str) -> Expr:
@@ -268,11 +280,10 @@ class ClassAd(MutableMapping[str, Any]):
 
     def chain_to(self, ad: ClassAd | None) -> None:
         """Look up attributes that are missing here in `ad`; None ends that. Raises ValueError on a circle."""
-        link = ad
-        while link is not None:
-            if link is self:
-                raise ValueError("an ad can't be chained to itself")
-            link = link.chained
+        if ad is not None:
+            links = [ad, *chain(ad)]
+            if any(link is around for link in links for around in enclosing(self)):
+                raise ValueError("an ad can't be chained to itself, nor to one that holds it")
         self.chained = ad
 
     # -- evaluation ----------------------------------------------------------------------------
@@ -292,9 +303,7 @@ class ClassAd(MutableMapping[str, Any]):
 
     def eval_expr(self, expression: str | Expr, target: ClassAd | None = None, world: World = WORLD) -> Value:
         """The value of an expression in this ad. Raises ParseError for a bad text."""
-        if isinstance(expression, str):
-            expression = parse_expression(expression)
-        return evaluate(expression, self, target, world)
+        return evaluate(_expression(expression), self, target, world)
 
     def matches(self, target: ClassAd, world: World = WORLD) -> bool:
         """Whether the Requirements of `target` accept this ad: true, or a number other than 0."""
@@ -315,7 +324,7 @@ class ClassAd(MutableMapping[str, Any]):
         """The expression with everything computed that this ad alone decides. Raises ParseError."""
         from roost.classad.partial import flatten
 
-        return flatten(parse_expression(expression) if isinstance(expression, str) else expression, self, world)
+        return flatten(_expression(expression), self, world)
 
     def external_refs(self, expression: str | Expr) -> list[str]:
         """Names that `expression` needs and this ad lacks, through every attribute it reaches; sorted."""
@@ -328,7 +337,7 @@ class ClassAd(MutableMapping[str, Any]):
     def _references(self, expression: str | Expr) -> References:
         from roost.classad.refs import references_in
 
-        return references_in(parse_expression(expression) if isinstance(expression, str) else expression, self)
+        return references_in(_expression(expression), self)
 
 
 def cell_of(tree: Node, scope: ClassAd, *, expression: Expr | None = None, source: str | None = None) -> Cell:
@@ -357,6 +366,14 @@ def check_name(name: str) -> str:
     if "\0" in name:
         raise ValueError("an attribute name can't hold a NUL character")
     return name
+
+
+def _expression(expression: str | Expr) -> Expr:
+    if isinstance(expression, str):
+        return parse_expression(expression)
+    if not isinstance(expression, Expr):
+        raise TypeError(f"an expression is text or an Expr, not a {type(expression).__name__}")
+    return expression
 
 
 def _same(x: object, y: object) -> bool:

@@ -240,15 +240,15 @@ def _sub_time(x: Value, y: Value) -> Value:
 
 def _mul_time(x: Value, y: Value) -> Value:
     if isinstance(x, RelTime) and y.__class__ in (int, float):
-        return RelTime(x.secs * y)  # type: ignore[operator]
+        return RelTime(x.secs * y)
     if isinstance(y, RelTime) and x.__class__ in (int, float):
-        return RelTime(x * y.secs)  # type: ignore[operator]
+        return RelTime(x * y.secs)
     return ERROR
 
 
 def _div_time(x: Value, y: Value) -> Value:
     if isinstance(x, RelTime) and y.__class__ in (int, float):
-        quotient = _div_real(x.secs, float(y))  # type: ignore[arg-type]
+        quotient = _div_real(x.secs, float(y))
         return RelTime(quotient) if isinstance(quotient, float) else RelTime(math.inf)
     return ERROR
 

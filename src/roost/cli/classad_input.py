@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Final
 from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
 from roost.classad.forms import Form, parse_ad, read
 from roost.classad.forms.source import ReadWarning, placed
+from roost.classad.limits import SOURCE_CHARS_MAX
 from roost.cli.terminal import CommandError, complain
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ def _path(name: str) -> Path:
 
 
 def _decoded(stream: IO[bytes]) -> Iterator[str]:
-    for line in stream:
+    while line := stream.readline(SOURCE_CHARS_MAX + 1):
+        if len(line) > SOURCE_CHARS_MAX:
+            raise CommandError(f"a line is longer than {SOURCE_CHARS_MAX} bytes")
         yield line.decode("utf-8", "surrogateescape").rstrip("\r\n")
 
 
