@@ -1,0 +1,191 @@
+"""What a starter, which looks after one job on one slot, shares with others: its reasons, readings and reports.
+
+Its events are in `starter_events`, its orders in `starter_effects`. The numbers of holds and vacations are those that
+users of HTCondor know from their jobs' ads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Final
+
+from roost.classad import ClassAd
+
+
+class StarterReason(StrEnum):
+    """Why a starter went from one state to another."""
+
+    WORK_DONE = "work of the stage done"
+    PREPARATION_FAILED = "preparation failed"
+    JOB_STARTED = "job started"
+    START_FAILED = "job could not be started"
+    SUSPENSION_ORDERED = "suspension ordered"
+    CONTINUATION_ORDERED = "continuation ordered"
+    CHECKPOINT_BEGUN = "job ended to save its state"
+    CHECKPOINT_SAVED = "state of the job saved"
+    CHECKPOINT_FAILED = "state of the job could not be saved"
+    SOFT_KILL_ORDERED = "soft kill ordered"
+    HARD_KILL_ORDERED = "hard kill ordered"
+    EVICTION = "STARTER_EVICT true"
+    KILL = "STARTER_KILL true"
+    SIGNAL_FAILED = "soft kill could not be delivered"
+    VACATE_TIME_OVER = "vacate time over"
+    JOB_ENDED = "job ended"
+    TIME_OVER = "time of the stage over"
+    SANDBOX_REMOVED = "sandbox removed"
+
+
+class Ending(StrEnum):
+    """How a run ends; the words are the argument of the hook JOB_EXIT."""
+
+    EXIT = "exit"
+    EVICT = "evict"
+    HOLD = "hold"
+    REMOVE = "remove"
+
+
+class OrderedBy(StrEnum):
+    """Who wants a job to end."""
+
+    STARTD = "startd"
+    QUEUE = "queue"
+    STARTER = "starter"
+
+
+class StarterHold(IntEnum):
+    """Numbers of the holds that a starter asks for by itself."""
+
+    FAILED_TO_CREATE_PROCESS = 6
+    UNABLE_TO_OPEN_OUTPUT = 7
+    UNABLE_TO_OPEN_INPUT = 8
+    TRANSFER_OUTPUT_ERROR = 12
+    TRANSFER_INPUT_ERROR = 13
+    IWD_ERROR = 14
+    HOOK_PREPARE_JOB_FAILURE = 19
+    INPUT_TOO_LARGE = 32
+    OUTPUT_TOO_LARGE = 33
+    FAILED_TO_CHECKPOINT = 36
+
+
+class StarterVacate(IntEnum):
+    """Numbers of the vacations that a starter decides by itself."""
+
+    JOB_NOT_STARTED = 1003
+    STARTER_ERROR = 1007
+    #: The number of the startd's own policy, for it is the machine's policy as well; `EVICT_SUBCODE` tells them apart.
+    EVICT_EXPRESSION = 1011
+    SCRATCH_DIRECTORY = 1024
+
+
+#: VacateReasonSubCode of an eviction by STARTER_EVICT.
+EVICT_SUBCODE: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Why a job does not come to its own end."""
+
+    ending: Ending
+    #: HoldReasonCode or VacateReasonCode, its subcode, and the text that goes with them.
+    code: int
+    subcode: int = 0
+    text: str
+    by: OrderedBy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a job and all its descendants use, measured once."""
+
+    #: Virtual size, KiB.
+    image_size_kib: int
+    #: KiB.
+    resident_kib: int
+    user_cpu_s: float
+    system_cpu_s: float
+    process_count: int
+    #: Of the sandbox, KiB; None where it was not measured.
+    disk_usage_kib: int | None = None
+
+
+class HookPoint(StrEnum):
+    """Where a starter runs a hook; the names are those of the knobs."""
+
+    PREPARE_EARLY = "PREPARE_JOB_BEFORE_TRANSFER"
+    PREPARE = "PREPARE_JOB"
+    UPDATE = "UPDATE_JOB_INFO"
+    EXIT = "JOB_EXIT"
+
+
+class ScriptPoint(StrEnum):
+    """Where a starter runs a program of the queue instance."""
+
+    PROLOG = "prolog"
+    EPILOG = "epilog"
+
+
+class Doing(StrEnum):
+    """Work that a starter has ordered and waits for."""
+
+    SANDBOX = "making the sandbox"
+    HOOK = "a hook"
+    SCRIPT = "prolog or epilog"
+    INPUT = "moving input"
+    CHECKPOINT = "moving the saved state"
+    OUTPUT = "moving output"
+    CLEANUP = "removing the sandbox"
+
+
+class StarterTimer(StrEnum):
+    """The timers of a starter. Each is one deadline of its state."""
+
+    POLL = "poll"
+    UPDATE = "update"
+    VACATE = "vacate"
+    KILLING = "killing"
+    HOOK = "hook"
+    FINISH = "finish"
+
+
+class Output(StrEnum):
+    """What became of a job's output."""
+
+    NONE = "none"
+    #: Brought to where the user wants it.
+    DELIVERED = "delivered"
+    #: Kept by the queue for the next run.
+    KEPT = "kept"
+    FAILED = "failed"
+    #: There was no time left.
+    ABANDONED = "abandoned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptFailure:
+    """Prolog or epilog did not end with status 0; what that means to queue and job is not the starter's to decide."""
+
+    point: ScriptPoint
+    #: Below 0: the number of the signal that killed it. None: it could not be run.
+    status: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExitReport:
+    """How a run ended. A starter makes exactly one."""
+
+    ending: Ending
+    #: None where the job came to its own end.
+    cause: Cause | None
+    #: The job's program was started in this run.
+    started: bool
+    #: How the program ended; both None where it was not started, or nobody saw its end.
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    core_dumped: bool = False
+    output: Output = Output.NONE
+    #: States of the job saved in this run.
+    checkpoints: int = 0
+    script_failures: tuple[ScriptFailure, ...] = ()
+    #: What the job's ad is told: the last figures, and ExitReason, ExitBySignal, ExitCode or ExitSignal, JobDuration.
+    attributes: ClassAd

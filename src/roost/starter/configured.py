@@ -1,0 +1,60 @@
+"""The policy of a starter as the configuration has it.
+
+Prolog and epilog are no knobs: who has them (Grid Engine's queues do) adds them to the policy.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from roost.config import Config
+from roost.model.starter import HookPoint
+from roost.policy.explain.configured import configured_expression
+from roost.starter.hooks import HookProgram
+from roost.starter.policy_inputs import OTHERWISE, StarterPolicy
+
+_HOOK: Final = re.compile(rf"(?P<keyword>[A-Z0-9_.]+)_HOOK_(?P<point>{'|'.join(HookPoint)})\Z")
+
+#: Who asks.
+_STARTER: Final = "STARTER"
+
+
+def configured_policy(config: Config, *, slot: int | None = None) -> StarterPolicy:
+    """The policy for jobs on a slot. Raises ConfigError, and ParseError for what is no expression."""
+    expressions = {}
+    for name in OTHERWISE:
+        found = configured_expression(config, name, subsys=_STARTER, slot=slot)
+        assert found is not None, f"{name} has a default"
+        expressions[name] = found.expression
+    return StarterPolicy(
+        expressions=expressions,
+        polling_interval_s=config.get_int("STARTER_POLLING_INTERVAL", subsys=_STARTER),
+        initial_update_s=config.get_int("STARTER_INITIAL_UPDATE_INTERVAL", subsys=_STARTER),
+        update_interval_s=config.get_int("STARTER_UPDATE_INTERVAL", subsys=_STARTER),
+        killing_timeout_s=config.get_int("KILLING_TIMEOUT", subsys=_STARTER),
+        vm_killing_timeout_s=config.get_int("VM_KILLING_TIMEOUT", 60, subsys=_STARTER),
+        hooks=configured_hooks(config),
+        hook_keyword_forced=config.get("STARTER_JOB_HOOK_KEYWORD", subsys=_STARTER) or "",
+        hook_keyword_default=config.get("STARTER_DEFAULT_JOB_HOOK_KEYWORD", subsys=_STARTER) or "",
+    )
+
+
+def configured_hooks(config: Config) -> dict[str, dict[HookPoint, HookProgram]]:
+    """The starter's hooks by prefix in capitals. Raises ConfigError."""
+    found: dict[str, dict[HookPoint, HookProgram]] = {}
+    for name in config.names():
+        named = _HOOK.match(name.upper().rpartition(".")[2])
+        path = config.get(named.group(), subsys=_STARTER) if named else None
+        if named is None or path is None:
+            continue
+        keyword, point = named["keyword"], HookPoint(named["point"])
+        timeout = f"{keyword}_HOOK_JOB_EXIT_TIMEOUT"
+        found.setdefault(keyword, {})[point] = HookProgram(
+            path=path,
+            arguments=config.get(f"{keyword}_HOOK_PREPARE_JOB_ARGS", subsys=_STARTER) or ""
+            if point is HookPoint.PREPARE
+            else "",
+            timeout_s=config.get_int(timeout, 30, subsys=_STARTER) if point is HookPoint.EXIT else None,
+        )
+    return found

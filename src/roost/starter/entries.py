@@ -1,0 +1,312 @@
+"""What is done on taking a row of the transition table: one function an entry.
+
+An entry changes the starter's data and gives orders; it never changes state or stage, and never decides whether a
+row is taken. The functions run in the new state, in the order in which the row names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from roost.classad import ClassAd
+from roost.model.starter import Doing, Ending, ExitReport, HookPoint, OrderedBy, Output, ScriptPoint
+from roost.model.starter_effects import (
+    AbortWork,
+    ContinueProcesses,
+    KillProcesses,
+    Quit,
+    RemoveSandbox,
+    ReportEviction,
+    ReportExit,
+    RunHook,
+    RunScript,
+    SignalJob,
+    StartJob,
+    SuspendProcesses,
+    TransferCheckpoint,
+    TransferInput,
+    TransferOutput,
+    Warn,
+)
+from roost.starter.endings import EVICTED, weightier
+from roost.starter.hooks import HookProgram
+from roost.starter.signals import DEFAULT, signal_named, soft_kill_attribute
+from roost.starter.starter_ad import exit_attributes
+from roost.starter.starter_state import Deadlines
+from roost.starter.states import Stage
+from roost.starter.transfer_plan import moves_files, output_due
+from roost.starter.transitions import Entry
+from roost.starter.vacate_time import vacate_time_s
+from roost.starter.work import Work
+
+#: Stages in which the job has no process, so that there is nothing to kill at their end.
+_WITHOUT_PROCESS: Final = frozenset((Stage.CHECKPOINT, Stage.UNSTARTED))
+
+
+def hook_program(work: Work, point: HookPoint) -> HookProgram | None:
+    """The hook configured for this job; None if there is none."""
+    return work.policy.hooks.get(work.state.hook_keyword, {}).get(point)
+
+
+# -- preparing ---------------------------------------------------------------------------------------------
+
+
+def _prepare_by_hook(work: Work, point: HookPoint) -> None:
+    program = hook_program(work, point)
+    if program is None:
+        return
+    work.order(RunHook(point=point, path=program.path, arguments=program.arguments, ad=work.state.job_ad, awaited=True))
+    work.update(doing=Doing.HOOK, hooked=True)
+
+
+def _files_are_moved(work: Work) -> bool:
+    state = work.state
+    return moves_files(state.job_ad, state.launch.shares, from_queue=state.launch.from_queue)
+
+
+def transfer_input(work: Work) -> None:
+    """Nothing to do where both sides see the same files."""
+    if _files_are_moved(work):
+        work.order(TransferInput(job_ad=work.state.job_ad))
+        work.update(doing=Doing.INPUT)
+
+
+def run_prolog(work: Work) -> None:
+    """From now on an epilog is owed."""
+    if work.policy.prolog:
+        work.order(RunScript(point=ScriptPoint.PROLOG, command=work.policy.prolog))
+        work.update(doing=Doing.SCRIPT, prolog_begun=True)
+
+
+def start_job(work: Work) -> None:
+    """The number tells what comes of this start from what comes of another."""
+    run = work.state.run + 1
+    work.order(StartJob(run=run, job_ad=work.state.job_ad))
+    work.update(run=run, process=True, end=None)
+
+
+# -- suspending and saving ---------------------------------------------------------------------------------
+
+
+def stop_clock(work: Work) -> None:
+    """The program does not run any more, or not for now."""
+    work.update(run_s=work.state.run_time_s(work.now), running_since=None)
+
+
+def suspend(work: Work) -> None:
+    """The clock of the job's running time stops."""
+    stop_clock(work)
+    work.update(frozen=True)
+    work.order(SuspendProcesses())
+
+
+def continue_(work: Work) -> None:
+    """The clock of the job's running time goes on."""
+    work.update(frozen=False, running_since=work.now if work.state.process else None)
+    work.order(ContinueProcesses())
+
+
+def sweep(work: Work) -> None:
+    """What the main process leaves behind is not to meet the next one."""
+    work.update(frozen=False)
+    work.order(KillProcesses())
+
+
+def transfer_checkpoint(work: Work) -> None:
+    """Where no files are moved the state is where it should be already."""
+    if not _files_are_moved(work):
+        work.update(checkpoints=work.state.checkpoints + 1)
+        return
+    work.order(TransferCheckpoint(job_ad=work.state.job_ad))
+    work.update(doing=Doing.CHECKPOINT)
+
+
+# -- getting rid of the job ------------------------------------------------------------------------------------
+
+
+def note_eviction(work: Work) -> None:
+    """The machine's own policy is the cause unless there was one before."""
+    work.update(cause=weightier(work.state.cause, EVICTED))
+
+
+def vacate_limit_s(work: Work) -> float | None:
+    """How long the job may take from now on, s; None for no limit."""
+    inputs, state = work.inputs, work.state
+    wanted = inputs.of_job("JobMaxVacateTime")
+    if wanted is None:
+        wanted = inputs.of_job("KillSigTimeout")
+    left = work.retirement_s
+    if left is None:
+        left = max(0.0, state.launch.retirement_s - state.run_time_s(work.now))
+    return vacate_time_s(state.launch.vacate_pledge_s, wanted=wanted, retirement_s=left)
+
+
+def grant_vacate(work: Work) -> None:
+    """The vacate timer starts, and a startd that did not order this is told."""
+    limit = vacate_limit_s(work)
+    work.schedule(vacate_until=None if limit is None else work.now + limit)
+    _tell_startd(work)
+
+
+def soft_kill(work: Work) -> None:
+    """A stopped job could not hear the signal."""
+    if work.state.frozen:
+        continue_(work)
+    work.order(SignalJob(signal=_soft_signal(work)))
+    grant_vacate(work)
+
+
+def _soft_signal(work: Work) -> str:
+    cause = work.state.cause
+    assert cause is not None
+    name = soft_kill_attribute(work.state.job_ad, cause.ending)
+    given = work.inputs.of_job(name)
+    if given is None:
+        return DEFAULT
+    signal = signal_named(given)
+    if signal is None:
+        work.order(Warn(about=name, text=f"{given} is no signal; the job gets {DEFAULT}"))
+        return DEFAULT
+    return signal
+
+
+def hard_kill(work: Work) -> None:
+    """All processes, at once; a stopped one needs not go on to die."""
+    work.order(KillProcesses())
+    work.update(killed=True, frozen=False)
+    work.schedule(vacate_until=None, kill_again_at=work.now + work.policy.killing_s(work.state.universe))
+    _tell_startd(work)
+
+
+def _tell_startd(work: Work) -> None:
+    cause = work.state.cause
+    assert cause is not None
+    if cause.by is not OrderedBy.STARTD:
+        work.order(ReportEviction(job_state=str(work.state.state), cause=cause))
+
+
+# -- finishing -----------------------------------------------------------------------------------------------
+
+
+def abandon(work: Work) -> None:
+    """Whatever comes of it is too late."""
+    doing = work.state.doing
+    if doing is not None:
+        work.order(AbortWork(doing=doing))
+        work.update(doing=None)
+    work.schedule(hook_until=None)
+
+
+def wind_up(work: Work) -> None:
+    """The job is gone; what it left behind goes as well. Only the limit of the time for finishing stays."""
+    state = work.state
+    stop_clock(work)
+    if state.run and work.taken[-1].source.stage not in _WITHOUT_PROCESS:
+        work.order(KillProcesses())
+    work.update(process=False, frozen=False, deadlines=Deadlines(finish_until=state.deadlines.finish_until))
+
+
+def _time_left(work: Work) -> bool:
+    until = work.state.deadlines.finish_until
+    return until is None or work.now < until
+
+
+def run_epilog(work: Work) -> None:
+    """Owed to a prolog that was begun, even one that failed, and to a job that was started."""
+    state = work.state
+    if not work.policy.epilog or not (state.prolog_begun or state.run) or not _time_left(work):
+        return
+    end = state.end
+    status = None if end is None else end.code if end.signal is None else 128 + end.signal
+    work.order(RunScript(point=ScriptPoint.EPILOG, command=work.policy.epilog, job_status=status))
+    work.update(doing=Doing.SCRIPT)
+
+
+def ending(work: Work) -> Ending:
+    """How the run ends, as things stand."""
+    return Ending.EXIT if work.state.cause is None else work.state.cause.ending
+
+
+def run_exit_hook(work: Work) -> None:
+    """Once, before output is moved; owed to a prepare hook that ran, and to a job that was started."""
+    state, program = work.state, hook_program(work, HookPoint.EXIT)
+    if program is None or not (state.hooked or state.run) or not _time_left(work):
+        return
+    ad = with_attributes(state.job_ad, exit_attributes(state, work.now))
+    work.order(RunHook(point=HookPoint.EXIT, path=program.path, arguments=str(ending(work)), ad=ad, awaited=True))
+    work.update(doing=Doing.HOOK)
+    if program.timeout_s is not None:
+        work.schedule(hook_until=work.now + program.timeout_s)
+
+
+def with_attributes(ad: ClassAd, more: ClassAd) -> ClassAd:
+    """A copy of an ad with the attributes of another."""
+    copy = ad.copy()
+    copy.update(more)
+    return copy
+
+
+def transfer_output(work: Work) -> None:
+    """After a hard kill by order there is no time for it."""
+    work.schedule(hook_until=None)
+    due = output_due(work.state)
+    if due is Output.NONE:
+        return
+    if work.state.hard:
+        work.update(output=Output.ABANDONED)
+        return
+    work.order(TransferOutput(job_ad=work.state.job_ad, destination=due))
+    work.update(doing=Doing.OUTPUT, output=Output.ABANDONED)
+
+
+def report_exit(work: Work) -> None:
+    """The one report of this run."""
+    state, end = work.state, work.state.end
+    work.order(
+        ReportExit(
+            report=ExitReport(
+                ending=ending(work),
+                cause=state.cause,
+                started=state.started_at is not None,
+                exit_code=None if end is None else end.code,
+                exit_signal=None if end is None else end.signal,
+                core_dumped=end is not None and end.core_dumped,
+                output=state.output,
+                checkpoints=state.checkpoints,
+                script_failures=state.script_failures,
+                attributes=exit_attributes(state, work.now),
+            )
+        )
+    )
+
+
+def remove_sandbox(work: Work) -> None:
+    """Also one that was not made as it should have been."""
+    work.order(RemoveSandbox())
+    work.update(doing=Doing.CLEANUP, deadlines=Deadlines())
+
+
+ENTRIES: Final[Mapping[Entry, Callable[[Work], None]]] = {
+    Entry.RUN_EARLY_HOOK: lambda work: _prepare_by_hook(work, HookPoint.PREPARE_EARLY),
+    Entry.TRANSFER_INPUT: transfer_input,
+    Entry.RUN_HOOK: lambda work: _prepare_by_hook(work, HookPoint.PREPARE),
+    Entry.RUN_PROLOG: run_prolog,
+    Entry.START_JOB: start_job,
+    Entry.SUSPEND: suspend,
+    Entry.CONTINUE: continue_,
+    Entry.SWEEP: sweep,
+    Entry.TRANSFER_CHECKPOINT: transfer_checkpoint,
+    Entry.NOTE_EVICTION: note_eviction,
+    Entry.SOFT_KILL: soft_kill,
+    Entry.GRANT_VACATE: grant_vacate,
+    Entry.HARD_KILL: hard_kill,
+    Entry.ABANDON: abandon,
+    Entry.WIND_UP: wind_up,
+    Entry.RUN_EPILOG: run_epilog,
+    Entry.RUN_EXIT_HOOK: run_exit_hook,
+    Entry.TRANSFER_OUTPUT: transfer_output,
+    Entry.REPORT_EXIT: report_exit,
+    Entry.REMOVE_SANDBOX: remove_sandbox,
+    Entry.QUIT: lambda work: work.order(Quit()),
+}

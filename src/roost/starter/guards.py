@@ -1,0 +1,52 @@
+"""The conditions of the transition table: one function a guard.
+
+A guard says whether it holds and which evaluations it asked for; it changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from roost.starter.policy_inputs import EVICT, EXEMPT_UNIVERSES, KILL, WANT_VACATE, Decision
+from roost.starter.transfer_plan import is_checkpoint
+from roost.starter.transitions import Guard
+from roost.starter.work import Work
+
+
+class Verdict(NamedTuple):
+    """What a guard found."""
+
+    holds: bool
+    decisions: tuple[Decision, ...] = ()
+
+
+def _expression(work: Work, name: str, wanted: bool = True) -> Verdict:
+    if work.state.universe in EXEMPT_UNIVERSES:
+        return Verdict(False)
+    decision = work.decide(name)
+    return Verdict(decision.holds is wanted, (decision,))
+
+
+def checkpoint_exit(work: Work) -> Verdict:
+    """The program ended with SuccessCheckpointExitCode, and there is time to move what it saved."""
+    end = work.state.end
+    return Verdict(end is not None and not work.state.hard and is_checkpoint(work.state.job_ad, end))
+
+
+def vacate_expired(work: Work) -> Verdict:
+    """The vacate time is over; without a limit it never is."""
+    until = work.state.deadlines.vacate_until
+    return Verdict(until is not None and until <= work.now)
+
+
+GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
+    Guard.WORK_DONE: lambda work: Verdict(work.state.doing is None),
+    Guard.SUSPEND_WANTED: lambda work: Verdict(work.state.suspend_wanted),
+    Guard.CHECKPOINT_EXIT: checkpoint_exit,
+    Guard.EVICT: lambda work: _expression(work, EVICT),
+    Guard.WANT_VACATE: lambda work: _expression(work, WANT_VACATE),
+    Guard.NOT_WANT_VACATE: lambda work: _expression(work, WANT_VACATE, False),
+    Guard.KILL: lambda work: _expression(work, KILL),
+    Guard.VACATE_EXPIRED: vacate_expired,
+}

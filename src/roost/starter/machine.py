@@ -1,0 +1,181 @@
+"""The state machine of a starter: one event in, the starter as it is then, orders and transitions out.
+
+`begin` makes a starter, `step` takes it on. Both are functions of their arguments. What they do is described with the
+table (`transitions`); which event means something where, in `receptions`. This module puts them together.
+
+Invariants, checked after every step that changes something (`validation`): the pair is legal, only rows of the table
+were taken, and the starter's data fit its pair. Over a whole run: one report of its end, no order after `Quit`, and
+every `StartJob` is followed by the job's end or by `KillProcesses`.
+
+What it does not do: run anything, keep files, wait for the queue to have read the report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from roost.classad import UNDEFINED, unparse_value
+from roost.model.starter import Doing, StarterTimer
+from roost.model.starter_effects import CancelTimer, MakeSandbox, SetTimer, StarterEffect, Warn
+from roost.model.starter_events import StarterEvent
+from roost.starter.entries import ENTRIES
+from roost.starter.guards import GUARDS
+from roost.starter.hooks import hook_keyword
+from roost.starter.policy_inputs import Decision, StarterPolicy
+from roost.starter.receptions import RECEPTIONS
+from roost.starter.starter_state import Launch, StarterState
+from roost.starter.states import EVALUATED
+from roost.starter.transitions import CHAIN_MAX, ROWS, On, Transition
+from roost.starter.validation import check
+from roost.starter.work import Taken, Work, deadline
+
+
+class Outcome(StrEnum):
+    """What became of an event."""
+
+    HANDLED = "handled"
+    #: It came late, or came twice. Nothing has changed.
+    IGNORED = "ignored"
+
+
+class ImpossibleEvent(ValueError):
+    """The result of something that the starter has not ordered yet. Nothing has changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one event led to."""
+
+    state: StarterState
+    #: To be carried out in this order.
+    effects: tuple[StarterEffect, ...] = ()
+    #: In the order in which they happened.
+    transitions: tuple[Taken, ...] = ()
+    outcome: Outcome = Outcome.HANDLED
+
+
+def begin(launch: Launch, now: float, policy: StarterPolicy) -> Step:
+    """A new starter, at `now` (epoch s), and its first orders."""
+    wanted = launch.job_ad.cell("hookkeyword")
+    keyword = hook_keyword(
+        forced=policy.hook_keyword_forced,
+        wanted=wanted if isinstance(wanted, str) else None,
+        fallback=policy.hook_keyword_default,
+        known=policy.hooks,
+    )
+    state = StarterState(
+        launch=launch, job_ad=launch.job_ad, hook_keyword=keyword, entered_state_at=now, doing=Doing.SANDBOX
+    )
+    return Step(state=state, effects=(MakeSandbox(),))
+
+
+def step(state: StarterState, event: StarterEvent, now: float, policy: StarterPolicy) -> Step:
+    """What `event`, at `now` (epoch s), leads to. Raises ImpossibleEvent, and nothing else but for our own mistakes."""
+    reception = RECEPTIONS[type(event)]
+    if state.pair in reception.impossible_in:
+        raise ImpossibleEvent(f"{type(event).__name__} in {state.pair}: nothing that could lead to it was ordered")
+    if state.pair not in reception.handled_in:
+        return Step(state=state, outcome=Outcome.IGNORED)
+    work = Work(state, policy, now)
+    if not reception.handler(work, event):
+        assert work.state is state, f"{type(event).__name__} was ignored and changed the starter"
+        return Step(state=state, effects=tuple(work.effects), outcome=Outcome.IGNORED)
+    settle(work)
+    arm_poll(work)
+    warn_of_values(work)
+    check(state, work.state, work.taken)
+    return Step(
+        state=work.state,
+        effects=(*work.effects, *_timers(state, work.state)),
+        transitions=tuple(work.taken),
+    )
+
+
+# -- the table, executed -----------------------------------------------------------------------------------
+
+
+def settle(work: Work) -> None:
+    """Take rows until none is left to take."""
+    for _ in range(CHAIN_MAX):
+        found = _first_row(work)
+        if found is None:
+            return
+        take(work, *found)
+    raise AssertionError(f"no end of transitions: {[row.number for row in work.taken]}")
+
+
+def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
+    triggers = work.raised | ({On.COUPLED, On.POLL} if work.evaluating else {On.COUPLED})
+    for row in ROWS[work.state.pair]:
+        if triggers.isdisjoint(row.on):
+            continue
+        decisions: tuple[Decision, ...] = ()
+        for guard in row.when:
+            verdict = GUARDS[guard](work)
+            decisions += verdict.decisions
+            if not verdict.holds:
+                break
+        else:
+            return row, decisions
+    return None
+
+
+def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
+    """Go from the row's source to its target, and do what it names."""
+    state = work.state
+    assert state.pair == row.source
+    new_state = row.target.state is not state.state
+    work.update(
+        state=row.target.state,
+        stage=row.target.stage,
+        entered_state_at=work.now if new_state else state.entered_state_at,
+    )
+    work.raised.clear()
+    work.evaluating = row.target.state in EVALUATED
+    work.taken.append(
+        Taken(
+            number=row.number,
+            source=row.source,
+            target=row.target,
+            reason=row.reason,
+            at=work.now,
+            decisions=decisions,
+        )
+    )
+    for entry in row.entry:
+        ENTRIES[entry](work)
+
+
+# -- rules that do not fit the table -----------------------------------------------------------------------
+
+
+def arm_poll(work: Work) -> None:
+    """Poll while the expression that counts in this state can change its value; a constant was looked at on entry."""
+    poll_at = work.state.deadlines.poll_at
+    if not work.policy.watched(work.state):
+        if poll_at is not None:
+            work.schedule(poll_at=None)
+    elif poll_at is None or poll_at <= work.now:
+        work.schedule(poll_at=work.now + work.policy.polling_interval_s)
+
+
+def warn_of_values(work: Work) -> None:
+    """Tell once of an expression whose value is neither TRUE nor FALSE. UNDEFINED is what a first sample cures."""
+    for name, decision in work.asked.items():
+        if decision.truth is None and decision.value is not UNDEFINED and name not in work.state.warned:
+            meaning = "TRUE" if decision.holds else "FALSE"
+            work.order(Warn(about=name, text=f"its value is {unparse_value(decision.value)}, taken as {meaning}"))
+            work.update(warned=(*work.state.warned, name))
+
+
+def _timers(before: StarterState, after: StarterState) -> list[StarterEffect]:
+    effects: list[StarterEffect] = []
+    for timer in StarterTimer:
+        old, new = deadline(before.deadlines, timer), deadline(after.deadlines, timer)
+        if old != new:
+            effects.append(CancelTimer(timer=timer) if new is None else SetTimer(timer=timer, at=new))
+    return effects
+
+
+__all__ = ["ImpossibleEvent", "Outcome", "Step", "Taken", "begin", "settle", "step"]

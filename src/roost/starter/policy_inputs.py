@@ -1,0 +1,220 @@
+"""The policy of a starter, and how its expressions are evaluated.
+
+MY is the starter's own ad (`starter_ad`), TARGET the job's ad as it was started: a name without either is looked up in
+the starter's ad first. A boolean is taken as it is, a number is TRUE unless it is 0; anything else has no truth and
+means what the expression's default says: no eviction, a soft one, no hard kill.
+
+time() and CurrentTime are the instant of the step, random() is computed from it; so an explanation made later sees what
+the decision saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final, Self
+
+from roost.classad import ClassAd, Expr, ParseError, Trace, Value, evaluate, parse_expression, trace
+from roost.classad.world import World
+from roost.model.starter import HookPoint
+from roost.policy.catalogue import KNOB_POLICIES
+from roost.starter.hooks import HookProgram
+from roost.starter.starter_ad import starter_ad
+from roost.starter.starter_state import StarterState
+from roost.starter.states import State
+
+if TYPE_CHECKING:
+    from roost.policy.explain import Explanation
+
+EVICT: Final = "STARTER_EVICT"
+WANT_VACATE: Final = "STARTER_WANT_VACATE"
+KILL: Final = "STARTER_KILL"
+
+#: The expressions, and what each means where it has no truth.
+OTHERWISE: Final[Mapping[str, bool]] = {EVICT: False, WANT_VACATE: True, KILL: False}
+
+#: Universes whose jobs the expressions are not for: standard and PVM.
+EXEMPT_UNIVERSES: Final = frozenset((1, 4))
+
+#: Universe of virtual machines.
+_VM: Final = 13
+
+_UNREADABLE: Final = parse_expression("error")
+
+
+def _defaults() -> dict[str, Expr]:
+    rows = {name: KNOB_POLICIES[name].default for name in OTHERWISE}
+    return {name: parse_expression(text) for name, text in rows.items() if text is not None}
+
+
+_NO_HOOKS: Final[Mapping[str, Mapping[HookPoint, HookProgram]]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StarterPolicy:
+    """The configuration of a starter."""
+
+    #: The expressions of `OTHERWISE` by name.
+    expressions: Mapping[str, Expr] = field(default_factory=_defaults)
+    #: STARTER_POLLING_INTERVAL, s.
+    polling_interval_s: float = 5.0
+    #: STARTER_INITIAL_UPDATE_INTERVAL and STARTER_UPDATE_INTERVAL, s.
+    initial_update_s: float = 8.0
+    update_interval_s: float = 300.0
+    #: KILLING_TIMEOUT and VM_KILLING_TIMEOUT, s: a hard kill is repeated after it.
+    killing_timeout_s: float = 30.0
+    vm_killing_timeout_s: float = 60.0
+    #: Configured hooks by prefix in capitals.
+    hooks: Mapping[str, Mapping[HookPoint, HookProgram]] = field(default_factory=lambda: _NO_HOOKS)
+    #: STARTER_JOB_HOOK_KEYWORD and STARTER_DEFAULT_JOB_HOOK_KEYWORD.
+    hook_keyword_forced: str = ""
+    hook_keyword_default: str = ""
+    #: ``[user@]path arguments`` of programs run before and after each job; "" for none.
+    prolog: str = ""
+    epilog: str = ""
+    #: Seconds east of UTC of the machine's zone.
+    zone_offset_s: int = 0
+    #: What random() in expressions is computed from, beside instant and slot.
+    chance_seed: str = ""
+    #: Home directories and user maps that expressions may ask for; None for neither.
+    lookups: World | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, expressions: Mapping[str, str | Expr], /, **settings: object) -> Self:
+        """A policy from names of knobs, in any case, and texts; what is not named has its default.
+
+        A text that is no expression becomes one that is always ERROR, and so means what ERROR means. Raises KeyError
+        for a name that is none of a starter's expressions.
+        """
+        made = _defaults()
+        for name, given in expressions.items():
+            key = name.upper()
+            if key not in OTHERWISE:
+                raise KeyError(f"{name} is no expression of the starter: {', '.join(OTHERWISE)}")
+            made[key] = _readable(given)
+        return cls(expressions=made, **settings)  # type: ignore[arg-type]
+
+    def watched(self, state: StarterState) -> bool:
+        """Whether the expression that counts in a state can change its value there, so that polling is of use."""
+        match state.state:
+            case State.RUNNING | State.SUSPENDED:
+                name = EVICT
+            case State.VACATING:
+                name = KILL
+            case _:
+                return False
+        return not self.expressions[name].is_literal and state.universe not in EXEMPT_UNIVERSES
+
+    def killing_s(self, universe: int) -> float:
+        """How long a hard kill may take before it is repeated, s."""
+        return max(self.vm_killing_timeout_s, self.killing_timeout_s) if universe == _VM else self.killing_timeout_s
+
+
+def _readable(given: str | Expr) -> Expr:
+    if isinstance(given, Expr):
+        return given
+    try:
+        return parse_expression(given)
+    except ParseError:
+        return _UNREADABLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """An evaluation that something was decided by."""
+
+    name: str
+    expression: Expr
+    value: Value
+    my: ClassAd = field(repr=False, compare=False)
+    target: ClassAd = field(repr=False, compare=False)
+    world: StepWorld = field(repr=False, compare=False)
+
+    @property
+    def truth(self) -> bool | None:
+        """TRUE, FALSE, or None for what is neither boolean nor number."""
+        return bool(self.value) if isinstance(self.value, bool | int | float) else None
+
+    @property
+    def holds(self) -> bool:
+        """What the value means."""
+        return OTHERWISE[self.name] if self.truth is None else self.truth
+
+    def trace(self) -> Trace:
+        """How the value came about, sub-expression by sub-expression."""
+        return trace(self.expression, self.my, self.target, self.world.again())
+
+    def explain(self) -> Explanation:
+        """The clauses that decided."""
+        from roost.policy.explain import explain
+
+        return explain(self.expression, self.my, self.target, world=self.world.again(), name=self.name)
+
+
+class StepWorld:
+    """What expressions see of the world in one step."""
+
+    __slots__ = ("_drawn", "instant", "policy", "slot")
+
+    def __init__(self, policy: StarterPolicy, slot: str, instant: float) -> None:
+        self.policy = policy
+        self.slot = slot
+        self.instant = instant
+        self._drawn = 0
+
+    def again(self) -> StepWorld:
+        """The same world as it was before anything was drawn."""
+        return StepWorld(self.policy, self.slot, self.instant)
+
+    def now(self) -> float:
+        """The instant of the step."""
+        return self.instant
+
+    def random(self) -> float:
+        """A number that the seed, the slot, the instant and the count of numbers drawn before decide."""
+        self._drawn += 1
+        text = f"{self.policy.chance_seed}|starter|{self.slot}|{self.instant!r}|{self._drawn}"
+        return int.from_bytes(blake2b(text.encode(), digest_size=7).digest()) / 2**56
+
+    def zone_offset(self, epoch: float) -> int:
+        """The machine's zone."""
+        return self.policy.zone_offset_s
+
+    def home_of(self, user: str) -> str | None:
+        """As the policy's lookups say."""
+        return None if self.policy.lookups is None else self.policy.lookups.home_of(user)
+
+    def user_map(self, name: str) -> Mapping[str, str] | None:
+        """As the policy's lookups say."""
+        return None if self.policy.lookups is None else self.policy.lookups.user_map(name)
+
+
+class Inputs:
+    """Evaluates the expressions of a starter in one state, at one instant."""
+
+    __slots__ = ("_decided", "_world", "my", "policy", "state")
+
+    def __init__(self, state: StarterState, policy: StarterPolicy, now: float) -> None:
+        self.state = state
+        self.policy = policy
+        self.my: Final = starter_ad(state, now)
+        self._world = StepWorld(policy, state.launch.slot, now)
+        self._decided: dict[str, Decision] = {}
+
+    def decide(self, name: str) -> Decision:
+        """The value of one of the expressions; the same one however often it is asked for."""
+        found = self._decided.get(name)
+        if found is None:
+            expression, job_ad = self.policy.expressions[name], self.state.job_ad
+            value = evaluate(expression, self.my, job_ad, self._world.again())
+            found = Decision(
+                name=name, expression=expression, value=value, my=self.my, target=job_ad, world=self._world
+            )
+            self._decided[name] = found
+        return found
+
+    def of_job(self, name: str) -> Value | None:
+        """The value of an attribute of the job's ad, with the starter's ad as TARGET; None where it has none."""
+        job_ad = self.state.job_ad
+        return job_ad.eval(name, self.my, self._world.again()) if name in job_ad else None

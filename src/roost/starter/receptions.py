@@ -1,0 +1,402 @@
+"""Which event means something in which pair, as a table; and the functions that handle them.
+
+For each kind of event: the pairs in which it is handled, and those in which it can't be: a result of work that was not
+ordered yet. Everywhere else it is late, and ignored. A handler may still find that an event means nothing: it is about
+a start of the job before the present one, or a timer that was set anew.
+
+Handlers write down what an event means and raise triggers; they change neither state nor stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from roost.model import starter_events as ev
+from roost.model.starter import (
+    Cause,
+    Ending,
+    HookPoint,
+    OrderedBy,
+    Output,
+    ScriptFailure,
+    ScriptPoint,
+    StarterTimer,
+    StarterVacate,
+)
+from roost.model.starter_effects import KillProcesses, SignalJob, Warn
+from roost.starter import states as at
+from roost.starter.endings import weightier
+from roost.starter.entries import stop_clock, vacate_limit_s, with_attributes
+from roost.starter.hooks import not_run, prepared
+from roost.starter.reporting import report_usage
+from roost.starter.signals import DEFAULT, signal_named
+from roost.starter.starter_state import ProgramEnd
+from roost.starter.states import EVALUATED, PAIRS, WITH_PROCESS, Pair, Stage, State
+from roost.starter.transfer_plan import output_due
+from roost.starter.transitions import On
+from roost.starter.work import Work, deadline
+
+Handler = Callable[[Work, Any], bool]
+
+#: Part of KILLING_TIMEOUT after which a starter that was told to kill hard does nothing more for its job, so that its
+#: report is out before the startd kills the starter itself.
+FINISH_SHARE: Final = 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reception:
+    """How one kind of event is received."""
+
+    handler: Handler
+    handled_in: frozenset[Pair]
+    #: Pairs in which it can't happen.
+    impossible_in: frozenset[Pair] = frozenset()
+
+
+# -- orders --------------------------------------------------------------------------------------------------
+
+
+def suspend_ordered(work: Work, event: ev.SuspendOrdered) -> bool:
+    """Before the program runs the order is remembered until it would."""
+    work.update(suspend_wanted=True)
+    work.fire(On.SUSPEND_ORDER)
+    return True
+
+
+def continue_ordered(work: Work, event: ev.ContinueOrdered) -> bool:
+    """An order to suspend that was remembered is forgotten."""
+    work.update(suspend_wanted=False)
+    work.fire(On.CONTINUE_ORDER)
+    return True
+
+
+def soft_kill_ordered(work: Work, event: ev.SoftKillOrdered) -> bool:
+    """A job that is on its way out gets no second signal, but may get a weightier cause and less time."""
+    state = work.state
+    work.update(cause=weightier(state.cause, event.cause))
+    work.retirement_s = event.retirement_s
+    if state.state is State.VACATING:
+        limit, until = vacate_limit_s(work), state.deadlines.vacate_until
+        if limit is not None and (until is None or work.now + limit < until):
+            work.schedule(vacate_until=work.now + limit)
+    work.fire(On.SOFT_ORDER)
+    return True
+
+
+def hard_kill_ordered(work: Work, event: ev.HardKillOrdered) -> bool:
+    """Whoever gave the order waits: what is still to be done for the job has a limit from now on.
+
+    A job that has come to its own end is evicted after all if its output is still to be moved.
+    """
+    state = work.state
+    if state.state is not State.FINISHING or _loses_output(work):
+        work.update(cause=weightier(state.cause, event.cause))
+    if not state.hard:
+        limit = work.policy.killing_s(state.universe) * FINISH_SHARE
+        work.update(hard=True)
+        work.schedule(finish_until=work.now + limit)
+    work.fire(On.HARD_ORDER)
+    return True
+
+
+def _loses_output(work: Work) -> bool:
+    return work.state.cause is None and output_due(work.state) is Output.DELIVERED
+
+
+def checkpoint_ordered(work: Work, event: ev.CheckpointOrdered) -> bool:
+    """Only a job that says WantCheckpointSignal can do that when asked."""
+    if work.inputs.of_job("WantCheckpointSignal") is not True:
+        return False
+    signal = next(
+        (found for name in ("CheckpointSig", "KillSig") if (found := signal_named(work.inputs.of_job(name) or ""))),
+        DEFAULT,
+    )
+    work.order(SignalJob(signal=signal))
+    return True
+
+
+def reconfigured(work: Work, event: ev.Reconfigured) -> bool:
+    """The expressions may mean something else now."""
+    work.fire(On.POLL)
+    return True
+
+
+# -- preparing -------------------------------------------------------------------------------------------------
+
+
+def _fail(work: Work, cause: Cause) -> bool:
+    work.update(doing=None, cause=weightier(work.state.cause, cause))
+    work.fire(On.FAILED)
+    return True
+
+
+def _held(code: int, subcode: int, text: str) -> Cause:
+    return Cause(ending=Ending.HOLD, code=code, subcode=subcode, text=text, by=OrderedBy.STARTER)
+
+
+def _requeued(code: int, text: str) -> Cause:
+    return Cause(ending=Ending.EVICT, code=code, text=text, by=OrderedBy.STARTER)
+
+
+def work_done(work: Work, event: object) -> bool:
+    """What the stage waited for has come."""
+    work.update(doing=None)
+    return True
+
+
+def sandbox_failed(work: Work, event: ev.SandboxFailed) -> bool:
+    """Nothing that the job can help."""
+    return _fail(work, _requeued(StarterVacate.SCRATCH_DIRECTORY, f"No scratch directory: {event.text}"))
+
+
+def hook_ended(work: Work, event: ev.HookEnded) -> bool:
+    """The result of a prepare hook decides whether the job is run and how; that of the others nothing."""
+    if event.point is not _AWAITED_IN.get(work.state.stage):
+        return False
+    if event.point is HookPoint.EXIT:
+        return work_done(work, event)
+    result = prepared(event.point, event.status, event.printed)
+    if result.cause is not None:
+        return _fail(work, result.cause)
+    if result.message:
+        work.order(Warn(about=event.point, text=result.message))
+    if len(result.updates):
+        work.update(job_ad=with_attributes(work.state.job_ad, result.updates))
+    return work_done(work, event)
+
+
+def hook_not_run(work: Work, event: ev.HookNotRun) -> bool:
+    """A prepare hook that can't be run keeps the job from running; an exit hook is only missed."""
+    if event.point is HookPoint.UPDATE or event.point is _AWAITED_IN.get(work.state.stage):
+        work.order(Warn(about=event.point, text=f"could not be run: {event.text}"))
+    if event.point is not _AWAITED_IN.get(work.state.stage):
+        return False
+    return work_done(work, event) if event.point is HookPoint.EXIT else _fail(work, not_run(event.point, event.text))
+
+
+_AWAITED_IN: Final = {
+    Stage.EARLY_HOOK: HookPoint.PREPARE_EARLY,
+    Stage.HOOK: HookPoint.PREPARE,
+    Stage.EXIT_HOOK: HookPoint.EXIT,
+}
+
+
+def input_failed(work: Work, event: ev.InputFailed) -> bool:
+    """The job goes on hold."""
+    return _fail(work, _held(event.code, event.subcode, event.text))
+
+
+def script_ended(work: Work, event: ev.ScriptEnded) -> bool:
+    """A failed prolog sends the job back to the queue; what a failed epilog means is for others to say."""
+    if event.point is not _SCRIPT_IN.get(work.state.stage):
+        return False
+    if event.status == 0:
+        return work_done(work, event)
+    failure = ScriptFailure(point=event.point, status=event.status)
+    work.update(script_failures=(*work.state.script_failures, failure))
+    if event.point is ScriptPoint.EPILOG:
+        return work_done(work, event)
+    how = "could not be run" if event.status is None else f"ended with status {event.status}"
+    return _fail(work, _requeued(StarterVacate.JOB_NOT_STARTED, f"The prolog {how}"))
+
+
+_SCRIPT_IN: Final = {Stage.PROLOG: ScriptPoint.PROLOG, Stage.EPILOG: ScriptPoint.EPILOG}
+
+
+# -- the job -------------------------------------------------------------------------------------------------
+
+
+def job_started(work: Work, event: ev.JobStarted) -> bool:
+    """Reports on its use begin with the first start."""
+    state = work.state
+    if event.run != state.run or not state.process or state.pid is not None:
+        return False
+    work.update(pid=event.pid, running_since=work.now)
+    if state.started_at is None:
+        work.update(started_at=work.now)
+        work.schedule(update_at=work.now + work.policy.initial_update_s)
+    work.fire(On.STARTED)
+    return True
+
+
+def job_not_started(work: Work, event: ev.JobNotStarted) -> bool:
+    """The job goes on hold."""
+    if event.run != work.state.run or not work.state.process:
+        return False
+    text = f"The job could not be started: {event.text}"
+    cause = weightier(work.state.cause, _held(event.code, event.errno, text))
+    work.update(process=False, cause=cause)
+    work.fire(On.NOT_STARTED)
+    return True
+
+
+def job_ended(work: Work, event: ev.JobEnded) -> bool:
+    """An end that nobody saw is not the job's own."""
+    if event.run != work.state.run or not work.state.process:
+        return False
+    if work.state.started_at is None:
+        work.update(started_at=work.now)
+    stop_clock(work)
+    end = ProgramEnd(code=event.exit_code, signal=event.signal, core_dumped=event.core_dumped)
+    work.update(process=False, pid=None, end=end)
+    if event.exit_code is None and event.signal is None:
+        lost = _requeued(StarterVacate.STARTER_ERROR, "Nobody saw how the job ended")
+        work.update(cause=weightier(work.state.cause, lost))
+    work.fire(On.ENDED)
+    return True
+
+
+def soft_kill_failed(work: Work, event: ev.SoftKillFailed) -> bool:
+    """Nothing is left but the hard kill."""
+    if event.run != work.state.run:
+        return False
+    work.fire(On.SIGNAL_FAILED)
+    return True
+
+
+def usage_sampled(work: Work, event: ev.UsageSampled) -> bool:
+    """Sizes are the largest so far; everything else is as it is now."""
+    if event.run != work.state.run or not work.state.process:
+        return False
+    before, usage = work.state.usage, event.usage
+    if before is not None:
+        usage = replace(
+            usage,
+            image_size_kib=max(before.image_size_kib, usage.image_size_kib),
+            resident_kib=max(before.resident_kib, usage.resident_kib),
+            disk_usage_kib=before.disk_usage_kib if usage.disk_usage_kib is None else usage.disk_usage_kib,
+        )
+    work.update(usage=usage)
+    if work.state.state in EVALUATED:
+        work.fire(On.POLL)
+    return True
+
+
+def checkpoint_transferred(work: Work, event: ev.CheckpointTransferred) -> bool:
+    """The state counts as saved."""
+    work.update(checkpoints=work.state.checkpoints + 1)
+    return work_done(work, event)
+
+
+def checkpoint_failed(work: Work, event: ev.CheckpointFailed) -> bool:
+    """The job goes on hold, unless it was being evicted: then it goes back to where it was saved last."""
+    if work.state.cause is not None:
+        work.order(Warn(about="SuccessCheckpointExitCode", text=f"the state was not saved: {event.text}"))
+        work.update(doing=None)
+        work.fire(On.FAILED)
+        return True
+    return _fail(work, _held(event.code, event.subcode, event.text))
+
+
+# -- finishing -------------------------------------------------------------------------------------------------
+
+
+def output_transferred(work: Work, event: ev.OutputTransferred) -> bool:
+    """It is where `output_due` said."""
+    work.update(output=output_due(work.state))
+    return work_done(work, event)
+
+
+def output_failed(work: Work, event: ev.OutputFailed) -> bool:
+    """A job that came to its own end goes on hold; for another it is only lost work."""
+    if work.state.cause is None:
+        work.update(cause=_held(event.code, event.subcode, event.text))
+    else:
+        work.order(Warn(about="TransferOutput", text=f"output was not kept: {event.text}"))
+    work.update(output=Output.FAILED)
+    return work_done(work, event)
+
+
+def sandbox_removed(work: Work, event: ev.SandboxRemoved) -> bool:
+    """What could not be removed is for the machine's administrator."""
+    if event.text:
+        work.order(Warn(about="EXECUTE", text=f"the scratch directory is still there: {event.text}"))
+    return work_done(work, event)
+
+
+# -- timers ------------------------------------------------------------------------------------------------------
+
+
+def timer_fired(work: Work, event: ev.StarterTimerFired) -> bool:
+    """One that has been set anew since, or cancelled, means nothing."""
+    at_s = deadline(work.state.deadlines, event.timer)
+    if at_s is None or at_s > work.now:
+        return False
+    match event.timer:
+        case StarterTimer.POLL:
+            work.fire(On.POLL)
+        case StarterTimer.UPDATE:
+            report_usage(work)
+        case StarterTimer.VACATE:
+            work.fire(On.VACATE_LATE)
+        case StarterTimer.KILLING:
+            repeat_killing(work)
+        case StarterTimer.HOOK:
+            work.fire(On.HOOK_LATE)
+        case StarterTimer.FINISH:
+            if work.state.pair not in (at.EPILOG, at.EXIT_HOOK):
+                return False
+            work.fire(On.FINISH_LATE)
+    return True
+
+
+def repeat_killing(work: Work) -> None:
+    """A hard kill is repeated until the job is gone."""
+    work.order(KillProcesses())
+    work.schedule(kill_again_at=work.now + work.policy.killing_s(work.state.universe))
+
+
+# -- the table -----------------------------------------------------------------------------------------------------
+
+
+def _in(*wanted: State | Pair) -> frozenset[Pair]:
+    return frozenset(pair for pair in PAIRS if pair in wanted or pair.state in wanted)
+
+
+def _before(first: Pair) -> frozenset[Pair]:
+    return frozenset(PAIRS[: PAIRS.index(first)])
+
+
+def _result(handler: Handler, *pairs: Pair) -> Reception:
+    """Of work that is ordered on entering the first of the pairs."""
+    return Reception(handler=handler, handled_in=frozenset(pairs), impossible_in=_before(pairs[0]))
+
+
+_SAVING: Final = (at.CHECKPOINTING, at.SUSPENDED_CHECKPOINTING, at.VACATING_CHECKPOINTING)
+_WITH_PROCESS: Final = tuple(pair for pair in PAIRS if pair in WITH_PROCESS)
+_UNDER_WAY: Final = frozenset(PAIRS) - {at.CLEANUP, at.DONE}
+
+RECEPTIONS: Final[Mapping[type[ev.StarterEvent], Reception]] = {
+    ev.SuspendOrdered: Reception(handler=suspend_ordered, handled_in=_in(State.PREPARING, State.RUNNING)),
+    ev.ContinueOrdered: Reception(handler=continue_ordered, handled_in=_in(State.PREPARING, State.SUSPENDED)),
+    ev.SoftKillOrdered: Reception(handler=soft_kill_ordered, handled_in=_UNDER_WAY - _in(State.FINISHING)),
+    ev.HardKillOrdered: Reception(handler=hard_kill_ordered, handled_in=_UNDER_WAY),
+    ev.CheckpointOrdered: Reception(handler=checkpoint_ordered, handled_in=_in(at.RUNNING)),
+    ev.Reconfigured: Reception(handler=reconfigured, handled_in=_in(*EVALUATED)),
+    ev.SandboxMade: _result(work_done, at.SANDBOX),
+    ev.SandboxFailed: _result(sandbox_failed, at.SANDBOX),
+    ev.HookEnded: _result(hook_ended, at.EARLY_HOOK, at.HOOK, at.EXIT_HOOK),
+    ev.HookNotRun: _result(hook_not_run, at.EARLY_HOOK, at.HOOK, *_WITH_PROCESS, at.EXIT_HOOK),
+    ev.ScriptEnded: _result(script_ended, at.PROLOG, at.EPILOG),
+    ev.InputTransferred: _result(work_done, at.INPUT),
+    ev.InputFailed: _result(input_failed, at.INPUT),
+    ev.JobStarted: _result(job_started, at.START, at.VACATING, at.KILLING),
+    ev.JobNotStarted: _result(job_not_started, at.START, at.VACATING, at.KILLING),
+    ev.JobEnded: _result(job_ended, *_WITH_PROCESS),
+    ev.SoftKillFailed: Reception(
+        handler=soft_kill_failed, handled_in=_in(at.VACATING), impossible_in=_before(at.START)
+    ),
+    ev.UsageSampled: _result(usage_sampled, *_WITH_PROCESS),
+    ev.CheckpointTransferred: Reception(
+        handler=checkpoint_transferred, handled_in=frozenset(_SAVING), impossible_in=_before(at.START)
+    ),
+    ev.CheckpointFailed: Reception(
+        handler=checkpoint_failed, handled_in=frozenset(_SAVING), impossible_in=_before(at.START)
+    ),
+    ev.OutputTransferred: _result(output_transferred, at.OUTPUT),
+    ev.OutputFailed: _result(output_failed, at.OUTPUT),
+    ev.SandboxRemoved: _result(sandbox_removed, at.CLEANUP),
+    ev.StarterTimerFired: Reception(handler=timer_fired, handled_in=frozenset(PAIRS) - {at.DONE}),
+}

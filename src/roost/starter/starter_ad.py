@@ -1,0 +1,110 @@
+"""What a starter knows of its job, as attributes.
+
+`starter_ad` is MY to the starter's expressions, with the job's ad as TARGET. What the starter measures is UNDEFINED in
+it until the first sample rather than missing: a job's ad has an ImageSize of its own, from when it was submitted, and
+that would be found instead.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.classad import UNDEFINED, ClassAd, Expr
+from roost.classad.ad import MISSING
+from roost.classad.values import fold
+from roost.model.starter import Usage
+from roost.starter.starter_state import StarterState
+from roost.starter.states import JOB_STATES, WITH_PROCESS
+
+#: Attributes of a slot that stay the same while a job runs, beside those that MachineResources names.
+STATIC: Final = ("Memory", "Cpus", "SlotID", "SlotTypeID", "SlotType", "Name", "Machine", "FileSystemDomain")
+
+#: Resources that the machine shares out but whose amount in the ad changes meanwhile.
+_DYNAMIC: Final = frozenset(("disk", "swap", "virtualmemory"))
+
+#: What comes from samples.
+MEASURED: Final = ("ImageSize", "ResidentSetSize", "RemoteUserCpu", "RemoteSysCpu", "NumPids", "DiskUsage")
+
+
+def static_shares(slot_ad: ClassAd) -> ClassAd:
+    """The part of a slot's ad that a starter is given when it is spawned."""
+    resources = slot_ad.cell("machineresources")
+    custom = resources.replace(",", " ").split() if isinstance(resources, str) else []
+    shares = ClassAd()
+    for name in (*STATIC, *custom):
+        key = fold(name)
+        cell = slot_ad.cell(key)
+        if cell is not MISSING and not isinstance(cell, Expr) and key not in _DYNAMIC:
+            shares[slot_ad.spelling(key)] = cell
+    return shares
+
+
+def measured(usage: Usage) -> dict[str, int | float]:
+    """A sample as attributes."""
+    found: dict[str, int | float] = {
+        "ImageSize": usage.image_size_kib,
+        "ResidentSetSize": usage.resident_kib,
+        "RemoteUserCpu": float(usage.user_cpu_s),
+        "RemoteSysCpu": float(usage.system_cpu_s),
+        "NumPids": usage.process_count,
+    }
+    if usage.disk_usage_kib is not None:
+        found["DiskUsage"] = usage.disk_usage_kib
+    return found
+
+
+def starter_ad(state: StarterState, now: float) -> ClassAd:
+    """The starter's own ad, as its expressions see it."""
+    ad = state.launch.shares.copy()
+    for name in MEASURED:
+        ad[name] = UNDEFINED
+    for name, value in _known(state).items():
+        ad[name] = value
+    ad["JobDuration"] = state.duration_s(now)
+    ad["EnteredCurrentState"] = int(state.entered_state_at)
+    return ad
+
+
+def update_attributes(state: StarterState) -> ClassAd:
+    """What startd, queue and hooks are told of a running job."""
+    return ClassAd(_known(state))
+
+
+def exit_attributes(state: StarterState, now: float) -> ClassAd:
+    """What is added to that when the run is over."""
+    ad = update_attributes(state)
+    ad["JobDuration"] = state.duration_s(now)
+    ad["ExitReason"] = exit_text(state)
+    end = state.end
+    if end is not None and (end.code is not None or end.signal is not None):
+        ad["ExitBySignal"] = end.signal is not None
+        if end.signal is not None:
+            ad["ExitSignal"] = end.signal
+        else:
+            ad["ExitCode"] = end.code
+        ad["JobCoreDumped"] = end.core_dumped
+    return ad
+
+
+def exit_text(state: StarterState) -> str:
+    """How the run ended, in words."""
+    if state.cause is not None:
+        return f"{_WORDS[state.cause.ending]}: {state.cause.text}"
+    end = state.end
+    if end is None or (end.code is None and end.signal is None):
+        return "ended, nobody saw how"
+    return f"exited with status {end.code}" if end.signal is None else f"died on signal {end.signal}"
+
+
+_WORDS: Final = {"exit": "ended", "evict": "evicted", "hold": "put on hold", "remove": "removed"}
+
+
+def _known(state: StarterState) -> dict[str, int | float | str]:
+    known: dict[str, int | float | str] = {} if state.usage is None else {**measured(state.usage)}
+    if state.state in JOB_STATES:
+        known["JobState"] = str(state.state)
+    if state.started_at is not None:
+        known["JobStartDate"] = int(state.started_at)
+    if state.pid is not None and state.pair in WITH_PROCESS:
+        known["JobPid"] = state.pid
+    return known

@@ -1,0 +1,126 @@
+"""All that a starter knows: the value that goes into each step and comes out of it.
+
+Whatever affects the next step is in here or in the policy. Deadlines are part of the state, and the timers that a
+runtime keeps are only reminders of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from roost.classad import ClassAd
+from roost.model.starter import Cause, Doing, Output, ScriptFailure, Usage
+from roost.starter.states import Pair, Stage, State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What a starter is given when it begins. The ads are shared, never changed."""
+
+    job_ad: ClassAd
+    #: ``slot1@host``; "" without a startd.
+    slot: str = ""
+    #: What the slot has for good: Memory (MB), Cpus, SlotID, …; see `starter_ad.static_shares`.
+    shares: ClassAd = field(default_factory=ClassAd)
+    #: MachineMaxVacateTime as it was when the job was accepted, s; None where the machine sets no limit.
+    vacate_pledge_s: float | None = 600.0
+    #: Retirement granted to the job, counted from its start, s.
+    retirement_s: float = 0.0
+    #: A queue sent the job, so files are moved; a hook that fetched it brings its own.
+    from_queue: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramEnd:
+    """How the job's program ended; both None if nobody saw it."""
+
+    code: int | None = None
+    signal: int | None = None
+    core_dumped: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadlines:
+    """When something happens of itself, epoch s; None where nothing does."""
+
+    poll_at: float | None = None
+    update_at: float | None = None
+    #: A soft kill becomes a hard one.
+    vacate_until: float | None = None
+    #: A hard kill is repeated.
+    kill_again_at: float | None = None
+    #: The hook that runs has had its time.
+    hook_until: float | None = None
+    #: What is done after the job has had its time.
+    finish_until: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StarterState:
+    """A starter between two steps."""
+
+    launch: Launch
+    #: The job's ad with what hooks changed: what is started, and what expressions see.
+    job_ad: ClassAd
+    #: Prefix of its hooks in capitals; "" for none.
+    hook_keyword: str = ""
+    state: State = State.PREPARING
+    stage: Stage = Stage.SANDBOX
+    #: EnteredCurrentState, epoch s.
+    entered_state_at: float
+    #: What is waited for.
+    doing: Doing | None = None
+    deadlines: Deadlines = Deadlines()
+
+    #: Number of the last `StartJob`; 0 before the first.
+    run: int = 0
+    #: It was ordered, and its end has not been seen.
+    process: bool = False
+    pid: int | None = None
+    #: JobStartDate: when the job's program was first seen running, epoch s; None before.
+    started_at: float | None = None
+    #: Since when the program runs; None while it does not, or is suspended.
+    running_since: float | None = None
+    #: Time run before, s.
+    run_s: float = 0.0
+    #: The processes were stopped and not continued.
+    frozen: bool = False
+    #: The startd wants the job to stand still.
+    suspend_wanted: bool = False
+    #: The last sample, sizes being the largest so far; None before the first.
+    usage: Usage | None = None
+    checkpoints: int = 0
+    end: ProgramEnd | None = None
+
+    #: Why the job has to go; None while it has not.
+    cause: Cause | None = None
+    #: The job was killed hard.
+    killed: bool = False
+    #: A hard kill was ordered by somebody else: there is no time for output.
+    hard: bool = False
+    #: Hooks that take down what they set up are owed: a hook ran before the job, or the job was started.
+    hooked: bool = False
+    prolog_begun: bool = False
+    script_failures: tuple[ScriptFailure, ...] = ()
+    output: Output = Output.NONE
+    #: Expressions about which the administrator was warned.
+    warned: tuple[str, ...] = ()
+
+    @property
+    def pair(self) -> Pair:
+        """State and stage."""
+        return Pair(self.state, self.stage)
+
+    @property
+    def universe(self) -> int:
+        """JobUniverse; 5 where the ad does not say."""
+        value = self.job_ad.cell("jobuniverse")
+        return value if isinstance(value, int) and not isinstance(value, bool) else 5
+
+    def run_time_s(self, now: float) -> float:
+        """Time in which the program ran and was not suspended."""
+        return self.run_s + (0.0 if self.running_since is None else max(0.0, now - self.running_since))
+
+    def duration_s(self, now: float) -> float:
+        """JobDuration: time since the program was started, suspensions included."""
+        return 0.0 if self.started_at is None else max(0.0, now - self.started_at)

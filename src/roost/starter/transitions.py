@@ -1,0 +1,309 @@
+"""The transitions of a starter, as a table.
+
+Theory of operation
+-------------------
+A step hands one event to the starter. Its handler (`receptions`) writes down what it means and *raises* triggers
+(`On`); it changes neither state nor stage. Then the rows of the present pair are tried in the order of this table, and
+the first whose trigger is there and whose guards all hold is taken. The search goes on in the new pair with these
+triggers:
+
+* ``COUPLED`` always: such rows follow from the data alone, above all from a stage's work being done. A stage that has
+  nothing to do (no hook configured, no files to move) is entered and left in the same step;
+* ``POLL`` where the policy is evaluated in the new state, so that it is looked at on each change;
+* those that the handler raised, for the first row only.
+
+A step never calls itself; the chain is bounded by `CHAIN_MAX`. The order of rows within a pair is the order of
+evaluation: what has happened to the job comes first, then orders, then what the machine decides by itself.
+
+Once a job is being got rid of there is no way back, and STARTER_EVICT is not asked again. The starter never suspends
+or continues a job by its own decision.
+
+Rules that do not fit the table
+-------------------------------
+They stand in `machine`:
+
+* `repeat_killing`: a hard kill is repeated until the job is gone; that changes no state.
+* `report_usage`: startd, queue and a hook are told regularly how the job is doing, in all of a job's states.
+* `arm_poll`: the policy is polled only where the expression that counts can change its value.
+
+And in `receptions`: a second order to end the job that is under way is not carried out again, but may still turn an
+eviction into a hold or a removal, and may only shorten the time the job has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from roost.model.starter import StarterReason
+from roost.starter import states as at
+from roost.starter.states import PAIRS, Pair
+
+
+class On(StrEnum):
+    """What makes a row be tried."""
+
+    COUPLED = "follows"
+    POLL = "poll"
+    FAILED = "work failed"
+    STARTED = "job started"
+    NOT_STARTED = "job not started"
+    ENDED = "job ended"
+    SUSPEND_ORDER = "order to suspend"
+    CONTINUE_ORDER = "order to continue"
+    SOFT_ORDER = "order to kill softly"
+    HARD_ORDER = "order to kill hard"
+    SIGNAL_FAILED = "signal not delivered"
+    VACATE_LATE = "vacate timer"
+    HOOK_LATE = "hook timer"
+    FINISH_LATE = "finish timer"
+
+
+class Guard(StrEnum):
+    """A condition of a row; `guards.GUARDS` has the functions."""
+
+    WORK_DONE = "nothing is waited for"
+    SUSPEND_WANTED = "the job is to stand still"
+    CHECKPOINT_EXIT = "it ended with the exit code of a checkpoint"
+    EVICT = "STARTER_EVICT is TRUE"
+    WANT_VACATE = "STARTER_WANT_VACATE is not FALSE"
+    NOT_WANT_VACATE = "STARTER_WANT_VACATE is FALSE"
+    KILL = "STARTER_KILL is TRUE"
+    VACATE_EXPIRED = "the vacate time is over"
+
+
+class Entry(StrEnum):
+    """What is done on taking a row; `entries.ENTRIES` has the functions."""
+
+    RUN_EARLY_HOOK = "run the hook PREPARE_JOB_BEFORE_TRANSFER"
+    TRANSFER_INPUT = "move input"
+    RUN_HOOK = "run the hook PREPARE_JOB"
+    RUN_PROLOG = "run the prolog"
+    START_JOB = "start the job"
+    SUSPEND = "stop the job's processes"
+    CONTINUE = "let the job's processes go on"
+    SWEEP = "kill what the job left behind"
+    TRANSFER_CHECKPOINT = "move the saved state"
+    NOTE_EVICTION = "the cause is STARTER_EVICT"
+    SOFT_KILL = "continue it if it is stopped, send the soft signal, start the vacate timer"
+    GRANT_VACATE = "start the vacate timer"
+    HARD_KILL = "kill all processes, start the killing timer"
+    ABANDON = "stop the work that is waited for"
+    WIND_UP = "kill what is left, cancel the timers"
+    RUN_EPILOG = "run the epilog"
+    RUN_EXIT_HOOK = "run the hook JOB_EXIT"
+    TRANSFER_OUTPUT = "move output"
+    REPORT_EXIT = "report how the run ended"
+    REMOVE_SANDBOX = "remove the sandbox"
+    QUIT = "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """One row."""
+
+    number: int
+    source: Pair
+    target: Pair
+    on: tuple[On, ...]
+    when: tuple[Guard, ...]
+    reason: StarterReason
+    entry: tuple[Entry, ...]
+
+
+#: Rows taken in one step at most: a run in which no stage has anything to do.
+CHAIN_MAX: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row as written: one number for several pairs that behave alike."""
+
+    number: int
+    ways: tuple[tuple[Pair, Pair], ...]
+    on: tuple[On, ...]
+    when: tuple[Guard, ...]
+    reason: StarterReason
+    entry: tuple[Entry, ...]
+
+
+def _row(
+    number: int,
+    source: Pair | tuple[Pair, ...],
+    target: Pair,
+    on: On | tuple[On, ...],
+    when: Guard | tuple[Guard, ...],
+    reason: StarterReason,
+    *entry: Entry,
+) -> _Row:
+    sources = (source,) if isinstance(source, Pair) else source
+    return _Row(
+        number,
+        tuple((each, target) for each in sources),
+        on if isinstance(on, tuple) else (on,),
+        when if isinstance(when, tuple) else (when,),
+        reason,
+        entry,
+    )
+
+
+_R = StarterReason
+_E = Entry
+_DONE = (On.COUPLED, Guard.WORK_DONE, _R.WORK_DONE)
+_KILL_ORDERS = (On.HARD_ORDER, On.SOFT_ORDER)
+_BEFORE_START = (at.SANDBOX, at.EARLY_HOOK, at.INPUT, at.HOOK, at.PROLOG)
+_FINISH = (_E.WIND_UP, _E.RUN_EPILOG)
+_SAVE = (_E.SWEEP, _E.TRANSFER_CHECKPOINT)
+
+_PREPARING: Final = (
+    _row(1, at.SANDBOX, at.EARLY_HOOK, *_DONE, _E.RUN_EARLY_HOOK),
+    _row(2, at.EARLY_HOOK, at.INPUT, *_DONE, _E.TRANSFER_INPUT),
+    _row(3, at.INPUT, at.HOOK, *_DONE, _E.RUN_HOOK),
+    _row(4, at.HOOK, at.PROLOG, *_DONE, _E.RUN_PROLOG),
+    _row(5, at.PROLOG, at.UNSTARTED, On.COUPLED, (Guard.WORK_DONE, Guard.SUSPEND_WANTED), _R.SUSPENSION_ORDERED),
+    _row(6, at.PROLOG, at.START, *_DONE, _E.START_JOB),
+    _row(7, _BEFORE_START, at.EPILOG, On.FAILED, (), _R.PREPARATION_FAILED, *_FINISH),
+    _row(8, _BEFORE_START, at.EPILOG, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, _E.ABANDON, *_FINISH),
+    _row(9, _BEFORE_START, at.EPILOG, On.SOFT_ORDER, (), _R.SOFT_KILL_ORDERED, _E.ABANDON, *_FINISH),
+    _row(10, at.START, at.SUSPENDED, On.STARTED, Guard.SUSPEND_WANTED, _R.SUSPENSION_ORDERED, _E.SUSPEND),
+    _row(11, at.START, at.RUNNING, On.STARTED, (), _R.JOB_STARTED),
+    _row(12, at.START, at.EPILOG, On.NOT_STARTED, (), _R.START_FAILED, *_FINISH),
+)
+
+_JOB_ENDS: Final = (
+    _row(13, (at.START, at.RUNNING), at.CHECKPOINTING, On.ENDED, Guard.CHECKPOINT_EXIT, _R.CHECKPOINT_BEGUN, *_SAVE),
+    _row(13, at.SUSPENDED, at.SUSPENDED_CHECKPOINTING, On.ENDED, Guard.CHECKPOINT_EXIT, _R.CHECKPOINT_BEGUN, *_SAVE),
+    _row(13, at.VACATING, at.VACATING_CHECKPOINTING, On.ENDED, Guard.CHECKPOINT_EXIT, _R.CHECKPOINT_BEGUN, *_SAVE),
+    _row(
+        14,
+        (at.START, at.RUNNING, at.SUSPENDED, at.VACATING, at.KILLING),
+        at.EPILOG,
+        On.ENDED,
+        (),
+        _R.JOB_ENDED,
+        *_FINISH,
+    ),
+    _row(15, (at.VACATING, at.KILLING), at.EPILOG, On.NOT_STARTED, (), _R.START_FAILED, *_FINISH),
+)
+
+_CHECKPOINTS: Final = (
+    _row(16, at.CHECKPOINTING, at.START, On.COUPLED, Guard.WORK_DONE, _R.CHECKPOINT_SAVED, _E.START_JOB),
+    _row(17, at.SUSPENDED_CHECKPOINTING, at.UNSTARTED, On.COUPLED, Guard.WORK_DONE, _R.CHECKPOINT_SAVED),
+    _row(18, at.VACATING_CHECKPOINTING, at.EPILOG, On.COUPLED, Guard.WORK_DONE, _R.CHECKPOINT_SAVED, *_FINISH),
+    _row(
+        19,
+        (at.CHECKPOINTING, at.SUSPENDED_CHECKPOINTING, at.VACATING_CHECKPOINTING),
+        at.EPILOG,
+        On.FAILED,
+        (),
+        _R.CHECKPOINT_FAILED,
+        *_FINISH,
+    ),
+)
+
+_SUSPENSION: Final = (
+    _row(20, at.RUNNING, at.SUSPENDED, On.SUSPEND_ORDER, (), _R.SUSPENSION_ORDERED, _E.SUSPEND),
+    _row(20, at.CHECKPOINTING, at.SUSPENDED_CHECKPOINTING, On.SUSPEND_ORDER, (), _R.SUSPENSION_ORDERED),
+    _row(21, at.SUSPENDED, at.RUNNING, On.CONTINUE_ORDER, (), _R.CONTINUATION_ORDERED, _E.CONTINUE),
+    _row(21, at.SUSPENDED_CHECKPOINTING, at.CHECKPOINTING, On.CONTINUE_ORDER, (), _R.CONTINUATION_ORDERED),
+    _row(22, at.UNSTARTED, at.START, On.CONTINUE_ORDER, (), _R.CONTINUATION_ORDERED, _E.START_JOB),
+)
+
+_ALIVE = (at.RUNNING, at.SUSPENDED)
+_SAVING = (at.CHECKPOINTING, at.SUSPENDED_CHECKPOINTING)
+_NOTED = _E.NOTE_EVICTION
+
+_ORDERED: Final = (
+    _row(23, (at.START, *_ALIVE), at.KILLING, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, _E.HARD_KILL),
+    _row(24, (at.START, *_ALIVE), at.VACATING, On.SOFT_ORDER, (), _R.SOFT_KILL_ORDERED, _E.SOFT_KILL),
+    _row(25, _SAVING, at.EPILOG, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, _E.ABANDON, *_FINISH),
+    _row(26, _SAVING, at.VACATING_CHECKPOINTING, On.SOFT_ORDER, (), _R.SOFT_KILL_ORDERED, _E.GRANT_VACATE),
+    _row(27, at.UNSTARTED, at.EPILOG, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, *_FINISH),
+    _row(28, at.UNSTARTED, at.EPILOG, On.SOFT_ORDER, (), _R.SOFT_KILL_ORDERED, *_FINISH),
+)
+
+_HARD = (Guard.EVICT, Guard.NOT_WANT_VACATE)
+_SOFT = (Guard.EVICT, Guard.WANT_VACATE)
+
+_DECIDED: Final = (
+    _row(29, _ALIVE, at.KILLING, On.POLL, _HARD, _R.EVICTION, _NOTED, _E.HARD_KILL),
+    _row(30, _ALIVE, at.VACATING, On.POLL, _SOFT, _R.EVICTION, _NOTED, _E.SOFT_KILL),
+    _row(31, _SAVING, at.EPILOG, On.POLL, _HARD, _R.EVICTION, _NOTED, _E.ABANDON, *_FINISH),
+    _row(32, _SAVING, at.VACATING_CHECKPOINTING, On.POLL, _SOFT, _R.EVICTION, _NOTED, _E.GRANT_VACATE),
+    _row(33, at.UNSTARTED, at.EPILOG, On.POLL, Guard.EVICT, _R.EVICTION, _NOTED, *_FINISH),
+)
+
+_LATE = (On.VACATE_LATE, On.POLL)
+
+_VACATING: Final = (
+    _row(34, at.VACATING, at.KILLING, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, _E.HARD_KILL),
+    _row(35, at.VACATING, at.KILLING, On.SIGNAL_FAILED, (), _R.SIGNAL_FAILED, _E.HARD_KILL),
+    _row(36, at.VACATING, at.KILLING, _LATE, Guard.VACATE_EXPIRED, _R.VACATE_TIME_OVER, _E.HARD_KILL),
+    _row(37, at.VACATING, at.KILLING, On.POLL, Guard.KILL, _R.KILL, _E.HARD_KILL),
+    _row(38, at.VACATING_CHECKPOINTING, at.EPILOG, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, _E.ABANDON, *_FINISH),
+    _row(
+        39,
+        at.VACATING_CHECKPOINTING,
+        at.EPILOG,
+        _LATE,
+        Guard.VACATE_EXPIRED,
+        _R.VACATE_TIME_OVER,
+        _E.ABANDON,
+        *_FINISH,
+    ),
+    _row(40, at.VACATING_CHECKPOINTING, at.EPILOG, On.POLL, Guard.KILL, _R.KILL, _E.ABANDON, *_FINISH),
+)
+
+_LEAVE = (_E.REPORT_EXIT, _E.REMOVE_SANDBOX)
+
+_FINISHING: Final = (
+    _row(41, at.EPILOG, at.EXIT_HOOK, *_DONE, _E.RUN_EXIT_HOOK),
+    _row(42, at.EPILOG, at.EXIT_HOOK, On.FINISH_LATE, (), _R.TIME_OVER, _E.ABANDON, _E.RUN_EXIT_HOOK),
+    _row(43, at.EXIT_HOOK, at.OUTPUT, *_DONE, _E.TRANSFER_OUTPUT),
+    _row(
+        44,
+        at.EXIT_HOOK,
+        at.OUTPUT,
+        (On.HOOK_LATE, On.FINISH_LATE),
+        (),
+        _R.TIME_OVER,
+        _E.ABANDON,
+        _E.TRANSFER_OUTPUT,
+    ),
+    _row(45, at.OUTPUT, at.CLEANUP, *_DONE, *_LEAVE),
+    _row(46, at.OUTPUT, at.CLEANUP, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, _E.ABANDON, *_LEAVE),
+    _row(47, at.CLEANUP, at.DONE, On.COUPLED, Guard.WORK_DONE, _R.SANDBOX_REMOVED, _E.QUIT),
+)
+
+_WRITTEN: Final = (
+    *_PREPARING,
+    *_JOB_ENDS,
+    *_CHECKPOINTS,
+    *_SUSPENSION,
+    *_ORDERED,
+    *_DECIDED,
+    *_VACATING,
+    *_FINISHING,
+)
+
+#: All rows, one for each pair that it leads from, in the order of evaluation.
+TRANSITIONS: Final[tuple[Transition, ...]] = tuple(
+    Transition(
+        number=row.number,
+        source=source,
+        target=target,
+        on=row.on,
+        when=row.when,
+        reason=row.reason,
+        entry=row.entry,
+    )
+    for row in _WRITTEN
+    for source, target in row.ways
+)
+
+#: The rows of each pair.
+ROWS: Final[Mapping[Pair, tuple[Transition, ...]]] = {
+    pair: tuple(row for row in TRANSITIONS if row.source == pair) for pair in PAIRS
+}

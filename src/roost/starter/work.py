@@ -1,0 +1,115 @@
+"""What one step works with: the starter as it has become so far, and all that is to come out of the step.
+
+A `Work` lives for one step and is the only thing in this room that changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from roost.model.starter import StarterReason, StarterTimer
+from roost.model.starter_effects import StarterEffect
+from roost.starter.policy_inputs import Decision, Inputs, StarterPolicy
+from roost.starter.starter_state import Deadlines, StarterState
+from roost.starter.states import Pair
+from roost.starter.transitions import On
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A transition that happened."""
+
+    number: int
+    source: Pair
+    target: Pair
+    reason: StarterReason
+    #: Epoch s.
+    at: float
+    #: The evaluations that its guards consisted of; empty where no expression was asked.
+    decisions: tuple[Decision, ...]
+
+    @property
+    def decision(self) -> Decision | None:
+        """The evaluation that the reason names: the first; one after it only chose the kind of kill."""
+        return self.decisions[0] if self.decisions else None
+
+
+class Work:
+    """A step in progress."""
+
+    __slots__ = (
+        "_inputs",
+        "asked",
+        "effects",
+        "evaluating",
+        "now",
+        "policy",
+        "raised",
+        "retirement_s",
+        "start",
+        "state",
+        "taken",
+    )
+
+    def __init__(self, state: StarterState, policy: StarterPolicy, now: float) -> None:
+        self.start = state
+        self.state = state
+        self.policy = policy
+        self.now = now
+        self.effects: list[StarterEffect] = []
+        self.taken: list[Taken] = []
+        #: Triggers for the first row.
+        self.raised: set[On] = set()
+        #: Whether the policy is evaluated.
+        self.evaluating = False
+        #: Retirement the job has left as whoever orders its end says, s; None where that is not said.
+        self.retirement_s: float | None = None
+        #: What expressions were asked for, and how they came out last.
+        self.asked: dict[str, Decision] = {}
+        self._inputs: Inputs | None = None
+
+    @property
+    def inputs(self) -> Inputs:
+        """Evaluates expressions in the starter as it is now."""
+        if self._inputs is None or self._inputs.state is not self.state:
+            self._inputs = Inputs(self.state, self.policy, self.now)
+        return self._inputs
+
+    def decide(self, name: str) -> Decision:
+        """The value of one of the policy's expressions."""
+        decision = self.asked[name] = self.inputs.decide(name)
+        return decision
+
+    def update(self, **changes: Any) -> None:
+        """Change fields of the starter."""
+        self.state = replace(self.state, **changes)
+
+    def schedule(self, **deadlines: float | None) -> None:
+        """Change deadlines."""
+        self.update(deadlines=replace(self.state.deadlines, **deadlines))
+
+    def order(self, effect: StarterEffect) -> None:
+        """Add an effect."""
+        self.effects.append(effect)
+
+    def fire(self, trigger: On) -> None:
+        """Let rows with that trigger be tried."""
+        self.raised.add(trigger)
+
+
+def deadline(deadlines: Deadlines, timer: StarterTimer) -> float | None:
+    """When a timer runs out, epoch s; None if it is not set."""
+    match timer:
+        case StarterTimer.POLL:
+            return deadlines.poll_at
+        case StarterTimer.UPDATE:
+            return deadlines.update_at
+        case StarterTimer.VACATE:
+            return deadlines.vacate_until
+        case StarterTimer.KILLING:
+            return deadlines.kill_again_at
+        case StarterTimer.HOOK:
+            return deadlines.hook_until
+        case StarterTimer.FINISH:
+            return deadlines.finish_until

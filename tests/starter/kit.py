@@ -1,0 +1,129 @@
+"""A hand to drive a starter with: scripts of events read as sentences, results are compared whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from roost.classad import ClassAd
+from roost.model import starter_events as ev
+from roost.model.starter import Cause, Ending, ExitReport, OrderedBy, StarterTimer, Usage
+from roost.model.starter_effects import CancelTimer, ReportExit, SetTimer, StarterEffect
+from roost.starter.hooks import HookProgram
+from roost.starter.machine import Step, begin, step
+from roost.starter.policy_inputs import StarterPolicy
+from roost.starter.starter_state import Launch, StarterState
+from roost.starter.work import Taken, deadline
+
+#: When scripts begin, epoch s.
+START: Final = 1_000_000.0
+
+PREEMPTED: Final = Cause(
+    ending=Ending.EVICT, code=1011, text="PREEMPT expression evaluated to True", by=OrderedBy.STARTD
+)
+HELD: Final = Cause(ending=Ending.HOLD, code=1, text="via condor_hold", by=OrderedBy.QUEUE)
+REMOVED: Final = Cause(ending=Ending.REMOVE, code=0, text="via condor_rm", by=OrderedBy.QUEUE)
+
+
+def policy(expressions: Mapping[str, str] | None = None, **settings: Any) -> StarterPolicy:
+    return StarterPolicy.of(expressions or {}, **settings)
+
+
+def hook(path: str = "/hooks/one", **settings: Any) -> HookProgram:
+    return HookProgram(path=path, **settings)
+
+
+def job(**attributes: Any) -> ClassAd:
+    """A job that needs no files moved."""
+    return ClassAd({"JobUniverse": 5, "Cmd": "/bin/job", "ShouldTransferFiles": "NO", **attributes})
+
+
+def shares(**attributes: Any) -> ClassAd:
+    return ClassAd({"Memory": 512, "Cpus": 1, "SlotID": 1, **attributes})
+
+
+def usage(image_size_kib: int = 1000, **more: Any) -> Usage:
+    return Usage(
+        **{
+            "image_size_kib": image_size_kib,
+            "resident_kib": 500,
+            "user_cpu_s": 1.0,
+            "system_cpu_s": 0.5,
+            "process_count": 1,
+            **more,
+        }
+    )
+
+
+@dataclass
+class Hand:
+    """Feeds events to one starter, with a clock of its own, and remembers what came of them."""
+
+    policy: StarterPolicy = field(default_factory=policy)
+    job: ClassAd = field(default_factory=job)
+    launch: dict[str, Any] = field(default_factory=dict)
+    now: float = START
+
+    def __post_init__(self) -> None:
+        made = Launch(**{"job_ad": self.job, "slot": "slot1@host", "shares": shares(), **self.launch})
+        self.last: Step = begin(made, self.now, self.policy)
+        self.state: StarterState = self.last.state
+        self.history: list[StarterEffect] = list(self.last.effects)
+        self.taken: list[Taken] = []
+
+    def feed(self, *events: ev.StarterEvent) -> Hand:
+        for event in events:
+            self.last = step(self.state, event, self.now, self.policy)
+            self.state = self.last.state
+            self.history += self.last.effects
+            self.taken += self.last.transitions
+        return self
+
+    def wait(self, seconds: float) -> Hand:
+        """Let time pass; timers go off when they are due, in the order of their times."""
+        until = self.now + seconds
+        while (due := self._next()) is not None and due[0] <= until:
+            self.now = max(self.now, due[0])
+            self.feed(ev.StarterTimerFired(timer=due[1]))
+        self.now = until
+        return self
+
+    def _next(self) -> tuple[float, StarterTimer] | None:
+        order = list(StarterTimer)
+        found = [(at, order.index(timer)) for timer in StarterTimer if (at := self.timer(timer)) is not None]
+        return (min(found)[0], order[min(found)[1]]) if found else None
+
+    def timer(self, timer: StarterTimer) -> float | None:
+        """When a timer is due, unless it has gone off already."""
+        return deadline(self.state.deadlines, timer)
+
+    def running(self) -> Hand:
+        """Go on until the job runs, with nothing to prepare."""
+        return self.feed(ev.SandboxMade(), ev.JobStarted(run=1, pid=4711))
+
+    def sample(self, image_size_kib: int, **more: Any) -> Hand:
+        return self.feed(ev.UsageSampled(run=self.state.run, usage=usage(image_size_kib, **more)))
+
+    def ended(self, code: int | None = None, signal: int | None = None) -> Hand:
+        return self.feed(ev.JobEnded(run=self.state.run, exit_code=code, signal=signal))
+
+    @property
+    def at(self) -> str:
+        return str(self.state.pair)
+
+    @property
+    def orders(self) -> list[StarterEffect]:
+        """What the last event led to, without timers."""
+        return [effect for effect in self.last.effects if not isinstance(effect, SetTimer | CancelTimer)]
+
+    @property
+    def rows(self) -> list[int]:
+        """Numbers of the rows that the last event took."""
+        return [taken.number for taken in self.last.transitions]
+
+    @property
+    def report(self) -> ExitReport:
+        """The one report."""
+        (found,) = [effect.report for effect in self.history if isinstance(effect, ReportExit)]
+        return found
