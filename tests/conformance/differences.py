@@ -347,10 +347,7 @@ DIFFERENCES: Final[tuple[Difference, ...]] = (
     Difference(
         id="no-ad",
         explains=_no_ad,
-        examples=(
-            Case(kind=Kind.EXPRESSION, text="{.a}[0]"),
-            Case(kind=Kind.EXPRESSION, text="[v=.a].v"),
-        ),
+        examples=(Case(kind=Kind.EXPRESSION, text="{.a}[0]"),),
     ),
     Difference(
         id="absurd-instants",
