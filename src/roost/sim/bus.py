@@ -1,0 +1,74 @@
+"""Messages between simulated daemons: each takes its time, and under faults may be lost, come twice, or come late.
+
+Delays and faults are drawn from a stream of their own for each pair of daemons, so another machine does not shift them.
+What goes over one connection (`reliable`), as between a starter and its queue, is only delayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from roost.sim.chance import stream
+from roost.sim.engine import Engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faults:
+    """What may go wrong. All are off unless set."""
+
+    #: Chance of each message to be lost, to come twice, and to be late.
+    lost: float = 0.0
+    doubled: float = 0.0
+    late: float = 0.0
+    #: How late a late message is at most, s.
+    late_s: float = 120.0
+    #: Mean time between deaths of an execute machine's daemon, and of the queue's, s; 0 for none.
+    machine_death_s: float = 0.0
+    queue_death_s: float = 0.0
+    #: How long a dead daemon stays away at most, s.
+    away_s: float = 900.0
+    #: Nothing goes wrong from this time of the run on, s; what is left must come right then.
+    until_s: float = float("inf")
+
+    @property
+    def any(self) -> bool:
+        """Whether anything may go wrong."""
+        return max(self.lost, self.doubled, self.late, self.machine_death_s, self.queue_death_s) > 0
+
+
+class Bus:
+    """Delivers."""
+
+    __slots__ = ("_chances", "counts", "engine", "faults", "seed", "start")
+
+    def __init__(self, engine: Engine, seed: int | str, faults: Faults) -> None:
+        self.engine = engine
+        self.seed = seed
+        self.faults = faults
+        self.start = engine.now
+        #: Messages sent, lost, doubled, late.
+        self.counts = {"sent": 0, "lost": 0, "doubled": 0, "late": 0}
+        self._chances: dict[str, Random] = {}
+
+    def send(self, link: str, deliver: Callable[[float], None], *, reliable: bool = False) -> None:
+        """Deliver a message of the link after its delay."""
+        chance = self._chances.get(link)
+        if chance is None:
+            chance = self._chances[link] = stream(self.seed, "bus", link)
+        self.counts["sent"] += 1
+        at = self.engine.now + 0.05 + 0.2 * chance.random()
+        faults = self.faults
+        if faults.any and not reliable and self.engine.now - self.start < faults.until_s:
+            fate = chance.random()
+            if fate < faults.lost:
+                self.counts["lost"] += 1
+                return
+            if fate < faults.lost + faults.doubled:
+                self.counts["doubled"] += 1
+                self.engine.at(at + chance.random() * faults.late_s, deliver)
+            elif fate < faults.lost + faults.doubled + faults.late:
+                self.counts["late"] += 1
+                at += chance.random() * faults.late_s
+        self.engine.at(at, deliver)

@@ -1,0 +1,49 @@
+"""The clock of the simulated world: a heap of what is due, taken in the order of a full key.
+
+The key is (time, rank, place, sequence). Rank and place order what happens at the same instant and does not
+depend on when it was planned: polls come before messages, machine after machine. Among the rest, what was planned first
+comes first. So a poll that is left out changes nothing of the order of all that remains.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Final
+
+#: What is due: called with the time.
+Due = Callable[[float], None]
+
+RANK_POLL: Final = 0
+RANK_MESSAGE: Final = 1
+RANK_CYCLE: Final = 2
+
+
+class Engine:
+    """A heap of what is due."""
+
+    __slots__ = ("_heap", "_sequence", "done", "now")
+
+    def __init__(self, start: float) -> None:
+        #: Epoch s.
+        self.now = start
+        #: How many have been taken.
+        self.done = 0
+        self._heap: list[tuple[float, int, int, int, Due]] = []
+        self._sequence = 0
+
+    def at(self, time: float, due: Due, rank: int = RANK_MESSAGE, place: int = 0) -> None:
+        """Plan `due` for `time`, which must not have passed."""
+        assert time >= self.now, f"planned for {time}, and it is {self.now}"
+        self._sequence += 1
+        heapq.heappush(self._heap, (time, rank, place, self._sequence, due))
+
+    def run(self, until: float) -> None:
+        """Take everything that is due before `until`, then let it be `until`."""
+        heap = self._heap
+        while heap and heap[0][0] < until:
+            time, _, _, _, due = heapq.heappop(heap)
+            self.now = time
+            self.done += 1
+            due(time)
+        self.now = max(self.now, until)

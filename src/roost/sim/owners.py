@@ -1,0 +1,203 @@
+"""The people in front of the machines: when a key is pressed, and what load their own programs make.
+
+A trace is known for all times before the run begins, and is a function of time: so sensors can be asked for any instant,
+and for how long nothing changes. While an owner is there, a key has just been pressed; when nobody is there, the time
+since grows. Load is piecewise constant.
+
+`diurnal` makes the trace of somebody who works by day, with breaks; `read_csv` reads a recorded one.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+DAY_S: Final = 86_400
+HOUR_S: Final = 3_600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerTrace:
+    """What one owner does. Times are epoch s, whole seconds."""
+
+    #: Intervals [from, to) in which keys are pressed all the time; apart from each other, in order.
+    present: tuple[tuple[float, float], ...] = ()
+    #: (time, load of the owner's own programs from then on), in order.
+    loads: tuple[tuple[float, float], ...] = ()
+    #: When a key was pressed last before the trace begins.
+    last_key_before: float = 0.0
+    _edges: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    _load_times: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    _sums: tuple[float, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        edges: list[float] = []
+        sums = [0.0]
+        for begin, end in self.present:
+            if not begin < end or (edges and begin < edges[-1]):
+                raise ValueError(f"intervals of presence must be in order and apart: {begin:g} to {end:g}")
+            edges += (begin, end)
+            sums.append(sums[-1] + end - begin)
+        object.__setattr__(self, "_edges", tuple(edges))
+        object.__setattr__(self, "_load_times", tuple(time for time, _ in self.loads))
+        object.__setattr__(self, "_sums", tuple(sums))
+
+    def is_present(self, now: float) -> bool:
+        """Whether keys are being pressed."""
+        return bisect_right(self._edges, now) % 2 == 1
+
+    def idle_s(self, now: float) -> int:
+        """KeyboardIdle, s."""
+        passed = bisect_right(self._edges, now)
+        if passed % 2:
+            return 0
+        last = self._edges[passed - 1] if passed else self.last_key_before
+        return max(0, int(now - last))
+
+    def load(self, now: float) -> float:
+        """Load of the owner's own programs."""
+        passed = bisect_right(self._load_times, now)
+        return self.loads[passed - 1][1] if passed else 0.0
+
+    def next_change(self, now: float) -> float:
+        """When somebody comes or goes or the load changes next; infinite if never."""
+        found = math.inf
+        for times in (self._edges, self._load_times):
+            passed = bisect_right(times, now)
+            if passed < len(times):
+                found = min(found, times[passed])
+        return found
+
+    def presence_s(self, begin: float, end: float) -> float:
+        """Seconds of presence within [begin, end)."""
+        return self._present_until(end) - self._present_until(begin)
+
+    def _present_until(self, now: float) -> float:
+        passed = bisect_right(self._edges, now)
+        total = self._sums[passed // 2]
+        return total + (now - self._edges[passed - 1] if passed % 2 else 0.0)
+
+
+NOBODY: Final = OwnerTrace()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habits:
+    """How an owner lives, as ranges that each owner's own habits are drawn from."""
+
+    #: Hours of local time at which work begins and ends, on average.
+    begin_h: float = 9.0
+    end_h: float = 17.5
+    #: Chance to be there on a working day, on a weekend day, and in the evening.
+    weekday: float = 0.9
+    weekend: float = 0.12
+    evening: float = 0.2
+    #: Mean stretch of work and mean break, s.
+    stretch_s: float = 2_400.0
+    break_s: float = 900.0
+    #: Chance that a stretch comes with a computation of the owner's own.
+    computes: float = 0.15
+
+
+def diurnal(chance: Random, start: float, days: float, habits: Habits = Habits()) -> OwnerTrace:  # noqa: B008
+    """The trace of one owner. `start` must be a midnight of local time; that day is a Monday."""
+    begin_h = chance.gauss(habits.begin_h, 0.8)
+    end_h = max(begin_h + 4, chance.gauss(habits.end_h, 1.0))
+    present: list[tuple[float, float]] = []
+    loads: list[tuple[float, float]] = []
+    for day in range(math.ceil(days)):
+        here = habits.weekday if day % 7 < 5 else habits.weekend
+        midnight = start + day * DAY_S
+        if chance.random() < here:
+            _work(chance, midnight, begin_h + chance.gauss(0, 0.5), end_h + chance.gauss(0, 0.5), habits, present, loads)
+        if chance.random() < habits.evening:
+            at = chance.uniform(19.0, 22.0)
+            _work(chance, midnight, at, at + chance.expovariate(1.2), habits, present, loads)
+    return OwnerTrace(
+        present=_merged(present), loads=_rising(loads), last_key_before=start - chance.randrange(HOUR_S, 12 * HOUR_S)
+    )
+
+
+def _work(
+    chance: Random,
+    midnight: float,
+    begin_h: float,
+    end_h: float,
+    habits: Habits,
+    present: list[tuple[float, float]],
+    loads: list[tuple[float, float]],
+) -> None:
+    """One stay, in stretches with breaks between them."""
+    at = midnight + max(0.0, begin_h) * HOUR_S
+    end = midnight + min(end_h, 23.9) * HOUR_S
+    while at < end:
+        stop = min(end, at + max(60.0, chance.expovariate(1 / habits.stretch_s)))
+        if stop - at >= 1:
+            present.append((float(round(at)), float(round(stop))))
+            if chance.random() < habits.computes:
+                begin = at + chance.random() * (stop - at)
+                last = begin + max(120.0, chance.expovariate(1 / 1_200))
+                loads += ((float(round(begin)), round(chance.uniform(0.6, 1.4), 2)), (float(round(last)), 0.0))
+        at = stop + max(60.0, chance.expovariate(1 / habits.break_s))
+
+
+def _merged(intervals: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    merged: list[tuple[float, float]] = []
+    for begin, end in sorted(intervals):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        elif begin < end:
+            merged.append((begin, end))
+    return tuple(merged)
+
+
+def _rising(loads: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    return tuple(sorted(dict(sorted(loads)).items()))
+
+
+class TraceProblem(ValueError):
+    """A recorded trace that can't be read, with the place and what to do."""
+
+
+def read_csv(text: str, start: float, *, file: str = "<trace>") -> dict[str, OwnerTrace]:
+    """Recorded traces by machine.
+
+    Columns, by the names in the first line: ``machine``, ``time`` (s from the beginning of the trace), ``keyboard`` (1
+    while keys are pressed, else 0) and ``load``; each line holds from its time on. An empty cell: as before.
+    """
+    rows = csv.DictReader(text.splitlines())
+    missing = {"machine", "time"} - set(rows.fieldnames or ())
+    if missing:
+        raise TraceProblem(f"{file}:1: no column {', '.join(sorted(missing))}; wanted: machine,time,keyboard,load")
+    machines: dict[str, list[tuple[float, str, str]]] = {}
+    for row in rows:
+        try:
+            time = start + int(float(row["time"]))
+            for name in ("keyboard", "load"):
+                float(row.get(name) or 0)
+        except (TypeError, ValueError):
+            raise TraceProblem(f"{file}:{rows.line_num}: time, keyboard and load must be numbers") from None
+        machines.setdefault(row["machine"], []).append((time, row.get("keyboard") or "", row.get("load") or ""))
+    return {name: _recorded(sorted(lines)) for name, lines in machines.items()}
+
+
+def _recorded(lines: Sequence[tuple[float, str, str]]) -> OwnerTrace:
+    present: list[tuple[float, float]] = []
+    loads: list[tuple[float, float]] = []
+    since: float | None = None
+    for time, keyboard, load in lines:
+        if keyboard and float(keyboard) > 0 and since is None:
+            since = time
+        elif keyboard and float(keyboard) <= 0 and since is not None:
+            present.append((since, time))
+            since = None
+        if load and (not loads or loads[-1][1] != float(load)):
+            loads.append((time, float(load)))
+    if since is not None:
+        present.append((since, max(lines[-1][0], since) + 1))
+    return OwnerTrace(present=_merged(present), loads=_rising(loads), last_key_before=lines[0][0])

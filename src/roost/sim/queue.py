@@ -1,0 +1,304 @@
+"""The queue of a simulated pool: which jobs wait, which claims it holds, and the protocol to claim and use a slot.
+
+It stands in for a schedd until the real core is there, and is as simple as the protocol allows: ask for the slot, activate
+the claim with a job, go on with the next job of the same kind or give the claim back. A job whose machine falls silent
+for the length of its lease goes back to the queue; so does one that was evicted. A job that the policy puts on hold
+stays there.
+
+Where nothing can be lost, signs of life are sent once a lease, shortly before its end, instead of every
+ALIVE_INTERVAL: to the slot it is the same.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import Final
+
+from roost.classad import ClassAd
+from roost.model import effects as ef
+from roost.model import events as ev
+from roost.model.claims import ClaimRequest
+from roost.model.identifiers import ClaimId
+from roost.sim.bus import Bus
+from roost.sim.engine import Engine
+from roost.sim.host import Machine, Slot
+from roost.sim.process import End, Process
+from roost.sim.record import Recorder
+from roost.sim.workload import Job
+
+#: Time after which an unanswered request is given up, s.
+REPLY_S: Final = 150.0
+
+
+class Place(StrEnum):
+    """Where a job is."""
+
+    COMING = "coming"
+    IDLE = "idle"
+    CLAIMING = "claiming"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    HELD = "held"
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """A job in the queue."""
+
+    job: Job
+    place: Place = Place.COMING
+    #: Work that need not be done again, s.
+    done_s: float = 0.0
+    starts: int = 0
+    evictions: int = 0
+    started_at: float | None = None
+    ended_at: float | None = None
+    claim: Held | None = None
+
+
+class Held:
+    """A claim that the queue has, or has asked for."""
+
+    __slots__ = ("claim_id", "entry", "granted", "lease_s", "life", "machine", "number", "seen_at", "step", "open")
+
+    def __init__(self, machine: Machine, number: int, claim_id: ClaimId, entry: Entry, now: float) -> None:
+        self.machine = machine
+        self.number = number
+        self.life = machine.lives
+        self.claim_id = claim_id
+        self.entry: Entry | None = entry
+        lease = entry.job.ad.eval("JobLeaseDuration")
+        self.lease_s = float(lease) if isinstance(lease, int) and lease > 0 else 1800.0
+        self.granted = False
+        self.open = True
+        #: When something was heard from it last.
+        self.seen_at = now
+        #: Number of the request that an answer is expected to.
+        self.step = 0
+
+
+class Queue:
+    """One queue for the pool."""
+
+    def __init__(self, engine: Engine, bus: Bus, recorder: Recorder) -> None:
+        self.engine = engine
+        self.bus = bus
+        self.recorder = recorder
+        self.alive = True
+        self.entries: dict[str, Entry] = {}
+        self.claims: dict[str, Held] = {}
+        #: Kind to its idle jobs: (time of submission, number, entry).
+        self.idle: dict[str, list[tuple[float, int, Entry]]] = {}
+        self.idle_count = 0
+        self._replies = 0
+
+    # -- jobs ------------------------------------------------------------------------------------------
+
+    def expect(self, jobs: Iterable[Job]) -> None:
+        """Jobs that will be submitted."""
+        for job in jobs:
+            entry = self.entries[job.name] = Entry(job=job)
+            self.engine.at(job.submitted_at, partial(self._submit, entry))
+
+    def _submit(self, entry: Entry, now: float) -> None:
+        job = entry.job
+        self.recorder.write(now, "submit", job=job.name, owner=job.owner, kind=job.kind)
+        self._to_idle(entry)
+
+    def _to_idle(self, entry: Entry) -> None:
+        entry.place, entry.claim = Place.IDLE, None
+        number = int(entry.job.name.split(".")[0])
+        heapq.heappush(self.idle.setdefault(entry.job.kind, []), (entry.job.submitted_at, number, entry))
+        self.idle_count += 1
+
+    def heads(self) -> list[tuple[float, int, str]]:
+        """The first idle job of each kind, oldest first."""
+        return sorted((heap[0][0], heap[0][1], kind) for kind, heap in self.idle.items() if heap)
+
+    def head(self, kind: str) -> Entry | None:
+        """The oldest idle job of a kind."""
+        heap = self.idle.get(kind)
+        return heap[0][2] if heap else None
+
+    def _pop(self, kind: str) -> Entry:
+        self.idle_count -= 1
+        return heapq.heappop(self.idle[kind])[2]
+
+    def lookup(self, ad: ClassAd) -> tuple[Job, float]:
+        """The job of an ad, and the work of it that is done, s."""
+        entry = self.entries[f"{ad['ClusterId']}.{ad['ProcId']}"]
+        return entry.job, entry.done_s
+
+    # -- claiming ----------------------------------------------------------------------------------------
+
+    def matched(self, machine: Machine, number: int, kind: str, now: float) -> None:
+        """The matcher has found a slot for the oldest idle job of a kind."""
+        entry = self._pop(kind)
+        held = Held(machine, number, machine.slots[number].state.claim.id, entry, now)
+        entry.place, entry.claim = Place.CLAIMING, held
+        self.claims[held.claim_id.text] = held
+        request = ClaimRequest(
+            job_ad=entry.job.ad, schedd="sim", client_machine="submit", reply_to=self._ask(held)
+        )
+        self._send(held, ev.ClaimRequested(claim_id=held.claim_id, request=request))
+
+    def _ask(self, held: Held) -> str:
+        """The address of an answer, and the end of waiting for it."""
+        self._replies += 1
+        held.step = self._replies
+        step = self._replies
+
+        def give_up(now: float) -> None:
+            if held.open and held.step == step:
+                self._release(held)
+
+        if self.bus.faults.any:
+            self.engine.at(self.engine.now + REPLY_S, give_up)
+        return f"{held.claim_id.text}|{step}"
+
+    def _send(self, held: Held, event: ev.Event) -> None:
+        machine, number, life = held.machine, held.number, held.life
+        self.bus.send(f"queue>{machine.plan.name}", lambda now: machine.receive(number, event, now, life))
+
+    def _release(self, held: Held) -> None:
+        """Give a claim back, and take its job back if it does not run there."""
+        self._close(held)
+        self._send(held, ev.ClaimReleased(claim_id=held.claim_id))
+
+    def _close(self, held: Held) -> None:
+        held.open = False
+        self.claims.pop(held.claim_id.text, None)
+        entry, held.entry = held.entry, None
+        if entry is not None and entry.claim is held and entry.place in (Place.CLAIMING, Place.RUNNING):
+            self._to_idle(entry)
+
+    def reply(self, effect: ef.Effect, now: float) -> None:
+        """An answer or a message of a slot has arrived."""
+        if not self.alive:
+            return
+        match effect:
+            case ef.SendClaimReply(reply_to=to, accepted=accepted):
+                self._on_claim(self._held(to), accepted, now)
+            case ef.SendActivationReply(reply_to=to, accepted=accepted):
+                held = self._held(to)
+                if held is not None and held.entry is not None and not accepted:
+                    self._release(held)
+            case ef.SendAliveReply(reply_to=to, known=known):
+                held = self.claims.get(to.rsplit("|", 1)[0])
+                if held is not None and held.open:
+                    held.seen_at = now
+                    if not known:
+                        self._close(held)
+            case ef.TellSchedd(claim_id=claim_id):
+                held = self.claims.get(claim_id.text)
+                if held is not None:
+                    self._close(held)
+
+    def _held(self, reply_to: str) -> Held | None:
+        """The claim that an answer belongs to, if it is the one that is waited for."""
+        text, step = reply_to.rsplit("|", 1)
+        held = self.claims.get(text)
+        if held is None or not held.open or held.step != int(step):
+            return None
+        held.seen_at = self.engine.now
+        held.step = 0
+        return held
+
+    def _on_claim(self, held: Held | None, accepted: bool, now: float) -> None:
+        if held is None:
+            return
+        if not accepted:
+            self._close(held)
+            return
+        held.granted = True
+        self._activate(held)
+        self._keep_alive(held, now)
+
+    def _activate(self, held: Held) -> None:
+        entry = held.entry
+        assert entry is not None
+        ad = entry.job.ad
+        self._send(held, ev.ActivationRequested(claim_id=held.claim_id, job_ad=ad, reply_to=self._ask(held)))
+
+    # -- signs of life -----------------------------------------------------------------------------------
+
+    def _keep_alive(self, held: Held, now: float) -> None:
+        faulty = self.bus.faults.any
+        interval = 300.0 if faulty else max(60.0, held.lease_s - 120.0)
+
+        def beat(then: float) -> None:
+            if not held.open:
+                return
+            if then - held.seen_at > held.lease_s and faulty:
+                self._close(held)
+                return
+            if self.alive:
+                to = f"{held.claim_id.text}|alive" if faulty else ""
+                self._send(held, ev.AliveReceived(claim_id=held.claim_id, reply_to=to))
+            self.engine.at(then + interval, beat)
+
+        self.engine.at(now + interval, beat)
+
+    # -- runs ----------------------------------------------------------------------------------------------
+
+    def run_begun(self, slot: Slot, process: Process, now: float) -> None:
+        """A starter has begun with a job."""
+        entry = self.entries[process.job.name]
+        entry.starts += 1
+        if entry.started_at is None:
+            entry.started_at = now
+        held = entry.claim
+        if entry.place is Place.CLAIMING and held is not None and held.claim_id.matches(slot.state.claim.id):
+            entry.place = Place.RUNNING
+
+    def run_ended(self, slot: Slot, process: Process, end: End, now: float) -> None:
+        """A starter reports the end of a run. What it says of work done and of completion counts in any case."""
+        entry = self.entries[process.job.name]
+        claim_text = slot.state.claim.id.text
+        if entry.place is Place.COMPLETED:
+            return
+        entry.done_s += end.kept_s if end.outcome != "completed" else 0.0
+        held = entry.claim
+        mine = held is not None and held.claim_id.text == claim_text
+        if end.outcome == "completed":
+            self._complete(entry, mine, now)
+        elif end.outcome == "held" and mine:
+            entry.place, entry.claim = Place.HELD, None
+            entry.ended_at = now
+            if held is not None:
+                held.entry = None
+        elif end.outcome == "evicted":
+            entry.evictions += 1
+            if mine and held is not None:
+                held.entry = None
+                self._to_idle(entry)
+
+    def _complete(self, entry: Entry, mine: bool, now: float) -> None:
+        held = entry.claim
+        if entry.place is Place.IDLE:
+            heap = self.idle[entry.job.kind]
+            heap.remove((entry.job.submitted_at, int(entry.job.name.split(".")[0]), entry))
+            heapq.heapify(heap)
+            self.idle_count -= 1
+        entry.place, entry.claim, entry.ended_at = Place.COMPLETED, None, now
+        self.recorder.write(now, "complete", job=entry.job.name, starts=entry.starts, evictions=entry.evictions)
+        if held is None:
+            return
+        held.entry = None
+        if not mine:
+            self._release(held)
+        elif held.open:
+            self._next_job(held, entry.job.kind)
+
+    def _next_job(self, held: Held, kind: str) -> None:
+        """Another job of the same kind, or the end of the claim."""
+        if not self.alive or self.head(kind) is None:
+            self._release(held)
+            return
+        entry = self._pop(kind)
+        entry.place, entry.claim, held.entry = Place.CLAIMING, held, entry
+        self._activate(held)

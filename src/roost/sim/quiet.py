@@ -1,0 +1,219 @@
+"""Until when a slot has nothing to do: which of its rows could be taken by a poll, and what they wait for.
+
+A poll takes a row of the transition table whose guards all hold. So as long as each row of the slot's pair has one guard
+that is sure to fail, polls do nothing. A guard is an expression of the policy, whose end `steadiness` knows, or a
+fact of the slot's state, which only events change, or something that is not known here: then the slot is polled.
+
+The table is the core's own; this module knows only which guard asks which expression.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from roost.classad import ClassAd
+from roost.classad.ad import MISSING
+from roost.classad.values import fold
+from roost.policy.catalogue import VARIANTS
+from roost.sim.steadiness import Reading, Scene, read_attribute
+from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld, truth_of, whole
+from roost.startd.slot_state import SlotState
+from roost.startd.states import BACKFILL, BUSY, RETIRING
+from roost.startd.transitions import ROWS, Guard, On, Transition
+from roost.startd.work import deadline
+from roost.model.events import Timer
+
+#: Guard to the expression that it asks, whether with the variants for a job's universe, and what it wants of it.
+_EXPRESSIONS: Final[Mapping[Guard, tuple[str, bool, bool]]] = {
+    Guard.OWNER_PRESENT: ("IsOwner", False, True),
+    Guard.RUN_BENCHMARKS: ("RunBenchmarks", False, True),
+    Guard.EVICT_BACKFILL: ("EVICT_BACKFILL", False, True),
+    Guard.WANT_SUSPEND: ("WANT_SUSPEND", True, True),
+    Guard.NOT_WANT_SUSPEND: ("WANT_SUSPEND", True, False),
+    Guard.SUSPEND: ("SUSPEND", True, True),
+    Guard.CONTINUE: ("CONTINUE", True, True),
+    Guard.PREEMPT: ("PREEMPT", True, True),
+    Guard.KILL: ("KILL", True, True),
+    Guard.OWNER_ABSENT: ("IsOwner", False, False),
+}
+
+#: Clocks that the slot's state machine adds to the ad.
+_CLAIM_CLOCKS: Final = {
+    "running": ("totaljobruntime", "totalclaimruntime"),
+    "suspended": ("totaljobsuspendtime", "totalclaimsuspendtime"),
+}
+
+
+def quiet_until(
+    state: SlotState,
+    policy: SlotPolicy,
+    now: float,
+    clocks: Mapping[str, float],
+    steps: Mapping[str, float],
+) -> float:
+    """Until when polls leave the slot as it is; `now` if that is not known. Deadlines of timers are not counted."""
+    if state.deleted:
+        return math.inf
+    if _is_restless(state, policy):
+        return now
+    quiet = _Quiet(state, policy, now, clocks, steps)
+    until = quiet.checkpoint()
+    for row in ROWS[state.pair]:
+        if On.POLL in row.on and until > now:
+            until = min(until, quiet.row(row))
+    return until
+
+
+def _is_restless(state: SlotState, policy: SlotPolicy) -> bool:
+    """Whether polls do more than take rows, or depend on what is not followed here."""
+    return (
+        policy.fetches_work
+        or state.draining is not None
+        or state.shutdown is not None
+        or state.pair in (RETIRING, BACKFILL)
+        or state.in_retirement and state.claim.activation is not None and state.pair.state.value == "Claimed"
+    )
+
+
+class _Quiet:
+    """One look at a slot."""
+
+    __slots__ = ("_known", "_scene", "inputs", "now", "policy", "state")
+
+    def __init__(
+        self,
+        state: SlotState,
+        policy: SlotPolicy,
+        now: float,
+        clocks: Mapping[str, float],
+        steps: Mapping[str, float],
+    ) -> None:
+        self.state = state
+        self.policy = policy
+        self.now = now
+        self.inputs = Inputs(state, policy, now)
+        world = StepWorld(policy, state.name, now)
+        clocks, steps = self._with_claim(clocks, steps)
+        self._scene = Scene(self.inputs.my, None, world, now, clocks, steps)
+        self._known: dict[tuple[str, bool], Reading] = {}
+
+    def _with_claim(
+        self, clocks: Mapping[str, float], steps: Mapping[str, float]
+    ) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        activation = self.state.claim.activation
+        if activation is None:
+            return clocks, steps
+        which = "running" if activation.running_since is not None else "suspended"
+        my = self.inputs.my
+        clocks, steps = dict(clocks), dict(steps)
+        for name in _CLAIM_CLOCKS[which]:
+            if my.cell(name) is MISSING:
+                # It appears once it is more than 0.
+                steps[name] = self.now
+            else:
+                clocks[name] = 1.0
+        return clocks, steps
+
+    def row(self, row: Transition) -> float:
+        """Until when a row is sure not to be taken."""
+        until = -math.inf
+        for guard in row.when:
+            holds, ends = self.guard(guard)
+            if not holds:
+                until = max(until, ends)
+                if until == math.inf:
+                    break
+        return max(until, self.now)
+
+    def guard(self, guard: Guard) -> tuple[bool, float]:
+        """Whether a guard holds now, and until when it stays so."""
+        asked = _EXPRESSIONS.get(guard)
+        if asked is not None:
+            if guard is Guard.CONTINUE and (activation := self.state.claim.activation) and activation.held_still:
+                return False, math.inf
+            name, variants, wanted = asked
+            target = None if guard in (Guard.OWNER_ABSENT, Guard.RUN_BENCHMARKS, Guard.EVICT_BACKFILL) else self.job
+            reading = self.reading(name, target, variants)
+            return (truth_of(reading.value) is True) is wanted, reading.until
+        match guard:
+            case Guard.START_LOCALLY_FALSE:
+                reading = self.reading("START", None, False)
+                return truth_of(reading.value) is False, reading.until
+            case Guard.START_BACKFILL:
+                return (False, math.inf) if not self.policy.backfill else (True, self.now)
+            case Guard.WORKLIFE_OVER:
+                return self._worklife()
+            case Guard.MATCH_EXPIRED:
+                return self._deadline(Timer.MATCH)
+            case Guard.VACATE_EXPIRED:
+                return self._deadline(Timer.VACATE)
+            case Guard.SUCCESSOR_WAITING:
+                return self.state.waiting is not None, math.inf
+            case Guard.DRAINING | Guard.DRAIN_GRACE_OVER:
+                return False, math.inf
+            case Guard.RETIREMENT_OVER | Guard.IN_RETIREMENT:
+                # A slot in retirement is restless, but for one without a job.
+                return self.state.in_retirement, math.inf
+            case Guard.NOT_PREEMPT_SEEN:
+                return not self.state.eviction.preempt_seen, math.inf
+            case Guard.HARD:
+                return self.state.eviction.hard, math.inf
+        return True, self.now
+
+    @property
+    def job(self) -> ClassAd | None:
+        """The ad of the claim's job."""
+        return self.state.claim.job_ad
+
+    def reading(self, name: str, target: ClassAd | None, variants: bool) -> Reading:
+        """An expression, read as the core evaluates it."""
+        key = (name, target is not None)
+        found = self._known.get(key)
+        if found is None:
+            self._scene.target = target
+            found = self._known[key] = self._read(name, target, variants)
+        return found
+
+    def _read(self, name: str, target: ClassAd | None, variants: bool) -> Reading:
+        until = math.inf
+        if variants and target is not None:
+            universe = target.eval("JobUniverse")
+            for suffix, number in VARIANTS.items():
+                if universe == number and self.inputs.my.cell(fold(name + suffix)) is not MISSING:
+                    variant = self._truth(read_attribute(name + suffix, self._scene))
+                    if truth_of(variant.value) is not None:
+                        return variant
+                    until = variant.until
+        reading = self._truth(read_attribute(name, self._scene))
+        return reading if reading.until <= until else reading._replace(until=until)
+
+    def _truth(self, reading: Reading) -> Reading:
+        """A clock as a truth is not followed."""
+        return reading if reading.slope == 0 else reading._replace(until=self.now)
+
+    def _worklife(self) -> tuple[bool, float]:
+        claim = self.state.claim
+        if claim.jobs_begun == 0 or claim.granted_at is None:
+            return False, math.inf
+        reading = self.reading("CLAIM_WORKLIFE", None, False)
+        limit = whole(reading.value, -1)
+        if limit < 0:
+            return False, reading.until
+        ends = claim.granted_at + limit
+        return ends < self.now, min(reading.until, math.floor(ends))
+
+    def _deadline(self, timer: Timer) -> tuple[bool, float]:
+        at = deadline(self.state, timer)
+        return (False, math.inf) if at is None else (at <= self.now, math.floor(at))
+
+    def checkpoint(self) -> float:
+        """Until when no job has to save its state."""
+        activation = self.state.claim.activation
+        if self.state.pair != BUSY or activation is None:
+            return math.inf
+        if activation.universe not in (1, 13) and activation.job_ad.cell("wantcheckpointsignal") is MISSING:
+            return math.inf
+        reading = self.reading("PERIODIC_CHECKPOINT", self.job, True)
+        return self.now if truth_of(reading.value) is True else reading.until

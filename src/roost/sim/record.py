@@ -1,0 +1,49 @@
+"""What happened: a stream of records, and its digest.
+
+Every record goes through `Recorder.write`: into the digest, and to the sinks. A record is a flat dict: ``t`` (s since the
+beginning), ``what``, and what belongs to that kind; its JSON text, keys in the order of writing, is what the digest
+is made of. Kinds and fields are described in docs/guides/lab.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Any
+
+Record = dict[str, Any]
+Sink = Callable[[Record], None]
+
+
+class Recorder:
+    """Takes records in."""
+
+    __slots__ = ("_hash", "_lines", "count", "sinks", "start")
+
+    def __init__(self, start: float, sinks: tuple[Sink, ...] = (), lines: Callable[[str], object] | None = None) -> None:
+        self.start = start
+        self.sinks = sinks
+        #: Records written.
+        self.count = 0
+        self._lines = lines
+        self._hash = blake2b(digest_size=16)
+
+    def write(self, now: float, what: str, **fields: Any) -> None:
+        """A record of something that happened at `now`, epoch s."""
+        record: Record = {"t": round(now - self.start, 3), "what": what, **fields}
+        text = _encode(record)
+        self._hash.update(text.encode())
+        self.count += 1
+        if self._lines is not None:
+            self._lines(text + "\n")
+        for sink in self.sinks:
+            sink(record)
+
+    @property
+    def digest(self) -> str:
+        """Of all records so far, 32 hexadecimal digits."""
+        return self._hash.hexdigest()
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode

@@ -1,0 +1,117 @@
+"""What the sensors of a simulated machine read, and the ads that its slots are polled with.
+
+Readings are functions of time: of the owner's trace, and of which slots run jobs. A running job makes a load of its
+cores. How load and idle times are shared between slots, and what CpuBusyTime is, the startd's own modules say.
+
+`clocks` and `steps` tell `steadiness` the same: which attributes grow by the second, and when others change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from roost.classad import ClassAd, Value
+from roost.model.slots import SlotId
+from roost.sim.owners import DAY_S, OwnerTrace
+from roost.startd.idleness import Connections, Idleness, slot_idleness
+from roost.startd.load import apportion
+from roost.startd.slot_ad import clock
+
+#: Attributes that follow the owner.
+_OF_OWNER: Final = (
+    "keyboardidle",
+    "consoleidle",
+    "loadavg",
+    "totalloadavg",
+    "cpuisbusy",
+    "cpubusytime",
+)
+
+_NAMES: Final = (
+    "KeyboardIdle ConsoleIdle TotalLoadAvg TotalCondorLoadAvg LoadAvg CondorLoadAvg CpuIsBusy CpuBusyTime "
+    "ClockMin ClockDay MyCurrentTime"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loads:
+    """The load of a machine at one instant, as its slots see it."""
+
+    system: float
+    jobs: float
+    #: For each slot: LoadAvg and CondorLoadAvg.
+    slots: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sensors:
+    """The sensors of one machine."""
+
+    owner: OwnerTrace
+    connected: Connections = Connections(console=10**6, keyboard=10**6, boost_s=1200)
+    #: Seconds east of UTC.
+    zone_offset_s: int = 0
+
+    def loads(self, now: float, jobs: Sequence[float], ids: Sequence[SlotId], states: Sequence[str]) -> Loads:
+        """The loads of a machine whose slots' jobs make `jobs`."""
+        own = sum(jobs)
+        system = self.owner.load(now) + own
+        if len(jobs) == 1:
+            return Loads(system=system, jobs=own, slots=((system, own),))
+        shared = apportion(
+            system, dict(zip(ids, jobs, strict=True)), dict(zip(ids, states, strict=True))
+        )
+        each = tuple((shared.slots[one].total, shared.slots[one].condor) for one in ids)
+        return Loads(system=system, jobs=own, slots=each)
+
+    def ad(
+        self, fixed: ClassAd, slot: SlotId, now: float, loads: Loads, number: int, started_at: float
+    ) -> ClassAd:
+        """The ad of one slot but for its latches; it shares `fixed`."""
+        keyboard_s, console_s = self._idle(slot, now, started_at)
+        load, own = loads.slots[number]
+        ad = ClassAd()
+        cells = ad.cells
+        cells["keyboardidle"], cells["consoleidle"] = keyboard_s, console_s
+        cells["totalloadavg"], cells["totalcondorloadavg"] = round(loads.system, 2), round(loads.jobs, 2)
+        cells["loadavg"], cells["condorloadavg"] = round(load, 2), round(own, 2)
+        for name, value in clock(now, self.zone_offset_s):
+            cells[name.lower()] = value
+        cells["mycurrenttime"] = int(now)
+        ad.chained = fixed
+        return ad
+
+    def _idle(self, slot: SlotId, now: float, started_at: float) -> tuple[int, int]:
+        idle_s = self.owner.idle_s(now)
+        if slot.number <= self.connected.keyboard and slot.number <= self.connected.console:
+            return idle_s, idle_s
+        machine = Idleness(keyboard_s=idle_s, console_s=idle_s)
+        seen = slot_idleness(machine, slot, self.connected, now=now, started_at=started_at)
+        assert seen.console_s is not None
+        return seen.keyboard_s, seen.console_s
+
+    def clocks(self, slot: SlotId, now: float, latched: Mapping[str, Value]) -> dict[str, float]:
+        """Attributes of a slot that grow by one each second."""
+        clocks = {"mycurrenttime": 1.0}
+        away = not self.owner.is_present(now)
+        if away or slot.number > self.connected.keyboard:
+            clocks["keyboardidle"] = 1.0
+        if away or slot.number > self.connected.console:
+            clocks["consoleidle"] = 1.0
+        if latched.get("CpuIsBusy") is True:
+            clocks["cpubusytime"] = 1.0
+        return clocks
+
+    def steps(self, now: float) -> dict[str, float]:
+        """Attributes that change at known instants."""
+        local = int(now) + self.zone_offset_s
+        steps = dict.fromkeys(_OF_OWNER, self.owner.next_change(now))
+        steps["clockmin"] = float(int(now) + 60 - local % 60)
+        steps["clockday"] = float(int(now) + DAY_S - local % DAY_S)
+        return steps
+
+
+# Ads are filled by folded names here, so the spellings have to be known before.
+ClassAd(dict.fromkeys(_NAMES.split(), 0))

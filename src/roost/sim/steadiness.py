@@ -1,0 +1,290 @@
+"""For how long an expression keeps its value if nothing happens but the passing of time.
+
+A machine looks at its policy every few seconds, and nearly always finds what it found before. This module says until when
+that is sure: then the looks in between can be left out, and the run comes out the same (a test compares the two).
+
+How it works
+------------
+Within a stretch in which nothing happens, every attribute is either constant or a clock: it grows by one each second
+(KeyboardIdle while nobody is there, time()). So arithmetic on them is a line, and a comparison of lines flips at one
+known instant. An expression is compiled once to closures; each gives a `Reading`: the value now, its slope, and until
+when this holds. ``&&``, ``||`` and ``?:`` need only hold for the operand that decides.
+
+Where it does not know, it says: until now. That costs a look and is never wrong: impure functions, lists, ads, a
+product of two clocks, a clock inside any function. The value of such a node comes from the evaluator.
+
+The instant of a reading must be a whole second, and so must the looks: then the truncated clocks of ads are exact lines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from roost.classad import ClassAd, Expr, Value, World, evaluate
+from roost.classad.ad import MISSING
+from roost.classad.functions.registry import FUNCTIONS
+from roost.classad.ops import BINARY, UNARY, truth
+from roost.classad.syntax import Binary, Call, Conditional, Literal, Name, Node, Op, Paren, Select, Unary, strip
+from roost.classad.values import UNDEFINED, fold
+
+#: Attributes followed from one expression to the next at most.
+DEPTH_MAX: Final = 24
+
+
+class Reading(NamedTuple):
+    """A value that is known for a while."""
+
+    value: Value
+    #: Growth of a number, per second.
+    slope: float
+    #: Epoch s; infinite if only events can change it.
+    until: float
+
+
+class Scene:
+    """What an expression is read in: two ads at one instant, and which attributes are clocks."""
+
+    __slots__ = ("clocks", "depth", "my", "now", "steps", "target", "world")
+
+    def __init__(
+        self,
+        my: ClassAd,
+        target: ClassAd | None,
+        world: World,
+        now: float,
+        clocks: Mapping[str, float],
+        steps: Mapping[str, float],
+    ) -> None:
+        self.my = my
+        self.target = target
+        self.world = world
+        self.now = now
+        #: Folded name of an attribute of the slot's ad to its slope.
+        self.clocks = clocks
+        #: Folded name of an attribute of the slot's ad to when it changes next; that may be now.
+        self.steps = steps
+        self.depth = 0
+
+
+Code = Callable[[Scene, bool], Reading]
+
+_FOREVER: Final = math.inf
+_COMPARISONS: Final = frozenset((Op.LT, Op.LE, Op.GT, Op.GE, Op.EQ, Op.NE))
+_CODES: Final[dict[int, tuple[Expr, Code]]] = {}
+#: Compiled expressions kept at most.
+_CODES_MAX: Final = 50_000
+
+
+def read(expression: Expr, scene: Scene, swapped: bool = False) -> Reading:
+    """Value, slope and end of an expression. `swapped`: it stands in the target's ad."""
+    return _code(expression)(scene, swapped)
+
+
+def read_attribute(name: str, scene: Scene) -> Reading:
+    """The same for an attribute of the slot's ad, or of the job's if only that has it."""
+    return _attribute(fold(name), name, scene, False, both=True)
+
+
+def _code(expression: Expr) -> Code:
+    known = _CODES.get(id(expression))
+    if known is None:
+        if len(_CODES) >= _CODES_MAX:
+            _CODES.clear()
+        known = _CODES[id(expression)] = (expression, _compiled(expression.tree))
+    return known[1]
+
+
+def _compiled(node: Node) -> Code:
+    match node:
+        case Literal(value=value):
+            fixed = Reading(value, 0.0, _FOREVER)  # type: ignore[arg-type]
+            return lambda scene, swapped: fixed
+        case Paren(inner=inner):
+            return _compiled(inner)
+        case Name(name=name, absolute=False):
+            key = fold(name)
+            return lambda scene, swapped: _attribute(key, name, scene, swapped, both=True)
+        case Select(base=base, name=name) if isinstance(scope := strip(base), Name) and not scope.absolute:
+            return _selected(node, fold(scope.name), name)
+        case Unary(op=op, operand=operand):
+            return _unary(node, op, _compiled(operand))
+        case Binary(op=Op.AND | Op.OR as op, left=left, right=right):
+            return _logical(op, _compiled(left), _compiled(right))
+        case Binary(op=op, left=left, right=right):
+            return _binary(node, op, _compiled(left), _compiled(right))
+        case Conditional(test=test, then=then, otherwise=otherwise):
+            return _choice(_compiled(test), _compiled(then), _compiled(otherwise))
+        case Call(name=name, args=args):
+            return _call(node, fold(name), args)
+    return _unknown(node)
+
+
+def _unknown(node: Node) -> Code:
+    """The evaluator's value, and no promise."""
+    expression = Expr(node)
+
+    def run(scene: Scene, swapped: bool) -> Reading:
+        my, target = (scene.target, scene.my) if swapped else (scene.my, scene.target)
+        return Reading(evaluate(expression, my, target, scene.world), 0.0, scene.now)
+
+    return run
+
+
+def _attribute(key: str, name: str, scene: Scene, swapped: bool, *, both: bool) -> Reading:
+    """An attribute of the ad in which the name stands, else of the other one."""
+    first: ClassAd | None = scene.target if swapped else scene.my
+    found = MISSING if first is None else first.cell(key)
+    if found is MISSING and both:
+        if key == "currenttime":
+            return Reading(int(scene.world.now()), 1.0, _FOREVER)
+        swapped = not swapped
+        other = scene.target if swapped else scene.my
+        if other is not None:
+            found = other.cell(key)
+    until = _FOREVER if swapped else scene.steps.get(key, _FOREVER)
+    if found is MISSING:
+        return Reading(UNDEFINED, 0.0, until)
+    if not isinstance(found, Expr):
+        slope = 0.0 if swapped else scene.clocks.get(key, 0.0)
+        return Reading(found, slope, until)  # type: ignore[arg-type]
+    if scene.depth >= DEPTH_MAX:
+        return Reading(UNDEFINED, 0.0, scene.now)
+    scene.depth += 1
+    reading = _code(found)(scene, swapped)
+    scene.depth -= 1
+    return reading
+
+
+def _selected(node: Node, scope: str, name: str) -> Code:
+    key = fold(name)
+    if scope in ("my", "self"):
+        return lambda scene, swapped: _attribute(key, name, scene, swapped, both=False)
+    if scope == "target":
+        return lambda scene, swapped: _attribute(key, name, scene, not swapped, both=False)
+    return _unknown(node)
+
+
+def _unary(node: Node, op: Op, operand: Code) -> Code:
+    apply = UNARY[op]
+    guess = _unknown(node)
+
+    def run(scene: Scene, swapped: bool) -> Reading:
+        x = operand(scene, swapped)
+        if x.slope == 0:
+            return Reading(apply(x.value), 0.0, x.until)
+        if op is Op.SUB:
+            return Reading(apply(x.value), -x.slope, x.until)
+        return guess(scene, swapped)
+
+    return run
+
+
+def _logical(op: Op, left: Code, right: Code) -> Code:
+    apply = BINARY[op]
+    decides = op is Op.OR
+
+    def run(scene: Scene, swapped: bool) -> Reading:
+        x = _condition(left(scene, swapped), scene)
+        if x.value is decides:
+            return x
+        y = _condition(right(scene, swapped), scene)
+        return Reading(apply(x.value, y.value), 0.0, min(x.until, y.until))
+
+    return run
+
+
+def _condition(x: Reading, scene: Scene) -> Reading:
+    """A reading as a truth: a number on a slope is true until it reaches 0."""
+    if x.slope == 0:
+        return Reading(truth(x.value), 0.0, x.until)
+    return Reading(truth(x.value), 0.0, min(x.until, _crossing(x.value, x.slope, scene.now)))
+
+
+def _choice(test: Code, then: Code, otherwise: Code) -> Code:
+    def run(scene: Scene, swapped: bool) -> Reading:
+        x = _condition(test(scene, swapped), scene)
+        if x.value is True or x.value is False:
+            y = (then if x.value else otherwise)(scene, swapped)
+            return Reading(y.value, y.slope, min(x.until, y.until))
+        return Reading(x.value, 0.0, x.until)
+
+    return run
+
+
+def _binary(node: Node, op: Op, left: Code, right: Code) -> Code:
+    apply = BINARY[op]
+    guess = _unknown(node)
+
+    def run(scene: Scene, swapped: bool) -> Reading:
+        x = left(scene, swapped)
+        y = right(scene, swapped)
+        until = min(x.until, y.until)
+        if x.slope == 0 and y.slope == 0:
+            return Reading(apply(x.value, y.value), 0.0, until)
+        if not (_is_number(x.value) and _is_number(y.value)):
+            # A clock against something that is no number: the kinds decide, and they stay.
+            return Reading(apply(x.value, y.value), 0.0, until)
+        value = apply(x.value, y.value)
+        if op in _COMPARISONS:
+            return Reading(value, 0.0, min(until, _crossing(x.value - y.value, x.slope - y.slope, scene.now)))  # type: ignore[operator]
+        match op:
+            case Op.ADD:
+                return Reading(value, x.slope + y.slope, until)
+            case Op.SUB:
+                return Reading(value, x.slope - y.slope, until)
+            case Op.MUL if y.slope == 0:
+                return Reading(value, x.slope * y.value, until)  # type: ignore[operator]
+            case Op.MUL if x.slope == 0:
+                return Reading(value, x.value * y.slope, until)  # type: ignore[operator]
+        return guess(scene, swapped)
+
+    return run
+
+
+def _is_number(value: Value) -> bool:
+    return value.__class__ in (int, float)
+
+
+def _crossing(difference: Value, slope: float, now: float) -> float:
+    """The last whole second before a difference changes its sign or reaches or leaves 0; infinite if it never does."""
+    if slope == 0:
+        return _FOREVER
+    seconds = -difference / slope  # type: ignore[operator]
+    if not seconds >= 0:
+        return _FOREVER if seconds < 0 else now
+    return now + math.floor(seconds - 1e-6) if seconds > 0 else now
+
+
+def _call(node: Call, name: str, args: tuple[Node, ...]) -> Code:
+    guess = _unknown(node)
+    if name == "time" and not args:
+        return lambda scene, swapped: Reading(int(scene.world.now()), 1.0, _FOREVER)
+    if name == "ifthenelse" and len(args) == 3:
+        return _choice_call(guess, *(_compiled(arg) for arg in args))
+    builtin = FUNCTIONS.get(name)
+    if builtin is None or not builtin.pure:
+        return guess
+    codes = [_compiled(arg) for arg in args]
+
+    def run(scene: Scene, swapped: bool) -> Reading:
+        until = _FOREVER
+        for code in codes:
+            x = code(scene, swapped)
+            if x.slope != 0:
+                return guess(scene, swapped)
+            until = min(until, x.until)
+        return Reading(guess(scene, swapped).value, 0.0, until)
+
+    return run
+
+
+def _choice_call(guess: Code, test: Code, then: Code, otherwise: Code) -> Code:
+    choice = _choice(test, then, otherwise)
+
+    def run(scene: Scene, swapped: bool) -> Reading:
+        x = truth(test(scene, swapped).value)
+        return choice(scene, swapped) if x is True or x is False else guess(scene, swapped)
+
+    return run

@@ -1,0 +1,145 @@
+"""Jobs of a simulated pool: what policy may know of them, and apart from it what will really happen.
+
+A `Job` is what is submitted: its ad. A `Truth` is how long it really runs and what it can save, and only the simulated
+processes (`process`) look at it. Workloads come from a Standard Workload Format file (`swf`) or are generated: a
+mix is a list of kinds with weights, arriving as a Poisson process whose rate follows the day.
+
+Run times are log-normal, as those of recorded workloads are: most jobs are short, most of the time is in the
+long ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from roost.classad import ClassAd, parse_expression
+from roost.sim.owners import DAY_S, HOUR_S
+
+_ANY: Final = parse_expression("TARGET.Memory >= RequestMemory && TARGET.Disk >= RequestDisk")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """What no policy sees."""
+
+    #: Time the job needs on a machine of its own, s.
+    run_s: float
+    #: A soft kill lets it save its work.
+    checkpoints: bool = False
+    #: Time from a soft kill to its end, s.
+    farewell_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job as submitted."""
+
+    #: ``cluster.proc``.
+    name: str
+    owner: str
+    submitted_at: float
+    ad: ClassAd
+    truth: Truth
+    #: Jobs with the same are the same to a matcher.
+    kind: str
+
+
+def make_job(
+    number: int, owner: str, submitted_at: float, truth: Truth, attributes: Mapping[str, object], kind: str
+) -> Job:
+    """A job with the attributes that every queue writes, and `attributes` over them."""
+    ad = ClassAd(
+        {
+            "MyType": "Job",
+            "ClusterId": number,
+            "ProcId": 0,
+            "GlobalJobId": f"sim#{number}.0",
+            "Owner": owner,
+            "User": f"{owner}@sim",
+            "QDate": int(submitted_at),
+            "JobUniverse": 5,
+            "ImageSize": 64 * 1024,
+            "RequestCpus": 1,
+            "RequestMemory": 128,
+            "RequestDisk": 1024,
+            "JobLeaseDuration": 2400,
+            "NiceUser": False,
+        }
+    )
+    ad.put("Requirements", _ANY)
+    for name, value in attributes.items():
+        if isinstance(value, str) and name.lower() in ("requirements", "rank"):
+            ad.set(name, value)
+        else:
+            ad[name] = value
+    return Job(name=f"{number}.0", owner=owner, submitted_at=submitted_at, ad=ad, truth=truth, kind=kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of job in a mix."""
+
+    name: str
+    weight: float
+    #: Median run time, s, and the spread of its logarithm.
+    median_s: float
+    spread: float
+    memory_mb: int = 128
+    image_kb: int = 64 * 1024
+    universe: int = 5
+    checkpoints: bool = False
+    owners: tuple[str, ...] = ("ada", "ben", "cyd", "dee")
+
+
+#: Mixes by name.
+MIXES: Final[Mapping[str, tuple[Kind, ...]]] = {
+    "desktop": (
+        Kind(name="short", weight=5, median_s=12 * 60, spread=0.9),
+        Kind(name="long", weight=3, median_s=2 * HOUR_S, spread=0.8, memory_mb=512, image_kb=300 * 1024),
+        Kind(name="saving", weight=2, median_s=5 * HOUR_S, spread=0.6, memory_mb=512, universe=1, checkpoints=True),
+    ),
+    "short": (Kind(name="short", weight=1, median_s=10 * 60, spread=0.8),),
+    "long": (Kind(name="long", weight=1, median_s=8 * HOUR_S, spread=0.6, memory_mb=1024, image_kb=600 * 1024),),
+    "saving": (Kind(name="saving", weight=1, median_s=6 * HOUR_S, spread=0.6, universe=1, checkpoints=True),),
+}
+
+#: Longest generated run, s.
+RUN_S_MAX: Final = 3 * DAY_S
+
+
+def generated(chance: Random, mix: str, count: int, start: float, days: float) -> list[Job]:
+    """`count` jobs of a mix that arrive within `days`, in the order of their arrival."""
+    kinds = MIXES.get(mix)
+    if kinds is None:
+        raise ValueError(f"there is no mix {mix!r}; there are: {', '.join(MIXES)}")
+    arrivals = sorted(start + float(int(_arrival(chance, days))) for _ in range(count))
+    jobs = []
+    for number, at in enumerate(arrivals, 1):
+        kind = chance.choices(kinds, [each.weight for each in kinds])[0]
+        run_s = min(RUN_S_MAX, max(10.0, kind.median_s * math.exp(chance.gauss(0, kind.spread))))
+        truth = Truth(
+            run_s=float(round(run_s)),
+            checkpoints=kind.checkpoints,
+            farewell_s=float(chance.randrange(5, 60) if kind.checkpoints else chance.randrange(1, 5)),
+        )
+        attributes = {
+            "RequestMemory": kind.memory_mb,
+            "ImageSize": kind.image_kb,
+            "JobUniverse": kind.universe,
+            "WantCheckpoint": kind.checkpoints,
+        }
+        owner = chance.choice(kind.owners)
+        jobs.append(make_job(number, owner, at, truth, attributes, f"{kind.name}/{owner}"))
+    return jobs
+
+
+def _arrival(chance: Random, days: float) -> float:
+    """An instant within the days: three times as many jobs are submitted in the afternoon as at night."""
+    while True:
+        at = chance.random() * days * DAY_S
+        if chance.random() < 0.5 - 0.25 * math.cos((at / HOUR_S - 3) / 24 * 2 * math.pi) + 0.25:
+            return at
