@@ -7,6 +7,8 @@ from enum import IntEnum, StrEnum
 import pytest
 
 from roost.classad import ERROR, UNDEFINED, ClassAd, Expr, ListValue, ParseError, RelTime, parse_expression
+from roost.classad.forms import Form, format_ad, parse_ad
+from roost.classad.limits import AD_NESTING_MAX
 
 
 def test_names_ignore_case_and_keep_their_first_spelling_and_place():
@@ -233,3 +235,27 @@ def test_strings_with_nul_and_endless_data_are_refused():
     for value, words in (("a\0b", "NUL"), (endless, "deep")):
         with pytest.raises(ValueError, match=words):
             ClassAd(a=value)
+
+
+def nest(levels: int) -> ClassAd:
+    ad = ClassAd(x=1)
+    for _ in range(levels - 1):
+        ad = ClassAd(a=ad)
+    return ad
+
+
+def test_ads_nest_to_a_limit_and_everything_works_up_to_there():
+    deep = nest(AD_NESTING_MAX)
+    assert deep == deep.copy() == pickle.loads(pickle.dumps(deep)) == ClassAd(str(deep))
+    for form in Form:
+        assert parse_ad(format_ad(deep, form), form) == deep
+    with pytest.raises(ValueError, match="nested deeper"):
+        ClassAd(a=deep)
+    with pytest.raises(ParseError, match="nested deeper"):
+        ClassAd("[a=" * (AD_NESTING_MAX + 1) + "1" + "]" * (AD_NESTING_MAX + 1))
+
+
+def test_an_ad_with_a_bad_text_put_off_still_has_a_repr():
+    ad = ClassAd(a=1)
+    ad.set_later("START", "Bad &&")
+    assert "unreadable" in repr(ad)

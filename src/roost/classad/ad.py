@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from roost.classad.conversion import chain, enclosing, to_cell
+from roost.classad.errors import ParseError
 from roost.classad.expr import Expr, expression_later, parse_expression
 from roost.classad.lexer import Syntax
 from roost.classad.limits import NAME_BYTES_MAX, SHARED_NAMES_MAX
@@ -178,7 +179,11 @@ class ClassAd(MutableMapping[str, Any]):
         return unparse_value(self)
 
     def __repr__(self) -> str:
-        return f"ClassAd({str(self)!r})"
+        try:
+            return f"ClassAd({str(self)!r})"
+        except ParseError as problem:
+            # An attribute whose parsing was put off can't be parsed; debuggers and logs must go on.
+            return f"<ClassAd of {len(self)} attributes, unreadable: {problem.message}>"
 
     def __copy__(self) -> ClassAd:
         return self.copy()

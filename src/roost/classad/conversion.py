@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from roost.classad.expr import Expr
+from roost.classad.limits import AD_NESTING_MAX
 from roost.classad.syntax import ListNode, Literal
 from roost.classad.values import (
     INT_MAX,
@@ -86,6 +87,8 @@ def _list(items: list[Any] | tuple[Any, ...], owner: ClassAd) -> Expr:
 
 def _nested(value: ClassAd, owner: ClassAd) -> ClassAd:
     around = enclosing(owner)
+    if len(around) + height_of(value) > AD_NESTING_MAX:
+        raise ValueError(f"ads can't be nested deeper than {AD_NESTING_MAX} levels")
     if any(link is ad for nested in nested_in(value) for link in chain(nested) for ad in around):
         raise ValueError("an ad can't hold one that is chained to it")
     return value.copy() if value.scope is not None or any(value is ad for ad in around) else value
@@ -107,6 +110,17 @@ def chain(ad: ClassAd) -> list[ClassAd]:
         found.append(link)
         link = link.chained
     return found
+
+
+def height_of(ad: ClassAd) -> int:
+    """Levels of ads in `ad`: 1 if it holds none."""
+    from roost.classad.ad import ClassAd
+
+    height, level = 0, [ad]
+    while level:
+        height += 1
+        level = [cell for nested in level for cell in nested.cells.values() if isinstance(cell, ClassAd)]
+    return height
 
 
 def nested_in(ad: ClassAd) -> list[ClassAd]:

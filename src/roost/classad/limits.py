@@ -12,6 +12,9 @@ SOURCE_CHARS_MAX: Final = 16 * 1024 * 1024
 #: Levels of open brackets, calls, conditionals and prefix operators in one expression; beyond: ParseError.
 NESTING_MAX: Final = 1000
 
+#: Levels of ads nested in each other; beyond: ParseError, or ValueError for data from Python.
+AD_NESTING_MAX: Final = 160
+
 #: Bytes of one attribute name; beyond: ParseError.
 NAME_BYTES_MAX: Final = 64 * 1024
 

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 
 from roost.classad.errors import ParseError
 from roost.classad.lexer import SIZE_FACTORS, Kind, Syntax, Token, tokenize
-from roost.classad.limits import NESTING_MAX
+from roost.classad.limits import AD_NESTING_MAX, NESTING_MAX
 from roost.classad.syntax import (
     AdNode,
     Binary,
@@ -219,6 +219,9 @@ class Parser:
             self._open((-1, _Open.LIST, start, "", []))
             return not self._closes_at_once("}")
         if value == "[":
+            if len([frame for frame in self._frames if frame[1] is _Open.AD]) >= AD_NESTING_MAX:
+                message = f"ads are nested deeper than {AD_NESTING_MAX} levels"
+                raise self._error(message, start, end, code="limit")
             self._open((-1, _Open.AD, start, "", []))
             return not self._attribute_or_end()
         if value == ".":

@@ -167,10 +167,10 @@ def test_parse_ad_wants_exactly_one() -> None:
 @FORMS
 def test_ads_nested_too_deep_are_refused(form: Form) -> None:
     text = {
-        Form.OLD: "x = " + "[a = " * 150 + "1" + "]" * 150,
-        Form.NEW: "[a = " * 150 + "1" + "]" * 150,
-        Form.JSON: '{"a": ' * 150 + "1" + "}" * 150,
-        Form.XML: '<c><a n="a">' * 150 + "<i>1</i>" + "</a></c>" * 150,
+        Form.OLD: "x = " + "[a = " * 200 + "1" + "]" * 200,
+        Form.NEW: "[a = " * 200 + "1" + "]" * 200,
+        Form.JSON: '{"a": ' * 200 + "1" + "}" * 200,
+        Form.XML: '<c><a n="a">' * 200 + "<i>1</i>" + "</a></c>" * 200,
     }[form]
     with pytest.raises(ParseError) as caught:
         parse_ad(text, form)

@@ -8,10 +8,9 @@ from typing import Final
 from roost.classad.ad import ClassAd, cell_of
 from roost.classad.errors import ParseError
 from roost.classad.expr import Expr
+from roost.classad.limits import AD_NESTING_MAX
 from roost.classad.syntax import AdNode, Node
 
-#: Ads nested directly in each other; beyond: ParseError. Deeper ones can't be copied or printed everywhere.
-AD_NESTING_MAX: Final = 100
 
 
 def build_ad(tree: AdNode, *, source: str | None = None, expressions: Mapping[int, Expr] | None = None) -> ClassAd:
