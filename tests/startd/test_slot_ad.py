@@ -11,7 +11,7 @@ from roost.policy.attributes import ATTRIBUTES
 from roost.policy.model import Side
 from roost.startd.attributes import OWNED
 from roost.startd.layout_machine import DynamicRequest
-from roost.startd.slot_ad import clock
+from roost.startd.slot_ad import clock, slot_ad, with_sensed
 from roost.startd.slot_ad_config import AttributeFault, names_in
 from roost.startd.slot_ad_latches import Latches
 from roost.startd.slot_ad_neighbours import rolled_up, shown_to_neighbours
@@ -59,6 +59,16 @@ def test_every_listed_attribute_is_in_the_ad_of_each_kind_of_slot() -> None:
         (UNDEFINED, True),
     ]
     assert (parent.eval("NumDynamicSlots"), child.eval("DSlotID"), child.eval("ParentSlotId")) == (1, 1, 1)
+
+
+def test_an_ad_kept_from_pass_to_pass_says_the_same_as_a_new_one() -> None:
+    daemon = Daemon("")
+    sensed = daemon.sensed(daemon.slots, dict.fromkeys(daemon.slots.ids, "Owner"))
+    parts = {"identity": daemon.identity, "settings": daemon.settings[1]}
+    kept = slot_ad(daemon.slots, ONE, **parts)
+    assert "LoadAvg" not in kept
+    assert with_sensed(kept, ONE, sensed) == slot_ad(daemon.slots, ONE, **parts, sensed=sensed)
+    assert "LoadAvg" not in kept
 
 
 def test_what_the_catalogue_says_is_always_there_is_there_or_is_the_state_machine_s() -> None:

@@ -122,13 +122,15 @@ def slot_ad(
     settings: SlotSettings,
     sensed: Sensed | None = None,
 ) -> ClassAd:
-    """The ad of a slot. Without `sensed` it says what the slot is, and nothing of the moment."""
+    """The ad of a slot. Without `sensed` it says what the slot is, and nothing of the moment.
+
+    Such an ad is good until sizes change, that is until a slot is cut or deleted, or disk and swap are measured; until
+    then `with_sensed` gives the ad of each pass at a small part of the cost.
+    """
     ad = ClassAd()
     for name, expression in settings.attributes:
         ad[name] = expression
     sections = [_identity(identity, slot), _machine(machine, slot), _slot(machine, slot), _sizes(machine, slot)]
-    if sensed is not None:
-        sections.append(_sensed(sensed, slot))
     for section in sections:
         for name, value in section:
             ad[name] = value
@@ -136,7 +138,15 @@ def slot_ad(
         ad[f"Consumption{name}"] = expression
     ad["SlotWeight"] = settings.policy.get("SlotWeight", _CPUS)
     _put_limits(ad, machine, slot, settings)
-    return ad
+    return ad if sensed is None else with_sensed(ad, slot, sensed)
+
+
+def with_sensed(ad: ClassAd, slot: SlotId, sensed: Sensed) -> ClassAd:
+    """A copy of a slot's ad that says how things are now."""
+    current = ad.copy()
+    for name, value in _sensed(sensed, slot):
+        current.put(name, value)
+    return current
 
 
 def _identity(identity: HostIdentity, slot: SlotId) -> Iterator[tuple[str, Any]]:
@@ -187,8 +197,9 @@ def _slot(machine: MachineSlots, slot: SlotId) -> Iterator[tuple[str, Any]]:
 
 
 def _sizes(machine: MachineSlots, slot: SlotId) -> Iterator[tuple[str, Any]]:
-    yield from _amounts(machine.left(slot), "")
-    yield "VirtualMemory", number(machine.left(slot).swap_kb)
+    left = machine.left(slot)
+    yield from _amounts(left, "")
+    yield "VirtualMemory", number(left.swap_kb)
     yield from _amounts(machine.size(slot), "TotalSlot")
     for name, units in machine.assigned(slot).items():
         yield f"Assigned{name}", ",".join(units)
