@@ -114,8 +114,10 @@ class State:
         """The value of an expression given as text, in the current ad. Raises ParseError."""
         expression = parse_expression(text)
         self.deepen()
+        home, self.home = self.home, None
         value = expression.code(self)
         self.depth += 1
+        self.home = home
         return value
 
     def code_of(self, cell: Expr, key: str) -> Code:
