@@ -300,3 +300,15 @@ def test_a_poll_without_news_of_the_machine_does_not_end_the_shared_time() -> No
     hand.drain(drain_remaining_s=5000.0)
     hand.feed(ev.Polled(ad=ClassAd()))
     assert hand.pair == at.RETIRING
+
+
+def test_an_owner_who_comes_back_does_not_wait_for_other_slots() -> None:
+    machine = Machine(2, policy({**LONG, "PREEMPT": "KeyboardIdle < 60"}))
+    machine.hands[0].run(job(Stay=600))
+    machine.hands[1].run(job(Stay=3600))
+    machine.request()
+    machine.sweep(1000)
+    assert machine.pairs == ["Claimed/Retiring"] * 2
+    machine.hands[0].sensors["KeyboardIdle"] = 0
+    machine.sweep()
+    assert machine.pairs == ["Preempting/Vacating", "Claimed/Retiring"]

@@ -67,6 +67,7 @@ class Refusal(StrEnum):
     NO_SUCH_DRAIN = "No matching draining request id"
     REQUIREMENTS = "the slot's requirements do not accept the job"
     RANK_TOO_LOW = "the slot ranks the job lower than the present one"
+    WITHDRAWN = "the request was withdrawn"
     OUTBID = "another claim took its place"
     CLAIM_ENDED = "the claim is being ended"
     DELETED = "the slot has been deleted"

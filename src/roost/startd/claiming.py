@@ -162,6 +162,7 @@ def claim_released(work: Work, event: ClaimReleased) -> bool:
     """Given back by who holds it, or no longer waited for by who asked."""
     state = work.state
     if state.waiting is not None and state.waiting.id.matches(event.claim_id):
+        refuse_claim(work, state.waiting, Refusal.WITHDRAWN)
         work.update(preempting=state.pre_preempting, pre_preempting=None)
         work.evaluating = True
         return True
@@ -170,6 +171,7 @@ def claim_released(work: Work, event: ClaimReleased) -> bool:
     if state.state is State.BACKFILL:
         if state.claim.request is None:
             return False
+        refuse_claim(work, state.claim, Refusal.WITHDRAWN)
         work.update_claim(request=None)
     elif state.state is State.MATCHED:
         work.raised.add(On.RELEASED)

@@ -212,5 +212,6 @@ def starter_unreachable(work: Work, event: StarterUnreachable) -> bool:
     if work.state.claim.activation is None:
         return False
     work.update_activation(hard_killed_at=work.now)
+    work.update(vacate_until=None, kill_again_at=work.now + killing_timeout_s(work))
     work.order(KillFamily())
     return True

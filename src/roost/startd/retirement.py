@@ -5,8 +5,9 @@ remains of it is the smaller of the machine's MaxJobRetirementTime and the job's
 eviction begins early enough for the hard kill to fall on the end of the retirement.
 
 While a machine drains gracefully, all of it waits for the longest: a job that had retirement left when the drain
-began may stay until the last original job of the machine must go. Where the drain takes jobs by a START expression, that holds for
-those it takes; others keep their own time.
+began may stay until the last original job of the machine must go. Where the drain takes jobs by a START expression,
+that holds for those it takes; others keep their own time. So does a job that has to go for another reason as well: an
+owner who comes back does not wait for other slots.
 """
 
 from __future__ import annotations
@@ -69,9 +70,12 @@ def is_over(inputs: Inputs) -> bool:
     draining = state.draining
     if draining is not None and not _denied(inputs):
         shared = max(0.0, draining.shared_until - inputs.now)
-        if state.activity is Activity.IDLE or _accepted_since(inputs):
+        alone = not state.eviction.irrevocable and state.waiting is None
+        if state.activity is Activity.IDLE:
             remaining = shared
-        elif draining.had_retirement and _shares(inputs):
+        elif _accepted_since(inputs):
+            remaining = shared if alone else min(remaining, shared)
+        elif alone and draining.had_retirement and _shares(inputs):
             remaining = max(remaining, shared)
     return remaining <= 0 or vacate_time_s(inputs) >= remaining
 

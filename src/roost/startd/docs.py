@@ -1,0 +1,137 @@
+"""The page on the states of a slot, made from the table of transitions.
+
+`page` gives the text of ``docs/concepts/slot-states.md``. A test compares it with the file; to write the file anew:
+
+    python -m roost.startd.docs > docs/concepts/slot-states.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from roost.startd.states import PAIRS, Activity, State
+from roost.startd.transitions import TRANSITIONS, Transition
+
+_STATES: Final = {
+    State.OWNER: "The machine's owner uses it, or it is not to run jobs for another reason. Every slot begins here.",
+    State.UNCLAIMED: "It would run a job, and nobody has asked for it yet. Benchmarks are run from here.",
+    State.MATCHED: "The negotiator has promised it to a queue that has not asked for it yet. Nobody else may have it.",
+    State.CLAIMED: "A queue, or work that a hook fetched, holds it for one job after another.",
+    State.PREEMPTING: "A claim is being ended: the job has been told to leave (Vacating) or is being killed (Killing).",
+    State.BACKFILL: "It has nothing better to do than the machine's backfill work, and can be claimed at any time.",
+    State.DRAINED: "It has been emptied to drain the machine. Retiring: other slots are not empty yet. Idle: all are.",
+}
+
+_CLAIMED: Final = {
+    Activity.IDLE: "no job runs",
+    Activity.BUSY: "a job runs",
+    Activity.SUSPENDED: "the job stands still, and keeps its claim",
+    Activity.RETIRING: "the job runs on, and the claim ends when it does or when its retirement is over",
+    Activity.CLEANING: "the job has ended, and its starter is only waited for",
+}
+
+_INTRODUCTION: Final = """\
+<!-- Made from the transition table: python -m roost.startd.docs > docs/concepts/slot-states.md -->
+
+# The states of a slot
+
+A slot is in one *state*, and within it in one *activity*; its ad says both (`State`, `Activity`), and since when
+(`EnteredCurrentState`, `EnteredCurrentActivity`). Transitions have the numbers and letters that the manual of HTCondor
+gives them, so what is written there about a number holds here.
+"""
+
+_EVALUATION: Final = """\
+## When something happens
+
+A slot changes only when an event comes: a poll (every `POLLING_INTERVAL` while something runs, else every
+`UPDATE_INTERVAL`), a message, a command, a timer, news of a starter. After each change the policy is evaluated at
+once if the slot entered an Idle activity (but not that of Backfill) or a Retiring one; so one event can lead
+through several transitions. *follows* in the tables means that a row needs no poll: what it depends on is known to
+the slot itself.
+
+Within a state and activity the rows are tried from top to bottom, and the first whose conditions all hold is
+taken. Three consequences are worth remembering:
+
+* While `WANT_SUSPEND` is TRUE, a busy slot looks only at `SUSPEND`, never at `PREEMPT`, even if `SUSPEND` stays
+  FALSE.
+* A suspended slot looks at `PREEMPT` before `CONTINUE`.
+* `SUSPEND` counts in Retiring too.
+
+Conditions that are neither TRUE nor FALSE (UNDEFINED, ERROR, text) make no transition happen, with these
+exceptions: `IS_OWNER` counts as FALSE, `WANT_SUSPEND` as FALSE, and `WANT_VACATE` as TRUE. A claim that waits to
+take over is refused only if `START` is FALSE for its job; a new claim and a new job need `START` to be TRUE. For a
+vanilla job `SUSPEND_VANILLA` and its like go before the plain expressions where they are TRUE or FALSE, for a
+virtual machine `SUSPEND_VM`.
+
+## What no row says
+
+* A dynamic slot that reaches Owner or Unclaimed is deleted, after the hook that fetches work for it has ended.
+* `PREEMPT` turning TRUE in Claimed/Retiring changes nothing visible, and there is no way back to Busy from then
+  on.
+* A job that the holder of the claim ends (deactivation) is told to leave, and killed when its vacate time is over,
+  while the slot stays Busy.
+* In Preempting/Killing everything below the starter is killed again every `KILLING_TIMEOUT`, until the starter is
+  gone.
+* A poll in which no row is taken asks `PERIODIC_CHECKPOINT`, starts the backfill client, and fetches work.
+"""
+
+
+def page() -> str:
+    """The page in Markdown."""
+    parts = [
+        _INTRODUCTION,
+        *_states(),
+        "## How they follow each other\n",
+        _diagram(),
+        _EVALUATION,
+        "## All transitions\n",
+    ]
+    parts += [_table(state) for state in State]
+    return "\n".join(parts)
+
+
+def _states() -> Iterator[str]:
+    yield "| State | Activities | |\n|---|---|---|"
+    rows = []
+    for state in State:
+        activities = ", ".join(pair.activity for pair in PAIRS if pair.state is state)
+        rows.append(f"| {state} | {activities} | {_STATES[state]} |")
+    yield "\n".join(rows) + "\n"
+    claimed = "; ".join(f"**{activity}**: {meaning}" for activity, meaning in _CLAIMED.items())
+    yield f"Within Claimed, {claimed}.\n"
+
+
+def _diagram() -> str:
+    lines = ["```mermaid", "stateDiagram-v2", "    [*] --> Owner_Idle"]
+    for state in State:
+        names = [f"{pair.state}_{pair.activity}" for pair in PAIRS if pair.state is state]
+        lines.append(f"    state {state} {{")
+        lines += [f"        {name} : {name.split('_')[1]}" for name in names]
+        lines.append("    }")
+    edges: dict[tuple[str, str], list[str]] = {}
+    for row in TRANSITIONS:
+        key = (f"{row.source.state}_{row.source.activity}", f"{row.target.state}_{row.target.activity}")
+        label = f"{row.number} ({row.letter})" if row.letter else row.number
+        if label not in edges.setdefault(key, []):
+            edges[key].append(label)
+    lines += [f"    {source} --> {target} : {', '.join(labels)}" for (source, target), labels in edges.items()]
+    return "\n".join([*lines, "```", ""])
+
+
+def _table(state: State) -> str:
+    lines = [f"### From {state}", "", "| # | | From | To | When | What is done |", "|---|---|---|---|---|---|"]
+    lines += [_line(row) for row in TRANSITIONS if row.source.state is state]
+    return "\n".join([*lines, ""])
+
+
+def _line(row: Transition) -> str:
+    when = " or ".join(row.on)
+    if row.when:
+        when += ": " + ", and ".join(row.when)
+    done = "; ".join(row.entry) or "–"
+    return f"| {row.number} | {row.letter} | {row.source} | {row.target} | {when} | {done} |"
+
+
+if __name__ == "__main__":
+    print(page(), end="")
