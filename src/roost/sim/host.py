@@ -15,8 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from roost.classad import ClassAd, Value
+from roost.classad import ClassAd, Expr, Value
 from roost.classad.ad import MISSING
+from roost.classad.refs import references_in
+from roost.classad.values import fold
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model.identifiers import ClaimIdSource
@@ -25,7 +27,7 @@ from roost.sim.engine import RANK_POLL, Engine
 from roost.sim.process import End, Process
 from roost.sim.quiet import quiet_until
 from roost.sim.sensors import Loads, Sensors
-from roost.sim.steadiness import Scene, read_attribute
+from roost.startd.attributes import OWNED
 from roost.startd.machine import Step, step
 from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld
 from roost.startd.slot_ad_latches import Latches
@@ -110,7 +112,7 @@ class Machine:
     """A machine at work."""
 
     __slots__ = (
-        "_born_at", "_event_at", "_generation", "_has_busy", "_ids", "_start", "alive", "engine", "exhaustive", "index",
+        "_born_at", "_busy_is_sensed", "_event_at", "_generation", "_has_busy", "_ids", "_start", "alive", "engine", "exhaustive", "index",
         "jobs", "latches", "lives", "plan", "polled_at", "polls", "slots", "watcher",
     )  # fmt: skip
 
@@ -156,6 +158,7 @@ class Machine:
         loads = self._loads(now)
         for number, slot in enumerate(self.slots):
             slot.state = replace(slot.state, ad=self._sense(number, now, loads))
+        self._busy_is_sensed = self._only_sensed()
         self._plan_poll(now)
 
     def _fresh(self, plan: SlotPlan, now: float) -> SlotState:
@@ -228,12 +231,14 @@ class Machine:
         for number, slot in enumerate(self.slots):
             latched = {"CpuIsBusy": self.latches[number].busy_since is not None}
             clocks = self.plan.sensors.clocks(slot.plan.id, now, latched)
-            until = min(until, self._busy_until(slot, now, clocks, steps))
-            if until > now:
-                until = min(until, quiet_until(slot.state, slot.plan.policy, now, clocks, steps))
+            until = min(until, self._quiet_of(slot, now, clocks, steps))
             if until <= now:
                 break
         return until
+
+    def _quiet_of(self, slot: Slot, now: float, clocks: dict[str, float], steps: dict[str, float]) -> float:
+        reaches = self.plan.sensors.reaches(slot.plan.id, now)
+        return quiet_until(slot.state, slot.plan.policy, now, clocks, steps, reaches, latch=self._has_busy)
 
     def sync(self, now: float) -> None:
         """Make the ads those of the last poll of the grid, if that was left out."""
@@ -273,7 +278,7 @@ class Machine:
         slot = self.slots[number]
         policy = slot.plan.policy
         if self._has_busy or self.plan.latch_names:
-            my = Inputs(replace(slot.state, ad=ad), policy, now).my
+            my = self._latch_ad(slot, ad, now)
             world = StepWorld(policy, slot.state.name, now)
             self.latches[number], found = self.latches[number].advanced(
                 my, self.plan.latch_names, now=now, world=world
@@ -282,12 +287,28 @@ class Machine:
                 ad.put(name, value)
         return ad
 
-    def _busy_until(self, slot: Slot, now: float, clocks: dict[str, float], steps: dict[str, float]) -> float:
-        if not self._has_busy:
-            return math.inf
-        my = Inputs(slot.state, slot.plan.policy, now).my
-        world = StepWorld(slot.plan.policy, slot.state.name, now)
-        return read_attribute("CpuBusy", Scene(my, None, world, now, clocks, steps)).until
+    def _latch_ad(self, slot: Slot, ad: ClassAd, now: float) -> ClassAd:
+        """The slot's whole ad, or as much of it as CpuBusy asks for."""
+        if not self._busy_is_sensed:
+            return Inputs(replace(slot.state, ad=ad), slot.plan.policy, now).my
+        small = ClassAd()
+        small.cells["cpubusy"] = slot.plan.policy.expressions.cells["cpubusy"]
+        small.chained = ad
+        return small
+
+    def _only_sensed(self) -> bool:
+        """Whether CpuBusy asks for nothing but what sensors say and what never changes."""
+        if not self._has_busy or self.plan.latch_names:
+            return False
+        for slot in self.slots:
+            expression = slot.plan.policy.expressions.cell("cpubusy")
+            if not isinstance(expression, Expr) or "cpubusy" in slot.state.ad:
+                return False
+            found = references_in(expression, slot.state.ad)
+            own = OWNED.union(slot.plan.policy.expressions.cells)
+            if found.external or any(fold(name) in own for name in found.internal):
+                return False
+        return True
 
     # -- events and orders ---------------------------------------------------------------------------
 

@@ -64,14 +64,13 @@ class OwnerTrace:
         passed = bisect_right(self._load_times, now)
         return self.loads[passed - 1][1] if passed else 0.0
 
-    def next_change(self, now: float) -> float:
-        """When somebody comes or goes or the load changes next; infinite if never."""
-        found = math.inf
-        for times in (self._edges, self._load_times):
-            passed = bisect_right(times, now)
-            if passed < len(times):
-                found = min(found, times[passed])
-        return found
+    def next_presence(self, now: float) -> float:
+        """When somebody comes or goes next; infinite if never."""
+        return _next(self._edges, now)
+
+    def next_load(self, now: float) -> float:
+        """When the load changes next; infinite if never."""
+        return _next(self._load_times, now)
 
     def presence_s(self, begin: float, end: float) -> float:
         """Seconds of presence within [begin, end)."""
@@ -81,6 +80,11 @@ class OwnerTrace:
         passed = bisect_right(self._edges, now)
         total = self._sums[passed // 2]
         return total + (now - self._edges[passed - 1] if passed % 2 else 0.0)
+
+
+def _next(times: Sequence[float], now: float) -> float:
+    passed = bisect_right(times, now)
+    return times[passed] if passed < len(times) else math.inf
 
 
 NOBODY: Final = OwnerTrace()

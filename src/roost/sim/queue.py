@@ -144,7 +144,9 @@ class Queue:
         request = ClaimRequest(
             job_ad=entry.job.ad, schedd="sim", client_machine="submit", reply_to=self._ask(held)
         )
-        self._send(held, ev.ClaimRequested(claim_id=held.claim_id, request=request))
+        event = ev.ClaimRequested(claim_id=held.claim_id, request=request)
+        # The matcher's word takes its time too, so that the slot usually knows of the match before the claim comes.
+        self.bus.send("matcher>queue", lambda _: self._send(held, event), reliable=True)
 
     def _ask(self, held: Held) -> str:
         """The address of an answer, and the end of waiting for it."""

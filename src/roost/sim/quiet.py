@@ -52,14 +52,22 @@ def quiet_until(
     now: float,
     clocks: Mapping[str, float],
     steps: Mapping[str, float],
+    reaches: Mapping[str, float],
+    *,
+    latch: bool = False,
 ) -> float:
-    """Until when polls leave the slot as it is; `now` if that is not known. Deadlines of timers are not counted."""
+    """Until when polls leave the slot as it is; `now` if that is not known.
+
+    With `latch` also until when CpuBusy keeps its value.
+    """
     if state.deleted:
         return math.inf
     if _is_restless(state, policy):
         return now
-    quiet = _Quiet(state, policy, now, clocks, steps)
+    quiet = _Quiet(state, policy, now, clocks, steps, reaches)
     until = quiet.checkpoint()
+    if latch:
+        until = min(until, quiet.reading("CpuBusy", None, False).until)
     for row in ROWS[state.pair]:
         if On.POLL in row.on and until > now:
             until = min(until, quiet.row(row))
@@ -89,6 +97,7 @@ class _Quiet:
         now: float,
         clocks: Mapping[str, float],
         steps: Mapping[str, float],
+        reaches: Mapping[str, float],
     ) -> None:
         self.state = state
         self.policy = policy
@@ -96,7 +105,7 @@ class _Quiet:
         self.inputs = Inputs(state, policy, now)
         world = StepWorld(policy, state.name, now)
         clocks, steps = self._with_claim(clocks, steps)
-        self._scene = Scene(self.inputs.my, None, world, now, clocks, steps)
+        self._scene = Scene(self.inputs.my, None, world, now, clocks, steps, reaches)
         self._known: dict[tuple[str, bool], Reading] = {}
 
     def _with_claim(

@@ -19,15 +19,8 @@ from roost.startd.idleness import Connections, Idleness, slot_idleness
 from roost.startd.load import apportion
 from roost.startd.slot_ad import clock
 
-#: Attributes that follow the owner.
-_OF_OWNER: Final = (
-    "keyboardidle",
-    "consoleidle",
-    "loadavg",
-    "totalloadavg",
-    "cpuisbusy",
-    "cpubusytime",
-)
+#: Attributes that change with the load of the owner's programs.
+_OF_LOAD: Final = ("loadavg", "totalloadavg", "cpuisbusy", "cpubusytime")
 
 _NAMES: Final = (
     "KeyboardIdle ConsoleIdle TotalLoadAvg TotalCondorLoadAvg LoadAvg CondorLoadAvg CpuIsBusy CpuBusyTime "
@@ -107,10 +100,22 @@ class Sensors:
     def steps(self, now: float) -> dict[str, float]:
         """Attributes that change at known instants."""
         local = int(now) + self.zone_offset_s
-        steps = dict.fromkeys(_OF_OWNER, self.owner.next_change(now))
+        steps = dict.fromkeys(_OF_LOAD, self.owner.next_load(now))
+        steps["keyboardidle"] = steps["consoleidle"] = self.owner.next_presence(now)
         steps["clockmin"] = float(int(now) + 60 - local % 60)
         steps["clockday"] = float(int(now) + DAY_S - local % DAY_S)
         return steps
+
+
+    def reaches(self, slot: SlotId, now: float) -> dict[str, float]:
+        """Idle times that fall back to 0 when the owner comes: since when they grow, at the earliest."""
+        begin = self.owner.next_presence(now) if self.owner.is_present(now) else now - self.owner.idle_s(now)
+        found = {}
+        if slot.number <= self.connected.keyboard:
+            found["keyboardidle"] = begin
+        if slot.number <= self.connected.console:
+            found["consoleidle"] = begin
+        return found
 
 
 # Ads are filled by folded names here, so the spellings have to be known before.

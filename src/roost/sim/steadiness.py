@@ -41,12 +41,16 @@ class Reading(NamedTuple):
     slope: float
     #: Epoch s; infinite if only events can change it.
     until: float
+    #: It will be a truth or UNDEFINED as long as only time passes, whichever.
+    sure: bool = False
+    #: At no time t will it be more than max(0, t - reach); None if that is not known.
+    reach: float | None = None
 
 
 class Scene:
     """What an expression is read in: two ads at one instant, and which attributes are clocks."""
 
-    __slots__ = ("clocks", "depth", "my", "now", "steps", "target", "world")
+    __slots__ = ("clocks", "depth", "my", "now", "reaches", "steps", "target", "world")
 
     def __init__(
         self,
@@ -56,6 +60,7 @@ class Scene:
         now: float,
         clocks: Mapping[str, float],
         steps: Mapping[str, float],
+        reaches: Mapping[str, float],
     ) -> None:
         self.my = my
         self.target = target
@@ -65,6 +70,8 @@ class Scene:
         self.clocks = clocks
         #: Folded name of an attribute of the slot's ad to when it changes next; that may be now.
         self.steps = steps
+        #: Folded name of an attribute that falls back to 0 now and then to its `Reading.reach`.
+        self.reaches = reaches
         self.depth = 0
 
 
@@ -99,7 +106,7 @@ def _code(expression: Expr) -> Code:
 def _compiled(node: Node) -> Code:
     match node:
         case Literal(value=value):
-            fixed = Reading(value, 0.0, _FOREVER)  # type: ignore[arg-type]
+            fixed = Reading(value, 0.0, _FOREVER, value.__class__ is bool)  # type: ignore[arg-type]
             return lambda scene, swapped: fixed
         case Paren(inner=inner):
             return _compiled(inner)
@@ -147,8 +154,10 @@ def _attribute(key: str, name: str, scene: Scene, swapped: bool, *, both: bool) 
     if found is MISSING:
         return Reading(UNDEFINED, 0.0, until)
     if not isinstance(found, Expr):
-        slope = 0.0 if swapped else scene.clocks.get(key, 0.0)
-        return Reading(found, slope, until)  # type: ignore[arg-type]
+        sure = found.__class__ is bool
+        if swapped:
+            return Reading(found, 0.0, until, sure)  # type: ignore[arg-type]
+        return Reading(found, scene.clocks.get(key, 0.0), until, sure, scene.reaches.get(key))  # type: ignore[arg-type]
     if scene.depth >= DEPTH_MAX:
         return Reading(UNDEFINED, 0.0, scene.now)
     scene.depth += 1
@@ -173,7 +182,7 @@ def _unary(node: Node, op: Op, operand: Code) -> Code:
     def run(scene: Scene, swapped: bool) -> Reading:
         x = operand(scene, swapped)
         if x.slope == 0:
-            return Reading(apply(x.value), 0.0, x.until)
+            return Reading(apply(x.value), 0.0, x.until, op is Op.NOT and x.sure)
         if op is Op.SUB:
             return Reading(apply(x.value), -x.slope, x.until)
         return guess(scene, swapped)
@@ -190,7 +199,9 @@ def _logical(op: Op, left: Code, right: Code) -> Code:
         if x.value is decides:
             return x
         y = _condition(right(scene, swapped), scene)
-        return Reading(apply(x.value, y.value), 0.0, min(x.until, y.until))
+        # What decides from the right goes on deciding, unless the left becomes an error.
+        until = y.until if y.value is decides and x.sure else min(x.until, y.until)
+        return Reading(apply(x.value, y.value), 0.0, until, x.sure and y.sure)
 
     return run
 
@@ -198,7 +209,7 @@ def _logical(op: Op, left: Code, right: Code) -> Code:
 def _condition(x: Reading, scene: Scene) -> Reading:
     """A reading as a truth: a number on a slope is true until it reaches 0."""
     if x.slope == 0:
-        return Reading(truth(x.value), 0.0, x.until)
+        return Reading(truth(x.value), 0.0, x.until, x.sure)
     return Reading(truth(x.value), 0.0, min(x.until, _crossing(x.value, x.slope, scene.now)))
 
 
@@ -217,18 +228,25 @@ def _binary(node: Node, op: Op, left: Code, right: Code) -> Code:
     apply = BINARY[op]
     guess = _unknown(node)
 
+    compares = op in _COMPARISONS
+
     def run(scene: Scene, swapped: bool) -> Reading:
         x = left(scene, swapped)
         y = right(scene, swapped)
         until = min(x.until, y.until)
-        if x.slope == 0 and y.slope == 0:
-            return Reading(apply(x.value, y.value), 0.0, until)
-        if not (_is_number(x.value) and _is_number(y.value)):
-            # A clock against something that is no number: the kinds decide, and they stay.
-            return Reading(apply(x.value, y.value), 0.0, until)
         value = apply(x.value, y.value)
-        if op in _COMPARISONS:
-            return Reading(value, 0.0, min(until, _crossing(x.value - y.value, x.slope - y.slope, scene.now)))  # type: ignore[operator]
+        numbers = _is_number(x.value) and _is_number(y.value)
+        if compares and numbers:
+            if x.slope != y.slope:
+                until = min(until, _crossing(x.value - y.value, x.slope - y.slope, scene.now))  # type: ignore[operator]
+            if x.reach is not None and y.slope == 0:
+                until = max(until, _unreached(op, value, x.reach, y))
+            return Reading(value, 0.0, until, True)
+        if x.slope == 0 and y.slope == 0:
+            return Reading(value, 0.0, until, _is_truth(x) and _is_truth(y) and compares)
+        if not numbers:
+            # A clock against something that is no number: the kinds decide, and they stay.
+            return Reading(value, 0.0, until)
         match op:
             case Op.ADD:
                 return Reading(value, x.slope + y.slope, until)
@@ -241,6 +259,20 @@ def _binary(node: Node, op: Op, left: Code, right: Code) -> Code:
         return guess(scene, swapped)
 
     return run
+
+
+def _is_truth(x: Reading) -> bool:
+    return x.sure and x.value.__class__ is bool
+
+
+def _unreached(op: Op, value: Value, reach: float, limit: Reading) -> float:
+    """Until when something that grows by one a second at most, from 0 at `reach` on, stays below a limit."""
+    at = reach + limit.value  # type: ignore[operator]
+    if (op is Op.GT and value is False) or (op is Op.LE and value is True):
+        return min(limit.until, math.floor(at))
+    if (op is Op.GE and value is False) or (op is Op.LT and value is True):
+        return min(limit.until, math.ceil(at) - 1)
+    return -_FOREVER
 
 
 def _is_number(value: Value) -> bool:
