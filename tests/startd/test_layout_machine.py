@@ -91,6 +91,14 @@ def test_a_claim_has_one_holder() -> None:
     assert slots.holder(ONE) == "bob"
 
 
+def test_a_claim_takes_all_that_the_slot_has() -> None:
+    slots = machine("NUM_SLOTS = 2\nMACHINE_RESOURCE_gpu = 3")
+    assert slots.ledgers.available("slot1", "Gpu") == 2
+    slots = good(slots.claim(ONE, "alice"))
+    assert [slots.ledgers.available("slot1", name) for name in ("Cpus", "Memory", "Gpu")] == [0, 0, 0]
+    assert slots.ledgers.available("slot2", "Gpu") == 1
+
+
 def test_a_partitionable_slot_is_not_claimed_itself() -> None:
     assert isinstance(machine().claim(ONE, "alice"), Denied)
     assert isinstance(machine().claim(SlotId(7), "alice"), Denied)
