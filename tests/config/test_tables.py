@@ -73,7 +73,10 @@ def test_old_names_have_their_replacement() -> None:
     assert replacement("NUM_VIRTUAL_MACHINES") == "NUM_SLOTS"
     assert replacement("HOSTALLOW_WRITE") == "ALLOW_WRITE"
     assert replacement("DB_HOOK_FETCH_JOB") == "DB_HOOK_FETCH_WORK"
-    assert replacement("PERIODIC_CHECKPOINT") == ""
+    assert replacement("VM2_STARTD_EXPRS") == "SLOT2_STARTD_ATTRS"
+    assert replacement("JOB_EXPRS") == "STARTD_JOB_ATTRS"
+    assert replacement("IS_VALID_CHECKPOINT_PLATFORM") == ""
+    assert replacement("PERIODIC_CHECKPOINT") is None  # the execute machine still asks it
     assert replacement("START") is None
 
 

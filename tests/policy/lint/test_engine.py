@@ -141,6 +141,20 @@ def test_two_thousand_knobs_take_about_as_long_as_reading_them_some_dozen_times(
     assert clock() - start < max(40 * reading, 1.0)
 
 
+@pytest.mark.parametrize("sensor", ["LoadAvg", "TotalLoadAvg", "CondorLoadAvg", "LoadAvg - CondorLoadAvg", "CpuBusyTime"])
+@pytest.mark.parametrize("sensor_of", ["START", "SUSPEND", "PREEMPT", "CONTINUE", "CpuBusy"])
+@pytest.mark.parametrize("number", ["4", "0", "-1", "0.3", "1e3", "9223372036854775807", "1e308", "-1e-9"])
+def test_any_number_may_be_compared_with_a_load(sensor: str, sensor_of: str, number: str) -> None:
+    assert [f.message for f in found(f"{sensor_of} = ({sensor}) < {number}\n") if f.code == "RST000"] == []
+
+
+@pytest.mark.parametrize("sensor", ["KeyboardIdle", "ConsoleIdle", "ClockMin", "ClockDay", "TARGET.ImageSize"])
+@pytest.mark.parametrize("number", ["4", "-1", "0.3", "9223372036854775807", "1e308", "real(\"INF\")", "real(\"NaN\")"])
+def test_any_number_may_be_compared_with_a_sensor(sensor: str, number: str) -> None:
+    text = f"START = {sensor} > {number}\nSUSPEND = {sensor} * 2 <= {number}\nPREEMPT = {sensor} + 0.5 == {number}\n"
+    assert [f.message for f in found(text) if f.code == "RST000"] == []
+
+
 PIECES = [
     "START",
     "SUSPEND",

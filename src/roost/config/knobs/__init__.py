@@ -92,12 +92,13 @@ DEPRECATED: dict[str, str] = {
     "startd_slot_exprs": "STARTD_SLOT_ATTRS",
     "startd_job_exprs": "STARTD_JOB_ATTRS",
     "startd_exprs": "STARTD_ATTRS",
+    "job_exprs": "STARTD_JOB_ATTRS",
+    "slot_exprs": "STARTD_SLOT_ATTRS",
     "schedd_exprs": "SCHEDD_ATTRS",
     "submit_exprs": "SUBMIT_ATTRS",
     "hostallow_": "ALLOW_",
     "hostdeny_": "DENY_",
     "defrag_schedule": "DEFRAG_DRAINING_SCHEDULE",
-    "periodic_checkpoint": "",
     "is_valid_checkpoint_platform": "",
     "enable_address_rewriting": "",
     "uwcs_": "",
@@ -149,7 +150,8 @@ def replacement(name: str) -> str | None:
             return new + key[len(old) :].upper() if new else ""
     virtual = _VIRTUAL_MACHINE.match(key)
     if virtual:
-        return f"SLOT{virtual.group(1)}_{virtual.group(2).upper()}"
+        base = virtual.group(2)
+        return f"SLOT{virtual.group(1)}_{DEPRECATED.get(base) or base.upper()}"
     hook = _OLD_HOOK.match(key)
     if hook:
         return f"{hook.group(1).upper()}_HOOK_{'FETCH_WORK' if hook.group(2) == 'fetch_job' else 'REPLY_FETCH'}"

@@ -48,6 +48,10 @@ DRIVEN: Final = frozenset(
         "cpuisbusy",
     )
 )
+#: No machine has a load like this; numbers from here on are mistakes of unit.
+LOAD_MAX: Final = 1024
+#: Beyond this, neighbours of a number are no integers of the language any more.
+NUMBER_MAX: Final = 2.0**62
 LOADS: Final = frozenset(("loadavg", "totalloadavg", "condorloadavg", "totalcondorloadavg"))
 ORDER: Final = (Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE, Op.IS, Op.ISNT)
 
@@ -97,7 +101,7 @@ def axes_of(expressions: Iterable[Expression], computed: Callable[[str, Side], b
             spelled.setdefault(fold(name), name)
             (machine if side is Side.MACHINE else job).setdefault(fold(name), _Interest())
         if busy_load is not None and "cpubusytime" in expression.names:
-            loads.add(busy_load)
+            loads.add(float(busy_load))
         for terms, number, text in _comparisons(expression):
             for side, name in terms:
                 if name in LOADS:
@@ -231,7 +235,7 @@ def _around(numbers: Iterable[float], row: Attribute | None) -> list[Value]:
     """Numbers below the lowest limit, and at and above each, within the attribute's range."""
     whole = row is None or row.kind is Kind.INTEGER
     step = 1.0 if whole else 0.05
-    limits = sorted(float(number) for number in numbers)
+    limits = sorted(value for number in numbers if abs(value := float(number)) < NUMBER_MAX)
     wanted = [limits[0] - step] if limits else []
     for limit in limits:
         wanted += [limit, limit + step]
@@ -247,8 +251,8 @@ def _around(numbers: Iterable[float], row: Attribute | None) -> list[Value]:
 def _load_values(limits: set[float]) -> list[Value]:
     values = [0.0]
     for limit in sorted(limits):
-        if 0 <= limit < 64:
-            values += [limit, limit + 0.05]
+        if 0 <= limit < LOAD_MAX:
+            values += [float(limit), limit + 0.05]
     return _unique(values)
 
 
@@ -291,8 +295,8 @@ def _situation(names: list[tuple[str, str]], point: tuple[Value, ...], ordinary:
     load = 0.0
     for (kind, name), value in zip(names, point, strict=True):
         if kind == "load":
-            assert isinstance(value, float)
-            load = value
+            assert isinstance(value, int | float)
+            load = float(value)
         elif kind == "machine":
             machine[name] = value
         else:

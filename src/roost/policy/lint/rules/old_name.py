@@ -29,21 +29,17 @@ from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 from roost.policy.lint.rules.dead_redefinition import reachable
 
-#: Still read: it makes virtual-machine jobs save their state.
-_IN_USE = frozenset(("periodic_checkpoint",))
 #: Without effect on jobs of today: nothing goes wrong.
 _HARMLESS = frozenset(("is_valid_checkpoint_platform",))
 
 
-@pool_rule("RST510", Severity.WARNING, "E12", "A23", fixes=True)
+@pool_rule("RST510", Severity.WARNING, "E12", fixes=True)
 def check(pool: Pool) -> Iterator[Hit]:
     used = reachable(pool)
     for diagnostic, hit in forwarded(pool, Code.DEPRECATED_NAME):
         name = diagnostic.name or ""
         if not diagnostic.suggestion and name.lower() in used:
             # A macro of that name which the configuration itself uses does what it always did.
-            continue
-        if name.rpartition(".")[2].lower() in _IN_USE:
             continue
         yield Hit(
             message=hit.message,
