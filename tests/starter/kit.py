@@ -14,7 +14,7 @@ from roost.starter.hooks import HookProgram
 from roost.starter.machine import Step, begin, step
 from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.starter_state import Launch, StarterState
-from roost.starter.work import Taken, deadline
+from roost.starter.work import Taken
 
 #: When scripts begin, epoch s.
 START: Final = 1_000_000.0
@@ -71,6 +71,7 @@ class Hand:
         self.state: StarterState = self.last.state
         self.history: list[StarterEffect] = list(self.last.effects)
         self.taken: list[Taken] = []
+        self.timers: dict[StarterTimer, float] = {}
 
     def feed(self, *events: ev.StarterEvent) -> Hand:
         for event in events:
@@ -78,25 +79,30 @@ class Hand:
             self.state = self.last.state
             self.history += self.last.effects
             self.taken += self.last.transitions
+            for effect in self.last.effects:
+                match effect:
+                    case SetTimer(timer=timer, at=at):
+                        self.timers[timer] = at
+                    case CancelTimer(timer=timer):
+                        self.timers.pop(timer, None)
         return self
 
     def wait(self, seconds: float) -> Hand:
-        """Let time pass; timers go off when they are due, in the order of their times."""
-        until = self.now + seconds
-        while (due := self._next()) is not None and due[0] <= until:
-            self.now = max(self.now, due[0])
-            self.feed(ev.StarterTimerFired(timer=due[1]))
+        """Let time pass; timers go off when they are due, in the order of their times, each once."""
+        until, order = self.now + seconds, list(StarterTimer)
+        while self.timers:
+            at, index = min((at, order.index(timer)) for timer, at in self.timers.items())
+            if at > until:
+                break
+            self.now = max(self.now, at)
+            del self.timers[order[index]]
+            self.feed(ev.StarterTimerFired(timer=order[index]))
         self.now = until
         return self
 
-    def _next(self) -> tuple[float, StarterTimer] | None:
-        order = list(StarterTimer)
-        found = [(at, order.index(timer)) for timer in StarterTimer if (at := self.timer(timer)) is not None]
-        return (min(found)[0], order[min(found)[1]]) if found else None
-
     def timer(self, timer: StarterTimer) -> float | None:
-        """When a timer is due, unless it has gone off already."""
-        return deadline(self.state.deadlines, timer)
+        """When a timer is set to go off."""
+        return self.timers.get(timer)
 
     def running(self) -> Hand:
         """Go on until the job runs, with nothing to prepare."""
