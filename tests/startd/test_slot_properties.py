@@ -54,20 +54,20 @@ POLICY: Final = st.fixed_dictionaries(
                 "WANT_SUSPEND",
                 "SUSPEND",
                 "CONTINUE",
-                "PREEMPT",
-                "KILL",
                 "WANT_VACATE",
                 "WANT_HOLD",
                 "EVICT_BACKFILL",
                 "PERIODIC_CHECKPOINT",
-                "PREEMPT_VANILLA",
             )
         },
         "START": st.sampled_from(WILLING),
-        **{name: st.sampled_from(UNWILLING) for name in ("IS_OWNER", "RunBenchmarks", "START_BACKFILL")},
+        "PREEMPT": st.sampled_from((*["false"] * 4, *TRUTHS)),
+        "PREEMPT_VANILLA": st.sampled_from((*["undefined"] * 4, *TRUTHS)),
+        "MAXJOBRETIREMENTTIME": st.sampled_from((*["10000"] * 4, *NUMBERS)),
+        **{name: st.sampled_from(UNWILLING) for name in ("IS_OWNER", "RunBenchmarks", "START_BACKFILL", "KILL")},
         **{
             name: st.sampled_from(NUMBERS)
-            for name in ("RANK", "MAXJOBRETIREMENTTIME", "MachineMaxVacateTime", "CLAIM_WORKLIFE", "FetchWorkDelay")
+            for name in ("RANK", "MachineMaxVacateTime", "CLAIM_WORKLIFE", "FetchWorkDelay")
         },
     }
 )
@@ -224,6 +224,11 @@ class AnySlot(RuleBasedStateMachine):
     def suspend_or_continue(self, suspend: bool) -> None:
         kind = ev.SuspendRequested if suspend else ev.ContinueRequested
         self.feed(kind(claim_id=self.any_id(0)))
+
+    @rule()
+    def suspend_in_retirement(self) -> None:
+        self.feed(ev.VacateRequested())
+        self.feed(ev.SuspendRequested(claim_id=self.any_id(0)))
 
     @rule(which=st.sampled_from((0, 1)))
     def alive(self, which: int) -> None:
