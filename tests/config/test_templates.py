@@ -8,7 +8,8 @@ from roost.classad import ClassAd, Syntax, parse_expression
 from roost.classad import evaluate as evaluate_classad
 from roost.config import Code, Config, MemoryHost, Severity, check, load_text
 from roost.config.template import Template, fill, split_options
-from roost.config.templates import ALL
+from roost.config.templates import ALL, BY_NAME
+from roost.config.templates.known import BY_CATEGORY, WITHOUT_EFFECT
 
 _SAMPLES = {"macro": "SampleCondition", "subcode": "7", "reason": '"a, b"', "executable": "/bin/true", "period": "5m"}
 
@@ -138,3 +139,21 @@ def test_options_are_separated_by_commas_or_blanks() -> None:
 )
 def test_wrong_arguments_are_reported_with_the_usage(text: str) -> None:
     assert [one.code for one in load_text(text + "\n", MemoryHost()).log] == [Code.TEMPLATE_ARGUMENTS]
+
+
+@pytest.mark.parametrize("category", sorted(BY_CATEGORY))
+def test_a_template_of_htcondor_that_does_nothing_here_is_known_by_name(category: str) -> None:
+    lines = "".join(f"use {category} : {name}(a, b, c)\n" for name in BY_CATEGORY[category])
+    config = load_text(f"{lines}if defined use {category}:{BY_CATEGORY[category][0]}\nA = 1\nendif\n", MemoryHost())
+    assert {(one.code, one.severity) for one in check(config)} == {(Code.TEMPLATE_WITHOUT_EFFECT, Severity.NOTE)}
+    assert len(config.log) == len(BY_CATEGORY[category])
+    assert config.names() == ["A"]
+
+
+def test_no_template_is_both_in_the_catalogue_and_without_effect() -> None:
+    assert not WITHOUT_EFFECT & set(BY_NAME)
+
+
+def test_a_misspelt_template_of_a_known_category_is_still_an_error() -> None:
+    (problem,) = load_text("use SECURITY : Stronge\n", MemoryHost()).log
+    assert (problem.code, problem.severity) == (Code.UNKNOWN_TEMPLATE, Severity.ERROR)

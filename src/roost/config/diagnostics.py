@@ -46,6 +46,8 @@ class Severity(StrEnum):
 
     ERROR = "error"
     WARNING = "warning"
+    #: worth knowing, nothing to mend
+    NOTE = "note"
 
 
 class Code(StrEnum):
@@ -76,6 +78,7 @@ class Code(StrEnum):
     # templates and messages
     UNKNOWN_CATEGORY = "config-unknown-category"
     UNKNOWN_TEMPLATE = "config-unknown-template"
+    TEMPLATE_WITHOUT_EFFECT = "config-template-without-effect"
     TEMPLATE_ARGUMENTS = "config-template-arguments"
     ERROR_STATEMENT = "config-error-statement"
     WARNING_STATEMENT = "config-warning-statement"
@@ -107,7 +110,7 @@ class CodeDoc:
     remedy: str
 
 
-_E, _W = Severity.ERROR, Severity.WARNING
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 CODES: dict[Code, CodeDoc] = {
     Code.SOURCE_MISSING: CodeDoc(
@@ -203,6 +206,11 @@ CODES: dict[Code, CodeDoc] = {
     ),
     Code.UNKNOWN_TEMPLATE: CodeDoc(
         _E, "`use` names a template that does not exist in its category.", "See the template catalogue."
+    ),
+    Code.TEMPLATE_WITHOUT_EFFECT: CodeDoc(
+        _N,
+        "`use` names a template of HTCondor that Roost knows by name but does not act on.",
+        "Leave it if HTCondor reads the same files; otherwise remove it.",
     ),
     Code.TEMPLATE_ARGUMENTS: CodeDoc(
         _E,

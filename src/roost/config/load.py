@@ -39,7 +39,7 @@ from roost.config.statements import (
 )
 from roost.config.table import Definition, MacroTable, Origin
 from roost.config.template import OptionProblem, Template, fill, split_options
-from roost.config.templates import BY_NAME, CATEGORIES
+from roost.config.templates import BY_NAME, CATEGORIES, WITHOUT_EFFECT
 
 #: version of the language that ``version`` conditions compare with: that of the reader whose behaviour is
 #: followed
@@ -308,8 +308,12 @@ class Loader:
             self.log.report(Code.TEMPLATE_ARGUMENTS, str(problem), span)
             return
         for name, arguments in options:
-            template = BY_NAME.get((category.lower(), self.expand(name, span).lower()))
-            if template is None:
+            key = category.lower(), self.expand(name, span).lower()
+            template = BY_NAME.get(key)
+            if template is None and key in WITHOUT_EFFECT:
+                message = f"{category.upper()}:{name} is a template of HTCondor that has no effect in Roost"
+                self.log.report(Code.TEMPLATE_WITHOUT_EFFECT, message, span)
+            elif template is None:
                 self.log.report(Code.UNKNOWN_TEMPLATE, f"there is no template {category.upper()}:{name}", span)
             elif depth >= self.limits.include_depth_max:
                 self.log.report(
@@ -346,7 +350,8 @@ def _selves(key: str) -> tuple[str, ...]:
 def _template_exists(category: str, option: str | None) -> bool:
     if option is None:
         return category.lower() in CATEGORIES
-    return (category.lower(), option.lower()) in BY_NAME
+    key = category.lower(), option.lower()
+    return key in BY_NAME or key in WITHOUT_EFFECT
 
 
 def beside(path: str, file: str) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from roost.config.template import Template
-from roost.config.templates import cookbook, feature, policy, role
+from roost.config.templates import cookbook, feature, known, policy, role
+from roost.config.templates.known import WITHOUT_EFFECT
 
 ALL: tuple[Template, ...] = (*role.TEMPLATES, *feature.TEMPLATES, *policy.TEMPLATES, *cookbook.TEMPLATES)
 #: (category, name), both case-folded
 BY_NAME: dict[tuple[str, str], Template] = {(one.category.lower(), one.name.lower()): one for one in ALL}
-CATEGORIES: frozenset[str] = frozenset(category for category, _ in BY_NAME)
+CATEGORIES: frozenset[str] = frozenset(category for category, _ in BY_NAME) | known.CATEGORIES
+
+__all__ = ["ALL", "BY_NAME", "CATEGORIES", "WITHOUT_EFFECT"]
