@@ -20,7 +20,19 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Self
 
-from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, Trace, Value, evaluate, parse_expression, trace
+from roost.classad import (
+    UNDEFINED,
+    ClassAd,
+    Expr,
+    ParseError,
+    Trace,
+    Value,
+    evaluate,
+    parse_expression,
+    trace,
+    unparse_value,
+)
+from roost.classad.ad import MISSING, Missing
 from roost.classad.values import fold
 from roost.classad.world import World
 from roost.policy.catalogue import VARIANTS, policy_named
@@ -101,9 +113,11 @@ class Decision:
 
     #: The attribute, variant included.
     name: str
-    #: None where there is no such attribute.
-    expression: Expr | None
+    #: False where there is no such attribute.
+    defined: bool
     value: Value
+    #: None where the attribute is a plain value, or not there.
+    formula: Expr | None = None
     my: ClassAd = field(repr=False, compare=False)
     target: ClassAd | None = field(repr=False, compare=False)
     world: StepWorld = field(repr=False, compare=False)
@@ -113,19 +127,26 @@ class Decision:
         """TRUE, FALSE, or None for what is neither boolean nor number."""
         return truth_of(self.value)
 
+    @property
+    def expression(self) -> Expr | None:
+        """What was evaluated; None where there is no such attribute."""
+        if self.formula is not None or not self.defined:
+            return self.formula
+        return parse_expression(unparse_value(self.value))
+
     def trace(self) -> Trace | None:
         """How the value came about, sub-expression by sub-expression; None where there is no expression."""
-        if self.expression is None:
-            return None
-        return trace(self.expression, self.my, self.target, self.world.again())
+        expression = self.expression
+        return None if expression is None else trace(expression, self.my, self.target, self.world.again())
 
     def explain(self) -> Explanation | None:
         """The clauses that decided; None where there is no expression."""
-        if self.expression is None:
+        expression = self.expression
+        if expression is None:
             return None
         from roost.policy.explain import explain
 
-        return explain(self.expression, self.my, self.target, world=self.world.again(), name=self.name)
+        return explain(expression, self.my, self.target, world=self.world.again(), name=self.name)
 
 
 def truth_of(value: Value) -> bool | None:
@@ -187,25 +208,25 @@ class Inputs:
         key = fold(name)
         my, other = self.my, target
         found = my.cell(key)
-        if _missing(found) and target is not None:
+        if found is MISSING and target is not None:
             found, my, other = target.cell(key), target, self.my
-        expression = found if isinstance(found, Expr) else None
         world = StepWorld(self.policy, self.state.name, self.now)
-        if _missing(found):
-            value: Value = UNDEFINED
-        elif expression is not None:
-            value = evaluate(expression, my, other, world.again())
-        else:
-            value = found  # type: ignore[assignment]
-            expression = parse_expression(_literal(value))
-        return Decision(name=name, expression=expression, value=value, my=my, target=other, world=world)
+        formula: Expr | None = None
+        value: Value = UNDEFINED
+        if isinstance(found, Expr):
+            formula, value = found, evaluate(found, my, other, world.again())
+        elif not isinstance(found, Missing):
+            value = found
+        return Decision(
+            name=name, defined=found is not MISSING, value=value, formula=formula, my=my, target=other, world=world
+        )
 
     def decide_for_job(self, name: str, job: ClassAd | None) -> Decision:
         """`decide` with the variant of the job's universe first."""
         if job is not None:
             universe = job.eval("JobUniverse")
             for suffix, number in VARIANTS.items():
-                if universe == number and not _missing(self.my.cell(fold(name + suffix))):
+                if universe == number and self.my.cell(fold(name + suffix)) is not MISSING:
                     variant = self.decide(name + suffix, job)
                     if variant.truth is not None:
                         return variant
@@ -222,7 +243,7 @@ class Inputs:
     def of_job(self, name: str, job: ClassAd) -> Value:
         """The value of a job's attribute, with the slot as its TARGET."""
         key = fold(name)
-        if _missing(job.cell(key)):
+        if job.cell(key) is MISSING:
             return UNDEFINED
         return job.eval(name, self.my, StepWorld(self.policy, self.state.name, self.now))
 
@@ -236,7 +257,7 @@ class Inputs:
         start = self.decide("START", job)
         if start.truth is not True:
             return False, start
-        if _missing(self.my.cell("withinresourcelimits")):
+        if self.my.cell("withinresourcelimits") is MISSING:
             return True, start
         limits = self.decide("WithinResourceLimits", job)
         return limits.truth is True, limits
@@ -247,15 +268,3 @@ def whole(value: Value, otherwise: int = 0) -> int:
     if isinstance(value, float) and not abs(value) < 2**62:
         return otherwise
     return int(value) if isinstance(value, bool | int | float) else otherwise
-
-
-def _missing(cell: object) -> bool:
-    from roost.classad.ad import MISSING
-
-    return cell is MISSING
-
-
-def _literal(value: Value) -> str:
-    from roost.classad import unparse_value
-
-    return unparse_value(value)
