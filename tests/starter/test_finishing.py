@@ -195,7 +195,7 @@ def test_an_end_that_nobody_saw_sends_the_job_back() -> None:
 def test_a_job_that_ends_to_be_saved_is_saved_and_started_again() -> None:
     hand = after(6, SAVED)()
     assert hand.at == "Running/Checkpoint"
-    hand.feed(ev.CheckpointTransferred())
+    hand.feed(ev.CheckpointTransferred(run=1))
     assert hand.orders == [StartJob(run=2, job_ad=hand.job)]
     hand.feed(ev.JobEnded(run=1, exit_code=0))
     assert hand.at == "Preparing/Start"
@@ -210,7 +210,7 @@ def test_a_saved_job_that_needs_no_files_moved_is_started_again_at_once() -> Non
 
 
 def test_a_state_that_cannot_be_saved_holds_the_job() -> None:
-    hand = after(6, SAVED, ev.CheckpointFailed(text="no space", subcode=28))()
+    hand = after(6, SAVED, ev.CheckpointFailed(run=1, text="no space", subcode=28))()
     assert hand.state.cause is not None
     assert (hand.state.cause.code, hand.state.cause.subcode, hand.state.cause.ending) == (36, 28, Ending.HOLD)
 
@@ -218,7 +218,7 @@ def test_a_state_that_cannot_be_saved_holds_the_job() -> None:
 def test_a_job_that_saves_itself_when_it_is_evicted_is_saved_and_not_started_again() -> None:
     hand = after(6, SOFT, SAVED)()
     assert hand.at == "Vacating/Checkpoint"
-    hand.feed(ev.CheckpointTransferred(), EPILOG_DONE, EXIT_HOOK_DONE)
+    hand.feed(ev.CheckpointTransferred(run=1), EPILOG_DONE, EXIT_HOOK_DONE)
     assert hand.at == "Finishing/Output"
     assert (hand.state.checkpoints, hand.state.run) == (1, 1)
 
@@ -228,7 +228,7 @@ def test_after_a_hard_kill_nothing_is_saved() -> None:
 
 
 def test_a_job_that_stands_still_while_it_is_saved_is_started_again_when_it_may_go_on() -> None:
-    hand = after(6, SAVED, ev.SuspendOrdered(), ev.CheckpointTransferred())()
+    hand = after(6, SAVED, ev.SuspendOrdered(), ev.CheckpointTransferred(run=1))()
     assert (hand.at, hand.orders) == ("Suspended/Unstarted", [])
     hand.feed(ev.ContinueOrdered())
     assert hand.orders == [StartJob(run=2, job_ad=hand.job)]

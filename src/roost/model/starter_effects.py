@@ -85,6 +85,8 @@ class KillProcesses:
 class TransferCheckpoint:
     """Move what the job saved to the queue."""
 
+    #: In which start of the job.
+    run: int
     job_ad: ClassAd
 
 

@@ -155,11 +155,15 @@ class UsageSampled:
 class CheckpointTransferred:
     """The state that the job saved is safe."""
 
+    #: Of which start of the job.
+    run: int
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointFailed:
     """The state that the job saved could not be moved."""
 
+    run: int
     text: str
     code: StarterHold = StarterHold.FAILED_TO_CHECKPOINT
     subcode: int = 0

@@ -118,7 +118,7 @@ def transfer_checkpoint(work: Work) -> None:
     if not _files_are_moved(work):
         work.update(checkpoints=work.state.checkpoints + 1)
         return
-    work.order(TransferCheckpoint(job_ad=work.state.job_ad))
+    work.order(TransferCheckpoint(run=work.state.run, job_ad=work.state.job_ad))
     work.update(doing=Doing.CHECKPOINT)
 
 

@@ -276,12 +276,16 @@ def usage_sampled(work: Work, event: ev.UsageSampled) -> bool:
 
 def checkpoint_transferred(work: Work, event: ev.CheckpointTransferred) -> bool:
     """The state counts as saved."""
+    if event.run != work.state.run:
+        return False
     work.update(checkpoints=work.state.checkpoints + 1)
     return work_done(work, event)
 
 
 def checkpoint_failed(work: Work, event: ev.CheckpointFailed) -> bool:
     """The job goes on hold, unless it was being evicted: then it goes back to where it was saved last."""
+    if event.run != work.state.run:
+        return False
     if work.state.cause is not None:
         work.order(Warn(about="SuccessCheckpointExitCode", text=f"the state was not saved: {event.text}"))
         work.update(doing=None)
