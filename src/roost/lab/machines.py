@@ -7,13 +7,13 @@ which sees the machine's name and size as a real one does.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from random import Random
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from roost.classad import ClassAd
 from roost.config import Config, ConfigError, Host, LoadOptions, load
 from roost.model.slots import Filesystem, HostReading, SlotKind
+from roost.sim.chance import stream
 from roost.sim.host import MachinePlan, SlotPlan
 from roost.sim.owners import OwnerTrace
 from roost.sim.sensors import Sensors
@@ -23,6 +23,25 @@ from roost.startd.layout_machine import MachineSlots
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.slot_ad import HostIdentity, host_identity, slot_ad, slot_settings
 from roost.startd.slot_ad_config import names_in
+
+
+class SeededHost:
+    """A host for configurations whose random numbers come from a seed, and which has no environment."""
+
+    def __init__(self, host: Host, seed: int | str) -> None:
+        self._host = host
+        self._chance = stream(seed, "configuration")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+    def environment(self) -> Mapping[str, str]:
+        """Nothing: a run must not depend on who runs it."""
+        return {}
+
+    def random_integer(self, low: int, high: int) -> int:
+        """The next number of the seed's stream."""
+        return self._chance.randint(low, high)
 
 
 class LabError(Exception):
@@ -40,8 +59,11 @@ class Hardware:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-def load_config(host: Host, paths: Sequence[str], hardware: Hardware, name: str) -> Config:
+def load_config(
+    host: Host, paths: Sequence[str], hardware: Hardware, name: str, seed: int | str = 0
+) -> Config:
     """The configuration that a machine sees. Raises LabError with everything that is wrong with it."""
+    host = cast(Host, SeededHost(host, seed))
     detected = {
         "DETECTED_CPUS": str(hardware.cpus),
         "DETECTED_MEMORY": str(hardware.memory_mb),
@@ -125,13 +147,3 @@ def make_pattern(config: Config, hardware: Hardware) -> Pattern:
             "partitionable slots can't be simulated yet: give static slots, for instance with NUM_SLOTS_TYPE_1 = 2"
         )
     return Pattern(config=config, hardware=hardware, slots=slots, cycle_s=cycle_s)
-
-
-def shared_policies(machines: Sequence[MachinePlan]) -> list[MachinePlan]:
-    """The machines with equal policies made the same object, which saves memory where there are a thousand."""
-    return [replace(each) for each in machines]
-
-
-def phases(chance: Random, count: int, interval_s: int) -> list[int]:
-    """When each machine's polls begin: machines are not started in step."""
-    return [chance.randrange(interval_s) for _ in range(count)]

@@ -26,7 +26,7 @@ from roost.startd.work import deadline
 from roost.model.events import Timer
 
 #: Guard to the expression that it asks, whether with the variants for a job's universe, and what it wants of it.
-_EXPRESSIONS: Final[Mapping[Guard, tuple[str, bool, bool]]] = {
+EXPRESSIONS: Final[Mapping[Guard, tuple[str, bool, bool]]] = {
     Guard.OWNER_PRESENT: ("IsOwner", False, True),
     Guard.RUN_BENCHMARKS: ("RunBenchmarks", False, True),
     Guard.EVICT_BACKFILL: ("EVICT_BACKFILL", False, True),
@@ -138,7 +138,7 @@ class _Quiet:
 
     def guard(self, guard: Guard) -> tuple[bool, float]:
         """Whether a guard holds now, and until when it stays so."""
-        asked = _EXPRESSIONS.get(guard)
+        asked = EXPRESSIONS.get(guard)
         if asked is not None:
             if guard is Guard.CONTINUE and (activation := self.state.claim.activation) and activation.held_still:
                 return False, math.inf
