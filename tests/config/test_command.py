@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,29 @@ def test_two_thousand_names_cost_no_more_each_than_a_hundred() -> None:
         return best
 
     assert seconds(2000) < seconds(100) * 20 * 4
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_each_link_of_a_long_chain_of_macros_is_told_to_be_too_deep_and_costs_the_same(reverse: bool) -> None:
+    from time import process_time
+
+    from roost.config import Code, MemoryHost, check, load_text
+
+    def seconds(count: int) -> float:
+        lines = [f"M{i} = $(M{i + 1})" for i in range(count)] + [f"M{count} = 1"]
+        config = load_text("\n".join(reversed(lines) if reverse else lines), MemoryHost())
+        begin = process_time()
+        findings = check(config)
+        spent = process_time() - begin
+        assert {one.code for one in findings} == {Code.EXPANSION_LIMIT}
+        assert len(findings) == count - 60
+        assert config.get(f"M{count - 60}") == "1"
+        return spent
+
+    assert seconds(8000) < 5 * max(seconds(2000), 0.05) * 2
+
+
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "f.config"
+    os.mkfifo(pipe)
+    assert machine.SystemHost().read_text(str(pipe)) is None

@@ -11,6 +11,7 @@ Names are looked up through the `Scope` protocol; this module does not know wher
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, assert_never
 
@@ -81,6 +82,8 @@ class Expander:
     random_used: bool = False
     #: finished values of this scope by case-folded full name; may be shared by all expanders of one scope
     done: dict[str, str] = field(default_factory=dict)
+    #: levels that a text surely goes through, so that what is too deep need not be followed; None if not known
+    nesting: Callable[[str], int] | None = None
     _chain: list[str] = field(default_factory=list)
     _count: int = 0
     _depth: int = 0
@@ -92,6 +95,8 @@ class Expander:
         self._chain = [name.lower()] if name else []
         self._depth = self._count = 0
         try:
+            if self.nesting is not None and not self.recording and self.nesting(text) > self.limits.expansion_depth_max:
+                raise self._too_deep()
             return self._text(text)
         except _LimitReached as limit:
             self.problem(Code.EXPANSION_LIMIT, str(limit))
@@ -107,9 +112,7 @@ class Expander:
         if "$" not in text:
             return text
         if self._depth >= self.limits.expansion_depth_max:
-            raise _LimitReached(
-                f"references are nested deeper than expansion_depth_max = {self.limits.expansion_depth_max} levels"
-            )
+            raise self._too_deep()
         self._depth += 1
         parts, length = [], 0
         for piece in pieces(text):
@@ -122,6 +125,11 @@ class Expander:
                 )
         self._depth -= 1
         return "".join(parts)
+
+    def _too_deep(self) -> _LimitReached:
+        return _LimitReached(
+            f"references are nested deeper than expansion_depth_max = {self.limits.expansion_depth_max} levels"
+        )
 
     def _piece(self, piece: Reference | Call) -> str:
         match piece:

@@ -18,6 +18,7 @@ from roost.config.expand import Expander, Found
 from roost.config.host import Host
 from roost.config.knobs import find
 from roost.config.limits import Limits
+from roost.config.nesting import Nesting
 from roost.config.scope import NameScope
 from roost.config.table import Definition
 from roost.config.values import Reading, ValueProblem, as_boolean, as_expression, as_integer, as_list, as_real
@@ -55,6 +56,7 @@ class Config:
     sources: tuple[str, ...]
     _scopes: dict[Context, NameScope] = field(default_factory=dict, init=False, repr=False, compare=False)
     _done: dict[Context, dict[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _nestings: dict[Context, Nesting] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -93,8 +95,11 @@ class Config:
 
     def expander(self, context: Context, *, recording: bool = False) -> Expander:
         """A new expander for a context; one that records starts with nothing remembered."""
-        done = {} if recording else self._done.setdefault(context, {})
-        return Expander(scope=self.scope(context), host=self.host, limits=self.limits, recording=recording, done=done)
+        scope, done = self.scope(context), {} if recording else self._done.setdefault(context, {})
+        nesting = self._nestings.setdefault(context, Nesting(scope))
+        return Expander(
+            scope=scope, host=self.host, limits=self.limits, recording=recording, done=done, nesting=nesting.depth
+        )
 
     def find(
         self,

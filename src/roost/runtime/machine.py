@@ -25,6 +25,8 @@ from roost.config.limits import DEFAULT_LIMITS
 STANDARD_FILES = ("/etc/roost/roost.config", "/etc/condor/condor_config", "/usr/local/etc/condor_config")
 #: time that a command whose output is configuration may take
 COMMAND_S = 60.0
+#: names under which open files of this program itself can be read
+_HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
 class SystemHost:
@@ -34,8 +36,12 @@ class SystemHost:
         self._random = random.SystemRandom()
 
     def read_text(self, path: str) -> str | None:
-        """The text of a file; bytes that are not UTF-8 become replacement characters."""
+        """The text of a regular file, or of a pipe handed to this program; bytes that are not UTF-8 become
+        replacement characters."""
         try:
+            # Opening a pipe that nobody writes to would wait for ever.
+            if not Path(path).is_file() and not path.startswith(_HANDED_OVER):
+                return None
             with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
                 return file.read(DEFAULT_LIMITS.file_chars_max + 1)
         except (OSError, ValueError):
