@@ -46,10 +46,9 @@ def _timeline(pyplot: Any, title: str, timelines: Timelines, presence: Mapping[s
     )
     figure.suptitle(title, x=0.01, ha="left", fontsize=14, fontweight="bold")
     days = timelines.end_s / 86_400
-    total = len(timelines.slots) * timelines.bin_s
     xs = [(index + 0.5) * timelines.bin_s / 86_400 for index in range(timelines.bin_count)]
     pairs = [pair for pair in COLOURS if pair in timelines.bins]
-    shares = [[value / total for value in timelines.bins[pair]] for pair in pairs]
+    shares = [timelines.shares(pair) for pair in pairs]
     top.stackplot(xs, shares, colors=[COLOURS[pair] for pair in pairs], labels=pairs, linewidth=0)
     top.set(ylim=(0, 1), ylabel="share of all slots")
     top.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False, fontsize=8)

@@ -92,17 +92,15 @@ def _duration(seconds: float) -> str:
 def _area(timelines: Timelines) -> Iterator[str]:
     """Shares of pairs, stacked."""
     height, left, count = 220, 46, timelines.bin_count
-    total = len(timelines.slots) * timelines.bin_s
     width = _WIDTH - left
     yield f'<svg width={_WIDTH} height={height + 24} viewBox="0 0 {_WIDTH} {height + 24}">'
     below = [0.0] * count
     xs = [left + width * (index + 0.5) / count for index in range(count)]
     xs[0], xs[-1] = float(left), float(_WIDTH)
     for pair, colour in COLOURS.items():
-        row = timelines.bins.get(pair)
-        if row is None:
+        if pair not in timelines.bins:
             continue
-        above = [low + value / total for low, value in zip(below, row, strict=True)]
+        above = [low + share for low, share in zip(below, timelines.shares(pair), strict=True)]
         points = [f"{x:.1f},{height * (1 - y):.1f}" for x, y in zip(xs, above, strict=True)]
         points += [f"{x:.1f},{height * (1 - y):.1f}" for x, y in zip(reversed(xs), reversed(below), strict=True)]
         yield f'<polygon points="{" ".join(points)}" fill="{colour}"><title>{pair}</title></polygon>'

@@ -56,6 +56,12 @@ class Timelines:
         """Intervals in the whole run."""
         return max(1, int(-(-self.end_s // self.bin_s)))
 
+    def shares(self, pair: str) -> list[float]:
+        """The share of all slots that is in a pair, in each interval."""
+        last = self.bin_count - 1
+        lengths = [self.bin_s] * last + [max(1.0, self.end_s - last * self.bin_s)]
+        return [value / length / len(self.slots) for value, length in zip(self.bins[pair], lengths, strict=True)]
+
     def take(self, record: Record) -> None:
         """A record more."""
         if record["what"] == "dead":

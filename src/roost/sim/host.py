@@ -159,7 +159,11 @@ class Machine:
         for number, slot in enumerate(self.slots):
             slot.state = replace(slot.state, ad=self._sense(number, now, loads))
         self._busy_is_sensed = self._only_sensed()
-        self._plan_poll(now)
+        # A daemon looks at its policy as soon as it runs; machines are not started in step.
+        self._generation += 1
+        generation = self._generation
+        first = max(now, self._start)
+        self.engine.at(first, lambda then: self._poll(then) if generation == self._generation else None, RANK_POLL, self.index)
 
     def _fresh(self, plan: SlotPlan, now: float) -> SlotState:
         ids = ClaimIdSource(
