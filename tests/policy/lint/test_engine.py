@@ -155,6 +155,48 @@ def test_any_number_may_be_compared_with_a_sensor(sensor: str, number: str) -> N
     assert [f.message for f in found(text) if f.code == "RST000"] == []
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        "time() - TARGET.QDate > 86400",
+        "TARGET.QDate < time() - 86400",
+        "time() < 1795000000",
+        "CurrentTime < 1795000000",
+        "(time() + (TARGET.MaxWallTime ?: 86400)) < 1795000000",
+    ],
+)
+def test_a_date_or_the_age_of_a_job_does_not_make_an_expression_never_true(start: str) -> None:
+    assert [f.code for f in found(f"START = {start}\n") if f.severity == "error"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("KeyboardIdle > 900 & KeyboardIdle < 9", "KeyboardIdle > 900 && KeyboardIdle < 9"),
+        ("KeyboardIdle > 9 | KeyboardIdle < 3 && TARGET.JobUniverse == 5", None),
+        ("(KeyboardIdle > 9 | KeyboardIdle < 3) && TARGET.JobUniverse == 5", "(KeyboardIdle > 9 || KeyboardIdle < 3) && TARGET.JobUniverse == 5"),
+        ("KeyboardIdle > 900 & KeyboardIdle < 9 | TARGET.Foo", None),
+        ('TARGET.RequestMemory > "100"', "TARGET.RequestMemory > 100"),
+        ('TARGET.RequestMemory > "0100"', None),
+        ('member(TARGET.ClusterId, "1,2,3")', None),
+        ('member(TARGET.Owner, "a,b")', 'stringListIMember(TARGET.Owner, "a,b")'),
+        ("TARGET.Foo != True", None),
+        ("!TARGET.Foo", None),
+        ("TARGET.NiceUser != True", "TARGET.NiceUser =!= True"),
+    ],
+)
+def test_a_correction_is_offered_only_where_it_keeps_the_meaning(text: str, after: str | None) -> None:
+    findings = found(f"START = {text}\n")
+    assert findings
+    edits = [edit for f in findings if f.fix for edit in f.fix.edits]
+    assert corrected(f"START = {text}\n", edits)[0] == f"START = {after or text}\n"
+
+
+def test_quotation_marks_of_a_macro_that_others_may_use_stay() -> None:
+    (finding,) = found('M = "4096"\nSTART = TARGET.RequestMemory > $(M)\nSTARTD_ATTRS = M\n')
+    assert (finding.code, finding.fix) == ("RST102", None)
+
+
 PIECES = [
     "START",
     "SUSPEND",

@@ -125,6 +125,11 @@ class Expression:
         mentioned = self.expr.mentioned
         return frozenset(fold(n) for n in (*mentioned.plain, *mentioned.my, *mentioned.target))
 
+    def is_own(self, start: int, end: int) -> bool:
+        """Whether characters of the expanded text stand in the knob's own value, not in a macro others may use."""
+        written = self.mapped.written(start, end)
+        return written is not None and written[0] is self.definition
+
     def edit(self, start: int, end: int, new: str) -> Edit | None:
         """The edit that replaces characters of the expanded text where they were written; None if impossible."""
         written = self.mapped.written(start, end)

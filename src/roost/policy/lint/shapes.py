@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from roost.classad.syntax import Binary, Call, Literal, Name, Node, Op, Paren, Select, Unary, strip
+from roost.classad import ParseError, Syntax, parse_expression
+from roost.classad.syntax import Binary, Call, Literal, Name, Node, Op, Paren, Select, Unary, children, strip
 from roost.classad.values import UNDEFINED, fold
 from roost.policy.lint.findings import Edit, Fix
 from roost.policy.lint.pool import Expression
@@ -118,13 +119,46 @@ def operator_span(expression: Expression, node: Binary) -> tuple[int, int] | Non
 def operator_fix(expression: Expression, node: Binary, new: str, title: str) -> Fix | None:
     """A correction that replaces an infix operator, if it was written as it stands."""
     span = operator_span(expression, node)
-    edit = None if span is None else expression.edit(*span, new)
+    if span is None or not _keeps_grouping(expression, node, *span, new):
+        return None
+    edit = expression.edit(*span, new)
     return None if edit is None else Fix(title=title, edits=(edit,))
+
+
+def _keeps_grouping(expression: Expression, node: Binary, start: int, end: int, new: str) -> bool:
+    """Whether the text with the new operator in it is read with the operands grouped as they were."""
+    tree = _read(expression, start, end, new)
+    if tree is None or expression.tree is None:
+        return False
+    work = [(expression.tree, tree)]
+    while work:
+        before, after = work.pop()
+        if before is node:
+            if not (isinstance(after, Binary) and (after.left, after.right) == (node.left, node.right)):
+                return False
+            continue
+        inner = list(zip(children(before), children(after), strict=False))
+        if type(before) is not type(after) or len(children(before)) != len(children(after)):
+            return False
+        if isinstance(before, Binary | Unary) and isinstance(after, Binary | Unary) and before.op is not after.op:
+            return False
+        work.extend(inner)
+    return True
+
+
+def _read(expression: Expression, start: int, end: int, new: str) -> Node | None:
+    """The tree of the expanded text with some characters replaced; None if it can't be read."""
+    text = expression.mapped.text
+    try:
+        return parse_expression(text[:start] + new + text[end:], Syntax.OLD).tree
+    except ParseError:
+        return None
 
 
 def span_fix(expression: Expression, start: int, end: int, new: str, title: str) -> Fix | None:
     """A correction that replaces characters of the expanded text, if they were written as they stand."""
-    edit: Edit | None = expression.edit(start, end, new)
+    readable = _read(expression, start, end, new) is not None
+    edit: Edit | None = expression.edit(start, end, new) if readable else None
     return None if edit is None else Fix(title=title, edits=(edit,))
 
 

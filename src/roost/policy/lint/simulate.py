@@ -18,7 +18,7 @@ from typing import Final
 
 from roost.classad import ClassAd, Expr, FixedWorld, ParseError, evaluate, parse_expression
 from roost.classad.ad import Cell
-from roost.classad.syntax import Binary, Call, Literal, strip
+from roost.classad.syntax import Binary, Call, Literal, Node, children, strip
 from roost.classad.values import ERROR, UNDEFINED, Exceptional, Value, fold
 from roost.policy.catalogue import KNOB_POLICIES
 from roost.policy.lint.grid import DRIVEN, ORDER, SENSORS, Axes, axes_of, names_inside, side_of, situations_of
@@ -248,11 +248,28 @@ def _opaque(expression: Expression) -> bool:
                 return True
             if len({*both[0], *both[1]} - DRIVEN) > 1:
                 return True
+            if _asks_the_date(node, {*both[0], *both[1]}):
+                return True
     for _, where, name in references(expression):
         row = row_of(name, side_of(expression, where, name) or Side.NONE)
         if row is not None and row.varies and fold(name) not in SENSORS | DRIVEN and name.upper() not in KNOB_POLICIES:
             return True
     return False
+
+
+#: Instants that the grid sets: time() less one of these is a duration that it varies.
+_SINCE: Final = frozenset(("enteredcurrentactivity", "enteredcurrentstate", "jobstart"))
+_NOW_NAMES: Final = frozenset(("currenttime", "mycurrenttime"))
+
+
+def _asks_the_date(node: Node, names: set[str]) -> bool:
+    """Whether a comparison depends on the present instant, which the grid does not vary."""
+    work, asks = [node], bool(names & _NOW_NAMES)
+    while work and not asks:
+        one = work.pop()
+        asks = isinstance(one, Call) and fold(one.name) == "time"
+        work.extend(children(one))
+    return asks and not (names - _NOW_NAMES and names - _NOW_NAMES <= _SINCE)
 
 
 def _default(text: str | None) -> Expr:

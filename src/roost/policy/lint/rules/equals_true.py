@@ -6,8 +6,8 @@ Why: Where it is missing the outcome is UNDEFINED, which is neither. Under ``!``
 ``X != True`` is not TRUE for the ads without X that it was written for. Joined by ``&&`` and ``||`` to a condition
 that is only asked whether it is TRUE, ``X == True`` happens to do the same as ``X =?= True``: that is a note.
 
-Fix: ``==`` becomes ``=?=``, ``!=`` becomes ``=!=``; for attributes that are there nothing changes, provided that they
-are truth values and not numbers.
+Fix: ``==`` becomes ``=?=``, ``!=`` becomes ``=!=``, if the attribute is known to be a truth value where it is there: for
+the number 1, ``== True`` is TRUE and ``=?= True`` is not.
 
 Example::
 
@@ -46,7 +46,9 @@ def check(expression: Expression) -> Iterator[Hit]:
                 remedy=f"Write {new}: it is TRUE or FALSE whatever the ad has.",
                 node=node,
                 severity=Severity.NOTE if _harmless(expression, node, other) else None,
-                fix=operator_fix(expression, node, new, f"write {new}"),
+                fix=operator_fix(expression, node, new, f"write {new}")
+                if expression.inferred.of(side).without(T.UNDEFINED).only(T.BOOLEAN)
+                else None,
             )
 
 

@@ -4,7 +4,7 @@ What: ``!X``, where the ad may lack X.
 
 Why: Where X is missing, ``!X`` is UNDEFINED, not TRUE. A START of that form refuses all the jobs that say nothing.
 
-Fix: ``!X`` becomes ``X =!= True``.
+Fix: ``!X`` becomes ``X =!= True``, if X is known to be a truth value where it is there.
 
 Example::
 
@@ -42,5 +42,7 @@ def check(expression: Expression) -> Iterator[Hit]:
             message=f"!{text} is UNDEFINED where {text} is missing",
             remedy=f"Write {text} =!= True.",
             node=node,
-            fix=span_fix(expression, *node.span, f"({text} =!= True)", f"write {text} =!= True"),
+            fix=span_fix(expression, *node.span, f"({text} =!= True)", f"write {text} =!= True")
+            if operand.without(T.UNDEFINED).only(T.BOOLEAN)
+            else None,
         )

@@ -43,7 +43,7 @@ def check(expression: Expression) -> Iterator[Hit]:
                 remedy="Leave the quotation marks out." if quoted else "Compare things of the same kind.",
                 node=node,
                 fix=span_fix(expression, *side.span, text, "leave the quotation marks out")
-                if quoted and text is not None
+                if quoted and text is not None and expression.is_own(*side.span)
                 else None,
             )
             break
