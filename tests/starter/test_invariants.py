@@ -23,7 +23,7 @@ from roost.starter.states import PAIRS, State
 from tests.starter.kit import HELD, PREEMPTED, REMOVED, Hand, job, usage
 from tests.starter.situations import full_policy
 
-POLICIES: Final = (
+POLICIES: Final[tuple[dict[str, str], ...]] = (
     {},
     {"STARTER_EVICT": "ImageSize > Memory * 1024"},
     {"STARTER_EVICT": "JobDuration > 60", "STARTER_KILL": "CurrentTime - EnteredCurrentState > 20"},
@@ -57,7 +57,7 @@ class StarterRun(RuleBasedStateMachine):
         self.hand = Hand(policy=policy, job=given, launch={"vacate_pledge_s": pledge})
         #: Work that is waited for, and how it was ordered.
         self.work: ef.StarterEffect | None = self.hand.last.effects[0]
-        #: Starts of the job: True while no end was seen and no SIGKILL ordered.
+        #: Starts of the job: True while SIGKILL was not ordered for all that they started.
         self.loose: dict[int, bool] = {}
         self.started: set[int] = set()
         self.gone: set[int] = set()
@@ -66,12 +66,15 @@ class StarterRun(RuleBasedStateMachine):
         self.over = False
         self.weight = 0
         for _ in range(ahead):
-            if self.work is not None:
-                self.answer(True)
-            elif self.run is not None and self.run not in self.started:
-                self.start_is_seen(1)
+            self.all_goes_well()
 
     # -- the world ---------------------------------------------------------------------------------------
+
+    def all_goes_well(self) -> None:
+        if self.work is not None:
+            self.answer(True)
+        elif self.run is not None and self.run not in self.started:
+            self.start_is_seen(1)
 
     def feed(self, event: ev.StarterEvent) -> None:
         hand = self.hand
@@ -174,8 +177,8 @@ class StarterRun(RuleBasedStateMachine):
     def job_ends(self, code: int, signal: int | None) -> None:
         run = self.run
         assert run is not None
+        # Only the main process has ended: what it started may live on until it is killed.
         self.gone.add(run)
-        self.loose[run] = False
         self.feed(ev.JobEnded(run=run, exit_code=None if signal else code, signal=signal))
 
     @precondition(lambda self: self.run is not None)

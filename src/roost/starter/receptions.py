@@ -22,21 +22,20 @@ from roost.model.starter import (
     Output,
     ScriptFailure,
     ScriptPoint,
-    StarterTimer,
     StarterVacate,
 )
-from roost.model.starter_effects import KillProcesses, SignalJob, Warn
+from roost.model.starter_effects import SignalJob, Warn
 from roost.starter import states as at
 from roost.starter.endings import weightier
 from roost.starter.entries import stop_clock, vacate_limit_s, with_attributes
 from roost.starter.hooks import not_run, prepared
-from roost.starter.reporting import report_usage
 from roost.starter.signals import DEFAULT, signal_named
 from roost.starter.starter_state import ProgramEnd
 from roost.starter.states import EVALUATED, PAIRS, WITH_PROCESS, Pair, Stage, State
+from roost.starter.timers import timer_fired
 from roost.starter.transfer_plan import output_due
 from roost.starter.transitions import On
-from roost.starter.work import Work, deadline
+from roost.starter.work import Work
 
 Handler = Callable[[Work, Any], bool]
 
@@ -318,38 +317,6 @@ def sandbox_removed(work: Work, event: ev.SandboxRemoved) -> bool:
     if event.text:
         work.order(Warn(about="EXECUTE", text=f"the scratch directory is still there: {event.text}"))
     return work_done(work, event)
-
-
-# -- timers ------------------------------------------------------------------------------------------------------
-
-
-def timer_fired(work: Work, event: ev.StarterTimerFired) -> bool:
-    """One that has been set anew since, or cancelled, means nothing."""
-    at_s = deadline(work.state.deadlines, event.timer)
-    if at_s is None or at_s > work.now:
-        return False
-    match event.timer:
-        case StarterTimer.POLL:
-            work.fire(On.POLL)
-        case StarterTimer.UPDATE:
-            report_usage(work)
-        case StarterTimer.VACATE:
-            work.fire(On.VACATE_LATE)
-        case StarterTimer.KILLING:
-            repeat_killing(work)
-        case StarterTimer.HOOK:
-            work.fire(On.HOOK_LATE)
-        case StarterTimer.FINISH:
-            if work.state.pair not in (at.EPILOG, at.EXIT_HOOK):
-                return False
-            work.fire(On.FINISH_LATE)
-    return True
-
-
-def repeat_killing(work: Work) -> None:
-    """A hard kill is repeated until the job is gone."""
-    work.order(KillProcesses())
-    work.schedule(kill_again_at=work.now + work.policy.killing_s(work.state.universe))
 
 
 # -- the table -----------------------------------------------------------------------------------------------------

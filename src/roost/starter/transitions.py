@@ -20,7 +20,7 @@ or continues a job by its own decision.
 
 Rules that do not fit the table
 -------------------------------
-They stand in `machine`:
+They stand in `timers` and `machine`:
 
 * `repeat_killing`: a hard kill is repeated until the job is gone; that changes no state.
 * `report_usage`: startd, queue and a hook are told regularly how the job is doing, in all of a job's states.
