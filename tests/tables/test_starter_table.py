@@ -7,7 +7,7 @@ of. Rows that an expression or a limit decides are listed apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
@@ -274,7 +274,7 @@ def test_the_policy_decides_only_where_it_is_asked(pair: Pair, name: str) -> Non
 
 
 #: Rows that neither grid takes, each with a script that takes it.
-OTHERS: Final = {
+OTHERS: Final[dict[int, Callable[[], Hand]]] = {
     8: after(0, SuspendOrdered(), *PREPARATION[:5]),
     10: after(5, SuspendOrdered(), PREPARATION[5]),
     15: after(5, SOFT, JobNotStarted(run=1, text="")),
