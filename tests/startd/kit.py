@@ -11,11 +11,12 @@ from roost.model import events as ev
 from roost.model.claims import ClaimKind, ClaimRequest
 from roost.model.effects import Effect
 from roost.model.identifiers import ClaimId, ClaimIdSource
+from roost.model.slots import SlotKind
 from roost.startd import states as at
 from roost.startd.machine import Step, step
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.slot_state import SlotState, new_slot
-from roost.startd.states import Pair, SlotKind
+from roost.startd.states import Pair
 
 #: When scripts begin, epoch s.
 START: Final = 1_000_000.0

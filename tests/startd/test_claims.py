@@ -19,11 +19,11 @@ from roost.model.effects import (
     TellSchedd,
 )
 from roost.model.reasons import Reason, Refusal, VacateReason
+from roost.model.slots import SlotKind
 from roost.startd import states as at
 from roost.startd.attributes import is_offered
 from roost.startd.machine import Outcome
 from roost.startd.publication import slot_attributes
-from roost.startd.states import SlotKind
 from tests.startd.kit import STRANGE, Hand, in_pair, job, policy
 
 RANKED = {"RANK": "TARGET.Worth", "MAXJOBRETIREMENTTIME": "3600"}

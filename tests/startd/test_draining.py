@@ -8,11 +8,11 @@ from roost.classad import ClassAd, parse_expression
 from roost.model import events as ev
 from roost.model.effects import CountBadput, HardKill, SendClaimReply, SoftKill
 from roost.model.reasons import Reason, Refusal, VacateReason
+from roost.model.slots import SlotKind
 from roost.startd import draining as dr
 from roost.startd import states as at
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.publication import slot_attributes
-from roost.startd.states import SlotKind
 from tests.startd.kit import START, Hand, in_pair, job, policy
 
 LONG = {"MAXJOBRETIREMENTTIME": "TARGET.Stay", "MachineMaxVacateTime": "60"}

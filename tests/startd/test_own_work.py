@@ -20,9 +20,9 @@ from roost.model.effects import (
     TellSchedd,
 )
 from roost.model.reasons import Refusal, VacateReason
+from roost.model.slots import SlotKind
 from roost.startd import states as at
 from roost.startd.attributes import is_offered
-from roost.startd.states import SlotKind
 from tests.startd.kit import Hand, in_pair, job, policy
 
 # -- benchmarks -------------------------------------------------------------------------------------------

@@ -28,13 +28,14 @@ from roost.model.effects import (
     SuspendJob,
 )
 from roost.model.identifiers import ClaimId
+from roost.model.slots import SlotKind
 from roost.startd import states as at
 from roost.startd.attributes import is_offered
 from roost.startd.machine import Outcome
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.publication import slot_attributes
 from roost.startd.slot_state import new_slot
-from roost.startd.states import PAIRS, SlotKind, State
+from roost.startd.states import PAIRS, State
 from roost.startd.transitions import TRANSITIONS
 from roost.startd.validation import violations
 from roost.startd.work import deadline

@@ -12,13 +12,14 @@ from roost.classad import ClassAd, parse_expression
 from roost.model import events as ev
 from roost.model.claims import ClaimRequest
 from roost.model.reasons import Reason
+from roost.model.slots import SlotKind
 from roost.policy.catalogue.machine import STARTD
 from roost.startd import states as at
 from roost.startd.entries import ENTRIES
 from roost.startd.guards import GUARDS
 from roost.startd.machine import Outcome
 from roost.startd.receptions import RECEPTIONS
-from roost.startd.states import PAIRS, Pair, SlotKind
+from roost.startd.states import PAIRS, Pair
 from roost.startd.transitions import EVALUATED_AT_ONCE, TRANSITIONS, Entry, Guard
 from roost.startd.validation import violations
 from tests.startd.kit import STRANGE, Hand, in_pair, job, policy

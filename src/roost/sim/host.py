@@ -2,7 +2,7 @@
 
 Polling. A machine polls its slots on a grid: every POLLING_INTERVAL while some slot is claimed, being freed or does
 backfill, else every UPDATE_INTERVAL. With `exhaustive` every poll of the grid happens. Otherwise `quiet` says until
-when polls can't matter, and only the first one after that happens. Before an event reaches a slot, the slot's ad is made that
+when polls can't matter, and only the first one after that happens. Before an event reaches a slot, its ad is made that
 of the last poll of the grid, left out or not. So both ways give the same run; the first is there to prove that.
 
 What it does not do: partitionable slots (an order to split one is refused), backfill clients, and fetched work.
@@ -22,7 +22,7 @@ from roost.classad.values import fold
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model.identifiers import ClaimIdSource
-from roost.model.slots import SlotId
+from roost.model.slots import SlotId, SlotKind
 from roost.sim.engine import RANK_POLL, Engine
 from roost.sim.process import End, Process
 from roost.sim.quiet import quiet_until
@@ -33,7 +33,7 @@ from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld
 from roost.startd.slot_ad_latches import Latches
 from roost.startd.slot_ad_neighbours import shown_to_neighbours
 from roost.startd.slot_state import SlotState, new_slot
-from roost.startd.states import SlotKind, State
+from roost.startd.states import State
 from roost.startd.timers import polling_needed
 
 #: How long benchmarks take, s.
@@ -163,7 +163,9 @@ class Machine:
         self._generation += 1
         generation = self._generation
         first = max(now, self._start)
-        self.engine.at(first, lambda then: self._poll(then) if generation == self._generation else None, RANK_POLL, self.index)
+        self.engine.at(
+            first, lambda then: self._poll(then) if generation == self._generation else None, RANK_POLL, self.index
+        )
 
     def _fresh(self, plan: SlotPlan, now: float) -> SlotState:
         ids = ClaimIdSource(
@@ -206,7 +208,9 @@ class Machine:
             last, after = self._grid(quiet, fast)
             at = last if last >= quiet else after
         generation = self._generation
-        self.engine.at(at, lambda then: self._poll(then) if generation == self._generation else None, RANK_POLL, self.index)
+        self.engine.at(
+            at, lambda then: self._poll(then) if generation == self._generation else None, RANK_POLL, self.index
+        )
 
     def _poll(self, now: float) -> None:
         self.polls += 1
@@ -284,9 +288,7 @@ class Machine:
         if self._has_busy or self.plan.latch_names:
             my = self._latch_ad(slot, ad, now)
             world = StepWorld(policy, slot.state.name, now)
-            self.latches[number], found = self.latches[number].advanced(
-                my, self.plan.latch_names, now=now, world=world
-            )
+            self.latches[number], found = self.latches[number].advanced(my, self.plan.latch_names, now=now, world=world)
             for name, value in found.items():
                 ad.put(name, value)
         return ad

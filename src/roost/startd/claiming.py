@@ -19,10 +19,11 @@ from roost.model.events import (
     MatchReceived,
 )
 from roost.model.reasons import Refusal, VacateReason
+from roost.model.slots import SlotKind
 from roost.startd.attributes import is_offered
 from roost.startd.entries import fresh_claim, refuse_claim, renew_claim
 from roost.startd.slot_state import Destination
-from roost.startd.states import SlotKind, State
+from roost.startd.states import State
 from roost.startd.transitions import On
 from roost.startd.work import Work
 

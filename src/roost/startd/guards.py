@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from roost.model.claims import ClaimKind
+from roost.model.slots import SlotKind
 from roost.startd import retirement
 from roost.startd.policy_inputs import Decision, whole
 from roost.startd.slot_state import Destination
-from roost.startd.states import SlotKind
 from roost.startd.transitions import Guard
 from roost.startd.work import Work
 

@@ -25,7 +25,7 @@ from roost.model.slots import HostReading, MachineResources, SlotKind, SlotShape
 from roost.startd.layout_problems import LayoutCode, LayoutProblem, LayoutRefused, Unmet, of_value
 from roost.startd.layout_resources import is_set, machine_resources, span_of
 from roost.startd.layout_shares import Given, Wanted, divide
-from roost.startd.layout_types import Special, SlotType, read_slot_type
+from roost.startd.layout_types import SlotType, Special, read_slot_type
 
 #: Most static and partitionable slots of one machine.
 SLOTS_MAX: Final = 10_000

@@ -39,6 +39,7 @@ from roost.model.events import (
     Timer,
 )
 from roost.model.reasons import Refusal
+from roost.model.slots import SlotKind
 from roost.startd.attributes import is_offered
 from roost.startd.entries import ENTRIES, preempted, start_backfill
 from roost.startd.guards import GUARDS
@@ -48,7 +49,7 @@ from roost.startd.policy_inputs import Decision, SlotPolicy
 from roost.startd.receptions import RECEPTIONS
 from roost.startd.retirement import is_over
 from roost.startd.slot_state import SlotState
-from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, SlotKind, State
+from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, State
 from roost.startd.transitions import CHAIN_MAX, EVALUATED_AT_ONCE, ROWS, On, Transition
 from roost.startd.validation import check
 from roost.startd.work import Taken, Work, deadline

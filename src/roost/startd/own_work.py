@@ -16,10 +16,11 @@ from roost.classad import ClassAd
 from roost.model.claims import ClaimKind, ClaimRequest
 from roost.model.effects import FetchWork, ReplyFetch, SplitSlot
 from roost.model.events import BackfillExited, BackfillStarted, BenchmarksFinished, FetchedWorkOffered
+from roost.model.slots import SlotKind
 from roost.startd.claiming import drain_refuses, let_wait, take_request
 from roost.startd.policy_inputs import whole
 from roost.startd.slot_state import Benchmarks
-from roost.startd.states import BACKFILL, BACKFILL_BUSY, CLAIMED, CLEANING, SUSPENDED, SlotKind, State
+from roost.startd.states import BACKFILL, BACKFILL_BUSY, CLAIMED, CLEANING, SUSPENDED, State
 from roost.startd.transitions import On
 from roost.startd.work import Work
 

@@ -17,7 +17,8 @@ from roost.model.claims import Claim
 from roost.model.events import DrainSchedule, MachineFacts, ShutdownKind
 from roost.model.identifiers import ClaimIdSource
 from roost.model.reasons import Reason, VacateReason
-from roost.startd.states import PAIRS, Activity, Pair, SlotKind, State
+from roost.model.slots import SlotKind
+from roost.startd.states import PAIRS, Activity, Pair, State
 
 #: Of a machine of which nothing is known yet.
 NO_FACTS: Final = MachineFacts()

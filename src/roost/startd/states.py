@@ -35,14 +35,6 @@ class Activity(StrEnum):
     CLEANING = "Cleaning"
 
 
-class SlotKind(StrEnum):
-    """How a slot came to be; the names are those of SlotType."""
-
-    STATIC = "Static"
-    PARTITIONABLE = "Partitionable"
-    DYNAMIC = "Dynamic"
-
-
 class Pair(NamedTuple):
     """A state with an activity."""
 

@@ -12,13 +12,14 @@ from dataclasses import replace
 from roost.model.effects import KillFamily, SetTimer
 from roost.model.events import Polled, Timer, TimerFired
 from roost.model.reasons import VacateReason
+from roost.model.slots import SlotKind
 from roost.startd.attributes import sensed
 from roost.startd.claiming import kill_claim
 from roost.startd.entries import fresh_claim, killing_timeout_s
 from roost.startd.jobs import order_hard_kill
 from roost.startd.own_work import try_fetch
 from roost.startd.slot_state import Destination, SlotState
-from roost.startd.states import SlotKind, State
+from roost.startd.states import State
 from roost.startd.transitions import On
 from roost.startd.work import Work, deadline
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from roost.model.slots import SlotKind
 from roost.startd.slot_state import Destination, SlotState
 from roost.startd.states import (
     BACKFILL,
@@ -19,7 +20,6 @@ from roost.startd.states import (
     CLEANING,
     PAIRS,
     SUSPENDED,
-    SlotKind,
     State,
 )
 from roost.startd.transitions import TRANSITIONS

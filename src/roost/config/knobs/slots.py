@@ -28,7 +28,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("SLOT_TYPE_<N>_CONSUMPTION_POLICY", KnobType.BOOLEAN, None, "CONSUMPTION_POLICY for slots of type N."),
     _k("SLOT_TYPE_<N>_STARTD_ATTRS", KnobType.LIST, None, "Names of macros published in the ads of slots of type N."),
     _fixed("MAX_SLOT_TYPES", KnobType.INTEGER, "10", "Slot types 1 to this number less one are looked for.", low=1, high=1000),
-    _fixed("SLOT_CONFIG_FAILURE_MODE", KnobType.STRING, "BestEffort", "What to do about slots that cannot be made: trim them, make none, or end.", words=("besteffort", "allornothing", "except")),
+    _fixed("SLOT_CONFIG_FAILURE_MODE", KnobType.STRING, "Except", "What to do about slots that cannot be made: trim them, make none, or end.", words=("besteffort", "allornothing", "except")),
     _fixed("MACHINE_RESOURCE_NAMES", KnobType.LIST, None, "Names of further resources of the machine, such as gpu."),
     _fixed("MACHINE_RESOURCE_<NAME>", KnobType.STRING, None, "Quantity of that resource, or a list of identifiers of its units."),
     _fixed("MACHINE_RESOURCE_INVENTORY_<NAME>", KnobType.STRING, None, "Command that prints the quantity or the identifiers of that resource."),
