@@ -15,8 +15,22 @@ _numbers = st.sampled_from(["0", "1", "5", "60", "2.5", "-3"])
 _atoms = st.one_of(
     _numbers,
     st.sampled_from(
-        ["Idle", "time()", "CurrentTime", "Fixed", "Entered", "TARGET.Size", "Missing", "true", "false", "undefined"]
-        + ['"text"', "MY.Derived", "Flag", "error"]
+        [
+            "Idle",
+            "time()",
+            "CurrentTime",
+            "Fixed",
+            "Entered",
+            "TARGET.Size",
+            "Missing",
+            "true",
+            "false",
+            "undefined",
+            '"text"',
+            "MY.Derived",
+            "Flag",
+            "error",
+        ]
     ),
 )
 

@@ -85,9 +85,7 @@ def test_the_digest_does_not_depend_on_the_hash_seed() -> None:
     assert len(digests) == 1
 
 
-FAULTS = Faults(
-    lost=0.08, doubled=0.08, late=0.1, machine_death_s=20_000, queue_death_s=30_000, until_s=43_200
-)
+FAULTS = Faults(lost=0.08, doubled=0.08, late=0.1, machine_death_s=20_000, queue_death_s=30_000, until_s=43_200)
 
 
 @pytest.mark.parametrize("seed", range(12))

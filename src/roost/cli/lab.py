@@ -31,11 +31,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = "run a policy over days of simulated owners and jobs"
     parser = commands.add_parser("simulate", help=text, description=text[0].upper() + text[1:] + ".")
-    parser.add_argument("--config", "-c", action="append", required=True, metavar="FILE", help="configuration of the machines")
+    parser.add_argument(
+        "--config", "-c", action="append", required=True, metavar="FILE", help="configuration of the machines"
+    )
     _add_world(parser)
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="the seed of everything (1)")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for records, summary and report")
-    parser.add_argument("--exhaustive", action="store_true", help="poll even where polls can't matter: same run, slower")
+    parser.add_argument(
+        "--exhaustive", action="store_true", help="poll even where polls can't matter: same run, slower"
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--no-progress", action="store_true", help="do not show how far it is")
 
@@ -50,9 +54,15 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cpus", type=int, default=1, metavar="N", help="cores of each machine (1)")
     parser.add_argument("--memory", type=int, default=2048, metavar="MB", help="memory of each machine (2048)")
     for name, meaning in (("lost", "lost"), ("doubled", "delivered twice"), ("late", "late")):
-        parser.add_argument(f"--{name}", type=float, default=0.0, metavar="P", help=f"chance of a message to be {meaning}")
-    parser.add_argument("--machine-death", type=float, default=0.0, metavar="S", help="mean time between deaths of a machine")
-    parser.add_argument("--queue-death", type=float, default=0.0, metavar="S", help="mean time between deaths of the queue")
+        parser.add_argument(
+            f"--{name}", type=float, default=0.0, metavar="P", help=f"chance of a message to be {meaning}"
+        )
+    parser.add_argument(
+        "--machine-death", type=float, default=0.0, metavar="S", help="mean time between deaths of a machine"
+    )
+    parser.add_argument(
+        "--queue-death", type=float, default=0.0, metavar="S", help="mean time between deaths of the queue"
+    )
 
 
 def _add_test(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

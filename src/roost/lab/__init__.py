@@ -1,1 +1,1 @@
-"""The lab: what users do with the simulated world. Simulate a policy, test it with scenarios, compare it with another."""
+"""The lab: what users do with the simulated world: simulate a policy, test it with scenarios, compare it."""

@@ -46,6 +46,10 @@ _T: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.2
 _T_MANY: Final = 1.96
 
 
+#: Partings that no expression of the slot's own policy decided.
+_ELSEWHERE: Final = ("follows from decisions elsewhere: another job came, left or stayed", "the same")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """One figure under both policies."""
@@ -59,7 +63,7 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """"better", "worse", "changed" or ""; "" where chance would do as well."""
+        """ "better", "worse", "changed" or ""; "" where chance would do as well."""
         if self.margin is None or abs(self.change) <= self.margin or self.change == 0:
             return ""
         more = FIGURES[self.name]
@@ -97,7 +101,12 @@ class _Trace:
 
 
 def compare(
-    old: Request, new: Request, seeds: Iterable[int], host: Host, width: int = 100, progress: Callable[[float], None] | None = None
+    old: Request,
+    new: Request,
+    seeds: Iterable[int],
+    host: Host,
+    width: int = 100,
+    progress: Callable[[float], None] | None = None,
 ) -> Comparison:
     """Run both under each seed. Raises LabError."""
     numbers = tuple(seeds)
@@ -111,7 +120,9 @@ def compare(
         _count_partings(first, second, seed, found, width)
         if progress is not None:
             progress((index + 1) / len(numbers))
-    partings = [Parting(old=key[0], new=key[1], count=int(entry[0]), example=str(entry[1])) for key, entry in found.items()]
+    partings = [
+        Parting(old=key[0], new=key[1], count=int(entry[0]), example=str(entry[1])) for key, entry in found.items()
+    ]
     return Comparison(
         old=", ".join(old.configs),
         new=", ".join(new.configs),
@@ -157,6 +168,9 @@ def _count_partings(
         if parting is None:
             continue
         old, new = parting
+        if not any(each is not None and each.decisions for each in parting):
+            found.setdefault(_ELSEWHERE, [0, ""])[0] = int(found.get(_ELSEWHERE, [0])[0]) + 1
+            continue
         key = (_deed(old, new), _deed(new, old))
         entry = found.setdefault(key, [0, ""])
         entry[0] = int(entry[0]) + 1
@@ -208,7 +222,8 @@ def comparison_text(found: Comparison) -> str:
     lines.append(f"{'':<22}{'old':>12}{'new':>12}{'change':>12}   95 %")
     for each in found.differences:
         margin = "" if each.margin is None else f"± {each.margin:,.2f}"
-        lines.append(f"{each.name:<22}{each.old:>12,.2f}{each.new:>12,.2f}{each.change:>+12,.2f}   {margin:<14}{each.verdict}".rstrip())
+        figures = f"{each.name:<22}{each.old:>12,.2f}{each.new:>12,.2f}{each.change:>+12,.2f}"
+        lines.append(f"{figures}   {margin:<14}{each.verdict}".rstrip())
     if not found.partings:
         return "\n".join([*lines, "", "No decision changed."])
     lines += ["", "Where slots first part ways:"]
@@ -225,7 +240,14 @@ def comparison_data(found: Comparison) -> dict[str, Any]:
         "new": found.new,
         "seeds": list(found.seeds),
         "figures": [
-            {"name": each.name, "old": each.old, "new": each.new, "change": each.change, "margin": each.margin, "verdict": each.verdict}
+            {
+                "name": each.name,
+                "old": each.old,
+                "new": each.new,
+                "change": each.change,
+                "margin": each.margin,
+                "verdict": each.verdict,
+            }
             for each in found.differences
         ],
         "partings": [

@@ -18,8 +18,9 @@ from roost.sim.host import MachinePlan, SlotPlan
 from roost.sim.owners import OwnerTrace
 from roost.sim.sensors import Sensors
 from roost.startd.idleness import connections
-from roost.startd.layout import LayoutRefused, plan_layout
+from roost.startd.layout import plan_layout
 from roost.startd.layout_machine import MachineSlots
+from roost.startd.layout_problems import LayoutRefused
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.slot_ad import HostIdentity, host_identity, slot_ad, slot_settings
 from roost.startd.slot_ad_config import names_in
@@ -59,9 +60,7 @@ class Hardware:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-def load_config(
-    host: Host, paths: Sequence[str], hardware: Hardware, name: str, seed: int | str = 0
-) -> Config:
+def load_config(host: Host, paths: Sequence[str], hardware: Hardware, name: str, seed: int | str = 0) -> Config:
     """The configuration that a machine sees. Raises LabError with everything that is wrong with it."""
     host = cast(Host, SeededHost(host, seed))
     detected = {
@@ -131,9 +130,7 @@ class Pattern:
 def make_pattern(config: Config, hardware: Hardware) -> Pattern:
     """A kind of machine. Raises LabError."""
     filesystem = Filesystem(name="disk", free_kb=hardware.disk_kb)
-    reading = HostReading(
-        cpus=hardware.cpus, memory_mb=hardware.memory_mb, swap_kb=0, filesystems={"/": filesystem}
-    )
+    reading = HostReading(cpus=hardware.cpus, memory_mb=hardware.memory_mb, swap_kb=0, filesystems={"/": filesystem})
     try:
         layout = plan_layout(config, reading)
         if isinstance(layout, LayoutRefused):

@@ -1,8 +1,9 @@
-"""The pictures of a simulation as PNG files, for those who have matplotlib (the extra ``lab``); without it there are none."""
+"""The pictures of a simulation as PNG files. They take matplotlib (the extra ``lab``); without it there are none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -20,13 +21,15 @@ def can_draw() -> bool:
 
 
 def draw(
-    out: Path, title: str, summary: Mapping[str, Any], timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, float]]]
+    out: Path,
+    title: str,
+    summary: Mapping[str, Any],
+    timelines: Timelines,
+    presence: Mapping[str, Sequence[tuple[float, float]]],
 ) -> list[Path]:
     """Draw ``timeline.png`` and ``metrics.png`` into a directory."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    import_module("matplotlib").use("Agg")
+    pyplot = import_module("matplotlib.pyplot")
 
     pyplot.rcParams.update({"font.size": 9, "axes.edgecolor": "#d8d3c8", "text.color": _INK, "axes.labelcolor": _SOFT,
                             "xtick.color": _SOFT, "ytick.color": _SOFT, "figure.facecolor": "#fbfaf7"})  # fmt: skip
@@ -39,10 +42,17 @@ def draw(
     return made
 
 
-def _timeline(pyplot: Any, title: str, timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, float]]]) -> Any:
+def _timeline(
+    pyplot: Any, title: str, timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, float]]]
+) -> Any:
     rows = len(timelines.spans)
     figure, (top, low) = pyplot.subplots(
-        2, 1, figsize=(13, 3.6 + 0.2 * rows), sharex=True, height_ratios=(2.4, max(1.0, 0.2 * rows)), layout="constrained"
+        2,
+        1,
+        figsize=(13, 3.6 + 0.2 * rows),
+        sharex=True,
+        height_ratios=(2.4, max(1.0, 0.2 * rows)),
+        layout="constrained",
     )
     figure.suptitle(title, x=0.01, ha="left", fontsize=14, fontweight="bold")
     days = timelines.end_s / 86_400

@@ -38,9 +38,13 @@ font-weight:500}.bar{height:9px;border-radius:4px;background:#ee7733}footer{marg
 
 
 def html_report(
-    title: str, command: str, outcome: Mapping[str, Any], timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, float]]]
+    title: str,
+    command: str,
+    outcome: Mapping[str, Any],
+    timelines: Timelines,
+    presence: Mapping[str, Sequence[tuple[float, float]]],
 ) -> str:
-    """The report. `presence` gives, for each slot shown, when keys were pressed on its machine, s since the beginning."""
+    """The report. `presence` gives, for each slot, when keys were pressed on its machine, s since the beginning."""
     summary = outcome["summary"]
     parts = [
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(title)}</title>",
@@ -106,7 +110,8 @@ def _area(timelines: Timelines) -> Iterator[str]:
         yield f'<polygon points="{" ".join(points)}" fill="{colour}"><title>{pair}</title></polygon>'
         below = above
     for share in (0, 0.5, 1):
-        yield f'<text x={left - 8} y="{height * (1 - share) + (10 if share == 1 else 0):.0f}" text-anchor=end>{share:.0%}</text>'
+        y = height * (1 - share) + (10 if share == 1 else 0)
+        yield f'<text x={left - 8} y="{y:.0f}" text-anchor=end>{share:.0%}</text>'
     yield from _days(timelines, left, height)
     yield "</svg>"
 
@@ -120,9 +125,9 @@ def _days(timelines: Timelines, left: float, height: float) -> Iterator[str]:
         hour = step * hours
         x = left + hour * 3600 * scale
         label = names[hour // 24 % 7] if hour % 24 == 0 else f"{hour % 24}:00"
-        yield f'<line class=grid x1={x:.1f} x2={x:.1f} y1=0 y2={height} opacity=.6 />'
+        yield f"<line class=grid x1={x:.1f} x2={x:.1f} y1=0 y2={height} opacity=.6 />"
         if x < _WIDTH - 30:
-            yield f'<text x={x + 4:.1f} y={height + 15}>{label}</text>'
+            yield f"<text x={x + 4:.1f} y={height + 15}>{label}</text>"
 
 
 def _gantt(timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, float]]]) -> Iterator[str]:
@@ -132,7 +137,7 @@ def _gantt(timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, fl
     yield f'<svg width={_WIDTH} height={height + 24} viewBox="0 0 {_WIDTH} {height + 24}">'
     for place, (slot, spans) in enumerate(timelines.spans.items()):
         y = place * _ROW
-        yield f'<text x={_LEFT - 8} y={y + 10} text-anchor=end>{escape(slot)}</text>'
+        yield f"<text x={_LEFT - 8} y={y + 10} text-anchor=end>{escape(slot)}</text>"
         for span in spans:
             width = (span.end - span.begin) * scale
             if width < 0.15:
@@ -141,12 +146,12 @@ def _gantt(timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, fl
             title += f"\n{span.why}" if span.why else ""
             title += f"\njob {span.job}" if span.job else ""
             yield (
-                f'<rect x={_LEFT + span.begin * scale:.2f} y={y + 1} width={width:.2f} height={_ROW - 5} '
+                f"<rect x={_LEFT + span.begin * scale:.2f} y={y + 1} width={width:.2f} height={_ROW - 5} "
                 f'fill="{COLOURS[span.pair]}"><title>{escape(title)}</title></rect>'
             )
         for begin, end in presence.get(slot, ()):
             yield (
-                f'<rect x={_LEFT + begin * scale:.2f} y={y + _ROW - 4} width={max(0.4, (end - begin) * scale):.2f} '
+                f"<rect x={_LEFT + begin * scale:.2f} y={y + _ROW - 4} width={max(0.4, (end - begin) * scale):.2f} "
                 f'height=2 fill="{OWNER_PRESENT}"/>'
             )
     yield from _days(timelines, _LEFT, height)
@@ -170,7 +175,8 @@ def _causes(summary: Mapping[str, Any]) -> Iterator[str]:
     if not causes:
         return
     most = max(causes.values()) or 1
-    yield "<h2>Why work was thrown away</h2><div class=panel><table><tr><th>cause<th class=n>evictions<th class=n>hours<th>"
+    yield "<h2>Why work was thrown away</h2><div class=panel><table>"
+    yield "<tr><th>cause<th class=n>evictions<th class=n>hours<th>"
     for cause, hours in sorted(causes.items(), key=lambda item: -item[1]):
         count = summary["evictions_by_cause"].get(cause, 0)
         yield f"<tr><td>{escape(cause)}<td class=n>{count:,}<td class=n>{hours:,.1f}"

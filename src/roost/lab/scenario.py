@@ -135,7 +135,9 @@ def _scenarios(path: Path, data: Mapping[str, Any]) -> Iterator[Scenario]:
         place = f"{path}: {name!r}"
         unknown = set(table) - {"name", "machine", "jobs", "begins", "idle", "steps", "cycle"}
         if unknown:
-            raise LabError(f"{place}: unknown key {min(unknown)!r}; known: name, begins, idle, cycle, machine, jobs, steps")
+            raise LabError(
+                f"{place}: unknown key {min(unknown)!r}; known: name, begins, idle, cycle, machine, jobs, steps"
+            )
         steps = _steps(table.get("steps", []), {**data.get("jobs", {}), **table.get("jobs", {})}, place)
         yield Scenario(
             name=name,
@@ -184,13 +186,17 @@ def _steps(steps: list[Mapping[str, Any]], jobs: Mapping[str, Mapping[str, Any]]
     for step in steps:
         at_s = _duration(step, "at", last, place)
         if at_s < last:
-            raise LabError(f"{place}: the step at {step['at']!r} comes after a later one; put steps in the order of time")
+            raise LabError(
+                f"{place}: the step at {step['at']!r} comes after a later one; put steps in the order of time"
+            )
         last = at_s
         deeds = _DEEDS & set(step)
         unknown = set(step) - _DEEDS - {"at", "slot", "for"}
         if unknown or not deeds:
             what = f"unknown key {min(unknown)!r}" if unknown else "nothing to do"
-            raise LabError(f"{place}: the step at {step.get('at', last)!r} has {what}; known: at, {', '.join(sorted(_DEEDS))}")
+            raise LabError(
+                f"{place}: the step at {step.get('at', last)!r} has {what}; known: at, {', '.join(sorted(_DEEDS))}"
+            )
         _step(found, step, at_s, jobs, f"{place}, step at {step.get('at', last)}")
     return found
 
@@ -223,7 +229,9 @@ def _step(
 def _expectation(given: object, at_s: float, slot: int, place: str) -> Expectation:
     table = {"state": given} if isinstance(given, str) else given
     if not isinstance(table, dict):
-        raise LabError(f'{place}: expect is "State/Activity" or a table such as {{ state = "Claimed/Busy", job = "a" }}')
+        raise LabError(
+            f'{place}: expect is "State/Activity" or a table such as {{ state = "Claimed/Busy", job = "a" }}'
+        )
     pair = table.get("state")
     if pair is not None and pair not in _PAIRS | _STATES:
         raise LabError(f"{place}: {pair!r} is no state; there are: {', '.join(sorted(_PAIRS))}")

@@ -1,7 +1,7 @@
 """Running scenarios: one machine, the real cores, and a look at every expected instant.
 
-A failure comes with the slot's timeline around the instant, and with an explanation: of the expression that would have had
-to be otherwise for the slot to be where it was expected, or else of the one that led it to where it is.
+A failure comes with the slot's timeline around the instant, and with an explanation: of the expression that would have
+had to be otherwise for the slot to be where it was expected, or else of the one that led it to where it is.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class _Run:
             self.world.engine.at(self.start + deed.at_s, lambda now, deed=deed: self._do(deed, now))  # type: ignore[misc]
         for each in scenario.expectations:
             due = lambda now, each=each: self._look(each, now)  # noqa: E731
-            self.world.engine.at(self.start + each.at_s, due, _RANK_LOOK)  # type: ignore[arg-type]
+            self.world.engine.at(self.start + each.at_s, due, _RANK_LOOK)
 
     def _machine(self, host: Host) -> Any:
         scenario = self.scenario
@@ -134,7 +134,7 @@ class _Run:
     def _look_at_value(self, each: Expectation, name: str, wanted: Any, inputs: Inputs) -> None:
         decision = inputs.decide_for_job(name, inputs.state.claim.job_ad)
         value, expected = decision.value, _value(wanted)
-        if value.__class__ is expected.__class__ and value == expected or _near(value, expected):
+        if (value.__class__ is expected.__class__ and value == expected) or _near(value, expected):
             return
         text = self._explained(decision)
         self.missed.append((each, f"{name} = {unparse_value(expected)}", f"{name} = {unparse_value(value)}", text))
@@ -187,8 +187,13 @@ class _Run:
         """The slot's transitions around the instant, with what people did between them."""
         at = self.start + each.at_s
         slot = self._slot(each.slot)
-        lines = [(taken.at, 1, row_text(taken, self.start)) for name, taken in self.taken if slot and name == slot.plan.name]
-        lines += [(self.start + t, 0, f"{shown(t):>10}  keys are pressed for {shown(e - t)}") for t, e in self.scenario.presses]
+        lines = [
+            (taken.at, 1, row_text(taken, self.start)) for name, taken in self.taken if slot and name == slot.plan.name
+        ]
+        lines += [
+            (self.start + t, 0, f"{shown(t):>10}  keys are pressed for {shown(e - t)}")
+            for t, e in self.scenario.presses
+        ]
         lines += [(self.start + t, 0, f"{shown(t):>10}  load of the owner {load:g}") for t, load in self.scenario.loads]
         lines += [(self.start + t, 0, f"{shown(t):>10}  job {name} is submitted") for t, name, _ in self.scenario.jobs]
         lines.sort(key=lambda line: line[:2])
@@ -219,7 +224,7 @@ def _near(value: Value, expected: Value) -> bool:
     numbers = (int, float)
     if value.__class__ not in numbers or expected.__class__ not in numbers:
         return False
-    return abs(value - expected) <= 1e-9 * max(1.0, abs(expected))  # type: ignore[operator, arg-type]
+    return abs(value - expected) <= 1e-9 * max(1.0, abs(expected))
 
 
 def run_scenario(scenario: Scenario, host: Host, coverage: Coverage, width: int = 100) -> Verdict:

@@ -45,8 +45,8 @@ class Request:
     jobs: int | None = None
     #: A recorded trace of owners; None for generated ones.
     owners: str | None = None
-    hardware: Hardware = Hardware()
-    faults: Faults = Faults()
+    hardware: Hardware = Hardware()  # noqa: RUF009
+    faults: Faults = Faults()  # noqa: RUF009
     exhaustive: bool = False
 
     @property
@@ -71,7 +71,9 @@ class Request:
 
 def plan_of(request: Request, host: Host) -> Plan:
     """The plan of a run. Raises LabError."""
-    pattern = make_pattern(load_config(host, request.configs, request.hardware, "machine", request.seed), request.hardware)
+    pattern = make_pattern(
+        load_config(host, request.configs, request.hardware, "machine", request.seed), request.hardware
+    )
     try:
         owners = _owners(request)
         jobs = _jobs(request)

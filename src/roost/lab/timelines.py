@@ -1,7 +1,7 @@
 """Who was in which state when: gathered from records, for pictures.
 
-`Timelines` keeps the spans of the first `shown` slots, and for the whole pool how much time was spent in each pair within
-each interval of `bin_s`. Memory does not grow with the number of slots.
+`Timelines` keeps the spans of the first `shown` slots, and for the whole pool how much time was spent in each pair
+within each interval of `bin_s`. Memory does not grow with the number of slots.
 """
 
 from __future__ import annotations

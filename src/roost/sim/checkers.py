@@ -49,7 +49,7 @@ class Checker:
         """The pool."""
         queue = self.world.queue
         idle = sum(len(heap) for heap in queue.idle.values())
-        places = {place: 0 for place in Place}
+        places = dict.fromkeys(Place, 0)
         holders: dict[str, str] = {}
         for name, entry in queue.entries.items():
             places[entry.place] += 1

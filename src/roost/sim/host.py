@@ -112,8 +112,8 @@ class Machine:
     """A machine at work."""
 
     __slots__ = (
-        "_born_at", "_busy_is_sensed", "_event_at", "_generation", "_has_busy", "_ids", "_start", "alive", "engine", "exhaustive", "index",
-        "jobs", "latches", "lives", "plan", "polled_at", "polls", "slots", "watcher",
+        "_born_at", "_busy_is_sensed", "_event_at", "_generation", "_has_busy", "_ids", "_start", "alive", "engine",
+        "exhaustive", "index", "jobs", "latches", "lives", "plan", "polled_at", "polls", "slots", "watcher",
     )  # fmt: skip
 
     def __init__(

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from roost.classad.ad import MISSING
 from roost.classad import ClassAd
+from roost.classad.ad import MISSING
 from roost.model import events as ev
 from roost.sim.bus import Bus
 from roost.sim.engine import RANK_CYCLE, Engine

@@ -1,8 +1,8 @@
 """The people in front of the machines: when a key is pressed, and what load their own programs make.
 
-A trace is known for all times before the run begins, and is a function of time: so sensors can be asked for any instant,
-and for how long nothing changes. While an owner is there, a key has just been pressed; when nobody is there, the time
-since grows. Load is piecewise constant.
+A trace is known for all times before the run begins, and is a function of time: so sensors can be asked for any
+instant, and for how long nothing changes. While an owner is there, a key has just been pressed; when nobody is there,
+the time since grows. Load is piecewise constant.
 
 `diurnal` makes the trace of somebody who works by day, with breaks; `read_csv` reads a recorded one.
 """
@@ -108,7 +108,7 @@ class Habits:
     computes: float = 0.15
 
 
-def diurnal(chance: Random, start: float, days: float, habits: Habits = Habits()) -> OwnerTrace:  # noqa: B008
+def diurnal(chance: Random, start: float, days: float, habits: Habits = Habits()) -> OwnerTrace:
     """The trace of one owner. `start` must be a midnight of local time; that day is a Monday."""
     begin_h = chance.gauss(habits.begin_h, 0.8)
     end_h = max(begin_h + 4, chance.gauss(habits.end_h, 1.0))
@@ -118,7 +118,9 @@ def diurnal(chance: Random, start: float, days: float, habits: Habits = Habits()
         here = habits.weekday if day % 7 < 5 else habits.weekend
         midnight = start + day * DAY_S
         if chance.random() < here:
-            _work(chance, midnight, begin_h + chance.gauss(0, 0.5), end_h + chance.gauss(0, 0.5), habits, present, loads)
+            _work(
+                chance, midnight, begin_h + chance.gauss(0, 0.5), end_h + chance.gauss(0, 0.5), habits, present, loads
+            )
         if chance.random() < habits.evening:
             at = chance.uniform(19.0, 22.0)
             _work(chance, midnight, at, at + chance.expovariate(1.2), habits, present, loads)

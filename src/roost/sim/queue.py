@@ -1,9 +1,9 @@
 """The queue of a simulated pool: which jobs wait, which claims it holds, and the protocol to claim and use a slot.
 
-It stands in for a schedd until the real core is there, and is as simple as the protocol allows: ask for the slot, activate
-the claim with a job, go on with the next job of the same kind or give the claim back. A job whose machine falls silent
-for the length of its lease goes back to the queue; so does one that was evicted. A job that the policy puts on hold
-stays there.
+It stands in for a schedd until the real core is there, and is as simple as the protocol allows: ask for the slot,
+activate the claim with a job, go on with the next job of the same kind or give the claim back. A job whose machine
+falls silent for the length of its lease goes back to the queue; so does one that was evicted. A job that the policy
+puts on hold stays there.
 
 Where nothing can be lost, signs of life are sent once a lease, shortly before its end, instead of every
 ALIVE_INTERVAL: to the slot it is the same.
@@ -63,7 +63,7 @@ class Entry:
 class Held:
     """A claim that the queue has, or has asked for."""
 
-    __slots__ = ("claim_id", "entry", "granted", "lease_s", "life", "machine", "number", "seen_at", "step", "open")
+    __slots__ = ("claim_id", "entry", "granted", "lease_s", "life", "machine", "number", "open", "seen_at", "step")
 
     def __init__(self, machine: Machine, number: int, claim_id: ClaimId, entry: Entry, now: float) -> None:
         self.machine = machine
@@ -141,9 +141,7 @@ class Queue:
         held = Held(machine, number, machine.slots[number].state.claim.id, entry, now)
         entry.place, entry.claim = Place.CLAIMING, held
         self.claims[held.claim_id.text] = held
-        request = ClaimRequest(
-            job_ad=entry.job.ad, schedd="sim", client_machine="submit", reply_to=self._ask(held)
-        )
+        request = ClaimRequest(job_ad=entry.job.ad, schedd="sim", client_machine="submit", reply_to=self._ask(held))
         event = ev.ClaimRequested(claim_id=held.claim_id, request=request)
         # The matcher's word takes its time too, so that the slot usually knows of the match before the claim comes.
         self.bus.send("matcher>queue", lambda _: self._send(held, event), reliable=True)

@@ -1,7 +1,7 @@
 """Until when a slot has nothing to do: which of its rows could be taken by a poll, and what they wait for.
 
-A poll takes a row of the transition table whose guards all hold. So as long as each row of the slot's pair has one guard
-that is sure to fail, polls do nothing. A guard is an expression of the policy, whose end `steadiness` knows, or a
+A poll takes a row of the transition table whose guards all hold. So as long as each row of the slot's pair has one
+guard that is sure to fail, polls do nothing. A guard is an expression of the policy, whose end `steadiness` knows, or a
 fact of the slot's state, which only events change, or something that is not known here: then the slot is polled.
 
 The table is the core's own; this module knows only which guard asks which expression.
@@ -16,6 +16,7 @@ from typing import Final
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
+from roost.model.events import Timer
 from roost.policy.catalogue import VARIANTS
 from roost.sim.steadiness import Reading, Scene, read_attribute
 from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld, truth_of, whole
@@ -23,7 +24,6 @@ from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL, BUSY, RETIRING
 from roost.startd.transitions import ROWS, Guard, On, Transition
 from roost.startd.work import deadline
-from roost.model.events import Timer
 
 #: Guard to the expression that it asks, whether with the variants for a job's universe, and what it wants of it.
 EXPRESSIONS: Final[Mapping[Guard, tuple[str, bool, bool]]] = {
@@ -81,7 +81,7 @@ def _is_restless(state: SlotState, policy: SlotPolicy) -> bool:
         or state.draining is not None
         or state.shutdown is not None
         or state.pair in (RETIRING, BACKFILL)
-        or state.in_retirement and state.claim.activation is not None and state.pair.state.value == "Claimed"
+        or (state.in_retirement and state.claim.activation is not None and state.pair.state.value == "Claimed")
     )
 
 

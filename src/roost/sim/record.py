@@ -1,7 +1,7 @@
 """What happened: a stream of records, and its digest.
 
-Every record goes through `Recorder.write`: into the digest, and to the sinks. A record is a flat dict: ``t`` (s since the
-beginning), ``what``, and what belongs to that kind; its JSON text, keys in the order of writing, is what the digest
+Every record goes through `Recorder.write`: into the digest, and to the sinks. A record is a flat dict: ``t`` (s since
+the beginning), ``what``, and what belongs to that kind; its JSON text, keys in the order of writing, is what the digest
 is made of. Kinds and fields are described in docs/guides/lab.md.
 """
 
@@ -21,7 +21,9 @@ class Recorder:
 
     __slots__ = ("_hash", "_lines", "count", "sinks", "start")
 
-    def __init__(self, start: float, sinks: tuple[Sink, ...] = (), lines: Callable[[str], object] | None = None) -> None:
+    def __init__(
+        self, start: float, sinks: tuple[Sink, ...] = (), lines: Callable[[str], object] | None = None
+    ) -> None:
         self.start = start
         self.sinks = sinks
         #: Records written.

@@ -43,7 +43,7 @@ class Sensors:
     """The sensors of one machine."""
 
     owner: OwnerTrace
-    connected: Connections = Connections(console=10**6, keyboard=10**6, boost_s=1200)
+    connected: Connections = Connections(console=10**6, keyboard=10**6, boost_s=1200)  # noqa: RUF009
     #: Seconds east of UTC.
     zone_offset_s: int = 0
 
@@ -53,15 +53,11 @@ class Sensors:
         system = self.owner.load(now) + own
         if len(jobs) == 1:
             return Loads(system=system, jobs=own, slots=((system, own),))
-        shared = apportion(
-            system, dict(zip(ids, jobs, strict=True)), dict(zip(ids, states, strict=True))
-        )
+        shared = apportion(system, dict(zip(ids, jobs, strict=True)), dict(zip(ids, states, strict=True)))
         each = tuple((shared.slots[one].total, shared.slots[one].condor) for one in ids)
         return Loads(system=system, jobs=own, slots=each)
 
-    def ad(
-        self, fixed: ClassAd, slot: SlotId, now: float, loads: Loads, number: int, started_at: float
-    ) -> ClassAd:
+    def ad(self, fixed: ClassAd, slot: SlotId, now: float, loads: Loads, number: int, started_at: float) -> ClassAd:
         """The ad of one slot but for its latches; it shares `fixed`."""
         keyboard_s, console_s = self._idle(slot, now, started_at)
         load, own = loads.slots[number]
@@ -105,7 +101,6 @@ class Sensors:
         steps["clockmin"] = float(int(now) + 60 - local % 60)
         steps["clockday"] = float(int(now) + DAY_S - local % DAY_S)
         return steps
-
 
     def reaches(self, slot: SlotId, now: float) -> dict[str, float]:
         """Idle times that fall back to 0 when the owner comes: since when they grow, at the earliest."""

@@ -1,7 +1,7 @@
 """For how long an expression keeps its value if nothing happens but the passing of time.
 
-A machine looks at its policy every few seconds, and nearly always finds what it found before. This module says until when
-that is sure: then the looks in between can be left out, and the run comes out the same (a test compares the two).
+A machine looks at its policy every few seconds, and nearly always finds what it found before. This module says until
+when that is sure: then the looks in between can be left out, and the run comes out the same (a test compares the two).
 
 How it works
 ------------
@@ -13,7 +13,7 @@ when this holds. ``&&``, ``||`` and ``?:`` need only hold for the operand that d
 Where it does not know, it says: until now. That costs a look and is never wrong: impure functions, lists, ads, a
 product of two clocks, a clock inside any function. The value of such a node comes from the evaluator.
 
-The instant of a reading must be a whole second, and so must the looks: then the truncated clocks of ads are exact lines.
+The instant of a reading must be a whole second, and so must the looks: then truncated clocks are exact lines.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _code(expression: Expr) -> Code:
 def _compiled(node: Node) -> Code:
     match node:
         case Literal(value=value):
-            fixed = Reading(value, 0.0, _FOREVER, value.__class__ is bool)  # type: ignore[arg-type]
+            fixed = Reading(value, 0.0, _FOREVER, value.__class__ is bool)
             return lambda scene, swapped: fixed
         case Paren(inner=inner):
             return _compiled(inner)
@@ -156,8 +156,8 @@ def _attribute(key: str, name: str, scene: Scene, swapped: bool, *, both: bool) 
     if not isinstance(found, Expr):
         sure = found.__class__ is bool
         if swapped:
-            return Reading(found, 0.0, until, sure)  # type: ignore[arg-type]
-        return Reading(found, scene.clocks.get(key, 0.0), until, sure, scene.reaches.get(key))  # type: ignore[arg-type]
+            return Reading(found, 0.0, until, sure)
+        return Reading(found, scene.clocks.get(key, 0.0), until, sure, scene.reaches.get(key))
     if scene.depth >= DEPTH_MAX:
         return Reading(UNDEFINED, 0.0, scene.now)
     scene.depth += 1

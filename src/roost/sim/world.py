@@ -40,7 +40,7 @@ class Plan:
     seed: int | str = 0
     #: NEGOTIATOR_INTERVAL, s.
     cycle_s: float = 60.0
-    faults: Faults = Faults()
+    faults: Faults = Faults()  # noqa: RUF009
     start: float = BEGINNING
     #: Poll whenever a poll is due, though it can't matter.
     exhaustive: bool = False

@@ -1,0 +1,176 @@
+"""The lab as users have it: simulate, test, compare."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+import roost.lab
+from roost.cli import lab
+from roost.cli.terminal import CommandError
+from roost.config import MemoryHost
+from roost.lab.compare import compare, comparison_text
+from roost.lab.coverage import Coverage
+from roost.lab.durations import seconds_of, shown
+from roost.lab.machines import LabError
+from roost.lab.scenario import read_scenarios
+from roost.lab.scenario_run import run_scenario
+from roost.lab.simulate import Request, simulate
+from roost.lab.timelines import Timelines
+
+SHIPPED = sorted((Path(roost.lab.__file__).parent / "scenarios").glob("*.toml"))
+HOST = MemoryHost(files={"/old": "use POLICY : Desktop\n", "/new": "use POLICY : Desktop\nMaxSuspendTime = 3600\n"})
+
+
+def _command(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    lab.add_parser(parser.add_subparsers())
+    return lab.run(parser.parse_args(["lab", *words]))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_policies_do_what_their_scenarios_say(path: Path) -> None:
+    coverage = Coverage()
+    for scenario in read_scenarios(path):
+        verdict = run_scenario(scenario, HOST, coverage)
+        assert verdict.passed, [(each.wanted, each.found, each.timeline) for each in verdict.failures]
+        assert verdict.checked > 0
+    assert coverage.share > 0.5
+
+
+def test_a_failed_scenario_shows_the_timeline_and_explains_the_expression(tmp_path: Path) -> None:
+    text = SHIPPED_DESKTOP.replace('at = "1h9m", expect = "Claimed/Suspended"', 'at = "1h9m", expect = "Claimed/Busy"')
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    verdicts = [run_scenario(each, HOST, Coverage()) for each in read_scenarios(path)]
+    (failed,) = [each for each in verdicts if not each.passed]
+    (failure,) = failed.failures
+    assert (failure.wanted, failure.found) == ("Claimed/Busy", "Claimed/Suspended")
+    assert any("[14]" in line for line in failure.timeline)
+    assert "Transition 15 to Claimed/Busy waits for this" in failure.explanation
+    assert "KeyboardIdle is 0" in failure.explanation
+
+
+SHIPPED_DESKTOP = next(path for path in SHIPPED if path.stem == "desktop").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "name the policy"),
+        ("policy = ''", "no \\[\\[scenario\\]\\]"),
+        ("policy = ''\nscenario = [{ stepz = [] }]", "unknown key 'stepz'"),
+        ("policy = ''\nscenario = [{ steps = [{ at = 'soon', keys = 1 }] }]", "at is a duration"),
+        ("policy = ''\nscenario = [{ steps = [{ at = 9, keys = 1 }, { at = 1, keys = 1 }] }]", "order of time"),
+        ("policy = ''\nscenario = [{ steps = [{ at = 1, submit = 'x' }] }]", "no job 'x'"),
+        ("policy = ''\nscenario = [{ steps = [{ at = 1, expect = 'Busy' }] }]", "no state"),
+        ("policy = ''\nscenario = [{ begins = 'noon' }]", "Tue 22:00"),
+        ("policy = '", "wrong.toml"),
+    ],
+)
+def test_a_bad_scenario_file_is_refused_with_a_remedy(text: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    with pytest.raises(LabError, match=complaint):
+        read_scenarios(path)
+
+
+def test_a_simulation_leaves_records_figures_and_a_report(tmp_path: Path) -> None:
+    request = Request(configs=("/old",), machines=2, days=0.8, seed=4)
+    result = simulate(request, HOST, tmp_path)
+    assert result.outcome.problems == ()
+    lines = (tmp_path / "records.jsonl").read_text().splitlines()
+    assert len(lines) == result.outcome.records
+    numbered = [each for each in map(json.loads, lines) if each["what"] == "transition"]
+    assert all(each["number"] and each["reason"] for each in numbered)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["digest"] == result.outcome.digest
+    assert "--seed 4" in summary["command"]
+    report = (tmp_path / "report.html").read_text()
+    assert "<svg" in report
+    assert "http" not in report.replace('xmlns="http', "")
+    assert summary["command"] in report
+
+
+def test_a_simulation_is_repeated_by_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "pool.config"
+    config.write_text("use POLICY : Desktop\n")
+    line = f"simulate --config {config} --machines 2 --days 0.5 --seed 9 --no-progress --json --out".split()
+    assert _command(*line, str(tmp_path / "a")) == 0
+    command = json.loads((tmp_path / "a" / "summary.json").read_text())["command"]
+    capsys.readouterr()
+    assert _command(*command.split()[2:], "--no-progress", "--json", "--out", str(tmp_path / "b")) == 0
+    again = json.loads(capsys.readouterr().out)["digest"]
+    assert again == json.loads((tmp_path / "a" / "summary.json").read_text())["digest"]
+
+
+def test_a_violated_invariant_fails_and_says_how_to_repeat_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from roost.sim.checkers import Checker
+
+    monkeypatch.setattr(Checker, "check_all", lambda self: self.problems.append("at 1 s: something is wrong"))
+    config = tmp_path / "pool.config"
+    config.write_text("use POLICY : Desktop\n")
+    words = f"simulate --config {config} --machines 1 --days 0.1 --seed 3 --no-progress --out {tmp_path}/out".split()
+    assert _command(*words) == 1
+    said = capsys.readouterr().err
+    assert "something is wrong" in said
+    assert f"repeat it with: roost lab simulate --config {config} --machines 1 --days 0.1 --seed 3" in said
+
+
+def test_a_policy_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    config = tmp_path / "bad.config"
+    config.write_text("use POLICY : Nonsense\n")
+    with pytest.raises(CommandError, match=r"bad\.config"):
+        _command("simulate", "--config", str(config), "--out", str(tmp_path / "out"))
+
+
+def test_comparing_a_policy_with_itself_finds_nothing() -> None:
+    request = Request(configs=("/old",), machines=2, days=0.6)
+    found = compare(request, request, range(2), HOST)
+    assert found.partings == ()
+    assert all(each.change == 0 for each in found.differences)
+    assert "No decision changed." in comparison_text(found)
+
+
+def test_a_comparison_explains_the_decisions_that_changed() -> None:
+    old = Request(configs=("/old",), machines=3, days=0.7)
+    new = Request(configs=("/new",), machines=3, days=0.7)
+    found = compare(old, new, range(2), HOST)
+    first = next(each for each in found.partings if "PREEMPT true" in each.old)
+    assert first.new == "stays in Claimed/Suspended"
+    assert "EnteredCurrentActivity" in first.example
+
+
+def test_spans_and_shares_of_a_timeline_add_up() -> None:
+    timelines = Timelines(slots=["slot1@m"], end_s=1000.0, bin_s=300.0)
+    for at, pair in ((100.0, "Unclaimed/Idle"), (250.5, "Claimed/Busy"), (950.0, "Owner/Idle")):
+        timelines.take(
+            {"t": at, "what": "transition", "slot": "slot1@m", "target": pair, "number": "1", "reason": "r"}
+            | {"expression": None, "value": None, "job": None}
+        )
+    timelines.close()
+    assert sum(sum(row) for row in timelines.bins.values()) == pytest.approx(1000.0)
+    assert [sum(shares) for shares in zip(*map(timelines.shares, timelines.bins), strict=True)] == pytest.approx(
+        [1] * 4
+    )
+    assert [span.pair for span in timelines.spans["slot1@m"]] == [
+        "Owner/Idle",
+        "Unclaimed/Idle",
+        "Claimed/Busy",
+        "Owner/Idle",
+    ]
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), (5, 5), ("1h30m", 5400), ("2d", 172800), ("1.5s", 1.5)])
+def test_durations_are_read(text: object, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+def test_what_is_no_duration_is_none() -> None:
+    assert [seconds_of(each) for each in ("", "soon", "5x", True, None, "1h!")] == [None] * 6
+    assert [shown(each) for each in (0, 65, 5400, 3610.2)] == ["0s", "1m5s", "1h30m", "1h10s"]
