@@ -43,7 +43,9 @@ def seconds_each(run: Callable[[], object], repeat: int, rounds: int = 5) -> flo
     return statistics.median(times)
 
 
-def paired(ours: Callable[[], object], theirs: Callable[[], object], repeat: int, rounds: int = 7) -> tuple[float, float]:
+def paired(
+    ours: Callable[[], object], theirs: Callable[[], object], repeat: int, rounds: int = 7
+) -> tuple[float, float]:
     """Seconds a call of both, measured in turn so that a drift of the machine hits both alike."""
     ours()
     theirs()

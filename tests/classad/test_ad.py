@@ -87,7 +87,7 @@ def test_attributes_come_and_go():
 
 
 def test_a_chained_ad_gives_what_is_missing_and_its_expressions_see_the_child():
-    cluster = ClassAd("[ Cmd = \"run\"; Needs = Base + 1; Base = 10 ]")
+    cluster = ClassAd('[ Cmd = "run"; Needs = Base + 1; Base = 10 ]')
     proc = ClassAd(ProcId=3, Base=20)
     proc.chain_to(cluster)
     assert proc.eval("Cmd") == "run"
@@ -130,7 +130,14 @@ def test_a_nested_ad_given_twice_belongs_to_one_ad_only():
 
 def test_matching_needs_true_or_a_number_other_than_zero():
     other = ClassAd()
-    for text, expected in [("true", True), ("1", True), ("0.5", True), ("0", False), ('"true"', False), ("undefined", False)]:
+    for text, expected in [
+        ("true", True),
+        ("1", True),
+        ("0.5", True),
+        ("0", False),
+        ('"true"', False),
+        ("undefined", False),
+    ]:
         assert other.matches(ClassAd(f"[ Requirements = {text} ]")) is expected
     assert not other.matches(ClassAd())
 
@@ -177,7 +184,9 @@ class Colour(StrEnum):
 def test_subclasses_of_plain_types_become_plain_values():
     import numpy as np
 
-    ad = ClassAd(s=Colour.RED, i=Level.HIGH, f=np.float64(1.5), n=np.int64(3), b=np.bool_(True), l=[Colour.RED, np.int32(2)])
+    ad = ClassAd(
+        s=Colour.RED, i=Level.HIGH, f=np.float64(1.5), n=np.int64(3), b=np.bool_(True), l=[Colour.RED, np.int32(2)]
+    )
     assert [type(ad[name]) for name in "sifnb"] == [str, int, float, int, bool]
     assert ad.eval_expr('s == "RED" && i + n == 5 && f == 1.5 && b && l[0] == "red" && l[1] == 2') is True
 

@@ -64,7 +64,7 @@ def test_random_old_text_is_read_or_refused():
 
 def test_every_function_survives_every_kind_of_argument():
     arguments = ["undefined", "error", "true", "-1", "9223372036854775807", "1e308", 'real("NaN")', '""', '"a,b"', "{}"]
-    arguments += ["{1,\"a\"}", "[a=1]", "absTime(0)", "relTime(1e300)", '"("', "a"]
+    arguments += ['{1,"a"}', "[a=1]", "absTime(0)", "relTime(1e300)", '"("', "a"]
     ad = ClassAd("[ a = 1 ]")
     for name in sorted(FUNCTIONS):
         for first in arguments:

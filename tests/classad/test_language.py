@@ -6,16 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.conformance import forms
+from tests.conformance.adtest import Chunk, read
+from tests.conformance.cases import REFUSED
+from tests.conformance.ours import WORLD, encode
 
 from roost.classad import ParseError
 from roost.classad.evaluation import evaluate
 from roost.classad.expr import parse_expression
 from roost.classad.forms import Form, parse_ads
 from roost.classad.unparse import unparse, unparse_value
-from tests.conformance import forms
-from tests.conformance.adtest import Chunk, read
-from tests.conformance.cases import REFUSED
-from tests.conformance.ours import WORLD, encode
 
 FILES = sorted((Path(__file__).parent.parent / "language").glob("*.adtest"))
 CHUNKS = [chunk for path in FILES for chunk in read(path)]

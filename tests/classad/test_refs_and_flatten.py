@@ -63,7 +63,18 @@ def test_flattening_computes_what_the_ad_decides(text, flat):
 
 def test_flattening_changes_no_value():
     others = [ClassAd(), ClassAd(x=1), ClassAd("[ x = error; y = a; z = true ]"), ClassAd(x="s", y=2.5)]
-    texts = ["a + x", "t && x", "x && f", "x || t", "err + x", "und + x", "x ?: a", "t ? x : y", "c == 2 && tg", "{a, x}[1]"]
+    texts = [
+        "a + x",
+        "t && x",
+        "x && f",
+        "x || t",
+        "err + x",
+        "und + x",
+        "x ?: a",
+        "t ? x : y",
+        "c == 2 && tg",
+        "{a, x}[1]",
+    ]
     for text in texts:
         flat = AD.flatten(text)
         for other in others:

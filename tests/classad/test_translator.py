@@ -257,7 +257,7 @@ def test_trees_beyond_the_limit_stay_closures() -> None:
 
 
 def test_no_text_of_an_expression_becomes_code() -> None:
-    hostile = "\"\"\" + __import__('os').abort() + \"\"\"\n\\u0022 {0} {x!r} %s \udcff \u2028 '"
+    hostile = '""" + __import__(\'os\').abort() + """\n\\u0022 {0} {x!r} %s \udcff \u2028 \''
     tree = Binary(Op.EQ, Name(hostile), Literal(hostile))
     code = translate(Binary(Op.AND, tree, Binary(Op.IS, Name(hostile), Literal(hostile))))
     assert code is not None

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from roost.cli import config as command
-from roost.runtime import machine
 from roost.config import LoadOptions, load
+from roost.runtime import machine
 
 
 @pytest.fixture

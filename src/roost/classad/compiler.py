@@ -2,8 +2,8 @@
 
 A part is a closure and, if it is known already, its constant value: operators on constants are computed when
 compiling. Chains of one logical operator become one closure over all links. The commonest shapes of a policy (a
-name, ``TARGET.name``, a comparison with a constant) have closures of their own that decide the ordinary operand types on
-the spot and leave the rest to the tables in `ops`.
+name, ``TARGET.name``, a comparison with a constant) have closures of their own that decide the ordinary operand
+types on the spot and leave the rest to the tables in `ops`.
 """
 
 from __future__ import annotations
@@ -139,7 +139,9 @@ class Compiler:
                     at -= 1
                 part = _logical(link.op, parts)
             else:
-                part = _strict(link.op, part, self.part(link.right), first if link.left is first else link.left, link.right)
+                part = _strict(
+                    link.op, part, self.part(link.right), first if link.left is first else link.left, link.right
+                )
                 at -= 1
         return part
 
@@ -416,7 +418,9 @@ _SUM: Final[dict[Op, Callable[[Any, Any], Any]]] = {Op.ADD: operator.add, Op.SUB
 _IDENTITY: Final = frozenset((bool, int, float, str, UNDEFINED.__class__))
 
 
-def _compare(compare: Callable[[Any, Any], bool], run: Callable[[Value, Value], Value], left: Code, right: Code) -> Code:
+def _compare(
+    compare: Callable[[Any, Any], bool], run: Callable[[Value, Value], Value], left: Code, right: Code
+) -> Code:
     def compared(state: State) -> Value:
         x, y = left(state), right(state)
         kind = x.__class__
@@ -461,9 +465,7 @@ def _identity(wanted: bool, left: Code, value: Value) -> Code:
     return compared
 
 
-def _sum(
-    compute: Callable[[Any, Any], Any], run: Callable[[Value, Value], Value], left: Code, right: Code
-) -> Code:
+def _sum(compute: Callable[[Any, Any], Any], run: Callable[[Value, Value], Value], left: Code, right: Code) -> Code:
     def computed(state: State) -> Value:
         x, y = left(state), right(state)
         if x.__class__ is int and y.__class__ is int:

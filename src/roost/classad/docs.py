@@ -46,7 +46,7 @@ MEANINGS: Final[dict[str, str]] = {
     "ceiling": "ceiling(x): the same as ceil(x).",
     "round": "round(x): the nearest integer; halves go to the even one.",
     "stringListSize": "stringListSize(l[, d]): how many items the text l has; d holds the separating characters.",
-    "stringListSum": "stringListSum(l[, d]): the sum of the numbers in l, an integer if all are; other items are ERROR.",
+    "stringListSum": "stringListSum(l[, d]): the sum of the numbers in l, an integer if all are; others are ERROR.",
     "stringListAvg": "stringListAvg(l[, d]): the average; of integers it is cut to an integer.",
     "stringListMin": "stringListMin(l[, d]): the smallest number in l; an empty list is UNDEFINED.",
     "stringListMax": "stringListMax(l[, d]): the largest number in l, but never below the smallest positive real.",
@@ -99,9 +99,16 @@ def functions_page() -> str:
     lines = [
         _HEAD,
         "# ClassAd functions\n",
-        "Names ignore case. A call with too few or too many arguments, or of a function that does not exist, is ERROR.\n",
+        "Names ignore case. A call with a wrong number of arguments, or of a function there is not, is ERROR.\n",
     ]
-    modules = [functions.types, functions.conversion, control, functions.strings, functions.stringlists, functions.regex]
+    modules = [
+        functions.types,
+        functions.conversion,
+        control,
+        functions.strings,
+        functions.stringlists,
+        functions.regex,
+    ]
     modules += [functions.lists, functions.numbers, functions.times, functions.environment, functions.users]
     by_module: dict[str, list[Builtin]] = {}
     for builtin in FUNCTIONS.values():
@@ -134,7 +141,13 @@ def meaning(builtin: Builtin) -> str:
 def _row(builtin: Builtin) -> str:
     text = meaning(builtin).replace("|", "\\|")
     most = "any" if builtin.most is None else str(builtin.most)
-    count = most if str(builtin.least) == most else f"{builtin.least} or more" if most == "any" else f"{builtin.least} to {most}"
+    count = (
+        most
+        if str(builtin.least) == most
+        else f"{builtin.least} or more"
+        if most == "any"
+        else f"{builtin.least} to {most}"
+    )
     note = "" if builtin.pure else " *(not the same at every call)*"
     return f"| `{builtin.name}` | {count} | {text}{note} |"
 
@@ -143,7 +156,11 @@ def operators_page() -> str:
     """Precedence, and the three-valued tables computed from the operators themselves."""
     from roost.classad.ops import BINARY, UNARY
 
-    lines = [_HEAD, "# ClassAd operators\n", "From the weakest to the strongest; binary operators associate to the left.\n"]
+    lines = [
+        _HEAD,
+        "# ClassAd operators\n",
+        "From the weakest to the strongest; binary operators associate to the left.\n",
+    ]
     lines += ["| level | operators |", "|---|---|", "| 0 | `c ? a : b` |"]
     for level in sorted(set(PRECEDENCE.values())):
         names = [f"`{op}`".replace("|", "\\|") for op, strength in PRECEDENCE.items() if strength == level]
@@ -159,9 +176,15 @@ def operators_page() -> str:
             cells = [unparse_value(BINARY[op](left, right)) for right in kinds]
             lines.append(f"| **{unparse_value(left)}** | " + " | ".join(cells) + " |")
         lines.append("")
-    lines += ["## Prefix operators\n", "| | " + " | ".join(f"`{op}`" for op in UNARY) + " |", "|---" * (len(UNARY) + 1) + "|"]
+    lines += [
+        "## Prefix operators\n",
+        "| | " + " | ".join(f"`{op}`" for op in UNARY) + " |",
+        "|---" * (len(UNARY) + 1) + "|",
+    ]
     for kind in kinds:
-        lines.append(f"| **{unparse_value(kind)}** | " + " | ".join(unparse_value(run(kind)) for run in UNARY.values()) + " |")
+        lines.append(
+            f"| **{unparse_value(kind)}** | " + " | ".join(unparse_value(run(kind)) for run in UNARY.values()) + " |"
+        )
     return "\n".join([*lines, ""])
 
 

@@ -57,7 +57,21 @@ class _TooDeep(EvaluationStopped):
 class State:
     """The state of one evaluation; functions know it as their context."""
 
-    __slots__ = ("ad", "careful", "depth", "fuel", "home", "left", "marks", "match", "right", "root", "start", "visitor", "world")
+    __slots__ = (
+        "ad",
+        "careful",
+        "depth",
+        "fuel",
+        "home",
+        "left",
+        "marks",
+        "match",
+        "right",
+        "root",
+        "start",
+        "visitor",
+        "world",
+    )
 
     def __init__(self, ad: ClassAd | None = None, target: ClassAd | None = None, world: World = WORLD) -> None:
         #: The current ad, and the one in which the evaluation began.
@@ -407,9 +421,7 @@ def _enter_carefully(state: State, holder: ClassAd, cell: Expr, key: str) -> Val
 # -- entry points --------------------------------------------------------------------------------
 
 
-def evaluate(
-    expression: Expr, my: ClassAd | None = None, target: ClassAd | None = None, world: World = WORLD
-) -> Value:
+def evaluate(expression: Expr, my: ClassAd | None = None, target: ClassAd | None = None, world: World = WORLD) -> Value:
     """The value of `expression` in the ad `my`, matched with `target` if that is given. Raises nothing."""
     try:
         return (expression._code or expression.code)(State(my, target, world))

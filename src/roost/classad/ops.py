@@ -83,7 +83,7 @@ def logical_not(x: Value) -> Value:
 # -- comparison ----------------------------------------------------------------------------------
 
 
-def _order(x: Value, y: Value) -> Value | None | tuple[float, float] | tuple[int, int] | tuple[str, str]:
+def _order(x: Value, y: Value) -> Value | tuple[float, float] | tuple[int, int] | tuple[str, str] | None:
     """The pair to compare, or the value that a comparison of `x` and `y` has whatever the operator."""
     if x is ERROR or y is ERROR:
         return ERROR

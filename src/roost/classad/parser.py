@@ -448,8 +448,15 @@ class Parser:
         if kind is not Kind.PUNCT:
             before = self._tokens[self.at - 1]
             words = [str(word) for near, word, _, _ in (before, token) if near is Kind.NAME]
-            hint = next((_WORD_OPERATORS[fold(word)] for word in reversed(words) if fold(word) in _WORD_OPERATORS), None)
-            if hint is None and kind is Kind.NAME and before[1].__class__ in (int, float) and fold(str(value)) in SIZE_FACTORS:
+            hint = next(
+                (_WORD_OPERATORS[fold(word)] for word in reversed(words) if fold(word) in _WORD_OPERATORS), None
+            )
+            if (
+                hint is None
+                and kind is Kind.NAME
+                and before[1].__class__ in (int, float)
+                and fold(str(value)) in SIZE_FACTORS
+            ):
                 hint = f"write the number out: {before[1]} * {SIZE_FACTORS[fold(str(value))]}"
             return self._error(f"an operator is missing before {shown}", start, end, code="operator", hint=hint)
         if value == "=":

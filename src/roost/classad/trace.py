@@ -27,7 +27,7 @@ from roost.classad.evaluation import (
 from roost.classad.expr import Expr
 from roost.classad.limits import REFERENCE_DEPTH_MAX, TRACE_NODES_MAX
 from roost.classad.ops import BINARY, UNARY, truth
-from roost.classad.syntax import Binary, Call, Conditional, Elvis, Node, Op, Paren, Span, Unary, strip
+from roost.classad.syntax import Binary, Call, Conditional, Node, Op, Paren, Span, strip
 from roost.classad.values import ERROR, UNDEFINED, Exceptional, Value, fold
 from roost.classad.world import WORLD, World
 
@@ -90,9 +90,7 @@ class Trace:
         return self.root.value
 
 
-def trace(
-    expression: Expr, my: ClassAd | None = None, target: ClassAd | None = None, world: World = WORLD
-) -> Trace:
+def trace(expression: Expr, my: ClassAd | None = None, target: ClassAd | None = None, world: World = WORLD) -> Trace:
     """Evaluate `expression` like `evaluate`, and keep the value of every sub-expression. Raises nothing."""
     expression = expression.located()
     state = _TracingState(my, target, world)
@@ -107,7 +105,9 @@ def trace(
         deeply(run)
         return Trace(expression=expression, root=state.records[0])
     except EvaluationFailed:
-        return Trace(expression=expression, root=Traced(node=expression.tree, value=ERROR, operands=tuple(state.records)))
+        return Trace(
+            expression=expression, root=Traced(node=expression.tree, value=ERROR, operands=tuple(state.records))
+        )
     except (EvaluationStopped, RecursionError):
         value = evaluate(expression, my, target, world)
         return Trace(expression=expression, root=Traced(node=expression.tree, value=value), truncated=True)

@@ -286,7 +286,12 @@ class _Writer:
         if function is not None and function.name == "ifThenElse" and function.accepts(len(node.args)):
             test, then, otherwise = node.args
             return self._conditional(Conditional(test, then, otherwise), level)
-        if function is None or function.special is not None or function.eager is None or not function.accepts(len(node.args)):
+        if (
+            function is None
+            or function.special is not None
+            or function.eager is None
+            or not function.accepts(len(node.args))
+        ):
             return self._closure(node, level)
         arguments = [self._value(argument, level + at).text for at, argument in enumerate(node.args)]
         return self._result(f"{self._bind(function.eager)}({', '.join(['state', *arguments])})", level)

@@ -275,19 +275,15 @@ _CLOCK_SECS_MAX: Final = 2.0**53
 _OLD_SPELLING: Final = {Op.IS: "=?=", Op.ISNT: "=!="}
 
 _LETTER_ESCAPES: Final = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 92: "\\\\"}
-_ESCAPES: Final = {
-    byte: _LETTER_ESCAPES.get(byte, f"\\{byte:03o}") for byte in (*range(32), 92, *range(127, 256))
-}
-_CLEAN: Final = re.compile(r'[ !#-&(-\[\]-~]*\Z')
+_ESCAPES: Final = {byte: _LETTER_ESCAPES.get(byte, f"\\{byte:03o}") for byte in (*range(32), 92, *range(127, 256))}
+_CLEAN: Final = re.compile(r"[ !#-&(-\[\]-~]*\Z")
 
 
 def _escape(text: str, delimiter: str) -> str:
     if _CLEAN.match(text):
         return text
     quote = ord(delimiter)
-    return "".join(
-        "\\" + delimiter if byte == quote else _ESCAPES.get(byte) or chr(byte) for byte in to_bytes(text)
-    )
+    return "".join("\\" + delimiter if byte == quote else _ESCAPES.get(byte) or chr(byte) for byte in to_bytes(text))
 
 
 def quote_string(text: str) -> str:

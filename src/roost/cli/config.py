@@ -53,12 +53,8 @@ def _command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
 ) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, help=text, description=text)
-    parser.add_argument(
-        "-c", "--config", action="append", metavar="PATH", help="file or directory to begin with"
-    )
-    parser.add_argument(
-        "-D", "--define", action="append", default=[], metavar="NAME=VALUE", help="set a name last"
-    )
+    parser.add_argument("-c", "--config", action="append", metavar="PATH", help="file or directory to begin with")
+    parser.add_argument("-D", "--define", action="append", default=[], metavar="NAME=VALUE", help="set a name last")
     parser.add_argument("--subsystem", default="TOOL", help="daemon in whose view names are looked up")
     parser.add_argument("--local-name", help="instance of that daemon")
     parser.add_argument("--slot", type=int, help="slot in whose view names are looked up")
@@ -206,9 +202,7 @@ def _check(config: Config, args: argparse.Namespace) -> int:
     else:
         for one in findings:
             print(one)
-        print(
-            f"{len(config.sources)} sources, {len(config.chains)} names: {errors} errors, {warnings} warnings"
-        )
+        print(f"{len(config.sources)} sources, {len(config.chains)} names: {errors} errors, {warnings} warnings")
     return int(errors > 0 or (args.strict and warnings > 0))
 
 

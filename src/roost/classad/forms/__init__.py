@@ -86,7 +86,9 @@ def parse_ads(
     if isinstance(text, str):
         return _read(_source(text, origin), form or guess_form(text), delimiter, strict, warn, lazy)
     if form not in (None, Form.OLD):
-        return _read(_source("\n".join([line.removesuffix("\n") for line in text]), origin), form, None, strict, warn, lazy)
+        return _read(
+            _source("\n".join([line.removesuffix("\n") for line in text]), origin), form, None, strict, warn, lazy
+        )
     from roost.classad.forms.old import read_old
 
     return read_old(text, delimiter=delimiter, strict=strict, warn=warn, origin=origin, lazy=lazy)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from roost.classad.ad import ClassAd, cell_of
 from roost.classad.errors import ParseError
 from roost.classad.expr import Expr
 from roost.classad.limits import AD_NESTING_MAX
 from roost.classad.syntax import AdNode, Node
-
 
 
 def build_ad(tree: AdNode, *, source: str | None = None, expressions: Mapping[int, Expr] | None = None) -> ClassAd:

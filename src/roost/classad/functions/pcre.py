@@ -41,9 +41,7 @@ class Regex:
         if text is not None and self._program.by_line:
             self._fast_by_line = re.compile(rb"(?:\A|(?<=\n))" + text)
 
-    def search(
-        self, ctx: State, subject: bytes, start: int = 0, *, behind_empty: bool = False
-    ) -> Spans | None:
+    def search(self, ctx: State, subject: bytes, start: int = 0, *, behind_empty: bool = False) -> Spans | None:
         """Starts and ends of the match and its groups, None if there is none. Raises MatchLimit.
 
         With `behind_empty` only a match at `start` that is not empty counts.

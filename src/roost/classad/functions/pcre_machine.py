@@ -223,9 +223,7 @@ class Program:
 
     # -- matching ------------------------------------------------------------------------------
 
-    def search(
-        self, subject: bytes, start: int, *, here: bool = False, some: bool = False
-    ) -> tuple[Spans | None, int]:
+    def search(self, subject: bytes, start: int, *, here: bool = False, some: bool = False) -> tuple[Spans | None, int]:
         """The first match from `start` on, and the steps it took.
 
         With `here` only a match that begins at `start` counts, with `some` not an empty one there.
@@ -515,7 +513,5 @@ def _rarest(sets: frozenset[frozenset[int]]) -> list[frozenset[int]]:
     return sorted(sets, key=lambda among: (len(among), sorted(among)))[:_REQUIRED_MAX]
 
 
-def _replaced(
-    counts: tuple[tuple[int, int], ...], index: int, pair: tuple[int, int]
-) -> tuple[tuple[int, int], ...]:
+def _replaced(counts: tuple[tuple[int, int], ...], index: int, pair: tuple[int, int]) -> tuple[tuple[int, int], ...]:
     return (*counts[:index], pair, *counts[index + 1 :])

@@ -70,12 +70,8 @@ _PLACES: Final = {
     "B": Place.NO_WORD_EDGE,
     "G": Place.SEARCH_START,
 }
-_NEWLINES: Final = Atomic(
-    Choice((Sequence((Bytes(frozenset((13,))), Bytes(frozenset((10,))))), Bytes(VERTICAL)))
-)
-_CLUSTER: Final = Atomic(
-    Choice((Sequence((Bytes(frozenset((13,))), Bytes(frozenset((10,))))), Bytes(ANY_BYTE)))
-)
+_NEWLINES: Final = Atomic(Choice((Sequence((Bytes(frozenset((13,))), Bytes(frozenset((10,))))), Bytes(VERTICAL))))
+_CLUSTER: Final = Atomic(Choice((Sequence((Bytes(frozenset((13,))), Bytes(frozenset((10,))))), Bytes(ANY_BYTE))))
 
 _SPECIAL_SETS: Final[dict[str, Part]] = {
     "R": _NEWLINES,

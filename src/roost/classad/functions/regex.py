@@ -7,7 +7,7 @@ policies have none.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from roost.classad.functions.match_limit import MatchLimit
 from roost.classad.functions.registry import builtin
@@ -26,6 +26,7 @@ from roost.classad.values import (
 if TYPE_CHECKING:
     from roost.classad.evaluation import State
     from roost.classad.functions.pcre import Regex, Spans
+
 
 def compiled(pattern: str, letters: str) -> Regex | None:
     """The compiled pattern with options by their small letters, None if it is wrong."""
@@ -134,9 +135,7 @@ _substitution("replace", "f")
 _substitution("replaceAll", "fg")
 
 
-def _substitute(
-    ctx: State, regex: Regex, subject: bytes, by: bytes, *, whole: bool, every: bool
-) -> bytes | None:
+def _substitute(ctx: State, regex: Regex, subject: bytes, by: bytes, *, whole: bool, every: bool) -> bytes | None:
     """The subject with matches replaced (`whole`), or only the replacements; None where that is ERROR.
 
     As in the reference library: behind an empty match one that is not empty is tried at the same place, and
