@@ -39,10 +39,37 @@ if TYPE_CHECKING:
 _CONDITIONS: Final = frozenset((Op.OR, Op.AND, Op.EQ, Op.NE, Op.IS, Op.ISNT, Op.LT, Op.LE, Op.GT, Op.GE))
 #: Functions whose value is a boolean, UNDEFINED or ERROR.
 _PREDICATES: Final = frozenset(
-    "isundefined iserror isstring isinteger isreal isboolean islist isclassad isabstime isreltime member "
-    "identicalmember anycompare allcompare regexp regexpmember stringlistmember stringlistimember "
-    "stringlistsintersect stringlistsubsetmatch stringlistisubsetmatch stringlist_regexpmember "
-    "versionle versionlt versionge versiongt versioneq version_in_range bool".split()
+    [
+        "isundefined",
+        "iserror",
+        "isstring",
+        "isinteger",
+        "isreal",
+        "isboolean",
+        "islist",
+        "isclassad",
+        "isabstime",
+        "isreltime",
+        "member",
+        "identicalmember",
+        "anycompare",
+        "allcompare",
+        "regexp",
+        "regexpmember",
+        "stringlistmember",
+        "stringlistimember",
+        "stringlistsintersect",
+        "stringlistsubsetmatch",
+        "stringlistisubsetmatch",
+        "stringlist_regexpmember",
+        "versionle",
+        "versionlt",
+        "versionge",
+        "versiongt",
+        "versioneq",
+        "version_in_range",
+        "bool",
+    ]
 )
 
 
