@@ -197,6 +197,42 @@ def test_quotation_marks_of_a_macro_that_others_may_use_stay() -> None:
     assert (finding.code, finding.fix) == ("RST102", None)
 
 
+WORK_HOURS = "WorkHours = ((ClockMin >= 480 && ClockMin < 1080) && (ClockDay >= 1 && ClockDay <= 5))\n"
+
+
+def test_a_situation_shows_the_hour_and_the_day_if_they_decide_and_no_job() -> None:
+    text = f"{WORK_HOURS}use POLICY : Desktop\nSUSPEND = $(WorkHours) || ($(SUSPEND))\n"
+    (finding,) = [f for f in found(text) if f.code == "RST420"]
+    assert dict(finding.witness).keys() == {"KeyboardIdle", "ClockMin", "ClockDay", "owner's load"}
+    assert ("ClockMin", "720 (12:00)") in finding.witness and ("ClockDay", "3 (Wednesday)") in finding.witness
+    assert finding.place.line == 3
+    assert [why for why, _ in finding.related][0] == "START is here"
+
+
+def test_a_job_that_makes_its_own_load_high_is_told_so() -> None:
+    text = "WANT_SUSPEND = True\nSUSPEND = LoadAvg > 0.5\nCONTINUE = KeyboardIdle > 9\nSTART = LoadAvg < 0.3\n"
+    (finding,) = [f for f in found(text) if f.code == "RST420"]
+    assert finding.witness == (("owner's load", "0"),)
+    assert "CondorLoadAvg" in finding.remedy
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "START = ConsoleIdle > 900\nWANT_SUSPEND = True\nSUSPEND = ConsoleIdle < 60\nCONTINUE = ConsoleIdle > 300\n",
+        "START = ConsoleIdle > 900\nPREEMPT = ConsoleIdle < 60\n",
+        "START = CpuIsBusy =!= True\nPREEMPT = CpuIsBusy\n",
+        "PREEMPT = time() - TARGET.QDate > 86400 * 7\n",
+        "PREEMPT = time() - TARGET.JobCurrentStartDate > 86400\n",
+        "START = (time() - MY.DaemonStartTime) > 600\n",
+        "START = (ClockMin + 30) % 1440 < 60\n",
+        "START = KeyboardIdle - ConsoleIdle > 100\n",
+    ],
+)
+def test_nothing_is_said_to_be_never_true_that_the_grid_does_not_vary(text: str) -> None:
+    assert [f.code for f in found(text) if f.code in ("RST401", "RST419", "RST408")] == []
+
+
 PIECES = [
     "START",
     "SUSPEND",

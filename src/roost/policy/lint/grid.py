@@ -100,10 +100,12 @@ def axes_of(expressions: Iterable[Expression], computed: Callable[[str, Side], b
                 continue
             spelled.setdefault(fold(name), name)
             (machine if side is Side.MACHINE else job).setdefault(fold(name), _Interest())
-        if busy_load is not None and "cpubusytime" in expression.names:
+        if busy_load is not None and not expression.names.isdisjoint(("cpubusytime", "cpuisbusy")):
             loads.add(float(busy_load))
         for terms, number, text in _comparisons(expression):
             for side, name in terms:
+                if name == "consoleidle" and name not in machine:
+                    name = "keyboardidle"
                 if name in LOADS:
                     if number is not None:
                         loads.add(number)
@@ -170,6 +172,19 @@ def names_inside(node: Node) -> list[tuple[str | None, str]]:
         elif not (isinstance(one, Binary) and one.op in (*ORDER, Op.AND, Op.OR)):
             work.extend(children(one))
     return found
+
+
+def is_axis(expression: Expression, node: Node) -> bool:
+    """Whether a side of a comparison is an attribute, or one with constants added or multiplied."""
+    node = strip(node)
+    while isinstance(node, Binary) and node.op in (Op.MUL, Op.DIV, Op.ADD, Op.SUB):
+        if expression.alone.of(node.right).constant:
+            node = strip(node.left)
+        elif expression.alone.of(node.left).constant:
+            node = strip(node.right)
+        else:
+            return False
+    return reference(node) is not None
 
 
 def _solved(expression: Expression, node: Node, number: float) -> float | None:

@@ -72,6 +72,15 @@ def is_condition(node: Node) -> bool:
     )
 
 
+def own_load(expression: Expression | None) -> str:
+    """A hint for an expression that counts the load of the job against the job; empty if it does not."""
+    if expression is None or not expression.mentions("LoadAvg", "TotalLoadAvg"):
+        return ""
+    if expression.mentions("CondorLoadAvg", "TotalCondorLoadAvg"):
+        return ""
+    return " LoadAvg has the load of the job itself in it: subtract CondorLoadAvg."
+
+
 def binaries(expression: Expression, *ops: Op) -> Iterator[tuple[Binary, Node | None]]:
     """Every infix operator of some kinds, with its parent."""
     for node, parent in expression.nodes:

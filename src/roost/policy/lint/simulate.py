@@ -12,7 +12,8 @@ The grid is bounded (`SITUATIONS_MAX`) and made without chance: the same configu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -21,11 +22,11 @@ from roost.classad.ad import Cell
 from roost.classad.syntax import Binary, Call, Literal, Node, children, strip
 from roost.classad.values import ERROR, UNDEFINED, Exceptional, Value, fold
 from roost.policy.catalogue import KNOB_POLICIES
-from roost.policy.lint.grid import DRIVEN, ORDER, SENSORS, Axes, axes_of, names_inside, side_of, situations_of
+from roost.policy.lint.grid import DRIVEN, ORDER, SENSORS, Axes, axes_of, is_axis, names_inside, side_of, situations_of
 from roost.policy.lint.pool import Expression, Pool
 from roost.policy.lint.scope import row_of
 from roost.policy.lint.shapes import references
-from roost.policy.lint.situations import AWAY, CALM, NOW, ORDINARY_JOB, Moment, Situation, constants
+from roost.policy.lint.situations import AWAY, CALM, NOW, ORDINARY_JOB, Moment, Situation, constants, shown
 from roost.policy.model import Side
 
 SITUATIONS_MAX: Final = 600
@@ -172,10 +173,35 @@ class Machine:
 
     @cached_property
     def _axes(self) -> Axes:
-        knobs = (*KNOBS, "CpuBusy")
-        expressions = [self.written[knob] for knob in knobs if knob in self.written]
-        expressions += [e for e in self.pool.expressions if e.attribute and e.scope.my is Side.MACHINE]
-        return axes_of(expressions, self._computed, None if "CpuBusy" in self.written else 0.5)
+        return axes_of(self._asking, self._computed, None if "CpuBusy" in self.written else 0.5)
+
+    @cached_property
+    def _asking(self) -> list[Expression]:
+        """The expressions that say what is worth varying."""
+        expressions = [self.written[knob] for knob in (*KNOBS, "CpuBusy") if knob in self.written]
+        return expressions + [e for e in self.pool.expressions if e.attribute and e.scope.my is Side.MACHINE]
+
+    @cached_property
+    def _asks_keyboard(self) -> bool:
+        """Whether ConsoleIdle has a KeyboardIdle to follow."""
+        return any("keyboardidle" in expression.names for expression in self._asking)
+
+    def witness(self, situation: Situation, shows: Callable[[Situation], bool]) -> tuple[tuple[str, str], ...]:
+        """The conditions of a situation without which it would not show what it shows: each attribute of the grid that,
+        changed alone, makes `shows` FALSE."""
+        found: list[tuple[str, str]] = []
+        for name, values in self._axes.machine.items():
+            others = [replace(situation, machine={**situation.machine, name: value}) for value in values]
+            if not all(shows(self.kept(other)) for other in others):
+                found.append((name, shown(name, situation.machine[name])))
+        for name, values in self._axes.job.items():
+            others = [replace(situation, job={**situation.job, name: value}) for value in values]
+            if not all(shows(self.kept(other)) for other in others):
+                found.append((f"TARGET.{name}", shown(name, situation.job.get(name, UNDEFINED))))
+        loads = [replace(situation, owner_load=float(v)) for v in self._axes.loads if isinstance(v, int | float)]
+        if not all(shows(self.kept(other)) for other in loads):
+            found.append(("owner's load", f"{situation.owner_load:g}"))
+        return tuple(found)
 
     def _computed(self, name: str, side: Side) -> bool:
         """Whether an attribute is not of the grid: driven by the moment, or an expression itself."""
@@ -183,6 +209,8 @@ class Machine:
         if side is Side.JOB:
             return False
         policy = KNOB_POLICIES.get(key.upper())
+        if key == "consoleidle" and not self._asks_keyboard:
+            return False
         return key in DRIVEN or policy is not None or key in self._attributes
 
     @cached_property
@@ -250,6 +278,11 @@ def _opaque(expression: Expression) -> bool:
                 return True
             if _asks_the_date(node, {*both[0], *both[1]}):
                 return True
+            if {"keyboardidle", "consoleidle"} <= {*both[0], *both[1]}:
+                return True
+            for side, names in zip((node.left, node.right), both, strict=True):
+                if {*names} - DRIVEN and not is_axis(expression, side):
+                    return True
     for _, where, name in references(expression):
         row = row_of(name, side_of(expression, where, name) or Side.NONE)
         if row is not None and row.varies and fold(name) not in SENSORS | DRIVEN and name.upper() not in KNOB_POLICIES:

@@ -91,15 +91,6 @@ class Situation:
     #: Those of them that the expressions ask for.
     asked: tuple[str, ...] = ()
 
-    def witness(self) -> tuple[tuple[str, str], ...]:
-        """The conditions in words, those left at their default not mentioned."""
-        calm = {name: _shown(value) for name, value in CALM.items()}
-        shown = [(n, text) for n, value in self.machine.items() if (text := _shown(value)) != calm.get(n, "missing")]
-        shown += [(f"TARGET.{name}", _shown(self.job[name])) for name in self.asked]
-        if self.owner_load:
-            shown.append(("owner's load", f"{self.owner_load:g}"))
-        return tuple(shown)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
@@ -153,7 +144,15 @@ def constants(ad: ClassAd | None) -> dict[str, Value]:
     return {spelled.get(fold(n), n): v for n in ad if not isinstance(v := ad[n], Expr | ClassAd | ListValue)}
 
 
-def _shown(value: Value) -> str:
+_DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+
+
+def shown(name: str, value: Value) -> str:
+    """The value of an attribute in a witness, times of day and days in words as well."""
     if value is UNDEFINED:
         return "missing"
+    if fold(name) == "clockmin" and isinstance(value, int):
+        return f"{value} ({value // 60}:{value % 60:02})"
+    if fold(name) == "clockday" and isinstance(value, int) and 0 <= value < len(_DAYS):
+        return f"{value} ({_DAYS[value]})"
     return f'"{value}"' if isinstance(value, str) else str(value)

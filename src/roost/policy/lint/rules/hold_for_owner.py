@@ -22,12 +22,13 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import machines
-from roost.policy.lint.situations import busy, suspended
+from roost.policy.lint.simulate import Machine, machines
+from roost.policy.lint.situations import Situation, busy, suspended
 
 
 @pool_rule("RST418", Severity.WARNING, "D35")
@@ -36,15 +37,19 @@ def check(pool: Pool) -> Iterator[Hit]:
         hold = machine.written.get("WANT_HOLD")
         if machine.broken or hold is None or not machine.is_set("PREEMPT"):
             continue
-        moments = (busy(3600), suspended(3600))
         for situation in machine.situations:
-            if any(
-                machine.holds("PREEMPT", situation, m) and machine.holds("WANT_HOLD", situation, m) for m in moments
-            ):
+            if _held(machine, situation):
                 yield Hit(
                     message="a job is put on hold when it is preempted for the owner's sake",
                     remedy="Let WANT_HOLD be TRUE only for what the job itself did, such as using too much memory.",
                     expression=hold,
-                    witness=situation.witness(),
+                    witness=machine.witness(situation, partial(_held, machine)),
                 )
                 break
+
+
+def _held(machine: Machine, situation: Situation) -> bool:
+    return any(
+        machine.holds("PREEMPT", situation, moment) and machine.holds("WANT_HOLD", situation, moment)
+        for moment in (busy(3600), suspended(3600))
+    )

@@ -21,6 +21,7 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
@@ -43,17 +44,21 @@ def check(pool: Pool) -> Iterator[Hit]:
                 message="without a job START is FALSE, so that the machine always counts as its owner's",
                 remedy="Write an IS_OWNER of its own, with the conditions of START that are about the machine.",
                 expression=place,
-                witness=refused[0].witness(),
+                witness=machine.witness(refused[0], partial(_refuses, machine)),
             )
         elif refused:
             yield Hit(
                 message="the machine counts as its owner's in a situation in which START would accept a job",
                 remedy="If that is not meant, write an IS_OWNER of its own, about the machine only.",
                 expression=place,
-                witness=refused[0].witness(),
+                witness=machine.witness(refused[0], partial(_refuses, machine)),
                 severity=Severity.NOTE,
             )
 
 
 def _is_owner(machine: Machine, situation: Situation) -> bool:
     return truth(machine.value("IS_OWNER", situation, UNCLAIMED, with_job=False)) is True
+
+
+def _refuses(machine: Machine, situation: Situation) -> bool:
+    return machine.holds("START", situation, UNCLAIMED) and _is_owner(machine, situation)

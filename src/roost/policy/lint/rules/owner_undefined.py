@@ -16,6 +16,7 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from roost.classad.syntax import Op
 from roost.classad.values import Exceptional
@@ -23,8 +24,8 @@ from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 from roost.policy.lint.shapes import binaries, is_boolean, reference, references
-from roost.policy.lint.simulate import machines, truth
-from roost.policy.lint.situations import UNCLAIMED
+from roost.policy.lint.simulate import Machine, machines, truth
+from roost.policy.lint.situations import UNCLAIMED, Situation
 
 
 @pool_rule("RST413", Severity.WARNING, "D3")
@@ -42,6 +43,10 @@ def check(pool: Pool) -> Iterator[Hit]:
                     message=f"IS_OWNER is {str(value).upper()} in some situation",
                     remedy="Make it total: write =?= True behind what may be missing.",
                     expression=owner,
-                    witness=situation.witness(),
+                    witness=machine.witness(situation, partial(_is_undefined, machine)),
                 )
                 break
+
+
+def _is_undefined(machine: Machine, situation: Situation) -> bool:
+    return isinstance(truth(machine.value("IS_OWNER", situation, UNCLAIMED, with_job=False)), Exceptional)

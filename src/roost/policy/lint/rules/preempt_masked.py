@@ -25,6 +25,7 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
@@ -45,7 +46,7 @@ def check(pool: Pool) -> Iterator[Hit]:
                 message="PREEMPT is TRUE for a running job here, but WANT_SUSPEND keeps it from being looked at",
                 remedy="Let WANT_SUSPEND be FALSE there, or put the condition into SUSPEND, too.",
                 expression=preempt,
-                witness=found.witness(),
+                witness=machine.witness(found, partial(_masked, machine)),
             )
 
 

@@ -20,10 +20,12 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
+from roost.policy.lint.shapes import own_load
 from roost.policy.lint.simulate import Machine, machines
 from roost.policy.lint.situations import CLAIMED, UNCLAIMED, Situation, busy
 
@@ -43,9 +45,10 @@ def check(pool: Pool) -> Iterator[Hit]:
             yield Hit(
                 message=f"a job that START{always} lets in is preempted at once, again and again",
                 severity=Severity.WARNING if always else None,
-                remedy="Let START be FALSE wherever PREEMPT would be TRUE, with some distance between the limits.",
+                remedy="Let START be FALSE wherever PREEMPT would be TRUE, with some distance between the limits."
+                + own_load(machine.written.get("PREEMPT")),
                 expression=preempt,
-                witness=found.witness(),
+                witness=machine.witness(found, partial(_thrashes, machine)),
             )
 
 

@@ -17,12 +17,13 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import machines
-from roost.policy.lint.situations import CLAIMED, UNCLAIMED
+from roost.policy.lint.simulate import Machine, machines
+from roost.policy.lint.situations import CLAIMED, UNCLAIMED, Situation
 
 
 @pool_rule("RST415", Severity.ERROR, "D22")
@@ -37,5 +38,9 @@ def check(pool: Pool) -> Iterator[Hit]:
                 message="START accepts a claim, but no job on a claimed slot",
                 remedy="Let START hold in state Claimed, too.",
                 expression=start,
-                witness=willing[0].witness(),
+                witness=machine.witness(willing[0], partial(_refuses, machine)),
             )
+
+
+def _refuses(machine: Machine, situation: Situation) -> bool:
+    return machine.holds("START", situation, UNCLAIMED) and not machine.holds("START", situation, CLAIMED)

@@ -22,10 +22,12 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
+from roost.policy.lint.shapes import own_load
 from roost.policy.lint.simulate import Machine, machines
 from roost.policy.lint.situations import Situation, busy, resumed, suspended
 
@@ -40,9 +42,10 @@ def check(pool: Pool) -> Iterator[Hit]:
         if found is not None:
             yield Hit(
                 message="a suspended job continues although SUSPEND is still TRUE, and is suspended again",
-                remedy="Let CONTINUE be FALSE wherever SUSPEND is TRUE: each cause of SUSPEND needs its counterpart.",
+                remedy="Let CONTINUE be FALSE wherever SUSPEND is TRUE: each cause of SUSPEND needs its counterpart."
+                + own_load(machine.written.get("SUSPEND")),
                 expression=resume,
-                witness=found.witness(),
+                witness=machine.witness(found, partial(flaps, machine)),
             )
 
 

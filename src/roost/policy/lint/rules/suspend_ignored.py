@@ -19,12 +19,13 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import machines
-from roost.policy.lint.situations import busy
+from roost.policy.lint.simulate import Machine, machines
+from roost.policy.lint.situations import Situation, busy
 
 
 @pool_rule("RST408", Severity.WARNING, "D11")
@@ -44,5 +45,9 @@ def check(pool: Pool) -> Iterator[Hit]:
             message="SUSPEND has no effect: WANT_SUSPEND is never TRUE, and PREEMPT does not take its place",
             remedy="Set WANT_SUSPEND, or add SUSPEND && WANT_SUSPEND == False to PREEMPT.",
             expression=suspend,
-            witness=wanted[0].witness(),
+            witness=machine.witness(wanted[0], partial(_wanted, machine)),
         )
+
+
+def _wanted(machine: Machine, situation: Situation) -> bool:
+    return machine.holds("SUSPEND", situation, busy(3600))

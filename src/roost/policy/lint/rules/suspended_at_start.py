@@ -23,10 +23,13 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
+from roost.config import Origin
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
+from roost.policy.lint.shapes import own_load
 from roost.policy.lint.simulate import Machine, machines
 from roost.policy.lint.situations import CLAIMED, UNCLAIMED, Situation, busy
 
@@ -34,17 +37,21 @@ from roost.policy.lint.situations import CLAIMED, UNCLAIMED, Situation, busy
 @pool_rule("RST420", Severity.WARNING, "D4")
 def check(pool: Pool) -> Iterator[Hit]:
     for machine in machines(pool):
-        start = machine.place_of("START", "SUSPEND")
+        start, suspend = machine.place_of("START", "SUSPEND"), machine.written.get("SUSPEND")
         # Where START is not set at all, the policy is about something else.
         if machine.broken or start is None or not machine.is_set("SUSPEND") or not machine.is_set("START"):
             continue
+        assert suspend is not None
+        if suspend.definition.origin is Origin.FILE is not start.definition.origin:
+            start, suspend = suspend, start
         found = next((s for s in machine.situations if _stuck(machine, s)), None)
         if found is not None:
             yield Hit(
                 message="a job that START lets in is suspended at once",
-                remedy="Let START be FALSE wherever SUSPEND would be TRUE.",
+                remedy="Let START be FALSE wherever SUSPEND would be TRUE." + own_load(suspend),
                 expression=start,
-                witness=found.witness(),
+                related=((f"{suspend.knob} is here", pool.place(suspend.definition)),),
+                witness=machine.witness(found, partial(_stuck, machine)),
             )
 
 

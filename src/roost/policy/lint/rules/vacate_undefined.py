@@ -21,13 +21,14 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from roost.classad.values import Exceptional
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
-from roost.policy.lint.simulate import machines, truth
-from roost.policy.lint.situations import busy
+from roost.policy.lint.simulate import Machine, machines, truth
+from roost.policy.lint.situations import Situation, busy
 
 
 @pool_rule("RST414", Severity.WARNING, "D10")
@@ -43,6 +44,10 @@ def check(pool: Pool) -> Iterator[Hit]:
                     message=f"WANT_VACATE is {str(value).upper()} in some situation",
                     remedy="Make it total: write =?= True behind what may be missing.",
                     expression=vacate,
-                    witness=situation.witness(),
+                    witness=machine.witness(situation, partial(_is_undefined, machine)),
                 )
                 break
+
+
+def _is_undefined(machine: Machine, situation: Situation) -> bool:
+    return isinstance(truth(machine.value("WANT_VACATE", situation, busy(3600))), Exceptional)
