@@ -2,7 +2,8 @@
 
 Two names are near when deleting at most one letter from each makes them equal (which covers a letter too
 many, too few, wrong, or two swapped), or when they are equal without underscores. Short names are not
-compared: too much is near them.
+compared: too much is near them. Names of daemons are macros of every old configuration (``STARTD`` is the path of a
+program), never slips.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from roost.config.knob import KnobType
-from roost.config.knobs import BY_NAME
+from roost.config.knobs import BY_NAME, SUBSYSTEMS
 
 #: names shorter than this have no near misses, in characters
 LENGTH_MIN = 5
@@ -35,7 +36,7 @@ def _index() -> dict[str, list[str]]:
 def near(name: str) -> str | None:
     """The known name that was probably meant, or None."""
     key = name.lower()
-    if len(key) < LENGTH_MIN or key in BY_NAME:
+    if len(key) < LENGTH_MIN or key in BY_NAME or key in SUBSYSTEMS:
         return None
     index = _index()
     for form in (key, key.replace("_", ""), *sorted(_shortened(key))):

@@ -141,7 +141,9 @@ def test_two_thousand_knobs_take_about_as_long_as_reading_them_some_dozen_times(
     assert clock() - start < max(40 * reading, 1.0)
 
 
-@pytest.mark.parametrize("sensor", ["LoadAvg", "TotalLoadAvg", "CondorLoadAvg", "LoadAvg - CondorLoadAvg", "CpuBusyTime"])
+@pytest.mark.parametrize(
+    "sensor", ["LoadAvg", "TotalLoadAvg", "CondorLoadAvg", "LoadAvg - CondorLoadAvg", "CpuBusyTime"]
+)
 @pytest.mark.parametrize("sensor_of", ["START", "SUSPEND", "PREEMPT", "CONTINUE", "CpuBusy"])
 @pytest.mark.parametrize("number", ["4", "0", "-1", "0.3", "1e3", "9223372036854775807", "1e308", "-1e-9"])
 def test_any_number_may_be_compared_with_a_load(sensor: str, sensor_of: str, number: str) -> None:
@@ -174,7 +176,10 @@ def test_a_date_or_the_age_of_a_job_does_not_make_an_expression_never_true(start
     [
         ("KeyboardIdle > 900 & KeyboardIdle < 9", "KeyboardIdle > 900 && KeyboardIdle < 9"),
         ("KeyboardIdle > 9 | KeyboardIdle < 3 && TARGET.JobUniverse == 5", None),
-        ("(KeyboardIdle > 9 | KeyboardIdle < 3) && TARGET.JobUniverse == 5", "(KeyboardIdle > 9 || KeyboardIdle < 3) && TARGET.JobUniverse == 5"),
+        (
+            "(KeyboardIdle > 9 | KeyboardIdle < 3) && TARGET.JobUniverse == 5",
+            "(KeyboardIdle > 9 || KeyboardIdle < 3) && TARGET.JobUniverse == 5",
+        ),
         ("KeyboardIdle > 900 & KeyboardIdle < 9 | TARGET.Foo", None),
         ('TARGET.RequestMemory > "100"', "TARGET.RequestMemory > 100"),
         ('TARGET.RequestMemory > "0100"', None),
@@ -206,7 +211,7 @@ def test_a_situation_shows_the_hour_and_the_day_if_they_decide_and_no_job() -> N
     assert dict(finding.witness).keys() == {"KeyboardIdle", "ClockMin", "ClockDay", "owner's load"}
     assert ("ClockMin", "720 (12:00)") in finding.witness and ("ClockDay", "3 (Wednesday)") in finding.witness
     assert finding.place.line == 3
-    assert [why for why, _ in finding.related][0] == "START is here"
+    assert next(why for why, _ in finding.related) == "START is here"
 
 
 def test_a_job_that_makes_its_own_load_high_is_told_so() -> None:
@@ -231,6 +236,11 @@ def test_a_job_that_makes_its_own_load_high_is_told_so() -> None:
 )
 def test_nothing_is_said_to_be_never_true_that_the_grid_does_not_vary(text: str) -> None:
     assert [f.code for f in found(text) if f.code in ("RST401", "RST419", "RST408")] == []
+
+
+def test_a_path_of_a_daemon_and_a_foreign_knob_set_twice_are_no_mistakes() -> None:
+    paths = "".join(f"{name} = /usr/sbin/condor_{name.lower()}\n" for name in ("STARTD", "SCHEDD", "MASTER", "STARTER"))
+    assert found(paths + "CERTIFICATE_MAPFILE = /a\nCERTIFICATE_MAPFILE = /b\n") == []
 
 
 PIECES = [

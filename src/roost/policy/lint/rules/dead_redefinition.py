@@ -25,6 +25,7 @@ Instead::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from roost.config import Origin
@@ -34,13 +35,18 @@ from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 
+_CONDITION = re.compile(r"&&|\|\||[<>]|[=!]=|=[?!]=")
+
 
 @pool_rule("RST527", Severity.WARNING, "A6")
 def check(pool: Pool) -> Iterator[Hit]:
     used = reachable(pool)
     for key, chain in pool.user_definitions():
         changed = len(chain) > 1 and chain[-1].origin is Origin.FILE and chain[-1].text != chain[-2].text
-        if not changed or key in used or "." in key or find(key) is not None or replacement(key) is not None:
+        # What holds no condition is nothing that a policy is made of: mostly a knob of HTCondor that Roost has not.
+        if not changed or not _CONDITION.search(chain[-1].text):
+            continue
+        if key in used or "." in key or find(key) is not None or replacement(key) is not None:
             continue
         yield Hit(
             message=f"{chain[-1].name} is changed here, but no knob uses it",

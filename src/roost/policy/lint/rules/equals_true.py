@@ -6,8 +6,8 @@ Why: Where it is missing the outcome is UNDEFINED, which is neither. Under ``!``
 ``X != True`` is not TRUE for the ads without X that it was written for. Joined by ``&&`` and ``||`` to a condition
 that is only asked whether it is TRUE, ``X == True`` happens to do the same as ``X =?= True``: that is a note.
 
-Fix: ``==`` becomes ``=?=``, ``!=`` becomes ``=!=``, if the attribute is known to be a truth value where it is there: for
-the number 1, ``== True`` is TRUE and ``=?= True`` is not.
+Fix: ``==`` becomes ``=?=``, ``!=`` becomes ``=!=``, if the attribute is known to be a truth value where it is there:
+for the number 1, ``== True`` is TRUE and ``=?= True`` is not.
 
 Example::
 

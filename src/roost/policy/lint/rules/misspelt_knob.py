@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roost.config import Code
-from roost.config.knobs import BY_NAME, find
+from roost.config.knobs import BY_NAME, SUBSYSTEMS, find
 from roost.config.references import names_in
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.forwarded import forwarded
@@ -44,7 +44,7 @@ def check(pool: Pool) -> Iterator[Hit]:
     published = {expression.base for expression in pool.expressions if expression.attribute}
     for key, chain in pool.user_definitions():
         base = key.rpartition(".")[2]
-        if key in said or base in used or base in published or find(key) is not None:
+        if key in said or base in SUBSYSTEMS or base in used or base in published or find(key) is not None:
             continue
         near = nearest(base, _POLICY)
         if near is not None and near.lower() != base:

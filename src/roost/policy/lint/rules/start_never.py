@@ -35,6 +35,7 @@ def check(pool: Pool) -> Iterator[Hit]:
         if not any(machine.holds("START", s, moment) for s in machine.situations for moment in moments):
             yield Hit(
                 message=f"{start.knob} is never TRUE, whatever the machine and the job",
-                remedy="Look for conditions that exclude each other; `roost explain expr START` with --my and --target tries a situation.",
+                remedy="Look for conditions that exclude each other; `roost explain expr START` with --my and --target "
+                "tries a situation.",
                 expression=start,
             )
