@@ -2,7 +2,7 @@
 
 Polling. A machine polls its slots on a grid: every POLLING_INTERVAL while some slot is claimed, being freed or does
 backfill, else every UPDATE_INTERVAL. With `exhaustive` every poll of the grid happens. Otherwise `quiet` says until
-when polls can't matter, and only the first one after that happens. Before an event reaches a slot, its ad is made that
+when polls can't matter, and only the first one that can happens. Before an event reaches a slot, its ad is made that
 of the last poll of the grid, left out or not. So both ways give the same run; the first is there to prove that.
 
 What it does not do: partitionable slots (an order to split one is refused), backfill clients, and fetched work.
@@ -29,7 +29,7 @@ from roost.sim.quiet import quiet_until
 from roost.sim.sensors import Loads, Sensors
 from roost.startd.attributes import OWNED
 from roost.startd.machine import Step, step
-from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld
+from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld, truth_of
 from roost.startd.slot_ad_latches import Latches
 from roost.startd.slot_ad_neighbours import shown_to_neighbours
 from roost.startd.slot_state import SlotState, new_slot
@@ -213,6 +213,12 @@ class Machine:
         )
 
     def _poll(self, now: float) -> None:
+        # After an event there is seldom anything to do; at the end of a quiet time there mostly is.
+        if not self.exhaustive and self._event_at > self.polled_at:
+            quiet = self._look(now)
+            if quiet > now:
+                self._plan_poll(now, quiet)
+                return
         self.polls += 1
         self.polled_at = now
         neighbours = self._neighbours(now)
@@ -222,6 +228,28 @@ class Machine:
                 ad.put(name, value)
             self._take(slot, step(slot.state, ev.Polled(ad=ad), now, slot.plan.policy), now)
         self._plan_poll(now, -math.inf if self.exhaustive else self._quiet(now))
+
+    def _look(self, now: float) -> float:
+        """Until when polls can't matter, this one included; if so, the ads are those of this poll."""
+        before = [slot.state for slot in self.slots]
+        loads = self._loads(now)
+        for number, slot in enumerate(self.slots):
+            ad = self._sense(number, now, loads)
+            if self._has_busy:
+                world = StepWorld(slot.plan.policy, slot.state.name, now)
+                busy = truth_of(self._latch_ad(slot, ad, now).eval("CpuBusy", None, world)) is True
+                if busy is not (self.latches[number].busy_since is not None):
+                    quiet = now
+                    break
+            slot.state = replace(slot.state, ad=ad)
+        else:
+            quiet = self._quiet(now)
+        if quiet > now:
+            self.polled_at = now
+        else:
+            for slot, state in zip(self.slots, before, strict=True):
+                slot.state = state
+        return quiet
 
     def _neighbours(self, now: float) -> dict[str, Value]:
         """What STARTD_SLOT_ATTRS shows of each slot to the others."""

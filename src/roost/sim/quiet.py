@@ -65,7 +65,7 @@ def quiet_until(
     if _is_restless(state, policy):
         return now
     quiet = _Quiet(state, policy, now, clocks, steps, reaches)
-    until = quiet.checkpoint()
+    until = min(quiet.checkpoint(), quiet.deadlines())
     if latch:
         until = min(until, quiet.reading("CpuBusy", None, False).until)
     for row in ROWS[state.pair]:
@@ -216,6 +216,15 @@ class _Quiet:
     def _deadline(self, timer: Timer) -> tuple[bool, float]:
         at = deadline(self.state, timer)
         return (False, math.inf) if at is None else (at <= self.now, math.floor(at))
+
+    def deadlines(self) -> float:
+        """When a poll would make good a deadline that has passed; that of the lease moves on before."""
+        found = math.inf
+        for timer in (Timer.MATCH, Timer.VACATE, Timer.KILLING, Timer.FETCH):
+            at = deadline(self.state, timer)
+            if at is not None:
+                found = min(found, max(self.now, math.floor(at)))
+        return found
 
     def checkpoint(self) -> float:
         """Until when no job has to save its state."""
