@@ -119,7 +119,12 @@ def _lint(args: argparse.Namespace) -> int:
 
 
 def _codes(given: Iterable[str]) -> tuple[str, ...]:
-    return tuple([code.strip().upper() for text in given for code in text.split(",") if code.strip()])
+    """The codes and beginnings of codes named on the command line; one that no rule has is a slip, never ignored."""
+    codes = tuple([code.strip().upper() for text in given for code in text.split(",") if code.strip()])
+    for code in codes:
+        if not any(known.startswith(code) for known in ("RST000", *[rule.code for rule in all_rules()])):
+            raise CommandError(f"there is no rule {code}; `roost policy rules` lists them")
+    return codes
 
 
 def _ad(path: str) -> ClassAd:

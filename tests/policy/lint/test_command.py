@@ -81,3 +81,9 @@ def test_a_job_ad_makes_its_attributes_known(tmp_path: Path) -> None:
     assert main(["policy", "lint", str(config)]) == 1
     assert main(["policy", "lint", "--job", str(job), str(config)]) == 0
     assert main(["policy", "lint", "--job", str(broken), str(config)]) == 2
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+def test_a_code_that_no_rule_has_is_an_error(option: str, bad: Path) -> None:
+    assert main(["policy", "lint", option, "RTS403", str(bad)]) == 2
+    assert main(["policy", "lint", option, "RST9", str(bad)]) == 2
