@@ -20,6 +20,7 @@ from roost.classad.evaluation import (
     Code,
     State,
     absolute_value,
+    cell_count,
     enter,
     find,
     name_value,
@@ -259,14 +260,16 @@ def _subscript(base: Code, index: Code) -> Code:
 
 
 def _ad(node: AdNode) -> Code:
-    """A nested ad, made anew for each evaluation so that it knows the ad around it."""
+    """A nested ad, a copy of one made when compiling, so that each evaluation's knows the ad around it."""
+    pattern = cell_of(node, NO_AD)
+    assert isinstance(pattern, ClassAd)
+    steps = cell_count(pattern)
 
     def run(state: State) -> Value:
+        state.spend(steps)
         home = state.ad if state.home is None else state.home
-        ad = cell_of(node, home)
-        assert isinstance(ad, ClassAd)
-        if home is NO_AD:
-            ad.scope = None
+        ad = pattern.copy()
+        ad.scope = None if home is NO_AD else home
         return ad
 
     return run

@@ -19,6 +19,7 @@ is a wall: what fails behind it is an ordinary ERROR. Nothing here raises to the
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from typing import Final, TypeAlias, TypeVar
 
@@ -305,6 +306,7 @@ def subscript_value(state: State, base: Value, index: Value) -> Value:
 def _walled(state: State, expression: Expr, scope: ClassAd) -> Value:
     """The value of an expression in `scope`; ERROR where it fails."""
     saved, depth, home = state.ad, state.depth, state.home
+    state.spend(_LIST_STEPS)
     state.deepen()
     state.ad, state.home = scope, None
     try:
@@ -333,13 +335,13 @@ def _homeless(state: State, value: Value) -> Value:
         state.spend(_LIST_STEPS)
         return ListValue(value.items, NO_AD)
     if isinstance(value, ClassAd) and (value.scope is not None or state.left is not None):
-        state.spend(_cell_count(value))
+        state.spend(cell_count(value))
         value = value.copy()
         value.scope = None
     return value
 
 
-def _cell_count(ad: ClassAd) -> int:
+def cell_count(ad: ClassAd) -> int:
     """Attributes of an ad and of all ads nested in it."""
     count = 0
     work = [ad]
@@ -425,10 +427,10 @@ def evaluate(expression: Expr, my: ClassAd | None = None, target: ClassAd | None
     """The value of `expression` in the ad `my`, matched with `target` if that is given. Raises nothing."""
     try:
         return (expression._code or expression.code)(State(my, target, world))
-    except EvaluationFailed:
-        return ERROR
-    except (EvaluationStopped, RecursionError):
+    except (_TooDeep, RecursionError):
         return _evaluate_deep(expression, my, target, world)
+    except EvaluationStopped:
+        return ERROR
 
 
 def _evaluate_deep(expression: Expr, my: ClassAd | None, target: ClassAd | None, world: World) -> Value:
@@ -445,17 +447,39 @@ def _evaluate_deep(expression: Expr, my: ClassAd | None, target: ClassAd | None,
 
 def deeply(run: Callable[[], T]) -> T:
     """Call `run` with room for `EVALUATION_FRAMES_MAX` Python frames."""
-    limit = sys.getrecursionlimit()
+    _raise_recursion_limit()
+    try:
+        return run()
+    finally:
+        _restore_recursion_limit()
+
+
+#: The interpreter has one limit for all threads: how many need it raised, and what it was before.
+_deep_lock: Final = threading.Lock()
+_deep_users = 0
+_usual_limit = 0
+
+
+def _raise_recursion_limit() -> None:
+    global _deep_users, _usual_limit
     frame: object = sys._getframe()
     depth = 0
     while frame is not None:
         depth += 1
         frame = frame.f_back  # type: ignore[attr-defined]
-    sys.setrecursionlimit(max(limit, depth + EVALUATION_FRAMES_MAX))
-    try:
-        return run()
-    finally:
-        sys.setrecursionlimit(limit)
+    with _deep_lock:
+        if _deep_users == 0:
+            _usual_limit = sys.getrecursionlimit()
+        _deep_users += 1
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), depth + EVALUATION_FRAMES_MAX))
+
+
+def _restore_recursion_limit() -> None:
+    global _deep_users
+    with _deep_lock:
+        _deep_users -= 1
+        if _deep_users == 0:
+            sys.setrecursionlimit(_usual_limit)
 
 
 def compile_tree(tree: Node) -> Code:

@@ -116,7 +116,7 @@ def trace(expression: Expr, my: ClassAd | None = None, target: ClassAd | None = 
 class _TracingState(State):
     """A state that gathers the records of the node being evaluated."""
 
-    __slots__ = ("budget", "definition", "records", "skipping")
+    __slots__ = ("budget", "compiled", "definition", "records", "skipping")
 
     def __init__(self, ad: ClassAd | None, target: ClassAd | None, world: World) -> None:
         super().__init__(ad, target, world)
@@ -127,11 +127,17 @@ class _TracingState(State):
         #: Whether what is evaluated now would be skipped.
         self.skipping = False
         self.budget = TRACE_NODES_MAX
+        #: What was compiled already, by the identity of its tree: the tree, the expression, its traced code.
+        self.compiled: dict[int, tuple[Node, Expr, Code]] = {}
 
     def code_of(self, cell: Expr, key: str) -> Code:
         holder = self.ad
-        cell = cell.located()
-        code = _TracingCompiler().compile(cell.tree)
+        known = self.compiled.get(id(cell.tree))
+        if known is None:
+            located = cell.located()
+            # The tree is kept too, so that its identity stays its own.
+            known = self.compiled[id(cell.tree)] = (cell.tree, located, _TracingCompiler().compile(located.tree))
+        _, cell, code = known
 
         def run(state: State) -> Value:
             assert isinstance(state, _TracingState)

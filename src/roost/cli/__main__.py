@@ -18,7 +18,7 @@ from roost import __version__
 from roost.cli.terminal import Exit, guarded
 
 #: Subcommands in the order of the help; one whose module is not installed is left out.
-COMMANDS: Final = ("classad", "config", "explain", "policy")
+COMMANDS: Final = ("classad", "config", "explain", "lab", "policy")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
