@@ -15,7 +15,7 @@ help: ## list the targets
 
 $(VENV)/ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,reference]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,lab,reference]'
 	@touch $@
 
 demo: $(VENV)/ready ## show what Roost does, in a minute
