@@ -119,7 +119,7 @@ def test_a_change_takes_account_of_other_clauses_that_read_the_same_attribute() 
 
 
 def test_the_fewest_changes_are_named() -> None:
-    explanation = explain("(LoadAvg < 0.1 && KeyboardIdle > 900) || State == \"Claimed\"", machine())
+    explanation = explain('(LoadAvg < 0.1 && KeyboardIdle > 900) || State == "Claimed"', machine())
     assert [change.subject for change in explanation.changes] == ["State"]
 
 
@@ -165,9 +165,14 @@ def test_a_text_that_is_no_expression_is_refused() -> None:
 
 
 def test_error_is_explained_by_the_clause_that_is_error() -> None:
-    explanation = explain('KeyboardIdle == 12 && State > 5 && LoadAvg > 3', machine())
+    explanation = explain("KeyboardIdle == 12 && State > 5 && LoadAvg > 3", machine())
     assert explanation.value is ERROR
     assert [(clause.text, clause.role) for clause in explanation.clauses] == [
         ("KeyboardIdle == 12", "condition"),
         ("State > 5", "cause"),
     ]
+
+
+def test_a_value_that_no_clause_changes_is_explained_by_the_whole_expression() -> None:
+    [clause] = explain("undefined == (Foo && Bar)", machine()).clauses
+    assert clause.text == "undefined == (Foo && Bar)"

@@ -60,6 +60,4 @@ class Rows:
         )
 
 
-_NEVER_NEGATIVE = frozenset(
-    unit for unit in Unit if unit not in (Unit.NONE, Unit.PERCENT)
-)
+_NEVER_NEGATIVE = frozenset(unit for unit in Unit if unit not in (Unit.NONE, Unit.PERCENT))

@@ -71,7 +71,8 @@ def explain(
         builder = Builder(my, target)
         root = builder.build(traced.root, Place(text, builder.here))
         alternatives = Alternatives(expression=traced.expression, root=root, my=my, target=target, world=world)
-        return _explained(name, traced, origin, root, describer, alternatives)
+        whole = Unit(traced.root, Place(text, builder.here))
+        return _explained(name, traced, origin, root, whole, describer, alternatives)
 
     return deeply(run)
 
@@ -81,11 +82,14 @@ def _explained(
     traced: Trace,
     origin: Origin | None,
     root: Logic,
+    whole: Unit,
     describer: Describer,
     alternatives: Alternatives,
 ) -> Explanation:
     need = decide(root)
-    searching = len(need.deciding) <= CHANGES_MAX
+    # Where no clause matters, the value comes from the form of the expression itself.
+    deciding = need.deciding or ((whole, Role.CAUSE),)
+    searching = 0 < len(need.deciding) <= CHANGES_MAX
 
     def clause(unit: Unit, role: Role, change: bool) -> Clause:
         # What is FALSE, UNDEFINED or ERROR could be TRUE.
@@ -103,7 +107,7 @@ def _explained(
         text=traced.expression.source,
         value=traced.value,
         origin=origin,
-        clauses=tuple(clause(unit, role, searching) for unit, role in need.deciding),
+        clauses=tuple(clause(unit, role, searching) for unit, role in deciding),
         also=tuple(clause(unit, Role.CAUSE, False) for unit in need.also),
         changes=changes,
         changed=changed,
