@@ -127,6 +127,7 @@ class State:
 
     def evaluate_text(self, text: str) -> Value:
         """The value of an expression given as text, in the current ad. Raises ParseError."""
+        self.spend(len(text))
         expression = parse_expression(text)
         self.deepen()
         home, self.home = self.home, None

@@ -157,7 +157,10 @@ def convert_to_real(ctx: State, value: Value) -> Value:
 @builtin("string", least=1, most=1)
 def convert_to_text(ctx: State, value: Value) -> Value:
     """string(x)."""
-    return to_text(value)
+    text = to_text(value)
+    if isinstance(text, str):
+        ctx.spend(len(text) // 32)
+    return text
 
 
 _TRUTH_WORDS: Final = {"true": True, "false": False}

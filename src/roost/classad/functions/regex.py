@@ -7,12 +7,12 @@ policies have none.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roost.classad.functions.match_limit import MatchLimit
 from roost.classad.functions.registry import builtin
 from roost.classad.functions.stringlists import USUAL_DELIMITERS, items_of
-from roost.classad.limits import STRING_BYTES_MAX
+from roost.classad.limits import REGEX_STEPS_MAX, STRING_BYTES_MAX
 from roost.classad.values import (
     ERROR,
     UNDEFINED,
@@ -26,6 +26,9 @@ from roost.classad.values import (
 if TYPE_CHECKING:
     from roost.classad.evaluation import State
     from roost.classad.functions.pcre import Regex, Spans
+
+#: Steps of fuel that a match given up costs: it took some tenths of a second.
+_LIMIT_STEPS: Final = REGEX_STEPS_MAX // 8
 
 
 def compiled(pattern: str, letters: str) -> Regex | None:
@@ -46,6 +49,7 @@ def search(ctx: State, pattern: str, subject: str, letters: str) -> bool | Excep
     try:
         return regex.search(ctx, to_bytes(subject)) is not None
     except MatchLimit:
+        ctx.spend(_LIMIT_STEPS)
         return ERROR
 
 
@@ -126,6 +130,7 @@ def _substitution(name: str, extra: str) -> None:
                 ctx, regex, to_bytes(subject), to_bytes(by), whole="f" in letters, every="g" in letters
             )
         except MatchLimit:
+            ctx.spend(_LIMIT_STEPS)
             return ERROR
         return ERROR if result is None else from_bytes(result)
 
