@@ -186,6 +186,9 @@ def fixed_length(part: Part) -> int | None:
         case Choice(branches=branches):
             found = {fixed_length(branch) for branch in branches}
             return found.pop() if len(found) == 1 else None
+        case Repeat(body=Look()):
+            # A repeated assertion still takes no room.
+            return 0
         case Repeat(body=body, least=least, most=most):
             length = fixed_length(body)
             return length * least if length is not None and least == most else None
