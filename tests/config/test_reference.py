@@ -41,12 +41,12 @@ def ours(
 ) -> tuple[dict[str, str | None], bool]:
     """Our values, and whether we found errors."""
     host = MemoryHost(
-        files={f"/root/{name}": text.replace("@ROOT@", "/root") for name, text in files.items()},
-        variables={"HOME": "/root", **(env or {})},
+        files={f"/pool/{name}": text.replace("@ROOT@", "/pool") for name, text in files.items()},
+        variables={"HOME": "/pool", **(env or {})},
     )
-    config = load(host, LoadOptions(roots=("/root/condor_config",)))
+    config = load(host, LoadOptions(roots=("/pool/condor_config",)))
     values = {name: config.get(name) for name in names}
-    return {k: v.replace("/root", "@ROOT@") if v else v for k, v in values.items()}, bool(config.errors)
+    return {k: v.replace("/pool", "@ROOT@") if v else v for k, v in values.items()}, bool(config.errors)
 
 
 literals = st.sampled_from(

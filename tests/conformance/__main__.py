@@ -26,9 +26,14 @@ def main() -> int:
         return 0
     started = time.monotonic()
     report = Report()
-    for part in run_parallel(range(options.seed, options.seed + options.cases), jobs=options.jobs):
-        report.add(part)
-        print(f"\r{report.cases} cases, {len(report.mismatches)} differ", end="", file=sys.stderr, flush=True)
+    try:
+        for part in run_parallel(range(options.seed, options.seed + options.cases), jobs=options.jobs):
+            report.add(part)
+            for seed, found in part.mismatches:
+                print(f"\rseed {seed} differs in {found.observation}", file=sys.stderr)
+            print(f"\r{report.cases} cases, {len(report.mismatches)} differ", end="", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print(" stopped", end="", file=sys.stderr)
     print(file=sys.stderr)
     with Oracle() as oracle:
         shown: set[Case] = set()

@@ -127,7 +127,16 @@ def _unresolved_names(state: State, holder: ClassAd, cell: Cell) -> list[str]:
     # What is evaluated on the way belongs to this evaluation and its limits.
     names = references_in(expression, holder, value_of=state.value_in).external
     state.spend(len(names))
-    return [name[7:] if fold(name).startswith("target.") else name for name in names]
+    other = state.other_ad()
+    found = []
+    for name in names:
+        scope, _, rest = name.partition(".")
+        if fold(scope) != "target" or not rest:
+            found.append(name)
+        elif other is None or other.cell(fold(rest)) is MISSING:
+            # What the other ad of a match has is resolved.
+            found.append(rest)
+    return found
 
 
 def _any_match(state: State, pattern: str, names: list[str]) -> Value:
