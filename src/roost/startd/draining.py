@@ -26,7 +26,8 @@ from roost.classad import Expr, evaluate
 from roost.model.events import DrainCancelled, DrainOriginalsGone, DrainRequested, DrainSchedule, Event, MachineFacts
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotKind
-from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld, truth_of
+from roost.policy.decision import StepWorld, truth_of
+from roost.startd.policy_inputs import Inputs, SlotPolicy
 from roost.startd.retirement import remaining_s, vacate_time_s
 from roost.startd.slot_state import SlotState
 from roost.startd.states import DRAINED, State

@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 
 from roost.model.claims import ClaimKind
 from roost.model.slots import SlotKind
+from roost.policy.decision import Decision
 from roost.startd import retirement
-from roost.startd.policy_inputs import Decision, whole
+from roost.startd.policy_inputs import whole
 from roost.startd.slot_state import Destination
 from roost.startd.transitions import Guard
 from roost.startd.work import Work

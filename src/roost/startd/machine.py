@@ -40,12 +40,13 @@ from roost.model.events import (
 )
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotKind
+from roost.policy.decision import Decision
 from roost.startd.attributes import is_offered
 from roost.startd.entries import ENTRIES, preempted, start_backfill
 from roost.startd.guards import GUARDS
 from roost.startd.jobs import order_checkpoint
 from roost.startd.own_work import try_fetch
-from roost.startd.policy_inputs import Decision, SlotPolicy
+from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.receptions import RECEPTIONS
 from roost.startd.retirement import is_over
 from roost.startd.slot_state import SlotState

@@ -9,39 +9,24 @@ has no truth and means what the expression's row in the catalogue says. For a jo
 ``X_VANILLA`` goes before ``X`` if it has a truth, for a virtual machine ``X_VM``. A name that the slot's ad lacks is
 looked up in the job's.
 
-Nothing here reads a clock: time() and CurrentTime are the instant handed in, random() is computed from it, from the
-slot's name and from a seed in the policy, so that an explanation made later sees the numbers that the decision saw.
+All evaluations of a step see the same instant, and draw the same numbers again (`roost.policy.decision`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from roost.classad import (
-    UNDEFINED,
-    ClassAd,
-    Expr,
-    ParseError,
-    Trace,
-    Value,
-    evaluate,
-    parse_expression,
-    trace,
-    unparse_value,
-)
+from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, Value, evaluate, parse_expression
 from roost.classad.ad import MISSING, Missing
 from roost.classad.values import fold
 from roost.classad.world import World
 from roost.policy.catalogue import VARIANTS, policy_named
 from roost.policy.catalogue.machine import STARTD
+from roost.policy.decision import Decision, StepWorld, truth_of
 from roost.startd.attributes import overlay
 from roost.startd.slot_state import SlotState
-
-if TYPE_CHECKING:
-    from roost.policy.explain import Explanation
 
 #: Stands for an expression that can't be read.
 UNREADABLE: Final = parse_expression("error")
@@ -105,91 +90,6 @@ def _readable(given: str | Expr) -> Expr:
         return parse_expression(given)
     except ParseError:
         return UNREADABLE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """An evaluation that something was decided by."""
-
-    #: The attribute, variant included.
-    name: str
-    #: False where there is no such attribute.
-    defined: bool
-    value: Value
-    #: None where the attribute is a plain value, or not there.
-    formula: Expr | None = None
-    my: ClassAd = field(repr=False, compare=False)
-    target: ClassAd | None = field(repr=False, compare=False)
-    world: StepWorld = field(repr=False, compare=False)
-
-    @property
-    def truth(self) -> bool | None:
-        """TRUE, FALSE, or None for what is neither boolean nor number."""
-        return truth_of(self.value)
-
-    @property
-    def expression(self) -> Expr | None:
-        """What was evaluated; None where there is no such attribute."""
-        if self.formula is not None or not self.defined:
-            return self.formula
-        return parse_expression(unparse_value(self.value))
-
-    def trace(self) -> Trace | None:
-        """How the value came about, sub-expression by sub-expression; None where there is no expression."""
-        expression = self.expression
-        return None if expression is None else trace(expression, self.my, self.target, self.world.again())
-
-    def explain(self) -> Explanation | None:
-        """The clauses that decided; None where there is no expression."""
-        expression = self.expression
-        if expression is None:
-            return None
-        from roost.policy.explain import explain
-
-        return explain(expression, self.my, self.target, world=self.world.again(), name=self.name)
-
-
-def truth_of(value: Value) -> bool | None:
-    """TRUE, FALSE, or None for what is neither boolean nor number."""
-    return bool(value) if isinstance(value, bool | int | float) else None
-
-
-class StepWorld:
-    """What expressions see of the world in one step."""
-
-    __slots__ = ("_drawn", "instant", "policy", "slot")
-
-    def __init__(self, policy: SlotPolicy, slot: str, instant: float) -> None:
-        self.policy = policy
-        self.slot = slot
-        self.instant = instant
-        self._drawn = 0
-
-    def again(self) -> StepWorld:
-        """The same world as it was before anything was drawn."""
-        return StepWorld(self.policy, self.slot, self.instant)
-
-    def now(self) -> float:
-        """The instant of the step."""
-        return self.instant
-
-    def random(self) -> float:
-        """A number that the seed, the slot, the instant and the count of numbers drawn before decide."""
-        self._drawn += 1
-        text = f"{self.policy.chance_seed}|{self.slot}|{self.instant!r}|{self._drawn}"
-        return int.from_bytes(blake2b(text.encode(), digest_size=7).digest()) / 2**56
-
-    def zone_offset(self, epoch: float) -> int:
-        """The machine's zone."""
-        return self.policy.zone_offset_s
-
-    def home_of(self, user: str) -> str | None:
-        """As the policy's lookups say."""
-        return None if self.policy.lookups is None else self.policy.lookups.home_of(user)
-
-    def user_map(self, name: str) -> Mapping[str, str] | None:
-        """As the policy's lookups say."""
-        return None if self.policy.lookups is None else self.policy.lookups.user_map(name)
 
 
 class Inputs:
@@ -268,3 +168,6 @@ def whole(value: Value, otherwise: int = 0) -> int:
     if isinstance(value, float) and not abs(value) < 2**62:
         return otherwise
     return int(value) if isinstance(value, bool | int | float) else otherwise
+
+
+__all__ = ["UNREADABLE", "Decision", "Inputs", "SlotPolicy", "StepWorld", "attribute_of", "truth_of", "whole"]

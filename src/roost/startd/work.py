@@ -12,7 +12,8 @@ from typing import Any
 from roost.model.effects import Effect
 from roost.model.events import Timer
 from roost.model.reasons import Reason, Refusal
-from roost.startd.policy_inputs import Decision, Inputs, SlotPolicy
+from roost.policy.decision import Decision
+from roost.startd.policy_inputs import Inputs, SlotPolicy
 from roost.startd.slot_state import SlotState
 from roost.startd.states import Pair
 from roost.startd.transitions import On

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from roost.starter.policy_inputs import EVICT, EXEMPT_UNIVERSES, KILL, WANT_VACATE, Decision
+from roost.policy.decision import Decision
+from roost.starter.policy_inputs import EVICT, EXEMPT_UNIVERSES, KILL, WANT_VACATE
 from roost.starter.transfer_plan import is_checkpoint
 from roost.starter.transitions import Guard
 from roost.starter.work import Work

@@ -19,10 +19,11 @@ from roost.classad import UNDEFINED, unparse_value
 from roost.model.starter import Doing, StarterTimer
 from roost.model.starter_effects import CancelTimer, MakeSandbox, SetTimer, StarterEffect, Warn
 from roost.model.starter_events import StarterEvent
+from roost.policy.decision import Decision
 from roost.starter.entries import ENTRIES
 from roost.starter.guards import GUARDS
 from roost.starter.hooks import hook_keyword
-from roost.starter.policy_inputs import Decision, StarterPolicy
+from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.receptions import RECEPTIONS
 from roost.starter.starter_state import Launch, StarterState
 from roost.starter.states import EVALUATED

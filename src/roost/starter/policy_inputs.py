@@ -4,28 +4,24 @@ MY is the starter's own ad (`starter_ad`), TARGET the job's ad as it was started
 the starter's ad first. A boolean is taken as it is, a number is TRUE unless it is 0; anything else has no truth and
 means what the expression's default says: no eviction, a soft one, no hard kill.
 
-time() and CurrentTime are the instant of the step, random() is computed from it; so an explanation made later sees what
-the decision saw.
+All evaluations of a step see the same instant, and draw the same numbers again (`roost.policy.decision`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from roost.classad import ClassAd, Expr, ParseError, Trace, Value, evaluate, parse_expression, trace
+from roost.classad import Expr, ParseError, Value, evaluate, parse_expression
 from roost.classad.world import World
 from roost.model.starter import HookPoint
 from roost.policy.catalogue import KNOB_POLICIES
+from roost.policy.decision import Decision, StepWorld
 from roost.starter.hooks import HookProgram
 from roost.starter.starter_ad import starter_ad
 from roost.starter.starter_state import StarterState
 from roost.starter.states import State
-
-if TYPE_CHECKING:
-    from roost.policy.explain import Explanation
 
 EVICT: Final = "STARTER_EVICT"
 WANT_VACATE: Final = "STARTER_WANT_VACATE"
@@ -120,76 +116,6 @@ def _readable(given: str | Expr) -> Expr:
         return _UNREADABLE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """An evaluation that something was decided by."""
-
-    name: str
-    expression: Expr
-    value: Value
-    my: ClassAd = field(repr=False, compare=False)
-    target: ClassAd = field(repr=False, compare=False)
-    world: StepWorld = field(repr=False, compare=False)
-
-    @property
-    def truth(self) -> bool | None:
-        """TRUE, FALSE, or None for what is neither boolean nor number."""
-        return bool(self.value) if isinstance(self.value, bool | int | float) else None
-
-    @property
-    def holds(self) -> bool:
-        """What the value means."""
-        return OTHERWISE[self.name] if self.truth is None else self.truth
-
-    def trace(self) -> Trace:
-        """How the value came about, sub-expression by sub-expression."""
-        return trace(self.expression, self.my, self.target, self.world.again())
-
-    def explain(self) -> Explanation:
-        """The clauses that decided."""
-        from roost.policy.explain import explain
-
-        return explain(self.expression, self.my, self.target, world=self.world.again(), name=self.name)
-
-
-class StepWorld:
-    """What expressions see of the world in one step."""
-
-    __slots__ = ("_drawn", "instant", "policy", "slot")
-
-    def __init__(self, policy: StarterPolicy, slot: str, instant: float) -> None:
-        self.policy = policy
-        self.slot = slot
-        self.instant = instant
-        self._drawn = 0
-
-    def again(self) -> StepWorld:
-        """The same world as it was before anything was drawn."""
-        return StepWorld(self.policy, self.slot, self.instant)
-
-    def now(self) -> float:
-        """The instant of the step."""
-        return self.instant
-
-    def random(self) -> float:
-        """A number that the seed, the slot, the instant and the count of numbers drawn before decide."""
-        self._drawn += 1
-        text = f"{self.policy.chance_seed}|starter|{self.slot}|{self.instant!r}|{self._drawn}"
-        return int.from_bytes(blake2b(text.encode(), digest_size=7).digest()) / 2**56
-
-    def zone_offset(self, epoch: float) -> int:
-        """The machine's zone."""
-        return self.policy.zone_offset_s
-
-    def home_of(self, user: str) -> str | None:
-        """As the policy's lookups say."""
-        return None if self.policy.lookups is None else self.policy.lookups.home_of(user)
-
-    def user_map(self, name: str) -> Mapping[str, str] | None:
-        """As the policy's lookups say."""
-        return None if self.policy.lookups is None else self.policy.lookups.user_map(name)
-
-
 class Inputs:
     """Evaluates the expressions of a starter in one state, at one instant."""
 
@@ -199,7 +125,7 @@ class Inputs:
         self.state = state
         self.policy = policy
         self.my: Final = starter_ad(state, now)
-        self._world = StepWorld(policy, state.launch.slot, now)
+        self._world = StepWorld(policy, f"starter|{state.launch.slot}", now)
         self._decided: dict[str, Decision] = {}
 
     def decide(self, name: str) -> Decision:
@@ -209,7 +135,13 @@ class Inputs:
             expression, job_ad = self.policy.expressions[name], self.state.job_ad
             value = evaluate(expression, self.my, job_ad, self._world.again())
             found = Decision(
-                name=name, expression=expression, value=value, my=self.my, target=job_ad, world=self._world
+                name=name,
+                value=value,
+                formula=expression,
+                otherwise=OTHERWISE[name],
+                my=self.my,
+                target=job_ad,
+                world=self._world,
             )
             self._decided[name] = found
         return found

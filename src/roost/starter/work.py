@@ -10,7 +10,8 @@ from typing import Any
 
 from roost.model.starter import StarterReason, StarterTimer
 from roost.model.starter_effects import StarterEffect
-from roost.starter.policy_inputs import Decision, Inputs, StarterPolicy
+from roost.policy.decision import Decision
+from roost.starter.policy_inputs import Inputs, StarterPolicy
 from roost.starter.starter_state import Deadlines, StarterState
 from roost.starter.states import Pair
 from roost.starter.transitions import On
