@@ -43,6 +43,7 @@ class Place(StrEnum):
     RUNNING = "running"
     COMPLETED = "completed"
     HELD = "held"
+    REMOVED = "removed"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,12 +59,16 @@ class Entry:
     started_at: float | None = None
     ended_at: float | None = None
     claim: Held | None = None
+    #: Where it goes when its run ends before it is complete: IDLE, or what somebody ordered.
+    then: Place = Place.IDLE
 
 
 class Held:
     """A claim that the queue has, or has asked for."""
 
-    __slots__ = ("claim_id", "entry", "granted", "lease_s", "life", "machine", "number", "open", "seen_at", "step")
+    __slots__ = (
+        "claim_id", "deactivated", "entry", "granted", "lease_s", "life", "machine", "number", "open", "seen_at", "step",
+    )  # fmt: skip
 
     def __init__(self, machine: Machine, number: int, claim_id: ClaimId, entry: Entry, now: float) -> None:
         self.machine = machine
@@ -75,6 +80,8 @@ class Held:
         self.lease_s = float(lease) if isinstance(lease, int) and lease > 0 else 1800.0
         self.granted = False
         self.open = True
+        #: Its job has been told to end, and the claim goes on.
+        self.deactivated = False
         #: When something was heard from it last.
         self.seen_at = now
         #: Number of the request that an answer is expected to.
@@ -110,7 +117,9 @@ class Queue:
         self._to_idle(entry)
 
     def _to_idle(self, entry: Entry) -> None:
-        entry.place, entry.claim = Place.IDLE, None
+        entry.place, entry.claim = entry.then, None
+        if entry.then is not Place.IDLE:
+            return
         number = int(entry.job.name.split(".")[0])
         heapq.heappush(self.idle.setdefault(entry.job.kind, []), (entry.job.submitted_at, number, entry))
         self.idle_count += 1
@@ -123,6 +132,13 @@ class Queue:
         """The oldest idle job of a kind."""
         heap = self.idle.get(kind)
         return heap[0][2] if heap else None
+
+    def _take_out(self, entry: Entry) -> None:
+        """An idle job does not wait any longer."""
+        heap = self.idle[entry.job.kind]
+        heap.remove((entry.job.submitted_at, int(entry.job.name.split(".")[0]), entry))
+        heapq.heapify(heap)
+        self.idle_count -= 1
 
     def _pop(self, kind: str) -> Entry:
         self.idle_count -= 1
@@ -276,14 +292,14 @@ class Queue:
             if mine and held is not None:
                 held.entry = None
                 self._to_idle(entry)
+                if held.deactivated and held.open:
+                    held.deactivated = False
+                    self._next_job(held, entry.job.kind)
 
     def _complete(self, entry: Entry, mine: bool, now: float) -> None:
         held = entry.claim
         if entry.place is Place.IDLE:
-            heap = self.idle[entry.job.kind]
-            heap.remove((entry.job.submitted_at, int(entry.job.name.split(".")[0]), entry))
-            heapq.heapify(heap)
-            self.idle_count -= 1
+            self._take_out(entry)
         entry.place, entry.claim, entry.ended_at = Place.COMPLETED, None, now
         self.recorder.write(now, "complete", job=entry.job.name, starts=entry.starts, evictions=entry.evictions)
         if held is None:
@@ -302,3 +318,37 @@ class Queue:
         entry = self._pop(kind)
         entry.place, entry.claim, held.entry = Place.CLAIMING, held, entry
         self._activate(held)
+
+    # -- orders of users -----------------------------------------------------------------------------------
+
+    def stop(self, name: str, then: Place, now: float) -> None:
+        """A job is to stop and then be idle again, held or removed."""
+        entry = self.entries[name]
+        self.recorder.write(now, "order", job=name, then=str(then))
+        entry.then = then
+        match entry.place:
+            case Place.IDLE if then is not Place.IDLE:
+                self._take_out(entry)
+                entry.place = then
+            case Place.HELD if then is Place.REMOVED:
+                entry.place = then
+            case Place.CLAIMING if entry.claim is not None:
+                self._release(entry.claim)
+            case Place.RUNNING if entry.claim is not None:
+                entry.claim.deactivated = True
+                self._send(entry.claim, ev.DeactivationRequested(claim_id=entry.claim.claim_id))
+
+    def release(self, name: str, now: float) -> None:
+        """A held job may run again."""
+        entry = self.entries[name]
+        if entry.place is Place.HELD:
+            self.recorder.write(now, "order", job=name, then=str(Place.IDLE))
+            entry.then = Place.IDLE
+            self._to_idle(entry)
+
+    def suspend(self, name: str, suspended: bool) -> None:
+        """A running job is to stand still, or to go on."""
+        held = self.entries[name].claim
+        if held is not None:
+            kind = ev.SuspendRequested if suspended else ev.ContinueRequested
+            self._send(held, kind(claim_id=held.claim_id))
