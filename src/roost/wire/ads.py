@@ -1,0 +1,105 @@
+"""Ads on the wire: a JSON object from attribute names to values.
+
+Booleans, whole numbers of 64 bits, finite reals and strings are themselves. Anything else, an expression, a list, a
+nested ad, UNDEFINED, is an object with one member, `expr`, which holds its text in the new syntax. Attributes of an ad
+that this one is chained to are in it as well.
+
+Expressions are read when they are first used; a text that can't be read is ERROR then, as it is in any ad.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from typing import Any, Final, TypeAlias
+
+from roost.classad import ClassAd, Expr
+from roost.classad.lexer import Syntax
+from roost.classad.unparse import item_node, unparse
+from roost.wire.errors import WireError
+
+#: An ad as JSON: name to bool, int, float, str or ``{"expr": text}``.
+AdData: TypeAlias = dict[str, Any]
+
+#: Most attributes of one ad, and most bytes of one expression's text.
+AD_ATTRIBUTES_MAX: Final = 10_000
+EXPRESSION_CHARS_MAX: Final = 1_000_000
+
+#: Texts of expressions that were sent lately; START and its like are sent over and over.
+_TEXTS: Final[OrderedDict[int, tuple[Expr, str]]] = OrderedDict()
+_TEXTS_MAX: Final = 10_000
+
+_PLAIN: Final = frozenset((bool, int, str))
+
+
+def ad_data(ad: ClassAd) -> AdData:
+    """An ad as JSON."""
+    found: AdData = {}
+    if ad.chained is not None:
+        found.update(ad_data(ad.chained))
+        spelled = {name.lower(): name for name in found}
+        for key in ad.cells:
+            found.pop(spelled.get(key, ""), None)
+    for key, cell in ad.cells.items():
+        found[ad.spelling(key)] = value_data(cell)
+    return found
+
+
+def value_data(cell: Any) -> Any:
+    """One attribute as JSON."""
+    kind = cell.__class__
+    if kind in _PLAIN:
+        return cell
+    if kind is float and math.isfinite(cell):
+        return cell
+    return {"expr": expression_text(cell)}
+
+
+def expression_text(cell: Any) -> str:
+    """The text of a value or expression, exact to the last bit."""
+    if not isinstance(cell, Expr):
+        return unparse(item_node(cell), exact=True)
+    kept = _TEXTS.get(id(cell))
+    if kept is not None and kept[0] is cell:
+        return kept[1]
+    text = cell.exact_text
+    _TEXTS[id(cell)] = (cell, text)
+    while len(_TEXTS) > _TEXTS_MAX:
+        _TEXTS.popitem(last=False)
+    return text
+
+
+def ad_from(data: object, where: str = "ad") -> ClassAd:
+    """The ad of a JSON value. Raises WireError, naming the attribute."""
+    if not isinstance(data, dict):
+        raise WireError(f"{where}: an ad is a JSON object, not {_kind(data)}")
+    if len(data) > AD_ATTRIBUTES_MAX:
+        raise WireError(f"{where}: {len(data)} attributes are more than AD_ATTRIBUTES_MAX = {AD_ATTRIBUTES_MAX}")
+    ad = ClassAd()
+    for name, value in data.items():
+        _put(ad, name, value, where)
+    return ad
+
+
+def _put(ad: ClassAd, name: str, value: object, where: str) -> None:
+    kind = value.__class__
+    try:
+        if kind is int and not -(2**63) <= value < 2**63:  # type: ignore[operator]
+            raise WireError(f"{where}.{name}: the number has more than 64 bits")
+        if kind in _PLAIN or kind is float:
+            # Names and values from outside are checked by the ad itself.
+            ad[name] = value
+            return
+        text = value.get("expr") if isinstance(value, dict) and len(value) == 1 else None
+        if not isinstance(text, str):
+            raise WireError(f'{where}.{name}: a value is a JSON scalar or {{"expr": text}}, not {_kind(value)}')
+        if len(text) > EXPRESSION_CHARS_MAX:
+            raise WireError(f"{where}.{name}: longer than EXPRESSION_CHARS_MAX = {EXPRESSION_CHARS_MAX}")
+        ad.set_later(name, text, Syntax.NEW)
+    except (TypeError, ValueError) as error:
+        raise WireError(f"{where}: {error}") from None
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")

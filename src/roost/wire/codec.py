@@ -1,0 +1,50 @@
+"""Bytes to messages and back."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Final, TypeVar
+
+import msgspec
+
+from roost.wire.errors import WireError
+from roost.wire.messages import ALL, VERSION, Message
+
+M = TypeVar("M", bound=Message)
+
+#: Largest message, bytes; the embedded server is told the same.
+MESSAGE_BYTES_MAX: Final = 8 * 1024 * 1024
+
+_ENCODER: Final = msgspec.json.Encoder()
+_DECODER: Final = msgspec.json.Decoder(functools.reduce(operator.or_, ALL))
+
+
+def encode(message: Message) -> bytes:
+    """The bytes of a message. Raises WireError for one that is too large."""
+    data = _ENCODER.encode(message)
+    if len(data) > MESSAGE_BYTES_MAX:
+        raise WireError(f"{type(message).__name__}: {len(data)} bytes are more than MESSAGE_BYTES_MAX")
+    return data
+
+
+def decode(data: bytes) -> Message:
+    """The message in `data`. Raises WireError."""
+    if len(data) > MESSAGE_BYTES_MAX:
+        raise WireError(f"{len(data)} bytes are more than MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX}")
+    try:
+        message = _DECODER.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise WireError(f"not a message: {error}") from None
+    assert isinstance(message, Message)
+    if message.v > VERSION:
+        raise WireError(f"{type(message).__name__}: version {message.v} of the protocol is newer than {VERSION}")
+    return message
+
+
+def expect(kind: type[M], data: bytes) -> M:
+    """The message in `data`, which must be of that type. Raises WireError."""
+    message = decode(data)
+    if not isinstance(message, kind):
+        raise WireError(f"{kind.__name__} was expected, not {type(message).__name__}")
+    return message

@@ -1,0 +1,342 @@
+"""The messages themselves: frozen structs, each a JSON object with its `type` and the version `v` of the protocol.
+
+Fields that a reader does not know are skipped, so that a newer writer can add some; a message of a higher version than
+`VERSION` is refused. Ads are plain JSON here (`ads` turns them into ads and back); times are epoch s, sizes as named.
+
+A sender names what an answer should carry in `reply_to`; it comes back unchanged and means nothing to anybody else.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from roost.wire.ads import AdData
+
+#: Of the protocol. Raised when an old reader would misunderstand a new message.
+VERSION: Final = 1
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type", omit_defaults=True):
+    """What all messages have in common."""
+
+    v: int = VERSION
+
+
+# -- queue to machine ----------------------------------------------------------------------------------------
+
+
+class RequestClaim(Message):
+    """The queue asks for a slot."""
+
+    slot: str
+    claim_id: str
+    job_ad: AdData
+    schedd: str
+    reply_to: str
+    client_machine: str = ""
+    alive_interval_s: float = 300.0
+
+
+class ReleaseClaim(Message):
+    """The queue gives a claim back."""
+
+    claim_id: str
+
+
+class KeepAlive(Message):
+    """The queue that holds these claims lives."""
+
+    claim_ids: list[str]
+    reply_to: str = ""
+
+
+class ActivateClaim(Message):
+    """A job is to run on a claim. `run` names the attempt: all that is said of it later carries that name."""
+
+    claim_id: str
+    job_ad: AdData
+    run: str
+
+
+class EndJob(Message):
+    """The job of a claim is to end, for the queue wants it: held, removed or put back; the claim stays."""
+
+    claim_id: str
+    run: str
+    #: "hold", "remove" or "evict".
+    ending: str
+    code: int
+    subcode: int = 0
+    text: str = ""
+    #: At once, without time for its own end.
+    hard: bool = False
+
+
+class SuspendJob(Message):
+    """The job of a claim is to stand still until `ContinueJob`."""
+
+    claim_id: str
+
+
+class ContinueJob(Message):
+    """The job of a claim is to go on."""
+
+    claim_id: str
+
+
+class ReportTaken(Message):
+    """What the machine said of the end of these runs is on the queue's disk."""
+
+    runs: list[str]
+
+
+class Reconnect(Message):
+    """A queue that has started again asks what became of its claims: claim id to run, "" for none."""
+
+    claims: dict[str, str]
+    reply_to: str = ""
+
+
+class FilePart(Message):
+    """A piece of a file, the answer to `GetFile`; or why there is none."""
+
+    data: bytes = b""
+    #: The file ends with this piece.
+    last: bool = False
+    mode: int = 0o644
+    error: str = ""
+    errno: int = 0
+
+
+# -- machine to queue ----------------------------------------------------------------------------------------
+
+
+class ClaimAnswered(Message):
+    """Whether a slot has been claimed. `slot` and `claim_id` may be those of a slot cut for the request."""
+
+    asked_id: str
+    reply_to: str
+    accepted: bool
+    refusal: str = ""
+    claim_id: str = ""
+    slot: str = ""
+    slot_ad: AdData | None = None
+
+
+class ActivationAnswered(Message):
+    """Whether a job is about to be run."""
+
+    claim_id: str
+    run: str
+    accepted: bool
+    refusal: str = ""
+
+
+class JobBegan(Message):
+    """The job's program runs."""
+
+    claim_id: str
+    run: str
+    at: float
+    pid: int = 0
+    slot: str = ""
+
+
+class JobSuspended(Message):
+    """All processes of the job stand still."""
+
+    claim_id: str
+    run: str
+    at: float
+    processes: int = 1
+
+
+class JobResumed(Message):
+    """They go on."""
+
+    claim_id: str
+    run: str
+    at: float
+
+
+class JobMeasured(Message):
+    """What the job uses."""
+
+    claim_id: str
+    run: str
+    at: float
+    attributes: AdData
+
+
+class FileMoved(Message):
+    """A stage of moving files begins or ends: "queued", "input-started", "input-finished", "output-started", …."""
+
+    claim_id: str
+    run: str
+    at: float
+    stage: str
+
+
+class RunEnded(Message):
+    """How a run ended. Sent again until `ReportTaken` names the run."""
+
+    claim_id: str
+    run: str
+    at: float
+    #: "exit", "evict", "hold" or "remove".
+    ending: str
+    started: bool
+    code: int = 0
+    subcode: int = 0
+    text: str = ""
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    core_dumped: bool = False
+    output: str = "none"
+    checkpoints: int = 0
+    slot: str = ""
+    attributes: AdData = {}
+
+
+class ClaimGone(Message):
+    """A claim is over."""
+
+    claim_id: str
+    reason: str
+    #: VacateReasonCode; 0 where no job had to go.
+    code: int = 0
+
+
+class ClaimsKnown(Message):
+    """The answer to `KeepAlive` and `Reconnect`: claim id to the run that it has now, "" for none."""
+
+    reply_to: str
+    known: dict[str, str]
+    unknown: list[str]
+
+
+class GetFile(Message):
+    """A machine asks for a piece of an input file of a run."""
+
+    run: str
+    name: str
+    offset: int
+    size: int
+
+
+class PutFile(Message):
+    """A machine sends a piece of an output file of a run."""
+
+    run: str
+    name: str
+    offset: int
+    data: bytes
+    last: bool
+    mode: int = 0o644
+    #: "home" for where the user wants it, "spool" for the next run.
+    to: str = "home"
+
+
+# -- ads and matches -----------------------------------------------------------------------------------------
+
+
+class SlotAds(Message):
+    """The ads of a machine's slots. `whole`: slots that are not named are gone."""
+
+    node: str
+    ads: list[AdData]
+    #: Name to the id of the claim on offer; only the central manager hears it.
+    claim_ids: dict[str, str] = {}
+    gone: list[str] = []
+    whole: bool = False
+
+
+class DaemonAds(Message):
+    """Ads of daemons, submitters or anything else."""
+
+    ads: list[AdData]
+    gone: list[str] = []
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Idle jobs of one autocluster that follow each other in their submitter's order."""
+
+    autocluster: int
+    ad: AdData
+    count: int
+    #: The first of them, "12.0".
+    job: str
+
+
+class Demand(Message):
+    """The idle jobs of a queue: what each submitter wants, in order. Replaces what was said before."""
+
+    schedd: str
+    #: Submitter to requests.
+    submitters: dict[str, list[Request]]
+    #: Submitter to attributes of its ad: RunningJobs, IdleJobs, HeldJobs, WeightedRunningJobs.
+    ads: dict[str, AdData] = {}
+    serial: int = 0
+
+
+class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A slot for a job of an autocluster."""
+
+    submitter: str
+    autocluster: int
+    slot: str
+    node: str
+    claim_id: str
+    slot_ad: AdData
+    #: "none", "rank" or "prio".
+    preempts: str = "none"
+
+
+class Matched(Message):
+    """What a cycle gave to one queue, and why the rest got nothing."""
+
+    matches: list[Match]
+    #: Autocluster to why it got no (further) slot.
+    rejected: dict[str, str] = {}
+    serial: int = 0
+
+
+class Significant(Message):
+    """The job attributes that matching depends on."""
+
+    attributes: list[str]
+
+
+class Hello(Message):
+    """The central manager has started, and knows nothing: say what there is."""
+
+    started_at: float
+
+
+# -- people and programs -------------------------------------------------------------------------------------
+
+
+class Ask(Message):
+    """A request of a command: what, and its arguments. `user` is who runs the command on the machine it comes from."""
+
+    what: str
+    user: str = ""
+    args: dict[str, Any] = {}
+
+
+class Answer(Message):
+    """A piece of the answer to `Ask`; several with `more` may come before the last."""
+
+    ok: bool = True
+    #: Stable word for what went wrong; "" where nothing did.
+    code: str = ""
+    text: str = ""
+    remedy: str = ""
+    data: Any = None
+    more: bool = False
+
+
+#: Everything that travels.
+ALL: Final[tuple[type[Message], ...]] = tuple(sorted(Message.__subclasses__(), key=lambda each: each.__name__))

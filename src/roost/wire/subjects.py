@@ -1,0 +1,120 @@
+"""The subjects that messages travel on, and who may use which.
+
+All begin with ``roost.<pool>``. The last token of an order or a report names its sender, so that permissions of the bus
+can hold everybody to his own name:
+
+=================================== ================================================================
+``….node.<node>.<sender>``          orders to an execute machine
+``….schedd.<schedd>.<sender>``      answers and reports to a job queue
+``….central.ads.<sender>``          ads for the collector
+``….central.ask.<sender>``          requests to collector and negotiator, answered
+``….schedd.<schedd>.ask.<sender>``  requests to a queue, answered
+``….node.<node>.ask.<sender>``      requests to an execute machine, answered
+``….all.<sender>``                  words of the central manager to everybody
+=================================== ================================================================
+
+Names of hosts and queues hold characters that a subject must not: `token` writes them as ``=`` and two hex digits.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
+_ESCAPED: Final = re.compile(r"=([0-9a-f]{2})")
+
+
+class Role(StrEnum):
+    """What a daemon is, and so what it may say and hear."""
+
+    CENTRAL = "central"
+    SCHEDD = "schedd"
+    NODE = "node"
+    CLIENT = "client"
+
+
+def token(name: str) -> str:
+    """A name as one token of a subject."""
+    if not name:
+        return "="
+    return _UNSAFE.sub(lambda m: "".join(f"={byte:02x}" for byte in m.group().encode()), name)
+
+
+def name_of(part: str) -> str:
+    """The name that a token stands for."""
+    if part == "=":
+        return ""
+    raw = _ESCAPED.sub(lambda m: chr(int(m.group(1), 16)), part)
+    return raw.encode("latin-1").decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """The subjects of one pool."""
+
+    pool: str
+
+    @property
+    def prefix(self) -> str:
+        """What all of them begin with."""
+        return f"roost.{token(self.pool)}"
+
+    def node(self, node: str, sender: str) -> str:
+        """Orders to an execute machine."""
+        return f"{self.prefix}.node.{token(node)}.{token(sender)}"
+
+    def schedd(self, schedd: str, sender: str) -> str:
+        """Answers and reports to a queue."""
+        return f"{self.prefix}.schedd.{token(schedd)}.{token(sender)}"
+
+    def ads(self, sender: str) -> str:
+        """Ads for the collector."""
+        return f"{self.prefix}.central.ads.{token(sender)}"
+
+    def ask_central(self, sender: str) -> str:
+        """Requests to the central manager."""
+        return f"{self.prefix}.central.ask.{token(sender)}"
+
+    def ask_schedd(self, schedd: str, sender: str) -> str:
+        """Requests to a queue."""
+        return f"{self.prefix}.schedd.{token(schedd)}.ask.{token(sender)}"
+
+    def ask_node(self, node: str, sender: str) -> str:
+        """Requests to an execute machine."""
+        return f"{self.prefix}.node.{token(node)}.ask.{token(sender)}"
+
+    def everybody(self, sender: str) -> str:
+        """Words of the central manager to all."""
+        return f"{self.prefix}.all.{token(sender)}"
+
+    # -- permissions -------------------------------------------------------------------------------
+
+    def inbox(self, name: str) -> str:
+        """Prefix of the subjects that answers come back on."""
+        return f"_INBOX.{token(self.pool)}.{token(name)}"
+
+    def permissions(self, role: Role, name: str) -> tuple[list[str], list[str]]:
+        """What a daemon or command of that name may publish, and what it may subscribe to."""
+        own, base = token(name), self.prefix
+        hear = [f"{self.inbox(name)}.>", f"{base}.all.*"]
+        match role:
+            case Role.CENTRAL:
+                say = [f"{base}.node.*.{own}", f"{base}.schedd.*.{own}", f"{base}.all.{own}", "_INBOX.>"]
+                hear += [f"{base}.central.>"]
+            case Role.SCHEDD:
+                say = [f"{base}.node.*.{own}", f"{base}.central.ads.{own}", f"{base}.central.ask.{own}", "_INBOX.>"]
+                hear += [f"{base}.schedd.{own}.>"]
+            case Role.NODE:
+                say = [f"{base}.schedd.*.{own}", f"{base}.schedd.*.ask.{own}", f"{base}.central.ads.{own}", "_INBOX.>"]
+                hear += [f"{base}.node.{own}.>"]
+            case Role.CLIENT:
+                say = [
+                    f"{base}.central.ask.{own}",
+                    f"{base}.central.ads.{own}",
+                    f"{base}.schedd.*.ask.{own}",
+                    f"{base}.node.*.ask.{own}",
+                ]
+        return say, hear
