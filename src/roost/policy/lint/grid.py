@@ -2,7 +2,8 @@
 
 For each attribute that the expressions compare with a number, a value below the lowest number and at and above each;
 for texts and truth values each that occurs, and another; for an attribute that somebody else defines, also that it is
-missing. What a job uses of the machine is left out: it is missing when the job begins.
+missing. What a job uses of the machine is left out: it is missing when the job begins. Its values are kept as
+*measured* ones, for rules that ask what becomes of a job that runs. Counts of runs stay as they are during one run.
 
 Too many combinations are cut down without chance: first those with one attribute off its usual value, then two, then
 three.
@@ -52,6 +53,17 @@ DRIVEN: Final = frozenset(
 LOAD_MAX: Final = 1024
 #: Beyond this, neighbours of a number are no integers of the language any more.
 NUMBER_MAX: Final = 2.0**62
+#: Larger than whatever a measured attribute is compared with.
+FAR: Final = 10**12
+#: What a job has been through: the same during a run, more after it.
+COUNTS: Final = (
+    "numjobstarts",
+    "jobruncount",
+    "numshadowstarts",
+    "numrestarts",
+    "numjobreconnects",
+    "remotewallclocktime",
+)
 LOADS: Final = frozenset(("loadavg", "totalloadavg", "condorloadavg", "totalcondorloadavg"))
 ORDER: Final = (Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE, Op.IS, Op.ISNT)
 
@@ -76,6 +88,8 @@ class Axes:
     machine: dict[str, list[Value]]
     #: Attribute of the job to its values.
     job: dict[str, list[Value]]
+    #: Attribute that is measured while a job runs, to its values and the ads that are asked for it.
+    measured: dict[str, tuple[list[Value], frozenset[Side]]] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -120,9 +134,41 @@ def axes_of(expressions: Iterable[Expression], computed: Callable[[str, Side], b
                         table[name].other = True
     return Axes(
         loads=_load_values(loads),
-        machine={_spelling(n, spelled): v for n, i in machine.items() if (v := _values(n, i, Side.MACHINE))},
-        job={_spelling(n, spelled): v for n, i in job.items() if (v := _values(n, i, Side.JOB))},
+        machine=_lasting(machine, Side.MACHINE, spelled),
+        job=_lasting(job, Side.JOB, spelled),
+        measured=_measured(machine, job),
     )
+
+
+def _lasting(table: Mapping[str, _Interest], side: Side, spelled: Mapping[str, str]) -> dict[str, list[Value]]:
+    """The attributes of one ad that stay as they are, each with its values."""
+    return {
+        _spelling(name, spelled): values
+        for name, interest in table.items()
+        if not is_measured(name, side) and (values := _values(name, interest, side))
+    }
+
+
+def _measured(
+    machine: Mapping[str, _Interest], job: Mapping[str, _Interest]
+) -> dict[str, tuple[list[Value], frozenset[Side]]]:
+    """What is measured while a job runs: its values, and the ads that are asked for it."""
+    found: dict[str, tuple[list[Value], frozenset[Side]]] = {}
+    for side, table in ((Side.MACHINE, machine), (Side.JOB, job)):
+        for name, interest in table.items():
+            if is_measured(name, side):
+                values, sides = found.get(name, ([], frozenset[Side]()))
+                far: list[Value] = [FAR] if interest.other else []
+                found[name] = _unique([*values, *_values(name, interest, side), *far]), sides | {side}
+    return {attributes_named(name)[0].name: value for name, value in found.items()}
+
+
+def is_measured(key: str, side: Side) -> bool:
+    """Whether an attribute changes while a job runs, so that it is not part of conditions that do not change."""
+    row = row_of(key, side)
+    if row is None or not row.varies:
+        return False
+    return key not in (SENSORS if side is Side.MACHINE else ("imagesize", *COUNTS))
 
 
 def situations_of(axes: Axes, most: int, ordinary: Mapping[str, Value]) -> list[Situation]:
@@ -222,10 +268,6 @@ def _values(key: str, interest: _Interest, side: Side) -> list[Value]:
     """The values of one attribute that are worth looking at."""
     row = next((r for r in attributes_named(key) if r.side is side), None)
     calm = {fold(n): v for n, v in (CALM if side is Side.MACHINE else ORDINARY_JOB).items()}.get(key)
-    if row is not None and row.varies and side is Side.MACHINE and key not in SENSORS:
-        return []
-    if row is not None and row.varies and side is Side.JOB and key != "imagesize":
-        return []
     values: list[Value] = [] if calm is None else [calm]
     if calm is None and (row is None or not row.always):
         values.append(UNDEFINED)

@@ -16,7 +16,7 @@ from roost.classad.ad import ClassAd
 from roost.classad.errors import ParseError
 from roost.classad.expr import Expr, parse_expression
 from roost.classad.lexer import Syntax
-from roost.classad.syntax import Node, children
+from roost.classad.syntax import Call, Node, children
 from roost.classad.values import fold
 from roost.config import Config, ConfigError, Definition, Diagnostic, KnobType, Origin, Span, check
 from roost.config.knobs import SUBSYSTEMS
@@ -67,6 +67,8 @@ class Expression:
     scope: Scope
     expr: Expr | None
     problem: ParseError | None
+    #: The only slot that has it, for an attribute with the prefix of a slot.
+    slot: int | None = None
     _inference: Inference | None = None
     _alone: Inference | None = None
     _nodes: list[tuple[Node, Node | None]] | None = None
@@ -124,6 +126,12 @@ class Expression:
             return frozenset()
         mentioned = self.expr.mentioned
         return frozenset(fold(n) for n in (*mentioned.plain, *mentioned.my, *mentioned.target))
+
+    def calls(self, name: str) -> Iterator[Call]:
+        """Every call of a function; `name` is folded."""
+        for node, _ in self.nodes:
+            if isinstance(node, Call) and fold(node.name) == name:
+                yield node
 
     def is_own(self, start: int, end: int) -> bool:
         """Whether characters of the expanded text stand in the knob's own value, not in a macro others may use."""
@@ -291,13 +299,13 @@ class Pool:
         return FOREIGN
 
     def _add(self, key: str, definition: Definition, listed: dict[str, Side]) -> None:
-        base, slot_type = _plain(key), None
+        base, slot_type, slot = _plain(key), None, None
         typed = _SLOT_TYPE.match(base)
         if typed is not None and (_policy(typed.group(2)) or typed.group(2) in listed):
             slot_type, base = int(typed.group(1)), typed.group(2)
         slotted = _SLOT.match(base)
         if slotted is not None and slotted.group(2) in listed:
-            base = slotted.group(2)
+            slot, base = int(slotted.group(1)), slotted.group(2)
         policy = _policy(base)
         side = listed.get(base)
         knob = find_knob(key)
@@ -326,6 +334,7 @@ class Pool:
             scope=scope,
             expr=expr,
             problem=problem,
+            slot=slot,
         )
         self.expressions.append(expression)
         self._by_key[key] = expression

@@ -12,7 +12,7 @@ The grid is bounded (`SITUATIONS_MAX`) and made without chance: the same configu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Final
@@ -22,7 +22,19 @@ from roost.classad.ad import Cell
 from roost.classad.syntax import Binary, Call, Literal, Node, children, strip
 from roost.classad.values import ERROR, UNDEFINED, Exceptional, Value, fold
 from roost.policy.catalogue import KNOB_POLICIES
-from roost.policy.lint.grid import DRIVEN, ORDER, SENSORS, Axes, axes_of, is_axis, names_inside, side_of, situations_of
+from roost.policy.lint.grid import (
+    COUNTS,
+    DRIVEN,
+    FAR,
+    ORDER,
+    SENSORS,
+    Axes,
+    axes_of,
+    is_axis,
+    names_inside,
+    side_of,
+    situations_of,
+)
 from roost.policy.lint.pool import Expression, Pool
 from roost.policy.lint.scope import row_of
 from roost.policy.lint.shapes import references
@@ -67,6 +79,7 @@ class Machine:
     _job: ClassAd = field(default_factory=ClassAd)
     _jobs: dict[int, ClassAd] = field(default_factory=dict)
     _kept: list[Situation] = field(default_factory=list)
+    _later: dict[int, Situation] = field(default_factory=dict)
 
     def value(self, knob: str, situation: Situation, moment: Moment, *, with_job: bool = True) -> Value:
         """What an expression is; without a job, as the machine alone sees it."""
@@ -93,6 +106,23 @@ class Machine:
         self._kept.append(situation)
         return situation
 
+    def later(self, situation: Situation) -> Situation:
+        """The same with a job that has begun very often; itself, if nothing asks for that."""
+        asked = [name for name in self._axes.job if fold(name) in COUNTS]
+        if not asked:
+            return situation
+        if id(situation) not in self._later:
+            job = {**situation.job, **dict.fromkeys(asked, FAR)}
+            self._later[id(situation)] = self.kept(replace(situation, job=job))
+        return self._later[id(situation)]
+
+    def measured(self, situation: Situation) -> Iterator[Situation]:
+        """The same with one thing measured that a running job can come to, after another."""
+        for name, (values, sides) in self._axes.measured.items():
+            for value in values:
+                if value is not UNDEFINED:
+                    yield self.kept(_measuring(situation, name, value, sides))
+
     def place_of(self, *knobs: str) -> Expression | None:
         """The first of these that a source sets."""
         return next((self.written[knob] for knob in knobs if knob in self.written), None)
@@ -111,7 +141,7 @@ class Machine:
         followed: set[str] = set()
         work = [knob.lower() for knob in knobs]
         by_name = {knob.lower(): self.written.get(knob) for knob in (*KNOBS, "CpuBusy")}
-        by_name.update({e.base: e for e in self.pool.expressions if e.attribute and e.scope.my is Side.MACHINE})
+        by_name.update({e.base: e for e in self._published})
         while work:
             key = work.pop()
             expression = by_name.get(key)
@@ -123,6 +153,12 @@ class Machine:
             work.extend(name for name in expression.names if name in by_name)
         return self.complete
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The expressions by their texts: machines in which they agree are one and the same to the rules."""
+        own = [f"{e.base}={e.mapped.text}" for e in self._published if e.slot_type is not None]
+        return (*(f"{knob}={e.mapped.text}" for knob, e in self.written.items()), *own)
+
     def is_set(self, *knobs: str) -> bool:
         """Whether a source sets one of these."""
         return any(knob in self.written for knob in knobs)
@@ -131,6 +167,10 @@ class Machine:
         """Put the slot and the job into a situation and a moment."""
         cells = self._slot.cells
         if self._at[0] != id(situation):
+            for name in self._axes.measured:
+                cells.pop(fold(name), None)
+                if name in CALM:
+                    self._slot.put(name, CALM[name])
             for name, value in situation.machine.items():
                 self._slot.put(name, value)
             if "ConsoleIdle" not in situation.machine:
@@ -153,8 +193,8 @@ class Machine:
     def _slot(self) -> ClassAd:
         """The slot's ad, changed in place: its policy, its published attributes, calm values for the rest."""
         ad = ClassAd({**CALM, **constants(self.pool.given.get(Side.MACHINE))})
-        for expression in self.pool.expressions:
-            if expression.attribute and expression.expr is not None and expression.scope.my is Side.MACHINE:
+        for expression in self.reached:
+            if expression.expr is not None:
                 ad.put(
                     expression.base if expression.knob.lower() != expression.base else expression.knob, expression.expr
                 )
@@ -178,8 +218,37 @@ class Machine:
     @cached_property
     def _asking(self) -> list[Expression]:
         """The expressions that say what is worth varying."""
-        expressions = [self.written[knob] for knob in (*KNOBS, "CpuBusy") if knob in self.written]
-        return expressions + [e for e in self.pool.expressions if e.attribute and e.scope.my is Side.MACHINE]
+        return [*(self.written[knob] for knob in (*KNOBS, "CpuBusy") if knob in self.written), *self.reached]
+
+    @cached_property
+    def _published(self) -> list[Expression]:
+        """The attributes that the configuration gives to these slots, those of single slots left out where there is
+        one for all."""
+        found: dict[str, Expression] = {}
+        for own in (False, True):
+            for e in self.pool.expressions:
+                if e.attribute and e.scope.my is Side.MACHINE and (e.slot_type is not None) is own:
+                    if e.slot is not None:
+                        found.setdefault(e.base, e)
+                    elif e.slot_type in (None, self.slot_type):
+                        found[e.base] = e
+        return list(found.values())
+
+    @cached_property
+    def reached(self) -> list[Expression]:
+        """Those of them that the policy asks for, by way of others as well."""
+        by_name = {e.base: e for e in self._published}
+        work = [self.written[knob] for knob in (*KNOBS, "CpuBusy") if knob in self.written]
+        found: dict[str, Expression] = {}
+        while work:
+            expression = work.pop()
+            if any(expression.calls("eval")):
+                return self._published
+            for name in expression.names:
+                if name in by_name and name not in found:
+                    found[name] = by_name[name]
+                    work.append(by_name[name])
+        return [e for e in self._published if e.base in found]
 
     @cached_property
     def _asks_keyboard(self) -> bool:
@@ -201,6 +270,11 @@ class Machine:
         loads = [replace(situation, owner_load=float(v)) for v in self._axes.loads if isinstance(v, int | float)]
         if not all(shows(self.kept(other)) for other in loads):
             found.append(("owner's load", f"{situation.owner_load:g}"))
+        for name, (values, sides) in self._axes.measured.items():
+            here = situation.machine.get(name, situation.job.get(name, UNDEFINED))
+            others = [_measuring(situation, name, value, sides) for value in (UNDEFINED, *values)]
+            if here is not UNDEFINED and not all(shows(self.kept(other)) for other in others):
+                found.append((name, "very large" if here == FAR else shown(name, here)))
         return tuple(found)
 
     def _computed(self, name: str, side: Side) -> bool:
@@ -215,9 +289,16 @@ class Machine:
 
     @cached_property
     def _attributes(self) -> frozenset[str]:
-        return frozenset(
-            e.base for e in self.pool.expressions if e.attribute and e.expr is not None and e.scope.my is Side.MACHINE
-        ) | frozenset(fold(row.attribute) for row in KNOB_POLICIES.values() if row.attribute is not None)
+        return frozenset(e.base for e in self.reached if e.expr is not None) | frozenset(
+            fold(row.attribute) for row in KNOB_POLICIES.values() if row.attribute is not None
+        )
+
+
+def _measuring(situation: Situation, name: str, value: Value, sides: frozenset[Side]) -> Situation:
+    """A situation with something measured, in the ads that are asked for it."""
+    machine = {**situation.machine, name: value} if Side.MACHINE in sides else situation.machine
+    job = {**situation.job, name: value} if Side.JOB in sides else situation.job
+    return replace(situation, machine=machine, job=job)
 
 
 def _put_load(cells: dict[str, Cell], owner: float, own: float) -> None:
@@ -239,7 +320,11 @@ def truth(value: Value) -> bool | Exceptional:
 def machines(pool: Pool) -> tuple[Machine, ...]:
     """The policy of slots in general, and of each slot type that has one of its own."""
     kinds = (None, *pool.slot_types[:SLOT_TYPES_MAX])
-    return tuple([_machine(pool, slot_type, max(100, SITUATIONS_MAX // len(kinds))) for slot_type in kinds])
+    found: dict[tuple[str, ...], Machine] = {}
+    for slot_type in kinds:
+        machine = _machine(pool, slot_type, max(100, SITUATIONS_MAX // len(kinds)))
+        found.setdefault(machine.texts, machine)
+    return tuple(found.values())
 
 
 def _machine(pool: Pool, slot_type: int | None, most: int) -> Machine:
@@ -258,7 +343,9 @@ def _machine(pool: Pool, slot_type: int | None, most: int) -> Machine:
         exprs[knob] = _default(row.default)
         if knob == "CpuBusy":
             exprs[knob] = _default("(LoadAvg - CondorLoadAvg) >= 0.5")
-    return Machine(pool=pool, slot_type=slot_type, written=written, exprs=exprs, broken=broken, situations_max=most)
+    machine = Machine(pool=pool, slot_type=slot_type, written=written, exprs=exprs, broken=broken, situations_max=most)
+    machine.broken |= any(expression.expr is None for expression in machine.reached)
+    return machine
 
 
 #: Functions that the grid sees through.

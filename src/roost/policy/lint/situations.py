@@ -75,6 +75,10 @@ ORDINARY_JOB: Final[Mapping[str, Value]] = {
     "ProcId": 0,
     "NiceUser": False,
     "NumJobStarts": 0,
+    "JobRunCount": 0,
+    "NumShadowStarts": 0,
+    "NumRestarts": 0,
+    "RemoteWallClockTime": 0.0,
 }
 
 

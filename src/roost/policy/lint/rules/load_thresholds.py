@@ -13,6 +13,7 @@ Example::
     WANT_SUSPEND = True
     SUSPEND = CpuBusyTime > 120 && (LoadAvg - CondorLoadAvg) >= 4 * $(HighLoad)
     CONTINUE = (LoadAvg - CondorLoadAvg) <= $(BackgroundLoad)
+    PREEMPT = Activity == "Suspended" && (time() - EnteredCurrentActivity) > 600
 
 Instead::
 
@@ -22,6 +23,7 @@ Instead::
     WANT_SUSPEND = True
     SUSPEND = CpuBusyTime > 120 && (LoadAvg - CondorLoadAvg) >= $(HighLoad)
     CONTINUE = (LoadAvg - CondorLoadAvg) <= $(BackgroundLoad)
+    PREEMPT = Activity == "Suspended" && (time() - EnteredCurrentActivity) > 600
 """
 
 from __future__ import annotations

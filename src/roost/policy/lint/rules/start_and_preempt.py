@@ -1,7 +1,7 @@
 """Jobs that are preempted as soon as they start.
 
 What: There is a situation in which START is TRUE for a job, and once the job runs PREEMPT is TRUE as well, without
-anything having changed.
+anything having changed but the number of its runs.
 
 Why: The job starts, is evicted, and goes back to the queue; the machine is free and START is TRUE: so it goes on with
 this job or the next, and none gets anywhere.
@@ -53,6 +53,11 @@ def check(pool: Pool) -> Iterator[Hit]:
 
 
 def _thrashes(machine: Machine, situation: Situation) -> bool:
+    """Whether it goes on like that: what counts the job's runs must not end it."""
+    return _evicts(machine, situation) and _evicts(machine, machine.later(situation))
+
+
+def _evicts(machine: Machine, situation: Situation) -> bool:
     if not (machine.holds("START", situation, UNCLAIMED) and machine.holds("START", situation, CLAIMED)):
         return False
     for seconds in (5, 60, _SHORT_S):

@@ -11,6 +11,7 @@ Example::
     WANT_SUSPEND = True
     SUSPEND = KeyboardIdle < 60
     CONTINUE = KeyboardIdle > 300
+    PREEMPT = Activity == "Suspended" && (time() - EnteredCurrentActivity) > 600
 
 Instead::
 
@@ -18,6 +19,7 @@ Instead::
     WANT_SUSPEND = True
     SUSPEND = KeyboardIdle < 60
     CONTINUE = KeyboardIdle > 300
+    PREEMPT = Activity == "Suspended" && (time() - EnteredCurrentActivity) > 600
 """
 
 from __future__ import annotations
