@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.classad import ClassAd, Expr, parse_expression
+from roost.classad import UNDEFINED, ClassAd, Expr, Value, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.startd.slot_state import SlotState
@@ -18,54 +18,59 @@ from roost.startd.states import PAIRS, State
 
 if TYPE_CHECKING:
     from roost.model.claims import Activation, Claim
+    from roost.startd.policy_inputs import SlotPolicy
 
 #: Attributes of the job that are always copied into the ad of a claimed slot.
 COPIED_ALWAYS: Final = ("JobUniverse", "NiceUser", "ImageSize", "ExecutableSize")
 
-#: Names that only the state machine sets.
-OWNED: Final = frozenset(
-    fold(name)
-    for name in (
-        *COPIED_ALWAYS,
-        "State",
-        "Activity",
-        "EnteredCurrentState",
-        "EnteredCurrentActivity",
-        "RemoteOwner",
-        "RemoteUser",
-        "RemoteScheddName",
-        "ClientMachine",
-        "ConcurrencyLimits",
-        "AccountingGroup",
-        "RemoteGroup",
-        "JobId",
-        "GlobalJobId",
-        "JobStart",
-        "CurrentRank",
-        "TotalJobRunTime",
-        "TotalJobSuspendTime",
-        "TotalClaimRunTime",
-        "TotalClaimSuspendTime",
-        "LastPeriodicCheckpoint",
-        "PreemptingOwner",
-        "PreemptingUser",
-        "PreemptingRank",
-        "PreemptingAccountingGroup",
-        "PreemptingConcurrencyLimits",
-        "Draining",
-        "DrainReason",
-        "DrainingRequestId",
-        "AcceptedWhileDraining",
-        "LastBenchmark",
-        "Mips",
-        "KFlops",
-        "StarterJobState",
-        "LastFetchWorkSpawned",
-        "LastFetchWorkCompleted",
-        "PublicClaimId",
-        "RetirementTimeRemaining",
-    )
+_NAMES: Final = (
+    *COPIED_ALWAYS,
+    "State",
+    "Activity",
+    "EnteredCurrentState",
+    "EnteredCurrentActivity",
+    "RemoteOwner",
+    "RemoteUser",
+    "RemoteScheddName",
+    "ClientMachine",
+    "ConcurrencyLimits",
+    "AccountingGroup",
+    "RemoteGroup",
+    "JobId",
+    "GlobalJobId",
+    "JobStart",
+    "CurrentRank",
+    "TotalJobRunTime",
+    "TotalJobSuspendTime",
+    "TotalClaimRunTime",
+    "TotalClaimSuspendTime",
+    "LastPeriodicCheckpoint",
+    "PreemptingOwner",
+    "PreemptingUser",
+    "PreemptingRank",
+    "PreemptingAccountingGroup",
+    "PreemptingConcurrencyLimits",
+    "Draining",
+    "DrainReason",
+    "DrainingRequestId",
+    "AcceptedWhileDraining",
+    "LastBenchmark",
+    "Mips",
+    "KFlops",
+    "StarterJobState",
+    "LastFetchWorkSpawned",
+    "LastFetchWorkCompleted",
+    "PublicClaimId",
+    "RetirementTimeRemaining",
 )
+
+#: Names that only the state machine sets.
+OWNED: Final = frozenset(fold(name) for name in _NAMES)
+
+#: How they are spelled, for ads whose cells are set without their spelling.
+_SPELLED: Final = ClassAd(dict.fromkeys(("START", *_NAMES), 0))
+_COPIED_KEYS: Final = tuple(fold(name) for name in COPIED_ALWAYS)
+_HELD: Final = (State.CLAIMED, State.PREEMPTING)
 
 _FALSE: Final = parse_expression("false")
 _REQUIREMENTS: Final = parse_expression("START && WithinResourceLimits")
@@ -82,126 +87,151 @@ def sensed(ad: ClassAd) -> ClassAd:
     return ad
 
 
-def overlay(state: SlotState, policy: ClassAd, job_attributes: Iterable[str], now: float) -> ClassAd:
-    """The slot's ad as its expressions see it. It shares the polled ad and must not be changed."""
-    ad = ClassAd(policy)
-    for name, value in known(state, now).items():
-        ad.put(name, value)
-    if state.draining is not None:
-        start = None if state.draining.originals_gone else state.draining.start
-        ad.put("START", _FALSE if start is None else start)
-    job = state.claim.job_ad
-    if job is not None and state.state in (State.CLAIMED, State.PREEMPTING):
-        for name in (*COPIED_ALWAYS, *job_attributes):
-            cell = job.cell(fold(name))
-            if cell is not MISSING:
-                ad.put(name, cell)
-    ad.chain_to(state.ad)
+def overlay(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
+    """The slot's ad as its expressions see it. It must not be changed, for it shares what is chained to the polled ad.
+
+    It is made for every look at a slot: so it is flat, for lookups are fast in it.
+    """
+    ad = _added(state, policy, now)
+    polled = state.ad
+    ad.cells = {**polled.cells, **ad.cells}
+    if polled.own_spellings is not None:
+        ad.own_spellings = {**polled.own_spellings, **(ad.own_spellings or {})}
+    ad.chained = polled.chained
     return ad
 
 
-def known(state: SlotState, now: float) -> dict[str, Any]:
-    """The attributes of the slot's own state and of its claims."""
-    found: dict[str, Any] = {
-        "State": state.state.value,
-        "Activity": state.activity.value,
-        "EnteredCurrentState": int(state.entered_state_at),
-        "EnteredCurrentActivity": int(state.entered_activity_at),
-        "LastBenchmark": state.benchmarks.last_at,
-    }
-    if state.benchmarks.mips is not None:
-        found["Mips"] = state.benchmarks.mips
-    if state.benchmarks.kflops is not None:
-        found["KFlops"] = state.benchmarks.kflops
-    if state.state in (State.CLAIMED, State.PREEMPTING):
-        found |= _of_claim(state.claim, now)
-        if state.waiting is not None:
-            found |= _of_successor(state.waiting)
+def _added(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
+    """What is laid over the polled ad. Names that are known before are not folded and spelled again each time."""
+    # Names in a nested ad are looked up in the ad around it, which therefore has to be this one.
+    ad = policy.expressions.copy() if policy.holds_ads else _shallow(policy.expressions)
+    cells = ad.cells
+    add_known(cells, state, now)
     if state.draining is not None:
-        found |= {
-            "Draining": True,
-            "DrainReason": state.draining.reason,
-            "DrainingRequestId": state.draining.request_id,
-        }
+        start = None if state.draining.originals_gone else state.draining.start
+        cells["start"] = _FALSE if start is None else start
+    job = state.claim.job_ad
+    if job is not None and state.state in _HELD:
+        for key in _COPIED_KEYS:
+            cell = job.cell(key)
+            if cell is not MISSING:
+                cells[key] = cell
+        for name in policy.job_attributes:
+            cell = job.cell(fold(name))
+            if cell is not MISSING:
+                ad.put(name, cell)
+    return ad
+
+
+def _shallow(policy: ClassAd) -> ClassAd:
+    ad = ClassAd()
+    ad.cells = policy.cells.copy()
+    if policy.own_spellings is not None or _SPELLED.own_spellings is not None:
+        ad.own_spellings = {**(_SPELLED.own_spellings or {}), **(policy.own_spellings or {})}
+    return ad
+
+
+def add_known(cells: dict[str, Any], state: SlotState, now: float) -> None:
+    """Put the attributes of the slot's own state and of its claims into the cells of an ad."""
+    cells["state"] = state.state.value
+    cells["activity"] = state.activity.value
+    cells["enteredcurrentstate"] = int(state.entered_state_at)
+    cells["enteredcurrentactivity"] = int(state.entered_activity_at)
+    benchmarks = state.benchmarks
+    cells["lastbenchmark"] = benchmarks.last_at
+    if benchmarks.mips is not None:
+        cells["mips"] = benchmarks.mips
+    if benchmarks.kflops is not None:
+        cells["kflops"] = benchmarks.kflops
+    if state.state in _HELD:
+        _add_claim(cells, state.claim, now)
+        waiting = state.waiting
+        if waiting is not None:
+            cells["preemptingrank"] = waiting.rank
+            _copy(waiting.job_ad, _PREEMPTING, cells)
+    if state.draining is not None:
+        cells["draining"] = True
+        cells["drainreason"] = state.draining.reason
+        cells["drainingrequestid"] = state.draining.request_id
     fetching = state.fetching
     if fetching.spawned_at is not None:
-        found["LastFetchWorkSpawned"] = int(fetching.spawned_at)
+        cells["lastfetchworkspawned"] = int(fetching.spawned_at)
     if fetching.completed_at is not None:
-        found["LastFetchWorkCompleted"] = int(fetching.completed_at)
-    return found
+        cells["lastfetchworkcompleted"] = int(fetching.completed_at)
 
 
-def _of_claim(claim: Claim, now: float) -> dict[str, Any]:
+def _add_claim(cells: dict[str, Any], claim: Claim, now: float) -> None:
     request = claim.request
     if request is None:
-        return {}
-    found: dict[str, Any] = {"CurrentRank": claim.rank, "PublicClaimId": claim.id.public}
+        return
+    cells["currentrank"] = claim.rank
+    cells["publicclaimid"] = claim.id.public
     if request.client_machine:
-        found["ClientMachine"] = request.client_machine
-    _copy(claim.job_ad, _REMOTE, found)
+        cells["clientmachine"] = request.client_machine
+    _copy(claim.job_ad, _REMOTE, cells)
     activation = claim.activation
     run_s, suspended_s = claim.run_s, claim.suspended_s
     if activation is not None:
         run_s += activation.run_time_s(now)
         suspended_s += activation.suspended_time_s(now)
-        found |= _of_activation(activation, now)
+        _add_activation(cells, activation, now)
     if run_s >= 1:
-        found["TotalClaimRunTime"] = int(run_s)
+        cells["totalclaimruntime"] = int(run_s)
     if suspended_s >= 1:
-        found["TotalClaimSuspendTime"] = int(suspended_s)
-    return found
+        cells["totalclaimsuspendtime"] = int(suspended_s)
 
 
-def _of_activation(activation: Activation, now: float) -> dict[str, Any]:
-    found: dict[str, Any] = {"JobStart": int(activation.started_at)}
+def _add_activation(cells: dict[str, Any], activation: Activation, now: float) -> None:
+    cells["jobstart"] = int(activation.started_at)
     job = activation.job_ad
-    cluster, proc = job.eval("ClusterId"), job.eval("ProcId")
+    cluster, proc = _of_job(job, "clusterid"), _of_job(job, "procid")
     if isinstance(cluster, int) and isinstance(proc, int):
-        found["JobId"] = f"{cluster}.{proc}"
-    _copy(job, (("GlobalJobId", ("GlobalJobId",)),), found)
+        cells["jobid"] = f"{cluster}.{proc}"
+    _copy(job, _NAMED, cells)
     if (run_s := int(activation.run_time_s(now))) > 0:
-        found["TotalJobRunTime"] = run_s
+        cells["totaljobruntime"] = run_s
     if (suspended_s := int(activation.suspended_time_s(now))) > 0:
-        found["TotalJobSuspendTime"] = suspended_s
+        cells["totaljobsuspendtime"] = suspended_s
     # A job that never saved its state is measured from its start, as a fresh checkpoint would be.
-    found["LastPeriodicCheckpoint"] = int(activation.checkpointed_at or activation.started_at)
+    cells["lastperiodiccheckpoint"] = int(activation.checkpointed_at or activation.started_at)
     if activation.accepted_while_draining:
-        found["AcceptedWhileDraining"] = True
+        cells["acceptedwhiledraining"] = True
     if activation.starter_state:
-        found["StarterJobState"] = activation.starter_state
-    return found
+        cells["starterjobstate"] = activation.starter_state
 
 
-def _of_successor(claim: Claim) -> dict[str, Any]:
-    found: dict[str, Any] = {"PreemptingRank": claim.rank}
-    _copy(claim.job_ad, _PREEMPTING, found)
-    return found
+def _of_job(job: ClassAd, key: str) -> Value:
+    cell = job.cell(key)
+    if cell is MISSING:
+        return UNDEFINED
+    return job.eval(key) if isinstance(cell, Expr) else cell
 
 
 #: Attribute of the slot's ad, and attributes of the job it comes from: the first that is a string.
 _REMOTE: Final = (
-    ("RemoteUser", ("User", "Owner")),
-    ("RemoteOwner", ("User", "Owner")),
-    ("RemoteScheddName", ("ScheddName",)),
-    ("AccountingGroup", ("AccountingGroup",)),
-    ("ConcurrencyLimits", ("ConcurrencyLimits",)),
+    ("remoteuser", ("user", "owner")),
+    ("remoteowner", ("user", "owner")),
+    ("remotescheddname", ("scheddname",)),
+    ("accountinggroup", ("accountinggroup",)),
+    ("concurrencylimits", ("concurrencylimits",)),
 )
 _PREEMPTING: Final = (
-    ("PreemptingUser", ("User", "Owner")),
-    ("PreemptingOwner", ("User", "Owner")),
-    ("PreemptingAccountingGroup", ("AccountingGroup",)),
-    ("PreemptingConcurrencyLimits", ("ConcurrencyLimits",)),
+    ("preemptinguser", ("user", "owner")),
+    ("preemptingowner", ("user", "owner")),
+    ("preemptingaccountinggroup", ("accountinggroup",)),
+    ("preemptingconcurrencylimits", ("concurrencylimits",)),
 )
+_NAMED: Final = (("globaljobid", ("globaljobid",)),)
 
 
-def _copy(job: ClassAd | None, names: Iterable[tuple[str, tuple[str, ...]]], found: dict[str, Any]) -> None:
+def _copy(job: ClassAd | None, keys: Iterable[tuple[str, tuple[str, ...]]], cells: dict[str, Any]) -> None:
     if job is None:
         return
-    for name, sources in names:
+    for key, sources in keys:
         for source in sources:
-            value = job.eval(source)
+            value = _of_job(job, source)
             if isinstance(value, str):
-                found[name] = value
+                cells[key] = value
                 break
 
 
@@ -233,10 +263,9 @@ def requirements(state: SlotState) -> Expr:
     return _REQUIREMENTS_BARE if state.ad.cell("withinresourcelimits") is MISSING else _REQUIREMENTS
 
 
-def published(state: SlotState, policy: ClassAd, job_attributes: Iterable[str], now: float) -> ClassAd:
+def published(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
     """The attributes that this machine adds to the slot's ad for the pool: state, claim, policy, Requirements."""
-    ad = overlay(state, policy, job_attributes, now)
-    ad.chain_to(None)
+    ad = _added(state, policy, now)
     for name, seconds in spent(state, now).items():
         ad.put(name, seconds)
     ad.put("Requirements", requirements(state))

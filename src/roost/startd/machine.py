@@ -36,7 +36,6 @@ from roost.model.events import (
     ClaimRequested,
     DeactivationRequested,
     Event,
-    Timer,
 )
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotKind
@@ -53,7 +52,7 @@ from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, State
 from roost.startd.transitions import CHAIN_MAX, EVALUATED_AT_ONCE, ROWS, On, Transition
 from roost.startd.validation import check
-from roost.startd.work import Taken, Work, deadline
+from roost.startd.work import TIMERS, Taken, Work, changed, deadlines
 
 
 class Outcome(StrEnum):
@@ -144,11 +143,19 @@ def settle(work: Work) -> None:
     raise AssertionError(f"{work.state.name}: no end of transitions: {[row.number for row in work.taken]}")
 
 
+#: Triggers that are always there, and those that an evaluation adds to; and the rows that may be taken by them alone.
+_ALWAYS: Final = frozenset({On.COUPLED})
+_EVALUATING: Final = frozenset({On.COUPLED, On.POLL})
+_COUPLED: Final = {pair: tuple(row for row in rows if not _ALWAYS.isdisjoint(row.on)) for pair, rows in ROWS.items()}
+_POLLED: Final = {pair: tuple(row for row in rows if not _EVALUATING.isdisjoint(row.on)) for pair, rows in ROWS.items()}
+
+
 def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
-    triggers = work.raised | ({On.COUPLED, On.POLL} if work.evaluating else {On.COUPLED})
-    for row in ROWS[work.state.pair]:
-        if triggers.isdisjoint(row.on):
-            continue
+    rows = (_POLLED if work.evaluating else _COUPLED)[work.state.pair]
+    if work.raised:
+        triggers = work.raised | (_EVALUATING if work.evaluating else _ALWAYS)
+        rows = tuple(row for row in ROWS[work.state.pair] if not triggers.isdisjoint(row.on))
+    for row in rows:
         decisions: tuple[Decision, ...] = ()
         for guard in row.when:
             verdict = GUARDS[guard](work)
@@ -166,16 +173,19 @@ def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
     assert state.pair == row.source
     new_state = row.target.state is not state.state
     stay_s = max(0.0, now - state.entered_activity_at)
-    here = PAIRS.index(state.pair)
+    here = PAIRS.index(row.source)
+    spent_s = state.spent_s
+    eviction = state.eviction
+    if new_state and row.target.state is State.PREEMPTING:
+        eviction = changed(eviction, {"reason": row.reason})
     work.update(
         state=row.target.state,
         activity=row.target.activity,
         entered_state_at=now if new_state else state.entered_state_at,
         entered_activity_at=now,
-        spent_s=tuple(spent + stay_s if index == here else spent for index, spent in enumerate(state.spent_s)),
+        spent_s=(*spent_s[:here], spent_s[here] + stay_s, *spent_s[here + 1 :]),
+        eviction=eviction,
     )
-    if new_state and row.target.state is State.PREEMPTING:
-        work.update_eviction(reason=row.reason)
     work.raised.clear()
     work.evaluating = row.target in EVALUATED_AT_ONCE
     work.taken.append(
@@ -237,6 +247,9 @@ def periodic(work: Work) -> None:
     try_fetch(work)
 
 
+#: A slot that is gone waits for nothing.
+NO_DEADLINES: Final = (None,) * len(TIMERS)
+
 #: Universes whose jobs can save their state at any time: standard, and virtual machines.
 _CHECKPOINTING: Final = (1, 13)
 
@@ -262,12 +275,11 @@ def _consequences(work: Work) -> list[Effect]:
     """Timers for deadlines that changed, and a new ad where the pool sees a difference."""
     before, after = work.start, work.state
     effects: list[Effect] = []
-    for timer in Timer:
-        old, new = deadline(before, timer), deadline(after, timer)
-        if after.deleted:
-            new = None
-        if old != new:
-            effects.append(CancelTimer(timer=timer) if new is None else SetTimer(timer=timer, at=new))
+    due, now_due = deadlines(before), NO_DEADLINES if after.deleted else deadlines(after)
+    if due != now_due:
+        for timer, old, new in zip(TIMERS, due, now_due, strict=True):
+            if old != new:
+                effects.append(CancelTimer(timer=timer) if new is None else SetTimer(timer=timer, at=new))
     if work.taken or is_offered(before) != is_offered(after) or _shown_differently(before, after):
         effects.append(PublishAd())
     return effects

@@ -28,6 +28,9 @@ from roost.policy.decision import Decision, StepWorld, truth_of
 from roost.startd.attributes import overlay
 from roost.startd.slot_state import SlotState
 
+#: JobUniverse to the suffix of the variants that go first for its jobs.
+_SUFFIXES: Final[Mapping[Value, str]] = {number: suffix for suffix, number in VARIANTS.items()}
+
 #: Stands for an expression that can't be read.
 UNREADABLE: Final = parse_expression("error")
 
@@ -58,6 +61,12 @@ class SlotPolicy:
     chance_seed: str = ""
     #: Home directories and user maps that expressions may ask for; None for neither.
     lookups: World | None = field(default=None, repr=False)
+    #: Whether ads are nested in `expressions`.
+    holds_ads: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        nested = any(isinstance(cell, ClassAd) for cell in self.expressions.cells.values())
+        object.__setattr__(self, "holds_ads", nested)
 
     @classmethod
     def of(cls, expressions: Mapping[str, str | Expr], /, **settings: object) -> Self:
@@ -95,13 +104,16 @@ def _readable(given: str | Expr) -> Expr:
 class Inputs:
     """Evaluates the expressions of a slot in one state, at one instant."""
 
-    __slots__ = ("my", "now", "policy", "state")
+    __slots__ = ("_with_job", "_world", "my", "now", "policy", "state")
 
     def __init__(self, state: SlotState, policy: SlotPolicy, now: float) -> None:
         self.state = state
         self.policy = policy
         self.now = now
-        self.my: Final = overlay(state, policy.expressions, policy.job_attributes, now)
+        self.my: Final = overlay(state, policy, now)
+        self._world = StepWorld(policy, state.name, now)
+        #: Expressions evaluated with the job of the present claim: the same however often they are asked for.
+        self._with_job: dict[str, Decision] = {}
 
     def decide(self, name: str, target: ClassAd | None = None) -> Decision:
         """The value of an attribute of the slot; of the job if only that has it."""
@@ -110,7 +122,7 @@ class Inputs:
         found = my.cell(key)
         if found is MISSING and target is not None:
             found, my, other = target.cell(key), target, self.my
-        world = StepWorld(self.policy, self.state.name, self.now)
+        world = self._world
         formula: Expr | None = None
         value: Value = UNDEFINED
         if isinstance(found, Expr):
@@ -124,17 +136,24 @@ class Inputs:
     def decide_for_job(self, name: str, job: ClassAd | None) -> Decision:
         """`decide` with the variant of the job's universe first."""
         if job is not None:
-            universe = job.eval("JobUniverse")
-            for suffix, number in VARIANTS.items():
-                if universe == number and self.my.cell(fold(name + suffix)) is not MISSING:
-                    variant = self.decide(name + suffix, job)
-                    if variant.truth is not None:
-                        return variant
+            suffix = _SUFFIXES.get(self._universe_of(job))
+            if suffix is not None and self.my.cell(fold(name + suffix)) is not MISSING:
+                variant = self.decide(name + suffix, job)
+                if variant.truth is not None:
+                    return variant
         return self.decide(name, job)
+
+    def _universe_of(self, job: ClassAd) -> Value:
+        cell = job.cell("jobuniverse")
+        value = job.eval("JobUniverse") if isinstance(cell, Expr) else cell
+        return value if isinstance(value, int | float) else UNDEFINED
 
     def with_job(self, name: str) -> Decision:
         """`decide_for_job` for the job of the present claim."""
-        return self.decide_for_job(name, self.state.claim.job_ad)
+        found = self._with_job.get(name)
+        if found is None:
+            found = self._with_job[name] = self.decide_for_job(name, self.state.claim.job_ad)
+        return found
 
     def whole(self, name: str, target: ClassAd | None = None, *, otherwise: int = 0) -> int:
         """The value of an attribute as an integer; `otherwise` for what is no number."""
@@ -145,7 +164,7 @@ class Inputs:
         key = fold(name)
         if job.cell(key) is MISSING:
             return UNDEFINED
-        return job.eval(name, self.my, StepWorld(self.policy, self.state.name, self.now))
+        return job.eval(name, self.my, self._world.again())
 
     def rank(self, job: ClassAd) -> float:
         """RANK of a job; 0.0 for what is no number."""

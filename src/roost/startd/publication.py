@@ -20,7 +20,7 @@ _FOREVER_S = 2**31 - 1
 
 def slot_attributes(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
     """State, claim, policy and Requirements of a slot, as a new ad."""
-    ad = published(state, policy.expressions, policy.job_attributes, now)
+    ad = published(state, policy, now)
     if state.claim.activation is not None:
         seconds = remaining_s(Inputs(state, policy, now))
         ad.put("RetirementTimeRemaining", _FOREVER_S if math.isinf(seconds) else int(seconds))

@@ -8,6 +8,7 @@ What is not here: what the slot consists of (its ledger), and the numbers of its
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -19,6 +20,9 @@ from roost.model.identifiers import ClaimIdSource
 from roost.model.reasons import Reason, VacateReason
 from roost.model.slots import SlotKind
 from roost.startd.states import PAIRS, Activity, Pair, State
+
+#: Each legal pair by itself, for making one takes longer than finding it.
+_LEGAL: Final[Mapping[tuple[State, Activity], Pair]] = {pair: pair for pair in PAIRS}
 
 #: Of a machine of which nothing is known yet.
 NO_FACTS: Final = MachineFacts()
@@ -131,7 +135,7 @@ class SlotState:
     @property
     def pair(self) -> Pair:
         """State and activity."""
-        return Pair(self.state, self.activity)
+        return _LEGAL.get((self.state, self.activity)) or Pair(self.state, self.activity)
 
     @property
     def waiting(self) -> Claim | None:

@@ -21,22 +21,27 @@ from roost.startd.own_work import try_fetch
 from roost.startd.slot_state import Destination, SlotState
 from roost.startd.states import State
 from roost.startd.transitions import On
-from roost.startd.work import Work, deadline
+from roost.startd.work import TIMERS, Work, deadline, deadlines
 
 
 def polled(work: Work, event: Polled) -> bool:
     """The slot's ad is as new as can be, deadlines that passed are made good, and the policy is evaluated."""
-    state = work.state
-    work.update(ad=sensed(event.ad), machine=event.machine)
-    if state.draining is not None and event.machine.drain_remaining_s is not None:
-        until = work.now + event.machine.drain_remaining_s
-        work.update(draining=replace(state.draining, shared_until=until))
-    for timer in Timer:
+    draining = work.state.draining
+    if draining is not None and event.machine.drain_remaining_s is not None:
+        draining = replace(draining, shared_until=work.now + event.machine.drain_remaining_s)
+    work.update(ad=sensed(event.ad), machine=event.machine, draining=draining)
+    if any(at is not None and at <= work.now for at in deadlines(work.state)):
+        _run_out_all(work)
+    work.evaluating = True
+    return True
+
+
+def _run_out_all(work: Work) -> None:
+    for timer in TIMERS:
+        # One that runs out may move or end those after it.
         at = deadline(work.state, timer)
         if at is not None and at <= work.now:
             _run_out(work, timer)
-    work.evaluating = True
-    return True
 
 
 def timer_fired(work: Work, event: TimerFired) -> bool:

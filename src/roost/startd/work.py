@@ -6,15 +6,18 @@ nothing of it is left when the step is over but the values it gathered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any, Final, TypeAlias, TypeVar
 
+from roost.model.claims import Activation, Claim
 from roost.model.effects import Effect
 from roost.model.events import Timer
 from roost.model.reasons import Reason, Refusal
 from roost.policy.decision import Decision
 from roost.startd.policy_inputs import Inputs, SlotPolicy
-from roost.startd.slot_state import SlotState
+from roost.startd.slot_state import Eviction, SlotState
 from roost.startd.states import Pair
 from roost.startd.transitions import On
 
@@ -37,6 +40,12 @@ class Taken:
     def decision(self) -> Decision | None:
         """The deciding evaluation."""
         return self.decisions[-1] if self.decisions else None
+
+
+T = TypeVar("T")
+
+#: All timers, in the order in which they run out where several have.
+TIMERS: Final = tuple(Timer)
 
 
 class Work:
@@ -68,21 +77,21 @@ class Work:
 
     def update(self, **changes: Any) -> None:
         """Change fields of the slot."""
-        self.state = replace(self.state, **changes)
+        self.state = changed(self.state, changes)
 
     def update_claim(self, **changes: Any) -> None:
         """Change fields of the present claim."""
-        self.update(claim=replace(self.state.claim, **changes))
+        self.update(claim=changed(self.state.claim, changes))
 
     def update_activation(self, **changes: Any) -> None:
         """Change fields of the running job."""
         activation = self.state.claim.activation
         assert activation is not None
-        self.update_claim(activation=replace(activation, **changes))
+        self.update_claim(activation=changed(activation, changes))
 
     def update_eviction(self, **changes: Any) -> None:
         """Change fields of why and how the claim has to go."""
-        self.update(eviction=replace(self.state.eviction, **changes))
+        self.update(eviction=changed(self.state.eviction, changes))
 
     def order(self, effect: Effect) -> None:
         """Add an effect."""
@@ -93,16 +102,43 @@ class Work:
         self.refusal = refusal
 
 
+def changed(value: T, changes: Mapping[str, Any]) -> T:
+    """A slot, claim, … with other values in some fields.
+
+    It does what `dataclasses.replace` does, at a third of its cost; a step does little else.
+    """
+    get, put_all, put = _ACCESS[type(value)]
+    made: T = object.__new__(type(value))
+    for put_one, one in zip(put_all, get(value), strict=True):
+        put_one(made, one)
+    for name, one in changes.items():
+        put[name](made, one)
+    return made
+
+
+_Put: TypeAlias = Callable[[Any, Any], None]
+
+
+def _access(kind: type[Any]) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[_Put, ...], dict[str, _Put]]:
+    names = tuple(each.name for each in fields(kind))
+    put = {name: getattr(kind, name).__set__ for name in names}
+    return attrgetter(*names), tuple(put.values()), put
+
+
+_ACCESS: Final[Mapping[type[Any], Any]] = {kind: _access(kind) for kind in (SlotState, Claim, Activation, Eviction)}
+
+
+def deadlines(state: SlotState) -> tuple[float | None, ...]:
+    """`deadline` of every timer, in their order."""
+    return (
+        state.match_until,
+        state.claim.lease_until,
+        state.vacate_until,
+        state.kill_again_at,
+        state.fetching.retry_at,
+    )
+
+
 def deadline(state: SlotState, timer: Timer) -> float | None:
     """When a timer of the slot runs out, epoch s; None if it is not set."""
-    match timer:
-        case Timer.MATCH:
-            return state.match_until
-        case Timer.LEASE:
-            return state.claim.lease_until
-        case Timer.VACATE:
-            return state.vacate_until
-        case Timer.KILLING:
-            return state.kill_again_at
-        case Timer.FETCH:
-            return state.fetching.retry_at
+    return deadlines(state)[TIMERS.index(timer)]
