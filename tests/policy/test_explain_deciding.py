@@ -1,9 +1,10 @@
-"""The clauses an explanation names really decide the value, and none of them could be left out."""
+"""The clauses an explanation names really decide the value, and there is no smaller set that does."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import combinations, product
 
 import pytest
 from hypothesis import assume, given, settings
@@ -162,18 +163,89 @@ def test_all_changes_together_turn_the_value_round(case: Case) -> None:
         assert bool(changed) is not (explanation.value is True or explanation.value in (3, 2.5))
 
 
+#: Skeletons whose holes are filled with attributes, the same one several times among them.
+SKELETONS = (
+    "({} {op} {}) {no} {}", "{} {op} ({} {no} {})", "({} {op} {}) {no} ({} {op} {})",
+    "!({} {op} !{}) {no} !({} {no} {})",
+    "({} ? {} : {}) {op} {}", "!({} ? {} : {}) {op} !{}", "({} {op} {}) ? {} : {}", "({} ?: {}) {op} {}",
+    "(({} {op} {}) =!= false) {no} {}", "(({} {op} {}) == false) {no} ({} {op} {})",
+    "(({} =?= true) + ({} {op} {})) > 0",
+    "({} {op} {}) =?= undefined", "({} {op} ({} {no} {})) {no} ({} {op} {})",
+)  # fmt: skip
+VALUES = (True, False, UNDEFINED)
+
+
+def smallest(text: str, names: str) -> Iterator[tuple[ClassAd, list[str]]]:
+    """Each way to give the attributes values, with the smallest deciding set, found by trying all."""
+    expression = parse_expression(text)
+    ways = list(product(VALUES, repeat=len(names)))
+    results = {way: unparse_value(evaluate(expression, ClassAd(dict(zip(names, way, strict=True))))) for way in ways}
+    for way in ways[:: 1 if len(names) < 4 else 5]:
+        for size in range(len(names) + 1):
+            deciding = next(
+                (some for some in combinations(range(len(names)), size) if decides(results, way, some)), None
+            )
+            if deciding is not None:
+                yield ClassAd(dict(zip(names, way, strict=True))), [names[index] for index in deciding]
+                break
+
+
+def decides(results: dict[tuple[object, ...], str], way: tuple[object, ...], some: tuple[int, ...]) -> bool:
+    """Whether the value stays whatever the attributes other than `some` are."""
+    same = (result for other, result in results.items() if all(other[index] is way[index] for index in some))
+    return all(result == results[way] for result in same)
+
+
+@pytest.mark.parametrize("skeleton", SKELETONS)
+def test_the_deciding_set_is_the_smallest_there_is_and_the_leftmost_of_several(skeleton: str) -> None:
+    holes = skeleton.count("{}")
+    for first, second in (("&&", "||"), ("||", "&&")):
+        for pattern in ("ABCDE", "ABBAC", "ABAAB", "AABCB", "ABCBA", "ABCAB"):
+            names = pattern[:holes]
+            text = skeleton.format(*names, op=first, no=second)
+            for ad, expected in smallest(text, "".join(sorted(set(names)))):
+                found = sorted({clause.text for clause in explain(text, ad).clauses})
+                if not expected:
+                    continue  # it can have no other value: the expression is shown as a whole
+                assert len(found) == len(expected), (text, str(ad), found, expected)
+                if len(set(names)) == holes:
+                    assert found == expected, (text, str(ad))
+
+
+def test_an_expression_too_entangled_for_the_smallest_set_is_still_decided() -> None:
+    names = [f"x{index}" for index in range(60)]
+    clauses = [f"({names[i]} || {names[7 * i % 60]} || {names[11 * i % 60]})" for i in range(60)]
+    explanation = explain(" && ".join(clauses), ClassAd(dict.fromkeys(names, True)))
+    assert explanation.value is True
+    assert 20 <= len(explanation.clauses) <= 60
+    held = {clause.text for clause in explanation.clauses}
+    assert all(held.intersection(clause.strip("()").split(" || ")) for clause in clauses)
+
+
 @pytest.mark.parametrize(
     ("text", "deciding"),
     [
-        ("T && F && F", ["F"]),
+        ("T && F && F2", ["F"]),
         ("F && T", ["F"]),
         ("U && F", ["F"]),
-        ("T && T", ["T", "T"]),
-        ("F || T || T", ["T"]),
-        ("F || F", ["F", "F"]),
+        ("T && T2", ["T", "T2"]),
+        ("T && T", ["T"]),
+        ("F || T || T2", ["T"]),
+        ("F || F2", ["F", "F2"]),
+        ("(F || F2) && F3", ["F3"]),
+        ("(T && T2) || T3", ["T3"]),
+        ("(T || !T2) && !(!F)", ["F"]),
+        ("!((T ? T2 : U) || T3)", ["T3"]),
+        ("(E && F) || F", ["E"]),
+        ("(T && U) || U", ["U"]),
+        ("(T && U) || MY.u", ["MY.u"]),
+        ("(F > 5) || (F > 3) || T", ["T"]),
+        ("true && F", ["F"]),
+        ("F || false", ["F"]),
+        ("true || F", ["true"]),
         ("T && U", ["T?", "U"]),
-        ("F || U || F", ["F?", "U", "F?"]),
-        ("U && U", ["U", "U"]),
+        ("F || U || F2", ["F?", "U", "F2?"]),
+        ("U && U2", ["U", "U2"]),
         ("T && E && F", ["T?", "E"]),
         ("E || T", ["E"]),
         ("!(T && F)", ["F"]),
@@ -183,12 +255,12 @@ def test_all_changes_together_turn_the_value_round(case: Case) -> None:
         ("T ?: F", ["T"]),
         ("(T || U) =?= true", ["T"]),
         ("(T && U) =?= true", ["U"]),
-        ("(U || U) == false", ["U", "U"]),
+        ("(U || U2) == false", ["U", "U2"]),
         ("(T > 0) + (F > 0)", ["T > 0", "F > 0"]),
         ("(T > 0) + U", ["U"]),
     ],
 )
 def test_examples_of_deciding_clauses(text: str, deciding: list[str]) -> None:
-    ad = ClassAd({"T": True, "F": False, "E": ERROR})
+    ad = ClassAd({"T": True, "T2": True, "T3": True, "F": False, "F2": False, "F3": False, "E": ERROR, "U": UNDEFINED})
     clauses = explain(text, ad).clauses
     assert [clause.text + "?" * (clause.role is Role.CONDITION) for clause in clauses] == deciding

@@ -23,7 +23,7 @@ from roost.classad.ops import truth
 from roost.classad.values import Exceptional, fold
 from roost.policy.explain.changes import Alternatives
 from roost.policy.explain.clauses import Describer
-from roost.policy.explain.deciding import decide
+from roost.policy.explain.deciding import Need, decide
 from roost.policy.explain.model import (
     Change,
     Clause,
@@ -35,7 +35,7 @@ from roost.policy.explain.model import (
     Step,
     Used,
 )
-from roost.policy.explain.tree import Builder, Logic, Place, Unit
+from roost.policy.explain.tree import Builder, Place, Unit
 
 #: Clauses for which a change is looked for; an explanation that has more goes without.
 CHANGES_MAX: Final = 50
@@ -70,9 +70,12 @@ def explain(
     def run() -> Explanation:
         builder = Builder(my, target)
         root = builder.build(traced.root, Place(text, builder.here))
-        alternatives = Alternatives(expression=traced.expression, root=root, my=my, target=target, world=world)
+        need = decide(root)
+        alternatives = Alternatives(
+            expression=traced.expression, root=root, my=my, target=target, world=world, places=need.places
+        )
         whole = Unit(traced.root, Place(text, builder.here))
-        return _explained(name, traced, origin, root, whole, describer, alternatives)
+        return _explained(name, traced, origin, need, whole, describer, alternatives)
 
     return deeply(run)
 
@@ -81,12 +84,11 @@ def _explained(
     name: str,
     traced: Trace,
     origin: Origin | None,
-    root: Logic,
+    need: Need,
     whole: Unit,
     describer: Describer,
     alternatives: Alternatives,
 ) -> Explanation:
-    need = decide(root)
     # Where no clause matters, the value comes from the form of the expression itself.
     deciding = need.deciding or ((whole, Role.CAUSE),)
     searching = 0 < len(need.deciding) <= CHANGES_MAX

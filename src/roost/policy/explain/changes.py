@@ -12,6 +12,7 @@ evaluation, there is none.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
@@ -58,6 +59,8 @@ class Alternatives:
     my: ClassAd | None
     target: ClassAd | None
     world: World
+    #: Each unit that is the same clause as another, with all units of that clause.
+    places: Mapping[Unit, tuple[Unit, ...]] = field(default_factory=dict)
     _memo: dict[tuple[int, bool], Turns | None] = field(default_factory=dict)
 
     def change(self, unit: Unit, wanted: bool) -> Change | None:
@@ -72,6 +75,8 @@ class Alternatives:
         turns = self._turns(self.root, wanted)
         if not turns:
             return (), None
+        once = {self.places.get(unit, (unit,))[0]: (unit, value) for unit, value in reversed(turns)}
+        turns = list(reversed(once.values()))
         changes = [(unit, change) for unit, value in turns if (change := self.change(unit, value)) is not None]
         result = self.result(changes)
         return (tuple(change for _, change in changes), result) if truth(result) is wanted else ((), None)
@@ -84,7 +89,8 @@ class Alternatives:
                 assert change.side is not None
                 ads[change.side] = _with(ads[change.side], change)
             return evaluate(self.expression, ads[Side.MY], ads[Side.TARGET], self.world)
-        return settled(self.root, {unit: change.clause for unit, change in changes})
+        turned = {place: change.clause for unit, change in changes for place in self.places.get(unit, (unit,))}
+        return settled(self.root, turned)
 
     # -- the search ----------------------------------------------------------------------------
 

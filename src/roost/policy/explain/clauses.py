@@ -138,10 +138,10 @@ def operands_of(unit: Unit) -> tuple[Operand, ...]:
 
 def _operand(traced: Traced, place: Place) -> Operand:
     start, end = traced.span
-    return Operand(text=place.text[start:end], value=traced.value, constant=not _varies(traced.node))
+    return Operand(text=place.text[start:end], value=traced.value, constant=not varies(traced.node))
 
 
-def _varies(tree: Node) -> bool:
+def varies(tree: Node) -> bool:
     """Whether a tree has a name in it, or a call that may give something else the next time."""
     work = [tree]
     while work:
@@ -173,4 +173,4 @@ def plain_attribute(traced: Traced, scene: Scene) -> tuple[Side, str] | None:
     return side, name
 
 
-__all__ = ["ATTRIBUTES_MAX", "Describer", "operands_of", "plain_attribute"]
+__all__ = ["ATTRIBUTES_MAX", "Describer", "operands_of", "plain_attribute", "varies"]

@@ -1,217 +1,235 @@
 """The smallest set of clauses that decides a value.
 
 Theory. Take the logic of an expression (`tree`) with the values its units have. A set of units *decides* if the
-value stays the same whatever TRUE, FALSE or UNDEFINED the other units are; it is *smallest* if no part of it
-decides. `Search.need` walks down with the truth values that are still allowed for each part: ``a && b`` that must
-be FALSE needs one part that is FALSE, and the first one is taken, for evaluation goes from left to right;
-``a && b`` that must be TRUE needs all parts TRUE; one that must be UNDEFINED needs one part UNDEFINED and the
-others not FALSE. So what a part must be may be weaker than what it is, and the set below it smaller.
+value stays the same whatever the other units are: TRUE, FALSE or, where they can be, UNDEFINED. The *smallest* has
+the fewest units; of several, the one furthest to the left, that is with the earliest first unit in which two differ.
+
+For each part `Search` keeps a frontier: the ways to hold some of its units fast, each with the set of values
+(`reach`) that the part can still have; a way that costs no less and leaves no less open than another is dropped. A
+unit has two, held fast or free. Those of a larger part come from combining those of its parts, which is exact,
+because the parts of a tree have no unit in common: so the cheapest way that leaves the whole its own value alone is the
+smallest set. Sums of many conditions have more ways than `WAYS_MAX`; the cheapest are kept, and with them the
+one that leaves only the part's own value, so that what is found still decides.
+
+The same clause in two places is one unit (`same clauses`): it has one value and counts once. Then the parts do have
+units in common, and `repeated` looks further. Two clauses that read one attribute (``X > 3 || X > 5``) are two.
+
+What can't change need not be held fast: constants are not among the clauses, unless nothing else decides.
 
 ERROR is contagious from the left: in ``a && b``, FALSE through `b`, an ERROR in `a` would win. An expression whose
-clauses may turn to ERROR is a mistake and not a decision, so the other units are not supposed to become ERROR;
-that is the one way in which a deciding set can be upset. A unit that *is* ERROR decides as one; the set is then
-still deciding, but not always the smallest. The same goes for arithmetic on conditions, whose operands are all
-taken as needed unless one is ERROR or UNDEFINED, though a sum may survive the loss of one.
-
-Invariant: the truth of the part's value is among those allowed.
+clauses may turn to ERROR is a mistake and not a decision, so free units are not supposed to become ERROR; that is the
+one way in which a deciding set can be upset.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Final, TypeAlias, assert_never
+from functools import reduce
+from itertools import product
+from operator import or_
+from typing import Final
 
-from roost.classad import ERROR, UNDEFINED, Value
-from roost.classad.ops import BINARY, UNARY, truth
-from roost.classad.syntax import Literal, Op, strip
-from roost.classad.values import Exceptional
 from roost.policy.explain.model import Role
-from roost.policy.explain.tree import Against, Chain, Choice, Counted, Fallback, Logic, Negation, Unit
+from roost.policy.explain.reach import FAILED, FALSE, TRUE, UNDEF, Set, ValueSets
+from roost.policy.explain.repeated import Repeated
+from roost.policy.explain.same import Clauses, same_clauses
+from roost.policy.explain.tree import Chain, Logic, Unit, parts_of
 
-Truth: TypeAlias = Exceptional | bool
-Allowed: TypeAlias = frozenset[Truth]
+#: Ways kept for one part. Logic has at most 8, one for each set of TRUE, FALSE and UNDEFINED with its own value.
+WAYS_MAX: Final = 24
 
-_ALL: Final[Allowed] = frozenset((True, False, UNDEFINED, ERROR))
-_FREE: Final[Allowed] = frozenset((True, False, UNDEFINED))
-_DEFINITE: Final[Allowed] = frozenset((True, False))
-_UNDEFINED: Final[Allowed] = frozenset((UNDEFINED,))
-_ERROR: Final[Allowed] = frozenset((ERROR,))
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Way:
+    """Some units of a part are held fast."""
+
+    logic: Logic
+    #: The units, as a mask; the leftmost has the highest bit.
+    held: int
+    #: What the part can still be.
+    reach: Set
+    #: The ways taken in the parts, in order.
+    parts: tuple[Way, ...] = ()
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """Fewest first, then leftmost."""
+        return self.held.bit_count(), -self.held
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The ways taken in the first parts of a chain, last first."""
+
+    way: Way
+    before: Link | None
+
+    def ways(self) -> tuple[Way, ...]:
+        """In the order of the text."""
+        found, link = [self.way], self.before
+        while link is not None:
+            found.append(link.way)
+            link = link.before
+        return tuple(reversed(found))
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Units that keep a part as it must be."""
+    """Units that decide."""
 
     #: In the order of the text.
     deciding: tuple[tuple[Unit, Role], ...] = ()
     #: Units that would have done in place of some of those.
     also: tuple[Unit, ...] = ()
-
-    def aside(self) -> Need:
-        """The same as conditions: they only stand aside."""
-        return Need(tuple((unit, Role.CONDITION) for unit, _ in self.deciding), self.also)
-
-
-_NOTHING: Final = Need()
-
-
-def _size(need: Need) -> int:
-    return len(need.deciding)
-
-
-def _joined(needs: Iterable[Need]) -> Need:
-    gathered = [need for need in needs if need is not _NOTHING]
-    if len(gathered) == 1:
-        return gathered[0]
-    return Need(
-        tuple(item for need in gathered for item in need.deciding),
-        tuple(unit for need in gathered for unit in need.also),
-    )
+    #: Each unit that is the same clause as another, with all units of that clause.
+    places: Mapping[Unit, tuple[Unit, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Search:
-    """Finds deciding sets in one tree; remembers what it has found."""
+    """Finds the deciding set of one tree."""
 
-    _known: dict[tuple[int, Allowed], Need] = field(default_factory=dict)
+    clauses: Clauses
+    sets: ValueSets
+    #: Whether constants are held fast for nothing.
+    constants_free: bool = True
+    _frontiers: dict[int, tuple[Way, ...]] = field(default_factory=dict)
 
-    def need(self, logic: Logic, allowed: Allowed) -> Need:
-        """Units that keep the truth of `logic` among `allowed`."""
-        if attainable(logic) <= allowed:
-            return _NOTHING
-        key = id(logic), allowed
-        if key not in self._known:
-            self._known[key] = self._find(logic, allowed)
-        return self._known[key]
+    def frontier(self, logic: Logic) -> tuple[Way, ...]:
+        """The ways of a part, the cheapest first; the last of them leaves only its own value."""
+        if id(logic) not in self._frontiers:
+            self._frontiers[id(logic)] = self._kept(self._ways(logic), self._own(logic))
+        return self._frontiers[id(logic)]
 
-    def _find(self, logic: Logic, allowed: Allowed) -> Need:
+    def _own(self, logic: Logic) -> Set:
+        if isinstance(logic, Unit):
+            return self.clauses.own[logic]
+        return self.sets.made(logic, [self.frontier(part)[-1].reach for part in parts_of(logic)])
+
+    def best(self, logic: Logic, within: Set) -> Way | None:
+        """The cheapest way that keeps a part among some values."""
+        return next((way for way in self.frontier(logic) if not way.reach & ~within), None)
+
+    def _kept(self, ways: Iterable[Way], own: Set) -> tuple[Way, ...]:
+        kept: list[Way] = []
+        for way in sorted(ways, key=lambda way: way.cost):
+            if any(not other.reach & ~way.reach for other in kept):
+                continue
+            if way.reach == own:
+                # Whatever costs more leaves no less open.
+                return (*kept[: WAYS_MAX - 1], way)
+            kept.append(way)
+        raise AssertionError("all units held fast leave one value")
+
+    def _ways(self, logic: Logic) -> Iterator[Way]:
         match logic:
             case Unit():
-                return Need(((logic, Role.CAUSE),))
+                yield from self._unit(logic)
             case Chain():
-                return self._chain(logic, allowed)
-            case Negation(part=part):
-                return self.need(part, _before(UNARY[Op.NOT], allowed))
-            case Against(op=op, part=part, constant=constant):
-                return self.need(part, _before(partial(BINARY[op], constant), allowed))
-            case Choice():
-                return self._choice(logic, allowed)
-            case Fallback():
-                return self._fallback(logic, allowed)
-            case Counted():
-                return self._counted(logic)
-            case _ as never:
-                assert_never(never)
+                yield from self._chain(logic)
+            case _:
+                for ways in product(*(self.frontier(part) for part in parts_of(logic))):
+                    reach = self.sets.made(logic, [way.reach for way in ways])
+                    yield Way(logic, reduce(or_, (way.held for way in ways)), reach, ways)
 
-    def _choice(self, logic: Choice, allowed: Allowed) -> Need:
-        test = truth(logic.test.value)
-        needed = self.need(logic.test, frozenset((test,)))
-        if isinstance(test, Exceptional):
-            return needed
-        return _joined((needed, self.need(logic.then if test else logic.otherwise, allowed)))
+    def _unit(self, unit: Unit) -> Iterator[Way]:
+        own = self.clauses.own[unit]
+        if self.constants_free and self.clauses.constant(unit):
+            yield Way(unit, 0, own)
+            return
+        yield Way(unit, 0, self.clauses.free[unit])
+        yield Way(unit, self.clauses.mask(unit), own)
 
-    def _fallback(self, logic: Fallback, allowed: Allowed) -> Need:
-        if logic.left.value is not UNDEFINED:
-            return self.need(logic.left, allowed - _UNDEFINED)
-        # A condition on the left may also have the value itself, but it can't be a number.
-        same: Allowed = allowed if isinstance(logic.right.value, bool | Exceptional) else frozenset()
-        return _joined((self.need(logic.left, same | _UNDEFINED), self.need(logic.right, allowed)))
-
-    def _counted(self, logic: Counted) -> Need:
-        """Strict operators: one operand that is ERROR decides, else one that is UNDEFINED, else both."""
-        for exceptional in (ERROR, UNDEFINED):
-            for part in logic.parts:
-                if part.value is exceptional:
-                    return self.need(part, frozenset((exceptional,)))
-        varying = [part for part in logic.parts if not is_constant(part)]
-        return _joined(self.need(part, frozenset((truth(part.value),))) for part in varying or logic.parts)
-
-    def _chain(self, logic: Chain, allowed: Allowed) -> Need:
-        absorbing = logic.op is Op.OR
-        value = truth(logic.value)
-        truths = [truth(part.value) for part in logic.parts]
-        if value is absorbing:
-            found = self._one(logic, truths.index(absorbing), allowed, absorbing)
-            if allowed >= _DEFINITE and allowed.issuperset(truths):
-                # It must only not be UNDEFINED: that may be easier to say of all parts.
-                return min((found, self._each(logic, allowed)), key=_size)
-            return found
-        if value is ERROR:
-            return self._failed(logic, truths.index(ERROR), allowed, absorbing)
-        if value is not UNDEFINED or (not absorbing) in allowed:
-            return self._each(logic, allowed)
-        if absorbing in allowed:
-            undefined = [index for index, one in enumerate(truths) if one is UNDEFINED]
-            options = [self._one(logic, index, allowed, absorbing) for index in undefined]
-            return min(options, key=_size)
-        return self._undefined(logic, truths, not absorbing)
-
-    def _each(self, logic: Chain, allowed: Allowed) -> Need:
-        """All parts are needed: none may be what the whole must not be."""
-        return _joined(self.need(part, allowed) for part in logic.parts)
-
-    def _one(self, logic: Chain, index: int, allowed: Allowed, absorbing: bool) -> Need:
-        """One part decides for all; the others that could have are remembered."""
-        wanted = allowed - {not absorbing} if UNDEFINED in allowed else frozenset((absorbing,))
-        found = self.need(logic.parts[index], wanted)
-        others = (*logic.parts[:index], *logic.parts[index + 1 :])
-        also = (self.need(other, wanted) for other in others if truth(other.value) in wanted)
-        return Need(found.deciding, (*found.also, *(unit for need in also for unit, _ in need.deciding)))
-
-    def _undefined(self, logic: Chain, truths: list[Truth], neutral: bool) -> Need:
-        """One part is UNDEFINED, and the others do not decide.
-
-        Which of several UNDEFINED parts is the one matters: it needs more than just not to decide. The one that
-        needs least more is taken.
-        """
-        weak = [self.need(part, frozenset((UNDEFINED, neutral))) for part in logic.parts]
-        undefined = [index for index, value in enumerate(truths) if value is UNDEFINED]
-        strong = {index: self.need(logic.parts[index], _UNDEFINED) for index in undefined}
-        weak = [min(need, strong.get(index, need), key=_size) for index, need in enumerate(weak)]
-        chosen = min(strong, key=lambda index: _size(strong[index]) - _size(weak[index]))
-        return _joined(
-            strong[index] if index == chosen else need if index in strong else need.aside()
-            for index, need in enumerate(weak)
-        )
-
-    def _failed(self, logic: Chain, index: int, allowed: Allowed, absorbing: bool) -> Need:
-        """The first part that is ERROR, and those before it do not decide."""
-        if absorbing in allowed:
-            return self.need(logic.parts[index], allowed - {not absorbing})
-        failed = self.need(logic.parts[index], _ERROR)
-        aside: Allowed = frozenset((UNDEFINED, ERROR, not absorbing))
-        return _joined((*(self.need(part, aside).aside() for part in logic.parts[:index]), failed))
+    def _chain(self, chain: Chain) -> Iterator[Way]:
+        """The ways of the first part, of the first two, and so on: never more than there are sets of truths."""
+        known: dict[Set, tuple[int, Link]] = {}
+        for way in self.frontier(chain.parts[0]):
+            _offer(known, self.sets.truths(way.reach), way.held, Link(way, None))
+        for part in chain.parts[1:]:
+            longer: dict[Set, tuple[int, Link]] = {}
+            for reach, (held, link) in known.items():
+                for way in self.frontier(part):
+                    joined = self.sets.joined(chain.op, reach, way.reach)
+                    _offer(longer, joined, held | way.held, Link(way, link))
+            known = longer
+        for reach, (held, link) in known.items():
+            yield Way(chain, held, reach, link.ways())
 
 
-def decide(logic: Logic) -> Need:
-    """The units that decide the value of `logic`."""
-    return Search().need(logic, frozenset((truth(logic.value),)))
+def _offer(known: dict[Set, tuple[int, Link]], reach: Set, held: int, link: Link) -> None:
+    if reach not in known or (held.bit_count(), -held) < (known[reach][0].bit_count(), -known[reach][0]):
+        known[reach] = held, link
 
 
-def attainable(logic: Logic) -> Allowed:
-    """The truth values that `logic` can have while none of its units is fixed."""
-    match logic:
-        case Against(op=Op.IS | Op.ISNT):
-            return _DEFINITE
-        case Against(part=part) | Negation(part=part):
-            return attainable(part)
-        case Chain(parts=parts):
-            return _DEFINITE if all(attainable(part) == _DEFINITE for part in parts) else _FREE
-        case Fallback(right=right):
-            return attainable(right) | _DEFINITE
-    return _FREE
+@dataclass(slots=True)
+class _Told:
+    """Tells of the units of a way what they have to do with the value."""
+
+    search: Search
+    #: Unit, as a mask, to whether it only stands aside wherever it stands.
+    aside: dict[int, bool] = field(default_factory=dict)
+    also: int = 0
+
+    def walk(self, way: Way, aside: bool = False) -> None:
+        """Take in a way and those it is made of."""
+        if not way.held:
+            return
+        if not way.parts:
+            self.aside[way.held] = aside and self.aside.get(way.held, True)
+        standing = self._standing_aside(way) if isinstance(way.logic, Chain) else frozenset()
+        for index, part in enumerate(way.parts):
+            self.walk(part, aside or index in standing)
+        if isinstance(way.logic, Chain):
+            self._others(way)
+
+    def _own(self, part: Logic) -> Set:
+        return self.search.sets.truths(self.search.frontier(part)[-1].reach)
+
+    def _standing_aside(self, way: Way) -> frozenset[int]:
+        """Parts of a chain that only must not decide, so that an UNDEFINED or ERROR does."""
+        own = self._own(way.logic)
+        values = [self._own(part.logic) for part in way.parts]
+        if own == UNDEF and not way.reach & (TRUE | FALSE):
+            return frozenset(index for index, value in enumerate(values) if value != UNDEF)
+        if own == FAILED and FAILED in values:
+            return frozenset(range(values.index(FAILED)))
+        return frozenset()
+
+    def _others(self, way: Way) -> None:
+        """Where one part of a chain decides alone: others that could have."""
+        deciding = [part for part in way.parts if part.held]
+        if len(deciding) != 1:
+            return
+        chosen = deciding[0]
+        truths = self.search.sets.truths
+        for part in way.parts:
+            if part is not chosen and self._own(part.logic) == self._own(chosen.logic):
+                other = self.search.best(part.logic, truths(chosen.reach))
+                self.also |= 0 if other is None else other.held
 
 
-def is_constant(logic: Logic) -> bool:
-    """Whether a part is a constant, which nothing can change."""
-    return isinstance(logic, Unit) and isinstance(strip(logic.traced.node), Literal)
+def decide(root: Logic) -> Need:
+    """The units that decide the value of `root`; none where it can have no other."""
+    sets = ValueSets()
+    clauses = same_clauses(root, sets)
+    for constants_free in (True, False):
+        search = Search(clauses, sets, constants_free)
+        way = search.frontier(root)[-1]
+        if way.held:
+            return _told(search, way)
+    return Need(places=clauses.places())
 
 
-def _before(run: Callable[[Truth], Value], allowed: Allowed) -> Allowed:
-    """The truth values that `run` takes to one of `allowed`."""
-    return frozenset(value for value in _ALL if truth(run(value)) in allowed)
+def _told(search: Search, way: Way) -> Need:
+    told = _Told(search)
+    told.walk(way)
+    held = way.held
+    if search.clauses.repeated and search.constants_free:
+        held = Repeated(search.clauses, search.sets).smaller(way.logic, held)
+    roles = {mask: Role.CONDITION if aside else Role.CAUSE for mask, aside in told.aside.items()}
+    deciding = tuple((unit, roles.get(search.clauses.mask(unit), Role.CAUSE)) for unit in search.clauses.units(held))
+    return Need(deciding, search.clauses.units(told.also & ~held), search.clauses.places())
 
 
-__all__ = ["Need", "Search", "attainable", "decide", "is_constant"]
+__all__ = ["WAYS_MAX", "Need", "Search", "Way", "decide"]
