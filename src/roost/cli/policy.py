@@ -164,6 +164,8 @@ def _print(found: list[Finding]) -> None:
         print(f"{finding.place}: {finding.severity} {finding.code}: {finding.message}")
         if finding.text and finding.text not in finding.message:
             print(f"    {_short(finding.text)}")
+        if finding.place.template:
+            print(f"    in a template: {finding.place.template}")
         for why, place in finding.related:
             print(f"    {why}: {place}")
         if finding.witness:

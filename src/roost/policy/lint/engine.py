@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from roost.classad import ClassAd
-from roost.config import Code, CommandResult, Config, Diagnostic, Host, LoadOptions, load
+from roost.config import Code, CommandResult, Config, Host, LoadOptions, load
 from roost.policy.lint.allow import Allowances, allowances
 from roost.policy.lint.findings import Finding, Place, Severity, in_order
 from roost.policy.lint.mapping import whole
@@ -293,7 +293,7 @@ def _finding(rule: Rule, hit: Hit, expression: Expression | None) -> Finding:
     related = list(hit.related)
     if expression is not None and place is None:
         place, through, text = _within(hit, expression)
-        if through or place.file != expression.definition.span.file:
+        if through or place.file != whole(expression.definition).file:
             related.append((f"in the value of {expression.knob}", whole(expression.definition)))
     assert place is not None, rule.code
     return Finding(
@@ -317,11 +317,6 @@ def _within(hit: Hit, expression: Expression) -> tuple[Place, tuple[str, ...], s
         return whole(expression.definition), (), None
     place, through = expression.mapped.place(*span)
     return place, through, " ".join(expression.mapped.text[span[0] : span[1]].split())
-
-
-def is_written(diagnostic: Diagnostic) -> bool:
-    """Whether a finding of the configuration room is about a text that somebody wrote."""
-    return diagnostic.span.via is None or not diagnostic.span.file.startswith(("POLICY:", "FEATURE:", "ROLE:"))
 
 
 __all__ = ["Choice", "Report", "lint", "lint_config", "lint_submission", "lint_text"]

@@ -40,6 +40,8 @@ class Place:
     length: int = 0
     #: Where the source was brought in (an `include` or `use` statement); empty if it was read directly.
     via: str = ""
+    #: The line of a template that is meant, where the place is the statement that uses it; empty otherwise.
+    template: str = ""
 
     def __str__(self) -> str:
         text = self.file
@@ -106,6 +108,7 @@ class Finding:
             "column": self.place.column,
             "length": self.place.length,
             "place": str(self.place),
+            "template": self.place.template or None,
             "remedy": self.remedy,
             "knob": self.knob,
             "text": self.text,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from roost.config import Code, Diagnostic
 from roost.config import Severity as ConfigSeverity
+from roost.policy.lint import mapping
 from roost.policy.lint.findings import Place, Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit
@@ -17,9 +18,7 @@ from roost.policy.lint.registry import Hit
 
 def place_of(diagnostic: Diagnostic) -> Place:
     """The place of a diagnostic."""
-    span = diagnostic.span
-    via = "" if span.via is None else span.via.chain()
-    return Place(span.file, span.line, span.column, 0, via)
+    return mapping.place_of(diagnostic.span, diagnostic.span.line, diagnostic.span.column)
 
 
 def forwarded(pool: Pool, *codes: Code) -> Iterator[tuple[Diagnostic, Hit]]:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from roost.config.references import NAME, Call, Reference, pieces
+from roost.config.diagnostics import Span
 from roost.config.table import Definition, Origin
 from roost.policy.lint.findings import Place
 
@@ -25,6 +26,8 @@ DEPTH_MAX = 60
 #: References followed in one expression.
 REFERENCES_MAX = 20_000
 
+#: Categories of templates, which stand before a colon in the names of their texts.
+_CATEGORIES = frozenset(("ROLE", "POLICY", "FEATURE", "SECURITY"))
 #: Where definitions come from that are no text of the configuration.
 _UNWRITTEN = (Origin.DEFAULT, Origin.DETECTED)
 
@@ -89,12 +92,10 @@ class Mapped:
         if run.definition.origin in _UNWRITTEN:
             use = self._written_use(start)
             if use is not None:
-                line, column = position(use.definition, use.offset)
-                via = _via(use.definition)
-                return Place(use.definition.span.file, line, column, len(use.name) + 3, via), use.through
-        line, column = position(run.definition, run.offset + (0 if run.opaque else start - run.start))
+                return place_at(use.definition, use.offset, len(use.name) + 3), use.through
+        offset = run.offset + (0 if run.opaque else start - run.start)
         length = 0 if end is None or run.opaque or self.run_at(max(end - 1, start)) is not run else end - start
-        return Place(run.definition.span.file, line, column, length, _via(run.definition)), run.through
+        return place_at(run.definition, offset, length), run.through
 
     def _written_use(self, start: int) -> Use | None:
         """The reference in a text that somebody wrote, through which a compiled-in text came to stand here."""
@@ -113,9 +114,26 @@ class Mapped:
         return (run.definition, offset) if segments and first == last else None
 
 
-def _via(definition: Definition) -> str:
-    outer = definition.span.via
-    return "" if outer is None else outer.chain()
+def is_template(file: str) -> bool:
+    """Whether a source is a template and not a file."""
+    return file.partition(":")[0] in _CATEGORIES
+
+
+def place_of(span: Span, line: int, column: int, length: int = 0) -> Place:
+    """A place in the source of a span; for a template's text, the statement in a file that uses it."""
+    outer = span.via
+    if outer is None or not is_template(span.file):
+        return Place(span.file, line, column, length, "" if outer is None else outer.chain())
+    inside = f"{span.file}:{line}:{column}"
+    while outer.via is not None and is_template(outer.file):
+        inside += f", used at {outer}"
+        outer = outer.via
+    return Place(outer.file, outer.line, outer.column, 0, "" if outer.via is None else outer.via.chain(), inside)
+
+
+def place_at(definition: Definition, offset: int, length: int = 0) -> Place:
+    """The place of a character of a definition's written text."""
+    return place_of(definition.span, *position(definition, offset), length)
 
 
 def position(definition: Definition, offset: int) -> tuple[int, int]:
@@ -130,7 +148,7 @@ def position(definition: Definition, offset: int) -> tuple[int, int]:
 def whole(definition: Definition) -> Place:
     """The place of the definition's name."""
     span = definition.span
-    return Place(span.file, span.line, span.column, len(definition.name), _via(definition))
+    return place_of(span, span.line, span.column, len(definition.name))
 
 
 class _Stop(Exception):

@@ -290,6 +290,10 @@ class Pool:
                 for member in self.members(key):
                     listed.setdefault(member.lower(), side)
                     self.published.setdefault(side, {}).setdefault(fold(member), self._foreign)
+        if any(_plain(key) == "cpubusy" for key in self.config.chains):
+            # Where CpuBusy is configured the daemon always publishes these.
+            machine = self.published.setdefault(Side.MACHINE, {})
+            machine["cpuisbusy"] = lambda: Abstract(T.BOOLEAN)
         for member in self.members("startd_job_attrs"):
             self.published.setdefault(Side.MACHINE, {}).setdefault(fold(member), self._foreign)
         return listed

@@ -6,7 +6,21 @@ import re
 from collections.abc import Iterator
 
 from roost.classad import ParseError, Syntax, parse_expression
-from roost.classad.syntax import Binary, Call, Literal, Name, Node, Op, Paren, Select, Unary, children, strip
+from roost.classad.syntax import (
+    Binary,
+    Call,
+    Conditional,
+    Elvis,
+    Literal,
+    Name,
+    Node,
+    Op,
+    Paren,
+    Select,
+    Unary,
+    children,
+    strip,
+)
 from roost.classad.values import UNDEFINED, fold
 from roost.policy.lint.findings import Edit, Fix
 from roost.policy.lint.pool import Expression
@@ -103,6 +117,23 @@ def conjuncts(node: Node) -> list[Node]:
 def disjuncts(node: Node) -> list[Node]:
     """The conditions of which one must hold for the node to be TRUE."""
     return _operands(node, Op.OR)
+
+
+def alternatives(node: Node) -> list[Node]:
+    """The nodes of which one gives the value: the outcomes of conditionals; the node itself if it is none."""
+    found: list[Node] = []
+    work = [node]
+    while work:
+        one = strip(work.pop())
+        if isinstance(one, Conditional):
+            work.extend((one.otherwise, one.then))
+        elif isinstance(one, Elvis):
+            work.extend((one.right, one.left))
+        elif isinstance(one, Call) and fold(one.name) == "ifthenelse" and len(one.args) == 3:
+            work.extend((one.args[2], one.args[1]))
+        else:
+            found.append(one)
+    return found
 
 
 def _operands(node: Node, op: Op) -> list[Node]:

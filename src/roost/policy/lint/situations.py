@@ -117,6 +117,16 @@ class Moment:
 
 OWNER: Final = Moment(state="Owner", activity="Idle", activity_s=LONG_S)
 UNCLAIMED: Final = Moment(state="Unclaimed", activity="Idle", activity_s=LONG_S)
+#: Where a slot can stand when a claim is asked for.
+FREE: Final = (
+    UNCLAIMED,
+    OWNER,
+    Moment(state="Unclaimed", activity="Benchmarking", activity_s=LONG_S),
+    Moment(state="Matched", activity="Idle"),
+    Moment(state="Backfill", activity="Idle", activity_s=LONG_S),
+    Moment(state="Backfill", activity="Busy", activity_s=LONG_S),
+    Moment(state="Drained", activity="Idle", activity_s=LONG_S),
+)
 CLAIMED: Final = Moment(state="Claimed", activity="Idle", activity_s=1)
 
 

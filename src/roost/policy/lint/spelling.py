@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 #: Names shorter than this have no near misses.
 LENGTH_MIN = 4
@@ -25,16 +26,35 @@ def distance(a: str, b: str, limit: int) -> int:
     return row[-1]
 
 
+def _letters(key: str) -> int:
+    """The set of letters of a name, as bits."""
+    found = 0
+    for letter in key:
+        found |= 1 << (ord(letter) & 63)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _plain(name: str) -> tuple[str, int]:
+    """A name without case and underscores, and its letters."""
+    key = name.lower().replace("_", "")
+    return key, _letters(key)
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name nearest to `name`, case and underscores aside; None if none is near."""
     key = name.lower().replace("_", "")
     if len(key) < LENGTH_MIN:
         return None
     limit = 1 if len(key) < 9 else 2
+    letters = _letters(key)
     best: tuple[int, str] | None = None
     for one in known:
-        other = one.lower().replace("_", "")
+        other, its_letters = _plain(one)
         if other[:1] != key[:1] and other[1:2] != key[1:2]:
+            continue
+        # A change of one letter changes at most two members of the set of letters.
+        if (letters ^ its_letters).bit_count() > 2 * limit:
             continue
         found = distance(key, other, limit)
         if found <= limit and (best is None or (found, one) < best):

@@ -29,11 +29,11 @@ from roost.policy.lint.slot_types import slot_types
 @pool_rule("RST604", Severity.WARNING, "E14")
 def check(pool: Pool) -> Iterator[Hit]:
     for one in slot_types(pool):
-        for name in ("disk", "swap"):
-            if one.definition is not None and one.shares.get(name) and one.shares[name].amount:
-                yield Hit(
-                    message=f"{one.definition.name} gives {name} as an amount",
-                    remedy="Give a fraction, a percentage or auto.",
-                    place=pool.place(one.definition),
-                    knob=one.definition.name,
-                )
+        names = [name for name in ("disk", "swap") if name in one.shares and one.shares[name].amount]
+        if one.definition is not None and names:
+            yield Hit(
+                message=f"{one.definition.name} gives {' and '.join(names)} as an amount",
+                remedy="Give a fraction, a percentage or auto.",
+                place=pool.place(one.definition),
+                knob=one.definition.name,
+            )

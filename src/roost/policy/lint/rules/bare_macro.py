@@ -4,7 +4,8 @@ What: The text of a macro has an operator at its top level, and where the macro 
 beside it.
 
 Why: Expansion is textual. With ``CPUIdle = LoadAvg <= 0.3``, ``!$(CPUIdle)`` means ``(!LoadAvg) <= 0.3``; with
-``Busy = A || B``, ``$(Busy) && C`` means ``A || (B && C)``.
+``Busy = A || B``, ``$(Busy) && C`` means ``A || (B && C)``; with a START that holds ``A ? B : C``,
+``$(START) || D`` means ``A ? B : (C || D)``.
 
 Example::
 
@@ -28,7 +29,7 @@ from collections.abc import Iterator
 from roost.classad.errors import ParseError
 from roost.classad.expr import parse_expression
 from roost.classad.lexer import Syntax
-from roost.classad.syntax import Binary, Conditional, Node, Op, Unary
+from roost.classad.syntax import Binary, Conditional, Elvis, Node, Op, Unary
 from roost.config import Origin
 from roost.policy.lint.findings import Place, Severity
 from roost.policy.lint.mapping import position, whole
@@ -77,17 +78,18 @@ def _torn(expression: Expression, start: int, end: int) -> Node | None:
     top = _top_operator(expression.mapped.text[start:end])
     if top is None:
         return None
-    regrouped = top in _ASSOCIATIVE and all(isinstance(node, Binary) and node.op is top for node in crossing)
+    same = isinstance(top, Binary) and all(isinstance(node, Binary) and node.op is top.op for node in crossing)
+    regrouped = same and isinstance(top, Binary) and top.op in _ASSOCIATIVE
     return None if regrouped else crossing[0]
 
 
-def _top_operator(text: str) -> Op | None:
-    """The operator of the macro's text by itself; None if it is no expression, or none with an operator."""
+def _top_operator(text: str) -> Binary | Unary | Conditional | Elvis | None:
+    """The macro's text by itself, if an operator holds it together; None if it is no expression, or none with one."""
     try:
         tree = parse_expression(text, Syntax.OLD).tree
     except ParseError:
         return None
-    return tree.op if isinstance(tree, Binary | Unary) else Op.OR if isinstance(tree, Conditional) else None
+    return tree if isinstance(tree, Binary | Unary | Conditional | Elvis) else None
 
 
 def _shown(expression: Expression, node: Node) -> str:

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roost.classad.syntax import Binary, Op
+from roost.classad.syntax import Binary, Literal, Op, strip
 from roost.classad.values import fold
 from roost.policy.lint.abstract import T
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
-from roost.policy.lint.shapes import binaries, is_undefined, text_of
+from roost.policy.lint.shapes import binaries, is_reference_to, is_undefined, text_of
 
 
 @expression_rule("RST106", Severity.WARNING, "B6")
@@ -36,11 +36,15 @@ def check(expression: Expression) -> Iterator[Hit]:
         why = _why(expression, node)
         if why:
             yield Hit(
-                message=f"{expression.text(node)} is always {result}: {why}",
+                message=f"{expression.text(node)} is {'mostly' if 'mostly' in why else 'always'} {result}: {why}",
                 remedy="Compare with a value of the same kind and spelling, or use == or != where the other side "
                 "can't be missing.",
                 node=node,
             )
+
+
+#: Amounts that may be fractions, and mostly are not.
+_COUNTED = ("RequestCpus", "RequestMemory", "RequestDisk", "RequestGPUs", "Cpus", "Memory", "Disk", "GPUs")
 
 
 def _why(expression: Expression, node: Binary) -> str:
@@ -49,6 +53,11 @@ def _why(expression: Expression, node: Binary) -> str:
     if left.types and right.types and not left.types & right.types:
         return "the two sides are of different kinds, and =?= converts nothing"
     for side, other in ((left, node.right), (right, node.left)):
+        value = strip(other)
+        whole = isinstance(value, Literal) and isinstance(value.value, float) and value.value.is_integer()
+        counted = node.left if other is node.right else node.right
+        if whole and is_reference_to(counted, *_COUNTED):
+            return "cores and sizes mostly are integers, and =?= tells 2 from 2.0"
         text = text_of(other)
         if text is None or side.texts is None or not side.only(T.STRING) or text in side.texts:
             continue

@@ -15,6 +15,7 @@ Instead::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from roost.config import Code
@@ -27,7 +28,27 @@ from roost.policy.lint.registry import Hit, pool_rule
 from roost.policy.lint.spelling import nearest
 
 #: Names that a configuration uses as macros of its own are compared only with these.
-_POLICY = tuple(row.name for row in BY_NAME.values() if row.type.value == "expression" and len(row.name) >= 7)
+_POLICY = tuple(row.name for row in BY_NAME.values() if row.type.value == "expression" and len(row.name) >= 5)
+#: With the prefix of a daemon or a slot type it is sure that a knob is meant; short names count there.
+_PREFIXED = tuple(row.name for row in BY_NAME.values() if "<" not in row.name)
+_PREFIX = re.compile(r"slot_type_\d+_|slot\d+_")
+#: Families of names that anything with this ending belongs to, if it begins with the name of a daemon.
+_FAMILIES = ("<SUBSYS>_EXPRS", "<SUBSYS>_ATTRS")
+
+
+def _unprefixed(key: str) -> tuple[str, bool]:
+    """A name without the prefixes of a daemon and a slot, and whether there was one."""
+    daemon, _, base = key.rpartition(".")
+    plain = _PREFIX.sub("", base, count=1)
+    return plain, daemon in SUBSYSTEMS or plain != base
+
+
+def _is_read(key: str) -> bool:
+    """Whether a daemon reads the name."""
+    knob = find(key)
+    if knob is None or knob.name == "SLOT<N>_<ATTR>":
+        return False
+    return knob.name not in _FAMILIES or key.rpartition("_")[0] in SUBSYSTEMS
 
 
 @pool_rule("RST509", Severity.WARNING, "E10")
@@ -43,11 +64,11 @@ def check(pool: Pool) -> Iterator[Hit]:
                 used |= names_in(definition.text)
     published = {expression.base for expression in pool.expressions if expression.attribute}
     for key, chain in pool.user_definitions():
-        base = key.rpartition(".")[2]
-        if key in said or base in SUBSYSTEMS or base in used or base in published or find(key) is not None:
+        base, prefixed = _unprefixed(key)
+        if key in said or base in SUBSYSTEMS or not used.isdisjoint((key, base)) or base in published or _is_read(key):
             continue
-        near = nearest(base, _POLICY)
-        if near is not None and near.lower() != base:
+        near = nearest(base, _PREFIXED if prefixed else _POLICY)
+        if near is not None and near.lower() not in (base, base.rstrip("0123456789_")):
             yield Hit(
                 message=f"nothing reads {chain[-1].name}",
                 remedy=f"Did you mean {near}?",

@@ -1,7 +1,8 @@
 """A template overrides a setting above it.
 
 What: A policy expression is set, and a ``use POLICY`` below it sets the same one without referring to the earlier
-value.
+value. Or a template that adds to a policy (a limit on run times, for instance) is used above one that sets a whole
+policy, START included.
 
 Why: Templates act where they stand, as if their lines were written there; the last setting counts. What was written
 above has no effect.
@@ -22,27 +23,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from roost.config import Origin
+from roost.config import Definition, Origin, Span
 from roost.config.references import names_in
 from roost.policy.catalogue import KNOB_POLICIES
 from roost.policy.lint.findings import Place, Severity
+from roost.policy.lint.mapping import is_template
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 
 
 @pool_rule("RST522", Severity.WARNING, "E7")
 def check(pool: Pool) -> Iterator[Hit]:
-    for key, chain in pool.user_definitions():
+    for key, chain in pool.config.chains.items():
         if key.upper() not in KNOB_POLICIES or chain[-1].origin is not Origin.TEMPLATE:
             continue
         for earlier, later in pairwise(chain):
-            if earlier.origin is not Origin.FILE or later.origin is not Origin.TEMPLATE:
+            outer = _use_of(later)
+            if outer is None or key in names_in(later.written):
+                continue
+            if earlier.origin is Origin.TEMPLATE:
+                yield from _addition_lost(pool, earlier, later)
                 continue
             # The same file: in another one, the template is meant to replace what was set for all machines.
-            outer = later.span.via
-            while outer is not None and outer.via is not None:
-                outer = outer.via
-            if outer is None or outer.file != earlier.span.file or key in names_in(later.written):
+            if earlier.origin is not Origin.FILE or outer.file != earlier.span.file:
                 continue
             yield Hit(
                 message=f"{earlier.name} is set here, and set again by {later.span.file} below",
@@ -51,3 +54,37 @@ def check(pool: Pool) -> Iterator[Hit]:
                 knob=earlier.name,
                 related=(("the use statement", Place(outer.file, outer.line, outer.column)),),
             )
+
+
+def _addition_lost(pool: Pool, earlier: Definition, later: Definition) -> Iterator[Hit]:
+    """A template that only adds to a policy, used above one that sets all of it."""
+    added, whole = _use_of(earlier), _use_of(later)
+    if added is None or whole is None or added == whole:
+        return
+    starts = [_use_of(one) for one in pool.config.chains.get("start", ()) if one.origin is Origin.TEMPLATE]
+    if whole in starts and added not in starts:
+        yield Hit(
+            message=f"{earlier.name} of {_template(earlier)} is set again by {_template(later)} below",
+            remedy=f"Move the use of {_template(earlier)} below that of {_template(later)}.",
+            place=Place(added.file, added.line, added.column),
+            knob=earlier.name,
+            related=(("the use statement below", Place(whole.file, whole.line, whole.column)),),
+        )
+
+
+def _use_of(definition: Definition) -> Span | None:
+    """The use statement in a file through which a template's line came to act; None if there is none."""
+    if definition.origin is not Origin.TEMPLATE:
+        return None
+    outer = definition.span.via
+    while outer is not None and is_template(outer.file):
+        outer = outer.via
+    return outer
+
+
+def _template(definition: Definition) -> str:
+    """The template that a file uses."""
+    span = definition.span
+    while span.via is not None and is_template(span.via.file):
+        span = span.via
+    return span.file

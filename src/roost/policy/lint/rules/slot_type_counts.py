@@ -1,9 +1,11 @@
 """A slot type without slots, or slots without a type.
 
-What: SLOT_TYPE_<N> is defined and NUM_SLOTS_TYPE_<N> is not, or the other way round; or type 0 is set.
+What: SLOT_TYPE_<N> is defined and NUM_SLOTS_TYPE_<N> is not, or the other way round; or type 0 is set; or
+NUM_SLOTS stands beside types with another number of slots.
 
 Why: A type without a number makes no slot. A number without a type makes slots that share everything evenly, which is
-hardly what was meant. Type 0 belongs to the daemon.
+hardly what was meant. Type 0 belongs to the daemon. Slots are made either by NUM_SLOTS, all alike, or by types: where
+there are types NUM_SLOTS does nothing, and some releases do not start.
 
 Example::
 
@@ -28,7 +30,19 @@ from roost.policy.lint.slot_types import slot_types
 
 @pool_rule("RST602", Severity.WARNING, "E13")
 def check(pool: Pool) -> Iterator[Hit]:
-    for one in slot_types(pool):
+    types, plain = slot_types(pool), pool.last("NUM_SLOTS")
+    counted = next((one.count_definition for one in types if one.count_definition is not None and one.count), None)
+    # The sum of the types beside them says the same twice.
+    agrees = pool.number("NUM_SLOTS") == sum(one.count for one in types)
+    if plain is not None and counted is not None and not agrees:
+        yield Hit(
+            message=f"NUM_SLOTS has no effect beside {counted.name}",
+            remedy="Drop NUM_SLOTS, or the slot types.",
+            place=pool.place(plain),
+            knob=plain.name,
+            related=((f"{counted.name} is here", pool.place(counted)),),
+        )
+    for one in types:
         present = one.definition or one.count_definition
         if present is None:
             continue

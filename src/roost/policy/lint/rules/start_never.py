@@ -1,6 +1,7 @@
 """START that is never TRUE.
 
-What: In no situation at all is START TRUE, for no job, although it is not simply set to FALSE.
+What: In no situation at all is START TRUE for any job before the slot is claimed, although it is not simply set to
+FALSE.
 
 Why: The machine never runs a job. Mostly two of its conditions exclude each other, or a state is asked for in which
 START is not looked at.
@@ -22,7 +23,7 @@ from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 from roost.policy.lint.simulate import machines
-from roost.policy.lint.situations import CLAIMED, OWNER, UNCLAIMED
+from roost.policy.lint.situations import CLAIMED, FREE
 
 
 @pool_rule("RST401", Severity.ERROR, "D1")
@@ -31,11 +32,16 @@ def check(pool: Pool) -> Iterator[Hit]:
         start = machine.written.get("START")
         if start is None or machine.broken or machine.is_literal("START") or not machine.understood("START"):
             continue
-        moments = (UNCLAIMED, CLAIMED, OWNER)
-        if not any(machine.holds("START", s, moment) for s in machine.situations for moment in moments):
-            yield Hit(
-                message=f"{start.knob} is never TRUE, whatever the machine and the job",
-                remedy="Look for conditions that exclude each other; `roost explain expr START` with --my and --target "
-                "tries a situation.",
-                expression=start,
-            )
+        if any(machine.holds("START", s, moment) for s in machine.situations for moment in FREE):
+            continue
+        claimed = any(machine.holds("START", s, CLAIMED) for s in machine.situations)
+        yield Hit(
+            message=f"{start.knob} is TRUE only on a slot that is claimed already: no claim is ever accepted"
+            if claimed
+            else f"{start.knob} is never TRUE, whatever the machine and the job",
+            remedy="START is asked before there is a claim, and again for each job: let it hold in state Unclaimed, too."
+            if claimed
+            else "Look for conditions that exclude each other; `roost explain expr START` with --my and --target "
+            "tries a situation.",
+            expression=start,
+        )

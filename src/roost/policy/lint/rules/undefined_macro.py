@@ -20,9 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roost.config import Code, Origin
-from roost.policy.lint.findings import Place, Severity
+from roost.config.references import Reference, pieces
+from roost.policy.lint.findings import Severity
 from roost.policy.lint.forwarded import forwarded
-from roost.policy.lint.mapping import position
+from roost.policy.lint.mapping import place_at
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 
@@ -57,22 +58,34 @@ def check(pool: Pool) -> Iterator[Hit]:
             if not use.undefined or known:
                 continue
             seen.add((use.definition.name.lower(), use.name.lower()))
-            line, column = position(use.definition, use.offset)
             # If the gap makes the expression unreadable, that is what has to be known first.
             severity = Severity.ERROR if expression.problem is not None else None
-            file = use.definition.span.file
-            via = "" if use.definition.span.via is None else use.definition.span.via.chain()
             yield Hit(
                 message=f"$({use.name}) is not defined",
                 remedy=f"Define {use.name}, correct the name, or write $({use.name}:) if nothing is meant.",
-                place=Place(file, line, column, len(use.name) + 3, via),
+                place=place_at(use.definition, use.offset, len(use.name) + 3),
                 knob=expression.knob,
                 severity=severity,
             )
     for diagnostic, hit in forwarded(pool, Code.UNDEFINED_MACRO):
-        name = (diagnostic.name or "").lower()
-        definition = pool.last(name)
-        packaged = any(f"$({macro.upper()})" in diagnostic.message for macro in _PACKAGED)
-        here = not packaged and definition is not None and definition.origin is not Origin.TEMPLATE
-        if here and not any(f"$({macro.upper()})" in diagnostic.message and owner == name for owner, macro in seen):
-            yield hit
+        definition = pool.last((diagnostic.name or "").lower())
+        if definition is None or definition.origin is Origin.TEMPLATE:
+            continue
+        for name, offset in _plain_references(definition.written):
+            missing = f"$({name.upper()})" in diagnostic.message and name.lower() not in _PACKAGED
+            if missing and (definition.name.lower(), name.lower()) not in seen:
+                yield Hit(
+                    message=f"$({name}) is not defined",
+                    remedy=hit.remedy,
+                    place=place_at(definition, offset, len(name) + 3),
+                    knob=definition.name,
+                )
+
+
+def _plain_references(text: str) -> Iterator[tuple[str, int]]:
+    """Each reference without a default, and where it stands."""
+    offset = 0
+    for piece in pieces(text):
+        if isinstance(piece, Reference) and piece.default is None:
+            yield piece.name, offset
+        offset += len(piece if isinstance(piece, str) else piece.text)
