@@ -39,7 +39,7 @@ def check(expression: Expression) -> Iterator[Hit]:
             if is_reference_to(side, "RemoteWallClockTime"):
                 yield Hit(
                     message="RemoteWallClockTime stands still while a job runs",
-                    remedy="For a limit on the run time write JobStatus == 2 && (time() - JobCurrentStartDate) > limit; "
+                    remedy="For a limit on a run write JobStatus == 2 && (time() - JobCurrentStartDate) > limit; "
                     "for the time of all runs add that to RemoteWallClockTime.",
                     node=node,
                 )

@@ -39,7 +39,7 @@ def check(pool: Pool) -> Iterator[Hit]:
             message=f"{start.knob} is TRUE only on a slot that is claimed already: no claim is ever accepted"
             if claimed
             else f"{start.knob} is never TRUE, whatever the machine and the job",
-            remedy="START is asked before there is a claim, and again for each job: let it hold in state Unclaimed, too."
+            remedy="START is asked before there is a claim, and again for each job: let it hold when Unclaimed, too."
             if claimed
             else "Look for conditions that exclude each other; `roost explain expr START` with --my and --target "
             "tries a situation.",

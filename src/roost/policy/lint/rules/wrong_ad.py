@@ -42,6 +42,6 @@ def check(expression: Expression) -> Iterator[Hit]:
         if row_of(name, owner) is not None:
             yield Hit(
                 message=f"{expression.text(node)} is UNDEFINED: {_CALLED[owner]} have {name}, {_CALLED[asked]} do not",
-                remedy=f"Write {other}.{name}, unless your {_CALLED[asked]} get an attribute of that name from elsewhere.",
+                remedy=f"Write {other}.{name}, unless your {_CALLED[asked]} get one of that name from elsewhere.",
                 node=node,
             )
