@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from roost.classad import ClassAd, Syntax, parse_expression
 from roost.classad import evaluate as evaluate_classad
@@ -16,10 +18,10 @@ _SAMPLES = {"macro": "SampleCondition", "subcode": "7", "reason": '"a, b"', "exe
 
 def used(template: Template) -> Config:
     """A configuration that uses a template with its required arguments, or with all of them if it has any."""
-    given = [_SAMPLES.get(one.name, "5") if one.default is None else one.default for one in template.arguments]
+    arguments = [_SAMPLES.get(one.name, "5") if one.default is None else one.default for one in template.arguments]
     text = "SampleCondition = (Foo > 3)\nDETECTED_CORES = 4\nDETECTED_MEMORY = 1000\nRELEASE_DIR = /usr\n"
     text += f"use {template.category} : {template.name}"
-    return load_text(text + (f"({','.join(given)})" if given else "") + "\n", MemoryHost())
+    return load_text(text + (f"({','.join(arguments)})" if arguments else "") + "\n", MemoryHost())
 
 
 @pytest.mark.parametrize("template", ALL, ids=lambda one: f"{one.category}:{one.name}")
@@ -97,10 +99,91 @@ def test_hours_keep_jobs_away_during_work_only() -> None:
         (470, 2, False, True),
         (1019, 2, False, True),
         (1020, 2, True, False),
-        (600, 6, True, False),
+        (600, 6, False, True),
     ]:
         assert evaluate(config, "START", ClockMin=minute, ClockDay=day) is start
         assert evaluate(config, "PREEMPT", ClockMin=minute, ClockDay=day) is preempt
+
+
+def is_work(minute: int, day: int, begin: float, end: float, days: tuple[int, int] | None) -> bool:
+    """Whether somebody works at a minute of a day, by counting."""
+
+    def begins(day: int) -> bool:
+        if days is None:
+            return True
+        first, last = days
+        return first <= day <= last if first <= last else day >= first or day <= last
+
+    if begin < end:
+        return begins(day) and begin <= minute < end
+    return (begins(day) and minute >= begin) or (begins((day - 1) % 7) and minute < end)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    hours=st.lists(st.integers(1, 23), min_size=2, max_size=2, unique=True),
+    days=st.none() | st.tuples(st.integers(0, 6), st.integers(0, 6)),
+)
+def test_hours_may_go_over_midnight_and_days_over_the_weekend(hours: list[int], days: tuple[int, int] | None) -> None:
+    begin, end = hours
+    given = f"{begin},{end}" + ("" if days is None else f",{days[0]},{days[1]}")
+    config = load_text(f"use POLICY : Desktop_Hours({given})\n", MemoryHost())
+    names = {name: parse_expression(config.get_expr(name) or "") for name in ("WorkHours", "AfterHours")}
+    marks = {0, 1439, *(hour * 60 + off for hour in hours for off in (-31, -30, -11, -10, -1, 0, 1))}
+    for day in range(7):
+        for minute in sorted(marks):
+            ad = ClassAd({"ClockMin": minute, "ClockDay": day})
+            work = is_work(minute, day, begin * 60, end * 60, days)
+            assert evaluate_classad(names["WorkHours"], ad) is work
+            assert evaluate_classad(names["AfterHours"], ad) is not work
+            begins, leaves = begin * 60 - 30, begin * 60 - 10
+            start = not is_work(minute, day, begins, end * 60, days)
+            preempt = is_work(minute, day, leaves, end * 60, days)
+            assert evaluate(config, "START", ClockMin=minute, ClockDay=day) is start
+            assert evaluate(config, "PREEMPT", ClockMin=minute, ClockDay=day) is preempt
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        ("POLICY : Desktop_Hours(22, 25)", "end is '25': an hour is a number from 0 to 24"),
+        ("POLICY : Desktop_Idle(-1, 5)", "begin is '-1': an hour is a number from 0 to 24"),
+        ("POLICY : Desktop_After_Hours(eight, 5)", "begin is 'eight'"),
+        ("POLICY : Desktop_After_Hours($(BEGIN), 5)", "it has to be known here (define it above)"),
+        ("POLICY : Desktop_Hours(9, 9)", "begin and end are the same hour"),
+        ("POLICY : Desktop_Hours(9, 17, 1, 7)", "last is '7': a day is a number from 0, Sunday, to 6, Saturday"),
+        ("POLICY : Desktop_Hours(9, 17, 1.5)", "first is '1.5'"),
+        ("POLICY : Interactive_Slot_Reserved(0)", "it has to be a whole number from 1"),
+        ('POLICY : Limit_Job_Runtimes("1h")', "it has to be a number of seconds"),
+        ("POLICY : Preempt_if(Foo > 5)", "it has to be the name of a macro"),
+        ('POLICY : Test_User("ada")', "write it without quotes and blanks"),
+    ],
+)
+def test_an_argument_that_a_template_cannot_work_with_is_reported_at_the_use(use: str, words: str) -> None:
+    (problem,) = load_text(f"A = 1\nuse {use}\n", MemoryHost()).log
+    assert problem.code is Code.TEMPLATE_ARGUMENTS
+    assert words in problem.message
+    assert str(problem).startswith("<text>:2:1: error: ")
+    assert problem.remedy.startswith("The form is `use POLICY : ")
+
+
+def test_arguments_may_be_macros_and_expressions() -> None:
+    config = load_text(
+        "Begin = 7 + 1\nuse POLICY : Desktop_Hours($(Begin), 5 * 3.5)\nuse POLICY : Limit_Job_Runtimes(TARGET.Most)\n",
+        MemoryHost(),
+    )
+    assert config.log == ()
+    assert config.get("WorkHours") == "(ClockMin >= (7 + 1) * 60 && ClockMin < (5 * 3.5) * 60)"
+
+
+def test_a_finding_in_a_template_stands_at_the_users_line() -> None:
+    config = load_text("A = 1\nTEST = (Foo\nuse POLICY : Preempt_if(TEST)\n", MemoryHost(), file="pool.config")
+    places = {str(one).partition(" ")[0] for one in check(config)}
+    assert places == {"pool.config:3:1"}
+    finding = check(config)[0].to_json()
+    assert (finding["file"], finding["line"]) == ("pool.config", 3)
+    assert str(finding["template"]).startswith("POLICY:Preempt_if:")
+    assert str(finding["place"]) == f"pool.config:3:1 (in {finding['template']})"
 
 
 def test_a_reserved_slot_leaves_the_other_slots_alone() -> None:

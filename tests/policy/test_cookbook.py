@@ -157,7 +157,8 @@ def test_the_job_of_the_tables_is_the_one_described() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "Desktop", "Test_User", "Desktop_After_Hours", "Desktop_Or_Dedicated", "Guaranteed_Runtime", "No_Preemption",
+        "Desktop", "Test_User", "Desktop_After_Hours", "Desktop_Hours", "Desktop_Idle", "Always_Run_Jobs",
+        "Prefer_Users", "Desktop_Or_Dedicated", "Guaranteed_Runtime", "No_Preemption",
         "Suspendable_Slots", "Interactive_Slot_Preferred", "Interactive_Slot_Reserved", "Background_Jobs",
         "Starter_Evict_if_Memory_Exceeded", "Pool_Minimum_Memory", "Pool_Maximum_Starts",
     ],

@@ -44,7 +44,12 @@ def check(config: Config) -> list[Diagnostic]:
         found.extend(_name(definition, used))
         found.extend(_undefined(config, key, definition))
     unique = dict.fromkeys(found)
-    return sorted(unique, key=lambda one: (one.span.file, one.span.line, one.span.column, one.code, one.message))
+    return sorted(unique, key=_place)
+
+
+def _place(one: Diagnostic) -> tuple[str, int, int, str, str]:
+    user = one.span.user
+    return user.file, user.line, user.column, one.code, one.message
 
 
 def _owner(config: Config, key: str) -> Context:
@@ -81,9 +86,10 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
     """Problems of the name itself."""
     name, span = definition.name, definition.span
     present = replacement(name)
-    if present is not None and not span.file.startswith(("POLICY:", "FEATURE:")):
+    if present is not None and not span.is_template:
         message = f"{name} is an old name" if present else f"{name} has no effect any more"
-        return [diagnostic(Code.DEPRECATED_NAME, message, span, name=name, suggestion=present or None)]
+        remedy = None if present else "Remove the line."
+        return [diagnostic(Code.DEPRECATED_NAME, message, span, name=name, suggestion=present or None, remedy=remedy)]
     key = name.lower()
     base = key.rpartition(".")[2]
     if key in used or base in used or _SLOT_PREFIX.sub("", base) in used:

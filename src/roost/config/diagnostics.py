@@ -15,6 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+#: how the names of templates begin that are given as sources
+_TEMPLATES = ("ROLE:", "POLICY:", "FEATURE:", "SECURITY:")
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -32,13 +35,37 @@ class Span:
             return self.file
         return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
 
-    def chain(self) -> str:
-        """The place followed by the places of the statements that led to it."""
-        text, outer = str(self), self.via
+    @property
+    def is_template(self) -> bool:
+        """Whether the source is a template, which the user cannot edit."""
+        return self.via is not None and self.file.startswith(_TEMPLATES)
+
+    @property
+    def user(self) -> Span:
+        """The place in what the user wrote: for a line of a template, the statement that used it."""
+        span = self
+        while span.via is not None and span.is_template:
+            span = span.via
+        return span
+
+    def behind(self) -> str:
+        """How the text came to be read: the lines of templates behind the user's, and what included his file."""
+        user = self.user
+        notes: list[str] = []
+        span = self
+        while span is not user and span.via is not None:
+            notes.insert(0, f"in {span}")
+            span = span.via
+        outer = user.via
         while outer is not None:
-            text += f" (used at {outer})"
+            notes.append(f"included at {outer}")
             outer = outer.via
-        return text
+        return ", ".join(notes)
+
+    def chain(self) -> str:
+        """The user's place, and in parentheses what lies behind it."""
+        behind = self.behind()
+        return f"{self.user} ({behind})" if behind else str(self.user)
 
 
 class Severity(StrEnum):
@@ -271,7 +298,9 @@ CODES: dict[Code, CodeDoc] = {
         "A name that nothing reads differs from a known knob by a letter or two.",
         "Correct the name, or use the macro somewhere if it is your own.",
     ),
-    Code.DEPRECATED_NAME: CodeDoc(_W, "The name is an old one.", "Use the present name."),
+    Code.DEPRECATED_NAME: CodeDoc(
+        _W, "The name is an old one.", "Use the present name; if there is none, remove the line."
+    ),
     Code.PRESET_OVERRIDDEN: CodeDoc(
         _W,
         "The name is preset at start and cannot be assigned.",
@@ -308,10 +337,11 @@ class Diagnostic:
             "code": str(self.code),
             "severity": str(self.severity),
             "message": self.message,
-            "file": self.span.file,
-            "line": self.span.line,
-            "column": self.span.column,
+            "file": self.span.user.file,
+            "line": self.span.user.line,
+            "column": self.span.user.column,
             "place": self.span.chain(),
+            "template": str(self.span) if self.span.is_template else None,
             "remedy": self.remedy,
             "name": self.name,
             "suggestion": self.suggestion,
@@ -319,11 +349,18 @@ class Diagnostic:
 
 
 def diagnostic(
-    code: Code, message: str, span: Span, *, name: str | None = None, suggestion: str | None = None
+    code: Code,
+    message: str,
+    span: Span,
+    *,
+    name: str | None = None,
+    suggestion: str | None = None,
+    remedy: str | None = None,
 ) -> Diagnostic:
-    """Build a diagnostic; severity and remedy come from the catalogue."""
+    """Build a diagnostic; the severity comes from the catalogue, and the remedy unless one is given."""
     doc = CODES[code]
-    remedy = f"Did you mean {suggestion}?" if suggestion else doc.remedy
+    meant = f"Write {suggestion}." if code is Code.DEPRECATED_NAME else f"Did you mean {suggestion}?"
+    remedy = remedy or (meant if suggestion else doc.remedy)
     return Diagnostic(
         code=code,
         message=message,
@@ -358,13 +395,20 @@ class Diagnostics:
     dropped: int = 0
 
     def report(
-        self, code: Code, message: str, span: Span, *, name: str | None = None, suggestion: str | None = None
+        self,
+        code: Code,
+        message: str,
+        span: Span,
+        *,
+        name: str | None = None,
+        suggestion: str | None = None,
+        remedy: str | None = None,
     ) -> None:
         """Append a finding, or count it when the log is full."""
         if len(self.kept) >= self.kept_max:
             self.dropped += 1
             return
-        self.kept.append(diagnostic(code, message, span, name=name, suggestion=suggestion))
+        self.kept.append(diagnostic(code, message, span, name=name, suggestion=suggestion, remedy=remedy))
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(self.kept)

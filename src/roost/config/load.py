@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from roost.config.arguments import argument_problem
 from roost.config.conditions import ConditionProblem, Facts, Version, decide
 from roost.config.diagnostics import Code, Diagnostics, Span
 from roost.config.expand import Expander
-from roost.config.functions import split
 from roost.config.host import Host
 from roost.config.knobs import PRESETS
 from roost.config.limits import DEFAULT_LIMITS, Limits
@@ -326,15 +326,14 @@ class Loader:
                 self.source(body, f"{template.category}:{template.name}", Origin.TEMPLATE, span, depth + 1)
 
     def _arguments_fit(self, template: Template, arguments: str | None, span: Span) -> bool:
-        given = split(arguments) if arguments and arguments.strip() else []
-        if len([one for one in given if one]) < template.required:
-            message = f"{template.name} needs {template.required} arguments"
-        elif len(given) > len(template.arguments) and not template.rest:
-            message = f"{template.name} takes at most {len(template.arguments)} arguments"
-        else:
-            return True
-        self.log.report(Code.TEMPLATE_ARGUMENTS, f"{message}: {template.usage()}", span)
-        return False
+        def expand(text: str) -> str:
+            return Expander(scope=self.scope, host=self.host, limits=self.limits).expand(text)
+
+        problem = argument_problem(template, arguments, expand, self.host)
+        if problem is not None:
+            remedy = f"The form is `{template.usage()}`."
+            self.log.report(Code.TEMPLATE_ARGUMENTS, problem, span, remedy=remedy)
+        return problem is None
 
 
 def _selves(key: str) -> tuple[str, ...]:

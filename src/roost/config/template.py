@@ -13,12 +13,31 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 
 from roost.config.functions import commas, split
 from roost.config.references import Call, Reference, pieces
 
 _POSITIONAL = re.compile(r"(\d)([#?+]?)\Z")
 _OPTION = re.compile(r"([^\s,()]+)\s*")
+
+
+class Kind(StrEnum):
+    """What an argument has to be."""
+
+    TEXT = "text"
+    #: the hour of a day, 0 to 24, known where `use` stands
+    HOUR = "hour"
+    #: the day of a week, 0 for Sunday to 6, known where `use` stands
+    DAY = "day"
+    #: a whole number from 1, or an expression
+    POSITIVE = "positive"
+    #: a number of seconds, or an expression
+    SECONDS = "seconds"
+    #: the name of a macro
+    NAME = "name"
+    #: a text that is put between quotes
+    WORD = "word"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +48,7 @@ class Argument:
     meaning: str
     #: text used when it is not given; None when it must be given
     default: str | None = None
+    kind: Kind = Kind.TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

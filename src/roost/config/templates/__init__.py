@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from roost.config.template import Template
-from roost.config.templates import cookbook, feature, known, policy, role
+from roost.config.templates import cookbook, feature, hours, known, policy, role
 from roost.config.templates.known import WITHOUT_EFFECT
 
-ALL: tuple[Template, ...] = (*role.TEMPLATES, *feature.TEMPLATES, *policy.TEMPLATES, *cookbook.TEMPLATES)
+ALL: tuple[Template, ...] = (
+    *role.TEMPLATES,
+    *feature.TEMPLATES,
+    *hours.TEMPLATES,
+    *policy.TEMPLATES,
+    *cookbook.TEMPLATES,
+)
 #: (category, name), both case-folded
 BY_NAME: dict[tuple[str, str], Template] = {(one.category.lower(), one.name.lower()): one for one in ALL}
 CATEGORIES: frozenset[str] = frozenset(category for category, _ in BY_NAME) | known.CATEGORIES

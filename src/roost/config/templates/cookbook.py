@@ -5,9 +5,12 @@ Each adds to the policy in force, or says in its sentence that it replaces it.
 
 from __future__ import annotations
 
-from roost.config.template import Argument, Template, template
+from dataclasses import replace
 
-_SLOT = Argument(name="slot", meaning="number of the slot", default="1")
+from roost.config.template import Argument, Kind, Template, template
+from roost.config.templates.hours import BEGIN, END, FIRST, LAST
+
+_SLOT = Argument(name="slot", meaning="number of the slot", default="1", kind=Kind.POSITIVE)
 
 TEMPLATES: tuple[Template, ...] = (
     template(
@@ -21,7 +24,7 @@ START = ($(START)) || (TARGET.Owner == "$(1)")
 SUSPEND = ($(SUSPEND)) && ((TARGET.Owner != "$(1)") =!= False)
 PREEMPT = ($(PREEMPT)) && ((TARGET.Owner != "$(1)") =!= False)
 """,
-        Argument(name="user", meaning="account name"),
+        Argument(name="user", meaning="account name", kind=Kind.WORD),
     ),
     template(
         "POLICY",
@@ -31,16 +34,16 @@ PREEMPT = ($(PREEMPT)) && ((TARGET.Owner != "$(1)") =!= False)
         "time of day policy",
         """
 use POLICY : Desktop
-use FEATURE : POLICY_HOURS_TO_START($(0))
+use FEATURE : POLICY_HOURS_TO_START($(1:8), $(2:12+5), $(3:1), $(4:5))
 START = $(AfterHours) && $(CPUIdle) && (KeyboardIdle > $(StartIdleTime))
 MachineBusy = ( $(WorkHours) || $(CPUBusy) || $(KeyboardBusy) )
 SUSPEND = $(WorkHours) || ($(SUSPEND))
 WANT_SUSPEND = $(AfterHours)
 """,
-        Argument(name="begin", meaning="hour at which work begins", default="8"),
-        Argument(name="end", meaning="hour at which work ends", default="12+5"),
-        Argument(name="first", meaning="first working day, 0 for Sunday", default="1"),
-        Argument(name="last", meaning="last working day", default="5"),
+        BEGIN,
+        END,
+        replace(FIRST, meaning="first working day, 0 for Sunday", default="1"),
+        LAST,
     ),
     template(
         "POLICY",
@@ -61,7 +64,12 @@ CONTINUE = ( $(CPUIdle) && ($(ActivityTimer) > 300) \\
   && (IsDesktop =!= True || (KeyboardIdle > $(ContinueIdleTime))) )
 MAXJOBRETIREMENTTIME = (IsDesktop =!= True) * ($(1:0))
 """,
-        Argument(name="retirement", meaning="retirement time on dedicated machines, in seconds", default="0"),
+        Argument(
+            name="retirement",
+            meaning="retirement time on dedicated machines, in seconds",
+            default="0",
+            kind=Kind.SECONDS,
+        ),
     ),
     template(
         "POLICY",
@@ -71,7 +79,9 @@ MAXJOBRETIREMENTTIME = (IsDesktop =!= True) * ($(1:0))
         """
 MAXJOBRETIREMENTTIME = $(1:48 * $(HOUR))
 """,
-        Argument(name="seconds", meaning="time granted since the start of the job", default="48 * $(HOUR)"),
+        Argument(
+            name="seconds", meaning="time granted since the start of the job", default="48 * $(HOUR)", kind=Kind.SECONDS
+        ),
     ),
     template(
         "POLICY",
@@ -86,7 +96,12 @@ RANK = 0
 NEGOTIATOR_CONSIDER_PREEMPTION = False
 CLAIM_WORKLIFE = $(1:3600)
 """,
-        Argument(name="worklife", meaning="how long a queue may go on using a slot, in seconds", default="3600"),
+        Argument(
+            name="worklife",
+            meaning="how long a queue may go on using a slot, in seconds",
+            default="3600",
+            kind=Kind.SECONDS,
+        ),
     ),
     template(
         "POLICY",
@@ -162,7 +177,12 @@ STARTER_EVICT = ImageSize =!= UNDEFINED && ImageSize > (Memory * 1024)
 STARTER_WANT_VACATE = True
 STARTER_KILL = (time() - EnteredCurrentState) > ($(1:5 * $(MINUTE)))
 """,
-        Argument(name="seconds", meaning="time to leave between soft and hard kill", default="5 * $(MINUTE)"),
+        Argument(
+            name="seconds",
+            meaning="time to leave between soft and hard kill",
+            default="5 * $(MINUTE)",
+            kind=Kind.SECONDS,
+        ),
     ),
     template(
         "POLICY",

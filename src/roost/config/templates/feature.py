@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from roost.config.template import Argument, Template, template
+from roost.config.template import Argument, Kind, Template, template
 
 _CONVENTION = "convention"
 _SLOTS = "dynamic provisioning"
-_TYPE = Argument(name="type", meaning="number of the slot type", default="1")
+_TYPE = Argument(name="type", meaning="number of the slot type", default="1", kind=Kind.POSITIVE)
 _CRON = (
     Argument(name="name", meaning="name of the program in the machine's ad and in messages"),
     Argument(name="period", meaning="time between runs, with a suffix s, m or h"),
     Argument(name="executable", meaning="path of the program"),
     Argument(name="arguments", meaning="its arguments", default=""),
 )
+
+
+def _cron(name: str, meaning: str, mode: str) -> Template:
+    """A program that the startd runs; only one that runs regularly has a period."""
+    periodic = mode == "Periodic"
+    executable = 3 if periodic else 2
+    lines = (
+        "STARTD_CRON_JOBLIST = $(STARTD_CRON_JOBLIST) $(1)",
+        f"STARTD_CRON_$(1)_MODE = {mode}",
+        *(("STARTD_CRON_$(1)_PERIOD = $(2)",) if periodic else ()),
+        f"STARTD_CRON_$(1)_EXECUTABLE = $({executable})",
+        f"STARTD_CRON_$(1)_ARGS = $({executable + 1}+)",
+    )
+    arguments = _CRON if periodic else (_CRON[0], *_CRON[2:])
+    return template("FEATURE", name, meaning, _CONVENTION, "\n".join(lines), *arguments, rest=True)
+
 
 TEMPLATES: tuple[Template, ...] = (
     template(
@@ -74,53 +90,9 @@ DEFRAG_MAX_CONCURRENT_DRAINING = $(3:10)
         Argument(name="whole", meaning="enough whole machines", default="20"),
         Argument(name="draining", meaning="most machines drained at a time", default="10"),
     ),
-    template(
-        "FEATURE",
-        "StartdCronPeriodic",
-        "Runs a program regularly and publishes what it prints.",
-        _CONVENTION,
-        """
-STARTD_CRON_JOBLIST = $(STARTD_CRON_JOBLIST) $(1)
-STARTD_CRON_$(1)_MODE = Periodic
-STARTD_CRON_$(1)_PERIOD = $(2)
-STARTD_CRON_$(1)_EXECUTABLE = $(3)
-STARTD_CRON_$(1)_ARGS = $(4+)
-""",
-        *_CRON,
-        rest=True,
-    ),
-    template(
-        "FEATURE",
-        "StartdCronContinuous",
-        "Keeps a program running and publishes what it prints.",
-        _CONVENTION,
-        """
-STARTD_CRON_JOBLIST = $(STARTD_CRON_JOBLIST) $(1)
-STARTD_CRON_$(1)_MODE = WaitForExit
-STARTD_CRON_$(1)_EXECUTABLE = $(2)
-STARTD_CRON_$(1)_ARGS = $(3+)
-""",
-        _CRON[0],
-        _CRON[2],
-        _CRON[3],
-        rest=True,
-    ),
-    template(
-        "FEATURE",
-        "StartdCronOneShot",
-        "Runs a program once and publishes what it prints.",
-        _CONVENTION,
-        """
-STARTD_CRON_JOBLIST = $(STARTD_CRON_JOBLIST) $(1)
-STARTD_CRON_$(1)_MODE = OneShot
-STARTD_CRON_$(1)_EXECUTABLE = $(2)
-STARTD_CRON_$(1)_ARGS = $(3+)
-""",
-        _CRON[0],
-        _CRON[2],
-        _CRON[3],
-        rest=True,
-    ),
+    _cron("StartdCronPeriodic", "Runs a program regularly and publishes what it prints.", "Periodic"),
+    _cron("StartdCronContinuous", "Keeps a program running and publishes what it prints.", "WaitForExit"),
+    _cron("StartdCronOneShot", "Runs a program once and publishes what it prints.", "OneShot"),
     template(
         "FEATURE",
         "FetchWork",
@@ -196,25 +168,5 @@ TESTINGMODE_PERIODIC_CHECKPOINT = False
 TESTINGMODE_PREEMPTION_REQUIREMENTS = False
 TESTINGMODE_CLAIM_WORKLIFE = 1200
 """,
-    ),
-    template(
-        "FEATURE",
-        "POLICY_HOURS_TO_START",
-        "Names for working hours: WorkHours, AfterHours, HoursToStart and HoursToPreempt.",
-        "time of day policy",
-        """
-WorkHours = ( (ClockMin >= ($(1:8)) * 60 && ClockMin < ($(2:12+5)) * 60) \\
-  && (ClockDay >= $(3:1) && ClockDay <= $(4:5)) )
-AfterHours = ( (ClockMin < ($(1:8)) * 60 || ClockMin >= ($(2:12+5)) * 60) \\
-  || (ClockDay < $(3:1) || ClockDay > $(4:5)) )
-HoursToStart = ( (ClockMin < ($(1:8)) * 60 - 30 || ClockMin >= ($(2:12+5)) * 60) \\
-  || (ClockDay < $(3:1) || ClockDay > $(4:5)) )
-HoursToPreempt = ( (ClockMin >= ($(1:8)) * 60 - 10 && ClockMin < ($(2:12+5)) * 60) \\
-  && (ClockDay >= $(3:1) && ClockDay <= $(4:5)) )
-""",
-        Argument(name="begin", meaning="hour at which work begins", default="8"),
-        Argument(name="end", meaning="hour at which work ends", default="12+5"),
-        Argument(name="first", meaning="first working day, 0 for Sunday", default="1"),
-        Argument(name="last", meaning="last working day", default="5"),
     ),
 )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from roost.config.template import Argument, Template, template
+from dataclasses import replace
+
+from roost.config.template import Argument, Kind, Template, template
+from roost.config.templates.hours import BEGIN, END, FIRST, LAST
 
 _DEFAULT = "default policy settings"
 _HOURS = "time of day policy"
 _LIMITS = "convention"
-_SECONDS = Argument(name="seconds", meaning="longest run time")
-_BEGIN = Argument(name="begin", meaning="hour at which work begins", default="8")
-_END = Argument(name="end", meaning="hour at which work ends", default="12+5")
-_FIRST = Argument(name="first", meaning="first working day, 0 for Sunday", default="1")
-_LAST = Argument(name="last", meaning="last working day", default="5")
+_SECONDS = Argument(name="seconds", meaning="longest run time", kind=Kind.SECONDS)
 
 _ALWAYS = """
 WANT_SUSPEND = False
@@ -116,10 +115,10 @@ IS_OWNER = (START =?= False)
 SLOTS_CONNECTED_TO_KEYBOARD = 1000000
 SLOTS_CONNECTED_TO_CONSOLE = 1000000
 """,
-        Argument(name="begin", meaning="hour at which work begins", default=""),
-        _END,
-        _FIRST,
-        _LAST,
+        replace(BEGIN, meaning="hour at which work begins; empty: the hours do not matter", default=""),
+        END,
+        FIRST,
+        LAST,
     ),
     template(
         "POLICY",
@@ -136,10 +135,10 @@ IS_OWNER = (START =?= False)
 SLOTS_CONNECTED_TO_KEYBOARD = 1000000
 SLOTS_CONNECTED_TO_CONSOLE = 1000000
 """,
-        _BEGIN,
-        _END,
-        _FIRST,
-        _LAST,
+        BEGIN,
+        END,
+        FIRST,
+        LAST,
     ),
     template(
         "POLICY",
@@ -150,7 +149,7 @@ SLOTS_CONNECTED_TO_CONSOLE = 1000000
 MAXJOBRETIREMENTTIME = ($(1:24*3600)) + 120
 PREEMPT = ((Activity == "Busy") && ($(ActivityTimer) > ($(1:24*3600))))
 """,
-        Argument(name="seconds", meaning="longest run time", default="24*3600"),
+        Argument(name="seconds", meaning="longest run time", default="24*3600", kind=Kind.SECONDS),
     ),
     template(
         "POLICY",
@@ -158,7 +157,7 @@ PREEMPT = ((Activity == "Busy") && ($(ActivityTimer) > ($(1:24*3600))))
         "Preempts a job, without retirement time and without suspending it, when a macro is true.",
         _LIMITS,
         _PREEMPT_IF,
-        Argument(name="macro", meaning="name of a macro that holds a condition"),
+        Argument(name="macro", meaning="name of a macro that holds a condition", kind=Kind.NAME),
     ),
     template(
         "POLICY",
@@ -171,7 +170,7 @@ WANT_HOLD_REASON = ifThenElse($($(1)), $(3+), $(WANT_HOLD_REASON:UNDEFINED))
 WANT_HOLD_SUBCODE = ifThenElse($($(1)), $(2), $(WANT_HOLD_SUBCODE:UNDEFINED))
 WANT_HOLD = ($($(1))) || ($(WANT_HOLD:False))
 """,
-        Argument(name="macro", meaning="name of a macro that holds a condition"),
+        Argument(name="macro", meaning="name of a macro that holds a condition", kind=Kind.NAME),
         Argument(name="subcode", meaning="number of the hold reason"),
         Argument(name="reason", meaning="text of the hold reason, an expression"),
         rest=True,

@@ -72,8 +72,7 @@ def configured_expression(
 
 def origin_of(span: Span) -> Origin:
     """The place of a definition, and the statements that led to it."""
-    via = span.chain()[len(str(span)) :].strip().replace(") (", ", ").strip("()")
-    return Origin(file=span.file, line=span.line, via=via)
+    return Origin(file=span.user.file, line=span.user.line, via=span.behind())
 
 
 def _wanted(config: Config, slot: int | None, slot_type: int | None) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,79 @@
+"""Are the arguments of a ``use`` what the template can work with?
+
+They are looked at where `use` stands, so that a mistake is reported there and not in the lines of the template. An hour
+or a day must be a number then; a number of seconds or a slot may also be an expression that only a machine can
+evaluate, and is let pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from roost.config.expressions import ExpressionProblem
+from roost.config.functions import split
+from roost.config.host import Host
+from roost.config.references import NAME
+from roost.config.template import Argument, Kind, Template
+
+#: For each kind of number: lowest, highest, whether whole, and what it is in words.
+_RANGES: dict[Kind, tuple[float, float, bool, str]] = {
+    Kind.HOUR: (0, 24, False, "an hour is a number from 0 to 24"),
+    Kind.DAY: (0, 6, True, "a day is a number from 0, Sunday, to 6, Saturday"),
+    Kind.POSITIVE: (1, float("inf"), True, "it has to be a whole number from 1"),
+    Kind.SECONDS: (0, float("inf"), False, "it has to be a number of seconds"),
+}
+_CONSTANT = (Kind.HOUR, Kind.DAY)
+
+
+def argument_problem(template: Template, arguments: str | None, expand: Callable[[str], str], host: Host) -> str | None:
+    """The first thing that is wrong with the arguments of a ``use``, in words. `expand` follows macros silently."""
+    given = split(arguments) if arguments and arguments.strip() else []
+    if len([one for one in given if one]) < template.required:
+        return f"{template.name} needs {template.required} arguments"
+    if len(given) > len(template.arguments) and not template.rest:
+        return f"{template.name} takes at most {len(template.arguments)} arguments"
+    values: dict[str, object] = {}
+    for argument, text in zip(template.arguments, [*given, *[""] * len(template.arguments)], strict=False):
+        problem = _problem(argument, text, expand, host, values)
+        if problem is not None:
+            return f"{template.name}: {argument.name} is {_shown(text)}: {problem}"
+    if "begin" in values and values["begin"] == values.get("end"):
+        return f"{template.name}: begin and end are the same hour"
+    return None
+
+
+def _problem(
+    argument: Argument, text: str, expand: Callable[[str], str], host: Host, values: dict[str, object]
+) -> str | None:
+    wanted = text or argument.default
+    if not wanted or argument.kind is Kind.TEXT:
+        return None
+    expanded = expand(wanted).strip() if "$" in wanted else wanted
+    if argument.kind is Kind.NAME:
+        return None if not expanded or NAME.match(expanded) else "it has to be the name of a macro"
+    if argument.kind is Kind.WORD:
+        return "write it without quotes and blanks" if set(expanded) & set("\"' \t") else None
+    return next(_number_problems(argument, wanted, expanded, host, values), None)
+
+
+def _number_problems(
+    argument: Argument, wanted: str, expanded: str, host: Host, values: dict[str, object]
+) -> Iterator[str]:
+    low, high, whole, words = _RANGES[argument.kind]
+    try:
+        value = host.evaluate(expanded) if expanded else None
+    except ExpressionProblem:
+        yield words
+        return
+    if value is None and argument.kind in _CONSTANT:
+        yield f"{words}, and it has to be known here" + (" (define it above)" if "$(" in wanted else "")
+    if value is None:
+        return
+    values[argument.name] = value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not low <= value <= high or (whole and value != int(value)):  # type: ignore[operator,call-overload]
+        yield words
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:39] + "…")
