@@ -6,11 +6,12 @@ The result is data; the command line and the dashboard render it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Unpack
 
 from roost.config.expand import Found, Problem, Step
 from roost.config.knob import Knob
 from roost.config.knobs import DEFAULTS, find
-from roost.config.lookup import Config
+from roost.config.lookup import Asking, Config
 from roost.config.scope import DEFAULT_SPAN
 from roost.config.table import Definition, Origin
 
@@ -64,18 +65,10 @@ class Explanation:
         }
 
 
-def explain(
-    config: Config,
-    name: str,
-    *,
-    subsys: str | None = None,
-    localname: str | None = None,
-    slot_type: int | None = None,
-    slot: int | None = None,
-) -> Explanation:
-    """Explain the value of a name in a context. Never raises for what is configured."""
-    context = config.context(subsys, localname)
-    found = config.find(name, subsys=subsys, localname=localname, slot_type=slot_type, slot=slot)
+def explain(config: Config, name: str, **asking: Unpack[Asking]) -> Explanation:
+    """Explain the value of a name in a view. Never raises for what is configured."""
+    view = config.view(**asking)
+    context, found = view.context, view.find(name)
     chain = config.definitions(found.name) if found else ()
     expander = config.expander(context, recording=True)
     value = expander.expand(found.text, name=found.name).strip() if found else ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypedDict, TypeVar, Unpack
 
 from roost.config.diagnostics import Code, ConfigError, Diagnostic, Severity, Span, diagnostic
 from roost.config.expand import Expander, Found
@@ -35,6 +35,17 @@ class Context:
 
     subsystem: str
     localname: str | None = None
+
+
+class Asking(TypedDict, total=False):
+    """Who asks; what is not given is taken from the reader that the configuration was made for."""
+
+    #: daemon or command
+    subsys: str | None
+    #: name of the daemon's instance
+    localname: str | None
+    slot_type: int | None
+    slot: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,48 +112,27 @@ class Config:
             scope=scope, host=self.host, limits=self.limits, recording=recording, done=done, nesting=nesting.depth
         )
 
-    def find(
-        self,
-        name: str,
-        *,
-        subsys: str | None = None,
-        localname: str | None = None,
-        slot_type: int | None = None,
-        slot: int | None = None,
-    ) -> Found | None:
-        """The definition or default that a name means in a context, unexpanded."""
-        scope, key = self.scope(self.context(subsys, localname)), name.lower()
-        for prefix, number in (("slot", slot), ("slot_type_", slot_type)):
-            found = None if number is None else scope.find(f"{prefix}{number}_{key}")
-            if found is not None and found.text:
-                return found
-        return scope.find(key)
+    def view(self, **asking: Unpack[Asking]) -> View:
+        """The configuration as one daemon, instance, slot type or slot sees it."""
+        context = self.context(asking.get("subsys"), asking.get("localname"))
+        return View(config=self, context=context, slot_type=asking.get("slot_type"), slot=asking.get("slot"))
 
-    def get(
-        self,
-        name: str,
-        *,
-        subsys: str | None = None,
-        localname: str | None = None,
-        slot_type: int | None = None,
-        slot: int | None = None,
-    ) -> str | None:
+    def find(self, name: str, **asking: Unpack[Asking]) -> Found | None:
+        """The definition or default that a name means in a view, unexpanded."""
+        return self.view(**asking).find(name)
+
+    def get(self, name: str, **asking: Unpack[Asking]) -> str | None:
         """The expanded text of a name; None when it is undefined or empty.
 
         Raises `ConfigError` when macros go in a circle or the text outgrows its limits.
         """
-        found = self.find(name, subsys=subsys, localname=localname, slot_type=slot_type, slot=slot)
-        if found is None:
-            return None
-        if "$" not in found.text:
-            return found.text or None
-        return self._expanded(found, self.context(subsys, localname), _FATAL) or None
+        return self.view(**asking).get(name)
 
     def expand(self, text: str, *, subsys: str | None = None, localname: str | None = None) -> str:
         """Any text with its references followed."""
-        return self._expanded(Found("", text, Span("<text>")), self.context(subsys, localname), _FATAL)
+        return self.expanded(Found("", text, Span("<text>")), self.context(subsys, localname), _FATAL)
 
-    def _expanded(self, found: Found, context: Context, fatal: frozenset[Code] | None) -> str:
+    def expanded(self, found: Found, context: Context, fatal: frozenset[Code] | None) -> str:
         """The text of ``found`` expanded; raises for problems with a code in ``fatal``, or for any if that is
         None."""
         key = found.name.lower()
@@ -160,90 +150,26 @@ class Config:
             done[key] = text
         return text
 
-    def _reading(
-        self, name: str, subsys: str | None, localname: str | None, slot_type: int | None, slot: int | None
-    ) -> Reading | None:
-        """A value ready to be read as a type; None when nothing is configured and the knob has no default."""
-        knob = find(name)
-        found = self.find(name, subsys=subsys, localname=localname, slot_type=slot_type, slot=slot)
-        context = self.context(subsys, localname)
-        if found is None or not self._expanded(found, context, None):
-            if knob is None or knob.default is None:
-                return None
-            found = Found(knob.name, knob.default, Span("<default>"))
-            text = self.expander(context).expand(knob.default)
-        else:
-            text = self._expanded(found, context, None)
-        return Reading(name=name, text=text, span=found.span, knob=knob, host=self.host)
-
-    def get_int(
-        self,
-        name: str,
-        default: int | None = None,
-        *,
-        subsys: str | None = None,
-        localname: str | None = None,
-        slot_type: int | None = None,
-        slot: int | None = None,
-    ) -> int:
+    def get_int(self, name: str, default: int | None = None, **asking: Unpack[Asking]) -> int:
         """A whole number in the knob's range."""
-        reading = self._reading(name, subsys, localname, slot_type, slot)
-        return _given(name, default) if reading is None else _read(reading, as_integer(reading))
+        return self.view(**asking).get_int(name, default)
 
-    def get_float(
-        self,
-        name: str,
-        default: float | None = None,
-        *,
-        subsys: str | None = None,
-        localname: str | None = None,
-        slot_type: int | None = None,
-        slot: int | None = None,
-    ) -> float:
+    def get_float(self, name: str, default: float | None = None, **asking: Unpack[Asking]) -> float:
         """A number in the knob's range."""
-        reading = self._reading(name, subsys, localname, slot_type, slot)
-        return _given(name, default) if reading is None else _read(reading, as_real(reading))
+        return self.view(**asking).get_float(name, default)
 
-    def get_bool(
-        self,
-        name: str,
-        default: bool | None = None,
-        *,
-        subsys: str | None = None,
-        localname: str | None = None,
-        slot_type: int | None = None,
-        slot: int | None = None,
-    ) -> bool:
+    def get_bool(self, name: str, default: bool | None = None, **asking: Unpack[Asking]) -> bool:
         """A truth value: true, false, t, f, yes, no, a number, or an expression that gives one."""
-        reading = self._reading(name, subsys, localname, slot_type, slot)
-        return _given(name, default) if reading is None else _read(reading, as_boolean(reading))
+        return self.view(**asking).get_bool(name, default)
 
-    def get_list(
-        self,
-        name: str,
-        *,
-        subsys: str | None = None,
-        localname: str | None = None,
-        slot_type: int | None = None,
-        slot: int | None = None,
-    ) -> tuple[str, ...]:
+    def get_list(self, name: str, **asking: Unpack[Asking]) -> tuple[str, ...]:
         """The members of a list separated by commas or blanks; empty when nothing is configured."""
-        reading = self._reading(name, subsys, localname, slot_type, slot)
-        return () if reading is None else as_list(reading)
+        return self.view(**asking).get_list(name)
 
-    def get_expr(
-        self,
-        name: str,
-        *,
-        subsys: str | None = None,
-        localname: str | None = None,
-        slot_type: int | None = None,
-        slot: int | None = None,
-    ) -> str | None:
+    def get_expr(self, name: str, **asking: Unpack[Asking]) -> str | None:
         """The text of a well-formed ClassAd expression; None when nothing is configured and there is no
         default."""
-        reading = self._reading(name, subsys, localname, slot_type, slot)
-        return None if reading is None else _read(reading, as_expression(reading))
+        return self.view(**asking).get_expr(name)
 
     def slot_numbers(self, pattern: str) -> list[int]:
         """The numbers N for which a name is defined, for a pattern with ``<N>``, for instance
@@ -251,6 +177,72 @@ class Config:
         before, _, after = pattern.lower().partition("<n>")
         form = re.compile(re.escape(before) + r"(\d{1,9})" + re.escape(after) + r"\Z")
         return sorted({int(match.group(1)) for key in self.chains if (match := form.match(key.rpartition(".")[2]))})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A configuration as somebody in particular sees it."""
+
+    config: Config
+    context: Context
+    #: slot type whose ``SLOT_TYPE_<N>_`` values come first; None for none
+    slot_type: int | None = None
+    #: slot whose ``SLOT<N>_`` values come first of all; None for none
+    slot: int | None = None
+
+    def find(self, name: str) -> Found | None:
+        """The definition or default that a name means, unexpanded."""
+        scope, key = self.config.scope(self.context), name.lower()
+        for prefix, number in (("slot", self.slot), ("slot_type_", self.slot_type)):
+            found = None if number is None else scope.find(f"{prefix}{number}_{key}")
+            if found is not None and found.text:
+                return found
+        return scope.find(key)
+
+    def get(self, name: str) -> str | None:
+        """The expanded text; None when it is undefined or empty. Raises `ConfigError` for a circle of macros."""
+        found = self.find(name)
+        if found is None:
+            return None
+        if "$" not in found.text:
+            return found.text or None
+        return self.config.expanded(found, self.context, _FATAL) or None
+
+    def get_int(self, name: str, default: int | None = None) -> int:
+        """A whole number in the knob's range."""
+        reading = self._reading(name)
+        return _given(name, default) if reading is None else _read(reading, as_integer(reading))
+
+    def get_float(self, name: str, default: float | None = None) -> float:
+        """A number in the knob's range."""
+        reading = self._reading(name)
+        return _given(name, default) if reading is None else _read(reading, as_real(reading))
+
+    def get_bool(self, name: str, default: bool | None = None) -> bool:
+        """A truth value."""
+        reading = self._reading(name)
+        return _given(name, default) if reading is None else _read(reading, as_boolean(reading))
+
+    def get_list(self, name: str) -> tuple[str, ...]:
+        """The members of a list; empty when nothing is configured."""
+        reading = self._reading(name)
+        return () if reading is None else as_list(reading)
+
+    def get_expr(self, name: str) -> str | None:
+        """The text of a well-formed ClassAd expression; None when there is none and no default."""
+        reading = self._reading(name)
+        return None if reading is None else _read(reading, as_expression(reading))
+
+    def _reading(self, name: str) -> Reading | None:
+        """A value ready to be read as a type; None when nothing is configured and the knob has no default."""
+        knob, found = find(name), self.find(name)
+        text = "" if found is None else self.config.expanded(found, self.context, None)
+        if found is None or not text:
+            if knob is None or knob.default is None:
+                return None
+            found = Found(knob.name, knob.default, Span("<default>"))
+            text = self.config.expander(self.context).expand(knob.default)
+        return Reading(name=name, text=text, span=found.span, knob=knob, host=self.config.host)
 
 
 def _given(name: str, default: T | None) -> T:
