@@ -1,0 +1,84 @@
+"""The users of this machine as whom jobs run, and what they may do.
+
+What this module does not do: decide which user a job runs as. Only root can run a job as somebody else.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class NoSuchAccount(LookupError):
+    """The machine does not know the user."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"this machine has no user {name!r}; create the account, or map the user to one that exists")
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A user of this machine."""
+
+    name: str
+    uid: int
+    gid: int
+    #: All groups, the first one included.
+    groups: tuple[int, ...]
+    home: Path
+    shell: str = "/bin/sh"
+
+    @property
+    def is_root(self) -> bool:
+        """Whether nothing is forbidden to it."""
+        return self.uid == 0
+
+
+def account_named(name: str) -> Account:
+    """The user of that name. It may ask a directory service, so it can take time. Raises NoSuchAccount."""
+    try:
+        found = pwd.getpwnam(name)
+    except (KeyError, ValueError):
+        raise NoSuchAccount(name) from None
+    return _account(found)
+
+
+def own_account() -> Account:
+    """Who this process runs as."""
+    uid, gid = os.geteuid(), os.getegid()
+    try:
+        return _account(pwd.getpwuid(uid))
+    except KeyError:
+        return Account(name=str(uid), uid=uid, gid=gid, groups=tuple(os.getgroups()), home=Path("/"))
+
+
+def can_switch_user() -> bool:
+    """Whether jobs can run as somebody else."""
+    return os.geteuid() == 0
+
+
+def group_names(account: Account) -> tuple[str, ...]:
+    """The names of an account's groups; a number where there is no name."""
+    return tuple(_group_name(each) for each in account.groups)
+
+
+def _group_name(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)
+
+
+def _account(entry: pwd.struct_passwd) -> Account:
+    return Account(
+        name=entry.pw_name,
+        uid=entry.pw_uid,
+        gid=entry.pw_gid,
+        groups=tuple(os.getgrouplist(entry.pw_name, entry.pw_gid)),
+        home=Path(entry.pw_dir),
+        shell=entry.pw_shell or "/bin/sh",
+    )

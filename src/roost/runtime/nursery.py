@@ -1,0 +1,362 @@
+"""The node's side of its nursery: starts jobs through it, starts it anew when it dies.
+
+    nursery = await Nursery.start(home / "run" / "nursery")
+    order = SpawnOrder(key="q#1.0#1", record_dir=jobs / "1.0.1", program=Path("/bin/true"), arguments=("true",))
+    family = await nursery.spawn(order)
+    if isinstance(family, NotStarted):
+        …family.code, family.errno, family.text
+    end = await family.wait()
+
+No more than one nursery serves a directory: it holds a lock there, and so do its shepherds until their job's start is
+recorded. `Nursery.start` waits for the lock; so when it returns, whatever an earlier node ordered is recorded or will
+never start, and `roost.runtime.family.adopt` finds all of it.
+
+If the nursery dies, jobs go on. Orders that it had not carried out are given to its successor; which ones these are,
+the records say.
+
+It needs Linux 5.4 (pidfds). Other systems lack subreapers (macOS), pidfds (all) or /proc; there `start` refuses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import marshal
+import os
+import socket
+import subprocess
+import sys
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final, Self
+
+import roost
+from roost.runtime.cgroup import make_parent_group, remove_parent_group
+from roost.runtime.family import Family, adopt
+from roost.runtime.records import ENDED, STARTED, StartRecord
+from roost.runtime.shepherd.serve import PACKET_BYTES_MAX, READY
+from roost.runtime.spawn_order import ORDER_BYTES_MAX, NotStarted, OrderTooLarge, SpawnOrder
+
+#: How long a predecessor's last shepherds may take to let go of the lock, and a new nursery to be ready, s.
+START_S: Final = 30.0
+#: How often a nursery may die over one order before it is given up.
+DEATHS_MAX: Final = 3
+#: Jobs that are being started at once; others wait. More do not start faster, and answers have to fit into a socket.
+STARTING_MAX: Final = 64
+
+_LOCK: Final = "nursery.lock"
+_LOG: Final = "nursery.log"
+_LOCK_RETRY_S: Final = 0.01
+_PAYLOAD_MAX: Final = PACKET_BYTES_MAX - 1
+#: Answers read in one go before the event loop does something else.
+_ANSWERS_MAX: Final = 64
+#: Not every build of Python names it.
+_MSG_CMSG_CLOEXEC: Final = 0x40000000
+
+
+class NurseryFailed(RuntimeError):
+    """No job can be started on this machine; the text says why."""
+
+
+class AlreadyStarted(ValueError):
+    """The record directory is that of another run."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    order: SpawnOrder
+    answer: asyncio.Future[Family | NotStarted]
+    deaths: int = 0
+    #: Nobody waits for the answer any more; a job that has started is killed.
+    abandoned: bool = False
+
+
+class Nursery:
+    """Starts jobs. One for each node."""
+
+    def __init__(self, directory: Path, group: Path | None) -> None:
+        self.directory = directory
+        #: The control group below which jobs get theirs; None where they get none.
+        self.group = group
+        self._loop = asyncio.get_running_loop()
+        self._channel: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pending: dict[int, _Pending] = {}
+        self._outbox: deque[bytes] = deque()
+        self._writing = False
+        self._number = 0
+        self._starting = asyncio.Lock()
+        self._slots = asyncio.Semaphore(STARTING_MAX)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    @classmethod
+    async def start(cls, directory: Path, *, use_groups: bool = True) -> Self:
+        """Start the nursery of a directory, which is made if it is not there. Raises NurseryFailed."""
+        if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
+            raise NurseryFailed(f"jobs can only be run on Linux 5.4 or later; this is {sys.platform}")
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        group = None
+        if use_groups:
+            group = await asyncio.to_thread(make_parent_group, _group_name(directory))
+        nursery = cls(directory, group)
+        await nursery._ensure()
+        return nursery
+
+    @property
+    def pid(self) -> int:
+        """The nursery's process; 0 while there is none."""
+        return self._process.pid if self._process is not None else 0
+
+    async def spawn(self, order: SpawnOrder) -> Family | NotStarted:
+        """Start a job: its family once the program runs, or why it does not.
+
+        Raises OrderTooLarge, AlreadyStarted, NurseryFailed, and KeyError for a limit of an unknown name. A job whose
+        start is cancelled is killed.
+        """
+        if (order.record_dir / STARTED).exists() or (order.record_dir / ENDED).exists():
+            raise AlreadyStarted(f"{order.record_dir} has the record of another run; give each run its own")
+        async with self._slots:
+            if self._channel is None:
+                await self._ensure()
+            pending = _Pending(order, self._loop.create_future())
+            self._send(pending)
+            try:
+                return await asyncio.shield(pending.answer)
+            except asyncio.CancelledError:
+                pending.abandoned = True
+                if pending.answer.done() and not pending.answer.cancelled() and not pending.answer.exception():
+                    self._discard(pending.answer.result())
+                raise
+
+    async def close(self) -> None:
+        """Let the nursery end; jobs that run go on."""
+        self._closed = True
+        process, self._process = self._process, None
+        self._disconnect()
+        for pending in self._pending.values():
+            if not pending.answer.done():
+                pending.answer.set_exception(NurseryFailed("the node is being shut down"))
+                pending.answer.exception()
+        self._pending.clear()
+        if process is not None:
+            await asyncio.to_thread(process.wait)
+        if self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.group is not None:
+            remove_parent_group(self.group)
+
+    # -- the process ---------------------------------------------------------------------------------------------
+
+    async def _ensure(self) -> None:
+        """Have a nursery that runs."""
+        async with self._starting:
+            if self._channel is not None:
+                return
+            if self._closed:
+                raise NurseryFailed("the nursery is closed")
+            lock = await self._locked()
+            try:
+                self._channel = self._begin(lock)
+            finally:
+                os.close(lock)
+            try:
+                async with asyncio.timeout(START_S):
+                    ready = await self._loop.sock_recv(self._channel, 64)
+            except (TimeoutError, OSError):
+                ready = b""
+            if ready != READY:
+                self._disconnect()
+                raise NurseryFailed(f"the nursery does not start: {self._last_words()}")
+            self._loop.add_reader(self._channel.fileno(), self._hear)
+
+    async def _locked(self) -> int:
+        path = self.directory / _LOCK
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        until = self._loop.time() + START_S
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return lock
+            except BlockingIOError:
+                if self._loop.time() > until:
+                    os.close(lock)
+                    raise NurseryFailed(f"{path} is locked: another node runs with this directory") from None
+            await asyncio.sleep(_LOCK_RETRY_S)
+
+    def _begin(self, lock: int) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        source = str(Path(roost.__file__).resolve().parents[1])
+        program = (
+            f"import sys; sys.path.append({source!r}); from roost.runtime.shepherd.serve import serve; "
+            f"serve({theirs.fileno()}, {lock})"
+        )
+        with theirs, self._log() as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", program],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                env={},
+                pass_fds=(theirs.fileno(), lock),
+                start_new_session=True,
+            )
+        ours.setblocking(False)
+        return ours
+
+    def _log(self) -> IO[bytes]:
+        return (self.directory / _LOG).open("ab")
+
+    def _last_words(self) -> str:
+        path = self.directory / _LOG
+        try:
+            lines = path.read_text(errors="replace").splitlines()[-1:]
+        except OSError:
+            lines = []
+        return f"{lines[0]} (see {path})" if lines else f"it says nothing in {path}"
+
+    def _disconnect(self) -> None:
+        channel, self._channel = self._channel, None
+        self._outbox.clear()
+        if channel is not None:
+            self._loop.remove_reader(channel.fileno())
+            self._loop.remove_writer(channel.fileno())
+            self._writing = False
+            channel.close()
+
+    def _died(self) -> None:
+        """The other end is closed: the nursery is dead, and no shepherd will answer any more."""
+        self._disconnect()
+        process, self._process = self._process, None
+        if not self._closed:
+            self._in_background(self._recover(process))
+
+    async def _recover(self, process: subprocess.Popen[bytes] | None) -> None:
+        """See to the orders that a dead nursery leaves."""
+        if process is not None:
+            await asyncio.to_thread(process.wait)
+        orphans, self._pending = self._pending, {}
+        try:
+            if orphans:
+                await self._ensure()
+            for pending in orphans.values():
+                await self._again(pending)
+        except Exception as problem:
+            for pending in orphans.values():
+                if not pending.answer.done():
+                    pending.answer.set_exception(NurseryFailed(f"the nursery died: {problem}"))
+                    pending.answer.exception()
+
+    async def _again(self, pending: _Pending) -> None:
+        found = await adopt(pending.order.record_dir, pending.order.key)
+        pending.deaths += 1
+        if found is not None:
+            self._answer(pending, found)
+        elif pending.abandoned:
+            pending.answer.cancel()
+        elif pending.deaths >= DEATHS_MAX:
+            pending.answer.set_exception(NurseryFailed(f"the nursery died {DEATHS_MAX} times: {self._last_words()}"))
+        elif self._channel is None:
+            await self._ensure()
+            self._send(pending)
+        else:
+            self._send(pending)
+
+    # -- the channel ---------------------------------------------------------------------------------------------
+
+    def _send(self, pending: _Pending) -> None:
+        self._number += 1
+        number, order = self._number, pending.order
+        group = None if self.group is None else self.group / _group_of(order.key)
+        data = marshal.dumps(order.packed(number, group))
+        if len(data) > ORDER_BYTES_MAX:
+            raise OrderTooLarge(f"arguments and environment of {order.key} are {len(data)} bytes; put them into a file")
+        self._pending[number] = pending
+        for at in range(0, len(data), _PAYLOAD_MAX):
+            last = at + _PAYLOAD_MAX >= len(data)
+            self._outbox.append((b"." if last else b"+") + data[at : at + _PAYLOAD_MAX])
+        if not self._writing:
+            self._write()
+
+    def _write(self) -> None:
+        channel = self._channel
+        while channel is not None and self._outbox:
+            try:
+                channel.send(self._outbox[0])
+            except BlockingIOError:
+                if not self._writing:
+                    self._writing = True
+                    self._loop.add_writer(channel.fileno(), self._write)
+                return
+            except OSError:
+                # The reader will see that nobody is there.
+                break
+            self._outbox.popleft()
+        if channel is not None and self._writing:
+            self._writing = False
+            self._loop.remove_writer(channel.fileno())
+
+    def _hear(self) -> None:
+        for _ in range(_ANSWERS_MAX):
+            channel = self._channel
+            if channel is None:
+                return
+            try:
+                data, handles, _, _ = socket.recv_fds(channel, PACKET_BYTES_MAX, 1, _MSG_CMSG_CLOEXEC)
+            except BlockingIOError:
+                return
+            except OSError:
+                data, handles = b"", []
+            if not data:
+                self._died()
+                return
+            self._answered(marshal.loads(data), handles[0] if handles else None)
+
+    def _answered(self, fields: dict[str, Any], handle: int | None) -> None:
+        pending = self._pending.pop(fields["order"], None)
+        if pending is None or "failed" in fields:
+            if handle is not None:
+                os.close(handle)
+            if pending is not None:
+                self._answer(pending, _failure(pending.order.key, fields))
+            return
+        started = StartRecord.of(fields, pending.order.key)
+        self._answer(pending, Family(pending.order.record_dir, started, handle))
+
+    def _answer(self, pending: _Pending, found: Family | NotStarted) -> None:
+        if pending.abandoned or pending.answer.done():
+            self._discard(found)
+        if not pending.answer.done():
+            pending.answer.set_result(found)
+
+    def _discard(self, found: Family | NotStarted) -> None:
+        if isinstance(found, Family):
+            self._in_background(_kill(found))
+
+    def _in_background(self, work: Any) -> None:
+        task: asyncio.Task[None] = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _kill(family: Family) -> None:
+    with contextlib.suppress(OSError):
+        await family.kill()
+
+
+def _failure(key: str, fields: dict[str, Any]) -> NotStarted:
+    return NotStarted(key=key, stage=fields["failed"], errno=fields["errno"], detail=fields["detail"])
+
+
+def _group_name(directory: Path) -> str:
+    return f"roost-{hashlib.blake2b(os.fsencode(directory.resolve()), digest_size=6).hexdigest()}"
+
+
+def _group_of(key: str) -> str:
+    """A name for the control group of a run: readable, and one path component."""
+    plain = "".join(each if each.isalnum() or each in "._-" else "_" for each in key)[:64]
+    return f"{plain}-{hashlib.blake2b(key.encode(), digest_size=4).hexdigest()}"

@@ -1,0 +1,76 @@
+"""The nursery: takes orders from the node daemon and forks a shepherd for each.
+
+An order comes in packets of a SEQPACKET socket, all but the last beginning with ``+``, the last with ``.``: marshal
+data of the dictionary that `launch` describes, with its ``number``. The answer does not come from here but from the
+shepherd, over the same socket. Shepherds are not waited for: the kernel is told to forget them.
+
+The nursery lives as long as its daemon holds the other end. Orders that were still on their way when the daemon died
+are not carried out: a daemon that starts again would not know of them. For the same reason nursery and shepherds hold a
+lock until a job's start is recorded: who gets that lock finds in the records all jobs that were ever started.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]
+import _socket
+import gc
+import marshal
+import os
+import select
+
+from roost.runtime.shepherd.processes import boot_id
+from roost.runtime.shepherd.system import set_name
+from roost.runtime.shepherd.tend import tend
+
+#: Size of the largest packet, bytes.
+PACKET_BYTES_MAX = 64 * 1024
+#: What the nursery says when it is ready.
+READY = b"ready"
+
+_HANGUP = select.POLLHUP | select.POLLERR
+
+
+def serve(channel_file: int, lock_file: int) -> None:
+    """Serve until the daemon is gone."""
+    os.chdir("/")
+    os.umask(0o022)
+    set_name(b"roost-nursery")
+    for number in _signal.valid_signals() - {_signal.SIGKILL, _signal.SIGSTOP}:
+        if _signal.getsignal(number) != _signal.SIG_DFL:
+            _signal.signal(number, _signal.SIG_DFL)
+    for file in (channel_file, lock_file):
+        os.set_inheritable(file, False)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+    for number in (_signal.SIGPIPE, _signal.SIGCHLD):
+        _signal.signal(number, _signal.SIG_IGN)
+    channel = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, channel_file)
+    boot = boot_id()
+    # Pages that the collector would write to are shared with all shepherds.
+    gc.disable()
+    gc.freeze()
+    channel.send(READY)
+    while (order := _receive(channel)) is not None:
+        try:
+            child = os.fork()
+        except OSError as problem:
+            failure = {"failed": "shepherd", "errno": problem.errno, "detail": "no process for the job's shepherd"}
+            channel.send(marshal.dumps({"order": marshal.loads(order)["number"], **failure}))
+            continue
+        if child == 0:
+            tend(marshal.loads(order), boot, channel, [lock_file])
+
+
+def _receive(channel: _socket.socket) -> bytes | None:
+    """The next order; None when there will be none."""
+    parts: list[bytes] = []
+    ears = select.poll()
+    ears.register(channel.fileno(), select.POLLIN)
+    while True:
+        if ears.poll()[0][1] & _HANGUP:
+            return None
+        packet = channel.recv(PACKET_BYTES_MAX)
+        if not packet:
+            return None
+        parts.append(packet[1:])
+        if packet[:1] == b".":
+            return b"".join(parts)
