@@ -95,11 +95,21 @@ def test_a_text_that_is_no_expression_is_refused(capsys: pytest.CaptureFixture[s
     assert "operand" in capsys.readouterr().err
 
 
-def test_configuration_with_errors_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "bad.config"
-    path.write_text("use POLICY : Nonsense\n")
-    assert main(["explain", "expr", "START", "-c", str(path)]) == 2
-    assert "Nonsense" in capsys.readouterr().err
+def test_what_is_wrong_with_the_configuration_is_a_warning_beside_the_explanation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "pool.config"
+    file.write_text("use SECURITY : Stronge\nuse SECURITY : Strong\nSTART = KeyboardIdle > 5\n")
+    assert main(["explain", "expr", "START", "-c", str(file), "--my", "KeyboardIdle = 9"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"START is TRUE [{file.resolve()}:3]")
+    assert err.startswith(f"roost: warning: {file.resolve()}:1:1: there is no template SECURITY:Stronge")
+    assert len(err.splitlines()) == 1
+
+
+def test_configuration_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "expr", "START", "-c", "/no/such"]) == 2
+    assert capsys.readouterr().err.startswith("roost: cannot read '/no/such'.")
 
 
 def test_the_session_in_the_reference_is_what_the_command_prints(

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from roost.config import (
+    Code,
     Config,
     ConfigError,
     Definition,
@@ -27,8 +28,13 @@ from roost.config import (
     explain,
     load,
 )
+from roost.config.diagnostics import is_template_name
 from roost.config.knobs import ALL, DEFAULTS
+from roost.config.suggest import near, near_among
 from roost.runtime.machine import STANDARD_FILES, SystemHost, detected_values, root_files
+
+#: errors of the configuration shown beside an answer that is not about them
+ERRORS_SHOWN_MAX = 5
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -87,11 +93,20 @@ def run(args: argparse.Namespace) -> int:
         ),
     )
     status = _COMMANDS[args.config_command](config, args)
-    if args.config_command not in ("check",):
-        for one in config.errors:
-            print(f"roost config: {one}", file=sys.stderr)
+    if args.config_command != "check":
+        _complain(config)
         status = status or int(bool(config.errors))
     return status
+
+
+def _complain(config: Config) -> None:
+    """What keeps the answer from being the whole truth, in a few lines."""
+    told = [one for one in config.log if one.severity is Severity.ERROR or one.code is Code.DIRECTORY_EMPTY]
+    for one in told[:ERRORS_SHOWN_MAX]:
+        print(f"roost config: {one}", file=sys.stderr)
+    more = len(told) - ERRORS_SHOWN_MAX + config.dropped
+    if more > 0:
+        print(f"roost config: and {more} more; `roost config check` lists them all", file=sys.stderr)
 
 
 def _print_json(document: object) -> None:
@@ -136,21 +151,31 @@ def _get(config: Config, args: argparse.Namespace) -> int:
     values = {name: _value(config, name, args) for name in args.names}
     if args.json:
         _print_json(values)
-    else:
-        for name, value in values.items():
-            print(
-                value if value is not None else f"roost config: {name} is not defined",
-                file=sys.stdout if value is not None else sys.stderr,
-            )
+        return int(None in values.values())
+    for name, value in values.items():
+        if value is not None:
+            print(value)
+        else:
+            _not_defined(config, name)
     return int(None in values.values())
+
+
+def _not_defined(config: Config, name: str) -> None:
+    meant = near(name) or near_among(name, config.names())
+    hint = f"; did you mean {meant}?" if meant else ""
+    print(f"roost config: {name} is not defined{hint}", file=sys.stderr)
 
 
 def _explain(config: Config, args: argparse.Namespace) -> int:
     explanations = [explain(config, name, slot=args.slot, slot_type=args.slot_type) for name in args.names]
+    known = [one for one in explanations if one.found is not None or one.knob is not None]
     if args.json:
         _print_json([one.to_json() for one in explanations])
-    else:
-        print("\n\n".join("\n".join(explanation_lines(one)) for one in explanations))
+    elif known:
+        print("\n\n".join("\n".join(explanation_lines(one)) for one in known))
+    for one in explanations:
+        if one.found is None and one.knob is None:
+            _not_defined(config, one.name)
     return int(any(one.value is None or one.problems for one in explanations))
 
 
@@ -202,8 +227,19 @@ def _check(config: Config, args: argparse.Namespace) -> int:
     else:
         for one in findings:
             print(one)
-        print(f"{len(config.sources)} sources, {len(config.chains)} names: {errors} errors, {warnings} warnings")
+        print(_summary(config, errors, warnings, sum(one.severity is Severity.NOTE for one in findings)))
     return int(errors > 0 or (args.strict and warnings > 0))
+
+
+def _summary(config: Config, errors: int, warnings: int, notes: int) -> str:
+    templates = sum(is_template_name(source) for source in config.sources)
+    read = [(len(config.sources) - templates, "source"), (templates, "template"), (len(config.chains), "name")]
+    found = [_counted(errors, "error"), _counted(warnings, "warning"), *([_counted(notes, "note")] if notes else [])]
+    return f"{', '.join(_counted(*one) for one in read if one[0])}: {', '.join(found)}".removeprefix(": ")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'s' * (number != 1)}"
 
 
 def _dump(config: Config, args: argparse.Namespace) -> int:

@@ -1,7 +1,8 @@
 """``roost explain expr``: why an expression has its value, by the smallest set of clauses that decides it.
 
 With ``--config`` the expression may be the name of a knob (``START``), macros in it are expanded, and the policy of
-the configuration is put into the machine's ad, with the file and line of each expression. The exit code is 0 when the
+the configuration is put into the machine's ad, with the file and line of each expression. What is wrong with the
+configuration is a warning here: the expression is explained with what could be read. The exit code is 0 when the
 value is true, 1 when it is anything else, 2 when the question could not be understood.
 """
 
@@ -17,7 +18,7 @@ from roost.classad import WORLD, ClassAd, Expr, FixedWorld, World, parse_express
 from roost.classad.ops import truth
 from roost.cli.classad_input import clean, one_ad
 from roost.cli.terminal import CommandError, Exit, complain, say, width
-from roost.config import Config, ConfigError, LoadOptions, load
+from roost.config import Code, Config, ConfigError, LoadOptions, load
 from roost.policy.catalogue import policy_named
 from roost.policy.explain import Origin, explain
 from roost.policy.explain.configured import configured_expression, configured_machine
@@ -26,6 +27,8 @@ from roost.policy.render import render_json, render_text
 from roost.runtime.machine import SystemHost, detected_values
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
+#: errors of the configuration shown beside an explanation
+ERRORS_SHOWN_MAX = 5
 _AD_HELP = "a file, - for standard input, or the ad's text: '[ … ]', '{ … }', 'Name = expression'"
 
 
@@ -99,9 +102,13 @@ def _load(paths: list[str]) -> Config:
     options = LoadOptions(roots=tuple(str(Path(path).resolve()) for path in paths), detected=detected_values())
     config = load(SystemHost(), options)
     for problem in config.errors:
-        complain(str(problem))
-    if config.errors:
-        raise CommandError("the configuration has errors")
+        if problem.code is Code.SOURCE_MISSING and problem.span.file in options.roots:
+            raise CommandError(f"{problem.message}. {problem.remedy}")
+    for problem in config.errors[:ERRORS_SHOWN_MAX]:
+        complain(f"warning: {problem.span.chain()}: {problem.message} [{problem.code}] {problem.remedy}")
+    more = len(config.errors) - ERRORS_SHOWN_MAX + config.dropped
+    if more > 0:
+        complain(f"warning: and {more} more errors; `roost config check` lists them all")
     return config
 
 

@@ -19,6 +19,11 @@ from enum import StrEnum
 _TEMPLATES = ("ROLE:", "POLICY:", "FEATURE:", "SECURITY:")
 
 
+def is_template_name(source: str) -> bool:
+    """Whether a source is a template and not a file or a command."""
+    return source.startswith(_TEMPLATES)
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A place in a source. ``via`` is the ``include`` or ``use`` statement that brought the source in."""
@@ -38,7 +43,7 @@ class Span:
     @property
     def is_template(self) -> bool:
         """Whether the source is a template, which the user cannot edit."""
-        return self.via is not None and self.file.startswith(_TEMPLATES)
+        return self.via is not None and is_template_name(self.file)
 
     @property
     def user(self) -> Span:
@@ -82,6 +87,7 @@ class Code(StrEnum):
 
     # reading sources
     SOURCE_MISSING = "config-source-missing"
+    DIRECTORY_EMPTY = "config-directory-empty"
     SOURCE_TOO_LARGE = "config-source-too-large"
     COMMAND_FAILED = "config-command-failed"
     INCLUDE_DEPTH = "config-include-depth"
@@ -144,6 +150,11 @@ CODES: dict[Code, CodeDoc] = {
         _E,
         "A file that the configuration needs cannot be read.",
         "Create the file, correct the path, use `include ifexist`, or set REQUIRE_LOCAL_CONFIG_FILE = False.",
+    ),
+    Code.DIRECTORY_EMPTY: CodeDoc(
+        _W,
+        "A directory to begin with holds no file that is read.",
+        "Check the path; names that LOCAL_CONFIG_DIR_EXCLUDE_REGEXP matches, such as hidden files, are not read.",
     ),
     Code.SOURCE_TOO_LARGE: CodeDoc(
         _E,

@@ -48,7 +48,8 @@ class LineReader:
         self.via = via
         self.log = log
         self.limits = limits
-        self.lines = text.split("\n")
+        # Some editors begin a file with a byte-order mark; a blank in its place leaves the columns as they are.
+        self.lines = (" " + text[1:] if text.startswith("\ufeff") else text).split("\n")
         self.last = len(self.lines)
 
     def span(self, line: int, column: int = 1) -> Span:

@@ -37,9 +37,10 @@ from roost.config.statements import (
     Statement,
     Use,
 )
+from roost.config.suggest import near_among
 from roost.config.table import Definition, MacroTable, Origin
 from roost.config.template import OptionProblem, Template, fill, split_options
-from roost.config.templates import BY_NAME, CATEGORIES, WITHOUT_EFFECT
+from roost.config.templates import ALL, BY_NAME, CATEGORIES, WITHOUT_EFFECT
 
 #: version of the language that ``version`` conditions compare with: that of the reader whose behaviour is
 #: followed
@@ -314,7 +315,9 @@ class Loader:
                 message = f"{category.upper()}:{name} is a template of HTCondor that has no effect in Roost"
                 self.log.report(Code.TEMPLATE_WITHOUT_EFFECT, message, span)
             elif template is None:
-                self.log.report(Code.UNKNOWN_TEMPLATE, f"there is no template {category.upper()}:{name}", span)
+                meant = near_among(name, (one.name for one in ALL if one.category.lower() == category.lower()))
+                message = f"there is no template {category.upper()}:{name}"
+                self.log.report(Code.UNKNOWN_TEMPLATE, message, span, suggestion=meant)
             elif depth >= self.limits.include_depth_max:
                 self.log.report(
                     Code.INCLUDE_DEPTH,

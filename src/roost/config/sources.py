@@ -108,8 +108,12 @@ class _Order:
         self.read: set[str] = set()
 
     def root(self, path: str) -> None:
+        before = len(self.loader.sources)
         if not self._file(path) and not self._directory(path):
-            self.loader.log.report(Code.SOURCE_MISSING, f"cannot read {path!r}", Span(path))
+            remedy = "Name a file, or a directory of files, that can be read."
+            self.loader.log.report(Code.SOURCE_MISSING, f"cannot read {path!r}", Span(path), remedy=remedy)
+        elif len(self.loader.sources) == before:
+            self.loader.log.report(Code.DIRECTORY_EMPTY, "no file of the directory is read", Span(path))
 
     def _file(self, path: str) -> bool:
         text = self.host.read_text(path)

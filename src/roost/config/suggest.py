@@ -8,6 +8,7 @@ program), never slips.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from roost.config.knob import KnobType
@@ -31,6 +32,19 @@ def _index() -> dict[str, list[str]]:
             for form in {key, key.replace("_", ""), *_shortened(key)}:
                 index.setdefault(form, []).append(row.name)
     return index
+
+
+def near_among(name: str, candidates: Iterable[str]) -> str | None:
+    """The first of some names that was probably meant, or None."""
+    key = name.lower()
+    if len(key) < LENGTH_MIN:
+        return None
+    forms = {key, key.replace("_", ""), *_shortened(key)}
+    for candidate in candidates:
+        other = candidate.lower()
+        if other != key and forms & {other, other.replace("_", ""), *_shortened(other)}:
+            return candidate
+    return None
 
 
 def near(name: str) -> str | None:

@@ -85,6 +85,7 @@ DEPRECATED: dict[str, str] = {
     "num_virtual_machines": "NUM_SLOTS",
     "num_virtual_machines_type_": "NUM_SLOTS_TYPE_",
     "virtual_machine_type_": "SLOT_TYPE_",
+    "vm_type_": "SLOT_TYPE_",
     "virtual_machines_connected_to_console": "SLOTS_CONNECTED_TO_CONSOLE",
     "virtual_machines_connected_to_keyboard": "SLOTS_CONNECTED_TO_KEYBOARD",
     "startd_vm_exprs": "STARTD_SLOT_ATTRS",
