@@ -19,29 +19,25 @@ from typing import Final
 
 from roost.classad import ClassAd, Expr, FixedWorld, ParseError, evaluate, parse_expression
 from roost.classad.ad import Cell
-from roost.classad.syntax import Binary, Call, Literal, Node, children, strip
+from roost.classad.syntax import Literal, strip
 from roost.classad.values import ERROR, UNDEFINED, Exceptional, Value, fold
 from roost.policy.catalogue import KNOB_POLICIES
 from roost.policy.lint.grid import (
     COUNTS,
     DRIVEN,
     FAR,
-    ORDER,
-    SENSORS,
     Axes,
     axes_of,
-    is_axis,
-    names_inside,
-    side_of,
     situations_of,
 )
+from roost.policy.lint.opaque import SINCE, is_opaque, limits_of_time
 from roost.policy.lint.pool import Expression, Pool
-from roost.policy.lint.scope import row_of
-from roost.policy.lint.shapes import references
-from roost.policy.lint.situations import AWAY, CALM, NOW, ORDINARY_JOB, Moment, Situation, constants, shown
+from roost.policy.lint.situations import AWAY, CALM, LONG_S, NOW, ORDINARY_JOB, Moment, Situation, constants, shown
 from roost.policy.model import Side
 
 SITUATIONS_MAX: Final = 600
+#: Situations and moments that are looked at before it is said that something never happens.
+MOMENTS_MAX: Final = 40_000
 #: Slot types with a policy of their own that are looked at.
 SLOT_TYPES_MAX: Final = 10
 KNOBS: Final = (
@@ -148,7 +144,7 @@ class Machine:
             if key in followed or expression is None:
                 continue
             followed.add(key)
-            if _opaque(expression):
+            if is_opaque(expression):
                 return False
             work.extend(name for name in expression.names if name in by_name)
         return self.complete
@@ -158,6 +154,40 @@ class Machine:
         """The expressions by their texts: machines in which they agree are one and the same to the rules."""
         own = [f"{e.base}={e.mapped.text}" for e in self._published if e.slot_type is not None]
         return (*(f"{knob}={e.mapped.text}" for knob, e in self.written.items()), *own)
+
+    def never(self, knob: str, *standings: tuple[str, str]) -> bool:
+        """Whether an expression is TRUE in no situation and at no time in some states and activities; not if that
+        can't be told."""
+        moments = [moment for standing in standings for moment in self._moments(*standing)]
+        if not self.understood(knob) or len(moments) * len(self.situations) > MOMENTS_MAX:
+            return False
+        return not any(self.holds(knob, s, moment) for s in self.situations for moment in moments)
+
+    def _moments(self, state: str, activity: str) -> Iterator[Moment]:
+        """A state and activity, for as long as the expressions can tell from longer and shorter."""
+        times = self._durations
+        with_job = state in ("Claimed", "Preempting") and activity != "Idle"
+        for activity_s in times if "enteredcurrentactivity" in self._clocks else (LONG_S,):
+            for job_s in times if with_job and "jobstart" in self._clocks else (LONG_S if with_job else None,):
+                for state_s in times if "enteredcurrentstate" in self._clocks else (LONG_S,):
+                    if activity_s <= (job_s or activity_s) <= state_s:
+                        yield Moment(
+                            state=state, activity=activity, activity_s=activity_s, job_s=job_s, state_s=state_s
+                        )
+
+    @cached_property
+    def _clocks(self) -> frozenset[str]:
+        """The instants from which the expressions count."""
+        return frozenset(name for expression in self._asking for name in expression.names & SINCE)
+
+    @cached_property
+    def _durations(self) -> tuple[int, ...]:
+        """Times since one of these that the expressions can tell apart, in seconds."""
+        found = {1, LONG_S}
+        for expression in self._asking:
+            for limit in limits_of_time(expression):
+                found |= {second for second in (int(limit) - 1, int(limit), int(limit) + 1) if 0 < second < LONG_S}
+        return tuple(sorted(found))
 
     def is_set(self, *knobs: str) -> bool:
         """Whether a source sets one of these."""
@@ -346,50 +376,6 @@ def _machine(pool: Pool, slot_type: int | None, most: int) -> Machine:
     machine = Machine(pool=pool, slot_type=slot_type, written=written, exprs=exprs, broken=broken, situations_max=most)
     machine.broken |= any(expression.expr is None for expression in machine.reached)
     return machine
-
-
-#: Functions that the grid sees through.
-_PLAIN_CALLS: Final = frozenset(("time", "isundefined", "ifthenelse", "int", "real", "floor", "ceil", "iserror"))
-
-
-def _opaque(expression: Expression) -> bool:
-    """Whether an expression asks for something that the grid does not vary."""
-    for node, _ in expression.nodes:
-        if isinstance(node, Call) and fold(node.name) not in _PLAIN_CALLS:
-            return True
-        if isinstance(node, Binary) and node.op in ORDER:
-            both = [[fold(name) for _, name in names_inside(side)] for side in (node.left, node.right)]
-            if all(both):
-                return True
-            if len({*both[0], *both[1]} - DRIVEN) > 1:
-                return True
-            if _asks_the_date(node, {*both[0], *both[1]}):
-                return True
-            if {"keyboardidle", "consoleidle"} <= {*both[0], *both[1]}:
-                return True
-            for side, names in zip((node.left, node.right), both, strict=True):
-                if {*names} - DRIVEN and not is_axis(expression, side):
-                    return True
-    for _, where, name in references(expression):
-        row = row_of(name, side_of(expression, where, name) or Side.NONE)
-        if row is not None and row.varies and fold(name) not in SENSORS | DRIVEN and name.upper() not in KNOB_POLICIES:
-            return True
-    return False
-
-
-#: Instants that the grid sets: time() less one of these is a duration that it varies.
-_SINCE: Final = frozenset(("enteredcurrentactivity", "enteredcurrentstate", "jobstart"))
-_NOW_NAMES: Final = frozenset(("currenttime", "mycurrenttime"))
-
-
-def _asks_the_date(node: Node, names: set[str]) -> bool:
-    """Whether a comparison depends on the present instant, which the grid does not vary."""
-    work, asks = [node], bool(names & _NOW_NAMES)
-    while work and not asks:
-        one = work.pop()
-        asks = isinstance(one, Call) and fold(one.name) == "time"
-        work.extend(children(one))
-    return asks and not (names - _NOW_NAMES and names - _NOW_NAMES <= _SINCE)
 
 
 def _default(text: str | None) -> Expr:

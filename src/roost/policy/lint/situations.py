@@ -119,14 +119,16 @@ OWNER: Final = Moment(state="Owner", activity="Idle", activity_s=LONG_S)
 UNCLAIMED: Final = Moment(state="Unclaimed", activity="Idle", activity_s=LONG_S)
 #: Where a slot can stand when a claim is asked for.
 FREE: Final = (
-    UNCLAIMED,
-    OWNER,
-    Moment(state="Unclaimed", activity="Benchmarking", activity_s=LONG_S),
-    Moment(state="Matched", activity="Idle"),
-    Moment(state="Backfill", activity="Idle", activity_s=LONG_S),
-    Moment(state="Backfill", activity="Busy", activity_s=LONG_S),
-    Moment(state="Drained", activity="Idle", activity_s=LONG_S),
+    ("Unclaimed", "Idle"),
+    ("Owner", "Idle"),
+    ("Unclaimed", "Benchmarking"),
+    ("Matched", "Idle"),
+    ("Backfill", "Idle"),
+    ("Backfill", "Busy"),
+    ("Drained", "Idle"),
 )
+#: Where a slot can stand while a job holds it and has not been told to go.
+HELD: Final = (("Claimed", "Busy"), ("Claimed", "Suspended"), ("Claimed", "Idle"), ("Claimed", "Retiring"))
 CLAIMED: Final = Moment(state="Claimed", activity="Idle", activity_s=1)
 
 

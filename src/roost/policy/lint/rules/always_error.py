@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roost.classad.syntax import Binary, Call, Literal, Node, Op, Paren, children
+from roost.classad.syntax import Binary, Call, Literal, Node, Op, Paren, Unary, children
 from roost.policy.lint.abstract import T
 from roost.policy.lint.findings import Severity
+from roost.policy.lint.operators import binary, conjunction, disjunction, unary
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 
@@ -33,14 +34,29 @@ def check(expression: Expression) -> Iterator[Hit]:
         if any(_erring(expression, child) for child in children(node)) or _said_elsewhere(expression, node):
             continue
         yield Hit(
-            message=f"{expression.text(node)} is always ERROR",
+            message=f"{expression.text(node)} is always ERROR"
+            + (" where it has a value at all" if expression.alone.of(node).can_be_undefined else ""),
             remedy="Look at the kinds of its operands: an operator is applied to something that it does not take.",
             node=node,
         )
 
 
 def _erring(expression: Expression, node: Node) -> bool:
-    return expression.alone.of(node).without(T.UNDEFINED).only(T.ERROR)
+    """Whether a node is ERROR whatever its operands are, except for UNDEFINED where one of them is."""
+    if not expression.alone.of(node).without(T.UNDEFINED).only(T.ERROR):
+        return False
+    sides = [expression.alone.of(side).without(T.UNDEFINED | T.ERROR) for side in children(node)]
+    if not all(side.types for side in sides):
+        return False
+    match node:
+        case Binary(op=op):
+            combined = {Op.AND: conjunction, Op.OR: disjunction}.get(op)
+            result = combined(*sides) if combined is not None else binary(op, sides[0], sides[1])
+        case Unary(op=op):
+            result = unary(op, sides[0])
+        case _:
+            return not expression.alone.of(node).can_be_undefined
+    return result.only(T.ERROR)
 
 
 def _said_elsewhere(expression: Expression, node: Node) -> bool:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from roost.classad.syntax import Binary, Node, Op
 from roost.policy.lint.abstract import T
 from roost.policy.lint.findings import Severity
+from roost.policy.lint.inference import Inference
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, conjuncts, is_comparison
@@ -30,8 +31,12 @@ def check(expression: Expression) -> Iterator[Hit]:
     for node, _ in binaries(expression, Op.AND):
         for part in conjuncts(node.right):
             if _excluded(expression, part):
+                alone = Inference(expression.scope)
+                alone.run(node)
+                # Otherwise it is what stands around the two that excludes it.
+                after = "here" if alone.of(part).can_be_true else f"after {expression.text(node.left)}"
                 yield Hit(
-                    message=f"{expression.text(part)} is never TRUE after {expression.text(node.left)}",
+                    message=f"{expression.text(part)} is never TRUE {after}",
                     remedy="Write || if either is enough; otherwise correct one of the two.",
                     node=part,
                 )

@@ -23,12 +23,11 @@ from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 from roost.policy.lint.simulate import machines
-from roost.policy.lint.situations import LONG_S, busy, suspended
+from roost.policy.lint.situations import HELD
 
 
 @pool_rule("RST419", Severity.WARNING, "D1", "D6")
 def check(pool: Pool) -> Iterator[Hit]:
-    moments = [busy(5), busy(100), busy(1000), busy(LONG_S), suspended(5), suspended(1000), suspended(LONG_S)]
     for machine in machines(pool):
         for knob in ("SUSPEND", "PREEMPT"):
             written = machine.written.get(knob)
@@ -38,7 +37,7 @@ def check(pool: Pool) -> Iterator[Hit]:
                 continue
             if _switched_off(written.mapped.text):
                 continue
-            if not any(machine.holds(knob, s, moment) for s in machine.situations for moment in moments):
+            if machine.never(knob, *HELD):
                 yield Hit(
                     message=f"{written.knob} is never TRUE for a job that runs or is suspended",
                     remedy="Correct the condition, or set it to False to say that this is meant.",

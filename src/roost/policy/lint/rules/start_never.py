@@ -30,9 +30,7 @@ from roost.policy.lint.situations import CLAIMED, FREE
 def check(pool: Pool) -> Iterator[Hit]:
     for machine in machines(pool):
         start = machine.written.get("START")
-        if start is None or machine.broken or machine.is_literal("START") or not machine.understood("START"):
-            continue
-        if any(machine.holds("START", s, moment) for s in machine.situations for moment in FREE):
+        if start is None or machine.broken or machine.is_literal("START") or not machine.never("START", *FREE):
             continue
         claimed = any(machine.holds("START", s, CLAIMED) for s in machine.situations)
         yield Hit(

@@ -1,0 +1,97 @@
+"""What the grid of situations does not vary, so that nothing can be said to be never TRUE that asks for it.
+
+An expression is *opaque* if it asks for the date, calls a function that the grid does not see through, compares
+attributes with each other, or does arithmetic in which the grid's values need not contain the limits. Time since the
+slot or the job changed is seen through in one shape: ``time() - EnteredCurrentActivity`` against a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from typing import Final
+
+from roost.classad.syntax import Binary, Call, Node, Op, children, strip
+from roost.classad.values import fold
+from roost.policy.catalogue import KNOB_POLICIES
+from roost.policy.lint.abstract import T
+from roost.policy.lint.grid import DRIVEN, ORDER, SENSORS, is_axis, names_inside, side_of
+from roost.policy.lint.pool import Expression
+from roost.policy.lint.scope import row_of
+from roost.policy.lint.shapes import reference, references
+from roost.policy.model import Side
+
+#: Functions that the grid sees through.
+_PLAIN_CALLS: Final = frozenset(("time", "isundefined", "ifthenelse", "int", "real", "floor", "ceil", "iserror"))
+
+
+def is_opaque(expression: Expression) -> bool:
+    """Whether an expression asks for something that the grid does not vary."""
+    for node, _ in expression.nodes:
+        if isinstance(node, Call) and fold(node.name) not in _PLAIN_CALLS:
+            return True
+        if isinstance(node, Binary) and node.op in ORDER:
+            both = [[fold(name) for _, name in names_inside(side)] for side in (node.left, node.right)]
+            if all(both):
+                return True
+            if len({*both[0], *both[1]} - DRIVEN) > 1:
+                return True
+            if _asks_the_time(node, {*both[0], *both[1]}) and _limit_of_time(expression, node) is None:
+                return True
+            if {"keyboardidle", "consoleidle"} <= {*both[0], *both[1]}:
+                return True
+            for side, names in zip((node.left, node.right), both, strict=True):
+                if {*names} - DRIVEN and not is_axis(expression, side):
+                    return True
+    for _, where, name in references(expression):
+        row = row_of(name, side_of(expression, where, name) or Side.NONE)
+        if row is not None and row.varies and fold(name) not in SENSORS | DRIVEN and name.upper() not in KNOB_POLICIES:
+            return True
+    return False
+
+
+#: Instants that a moment sets: time() less one of these is a duration that is varied.
+SINCE: Final = frozenset(("enteredcurrentactivity", "enteredcurrentstate", "jobstart"))
+_NOW_NAMES: Final = frozenset(("currenttime", "mycurrenttime"))
+
+
+def limits_of_time(expression: Expression) -> Iterator[float]:
+    """The constants with which times since a change of the slot or the job are compared."""
+    for node, _ in expression.nodes:
+        if isinstance(node, Binary) and node.op in ORDER:
+            limit = _limit_of_time(expression, node)
+            if limit is not None:
+                yield limit
+
+
+def _asks_the_time(node: Node, names: set[str]) -> bool:
+    """Whether a comparison depends on the present instant, which the grid does not vary."""
+    work, asks = [node], bool(names & (_NOW_NAMES | SINCE))
+    while work and not asks:
+        one = work.pop()
+        asks = isinstance(one, Call) and fold(one.name) == "time"
+        work.extend(children(one))
+    return asks
+
+
+def _limit_of_time(expression: Expression, node: Binary) -> float | None:
+    """The constant with which a time since a change is compared; None if that is not what the node does."""
+    for side, other in ((strip(node.left), node.right), (strip(node.right), node.left)):
+        limit = expression.alone.of(other)
+        number = limit.single if limit.constant and limit.only(T.NUMBER) else None
+        if number is None or not isfinite(number):
+            continue
+        if not isinstance(side, Binary) or side.op is not Op.SUB or not _is_now(side.left):
+            continue
+        since = reference(side.right)
+        if since is not None and fold(since[1]) in SINCE:
+            return number
+    return None
+
+
+def _is_now(node: Node) -> bool:
+    node = strip(node)
+    if isinstance(node, Call):
+        return fold(node.name) == "time" and not node.args
+    found = reference(node)
+    return found is not None and fold(found[1]) in _NOW_NAMES
