@@ -16,7 +16,7 @@ from roost.lab.compare import compare, comparison_text
 from roost.lab.coverage import Coverage
 from roost.lab.durations import seconds_of, shown
 from roost.lab.machines import LabError
-from roost.lab.scenario import read_scenarios
+from roost.lab.scenario_file import read_scenarios
 from roost.lab.scenario_run import run_scenario
 from roost.lab.simulate import Request, simulate
 from roost.lab.timelines import Timelines
@@ -38,7 +38,7 @@ def test_shipped_policies_do_what_their_scenarios_say(path: Path) -> None:
         verdict = run_scenario(scenario, HOST, coverage)
         assert verdict.passed, [(each.wanted, each.found, each.timeline) for each in verdict.failures]
         assert verdict.checked > 0
-    assert coverage.share > 0.5
+    assert coverage.share >= 0.69, coverage.untried
 
 
 def test_a_failed_scenario_shows_the_timeline_and_explains_the_expression(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_failed_scenario_shows_the_timeline_and_explains_the_expression(tmp_pa
     (failure,) = failed.failures
     assert (failure.wanted, failure.found) == ("Claimed/Busy", "Claimed/Suspended")
     assert any("[14]" in line for line in failure.timeline)
-    assert "Transition 15 to Claimed/Busy waits for this" in failure.explanation
+    assert "Transition 15 to Claimed/Busy waits until CONTINUE is TRUE" in failure.explanation
     assert "KeyboardIdle is 0" in failure.explanation
 
 
@@ -64,7 +64,7 @@ SHIPPED_DESKTOP = next(path for path in SHIPPED if path.stem == "desktop").read_
         ("policy = ''", "no \\[\\[scenario\\]\\]"),
         ("policy = ''\nscenario = [{ stepz = [] }]", "unknown key 'stepz'"),
         ("policy = ''\nscenario = [{ steps = [{ at = 'soon', keys = 1 }] }]", "at is a duration"),
-        ("policy = ''\nscenario = [{ steps = [{ at = 9, keys = 1 }, { at = 1, keys = 1 }] }]", "order of time"),
+        ("policy = ''\nscenario = [{ steps = [{ at = 9, keys = 1 }, { at = 1, keys = 1 }] }]", "put steps in order"),
         ("policy = ''\nscenario = [{ steps = [{ at = 1, submit = 'x' }] }]", "no job 'x'"),
         ("policy = ''\nscenario = [{ steps = [{ at = 1, expect = 'Busy' }] }]", "no state"),
         ("policy = ''\nscenario = [{ begins = 'noon' }]", "Tue 22:00"),

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from roost.cli import lab_test
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.lab.machines import Hardware, LabError
 from roost.lab.simulate import Request
@@ -24,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("lab", help=text, description=text[0].upper() + text[1:] + ".")
     commands = parser.add_subparsers(dest="lab_command", metavar="COMMAND", title="commands", required=True)
     _add_simulate(commands)
-    _add_test(commands)
+    lab_test.add_parser(commands)
     _add_compare(commands)
 
 
@@ -65,14 +66,6 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_test(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    text = "run scenario files against the policies that they name"
-    parser = commands.add_parser("test", help=text, description=text[0].upper() + text[1:] + ".")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a scenario file (TOML)")
-    parser.add_argument("--coverage", action="store_true", help="say which clauses no scenario exercised")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-
-
 def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = "run two policies over the same owners and jobs"
     parser = commands.add_parser("compare", help=text, description=text[0].upper() + text[1:] + ".")
@@ -88,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     """Carry out the command; the exit code. Raises what `terminal.guarded` handles."""
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "simulate": _simulate,
-        "test": _test,
+        "test": lab_test.run,
         "compare": _compare,
     }
     try:
@@ -165,78 +158,6 @@ def _show_summary(summary: dict[str, object]) -> None:
     assert isinstance(causes, dict)
     for cause, hours in causes.items():
         say(f"  lost {hours:,.1f} h: {cause}")
-
-
-def _test(args: argparse.Namespace) -> int:
-    from roost.lab.coverage import Coverage
-    from roost.lab.scenario import read_scenarios
-    from roost.lab.scenario_run import run_scenario
-    from roost.runtime.machine import SystemHost
-
-    host = SystemHost()
-    failed = checked = 0
-    documents = []
-    for file in args.files:
-        coverage = Coverage()
-        for scenario in read_scenarios(Path(file)):
-            verdict = run_scenario(scenario, host, coverage, width() - 6)
-            checked += verdict.checked
-            failed += not verdict.passed
-            documents.append(_verdict_data(verdict))
-            if not args.json:
-                _show_verdict(verdict)
-        if args.coverage and not args.json:
-            _show_coverage(file, coverage)
-    if args.json:
-        say(json.dumps(documents, indent=2))
-    else:
-        say(f"{len(documents)} scenarios, {checked} expectations, {failed} failed")
-    return Exit.NO if failed else Exit.OK
-
-
-def _verdict_data(verdict: object) -> dict[str, object]:
-    from roost.lab.scenario_run import Verdict
-
-    assert isinstance(verdict, Verdict)
-    return {
-        "file": verdict.scenario.file,
-        "name": verdict.scenario.name,
-        "passed": verdict.passed,
-        "expectations": verdict.checked,
-        "failures": [
-            {
-                "at_s": each.expectation.at_s,
-                "wanted": each.wanted,
-                "found": each.found,
-                "timeline": list(each.timeline),
-                "explanation": each.explanation,
-            }
-            for each in verdict.failures
-        ],
-    }
-
-
-def _show_verdict(verdict: object) -> None:
-    from roost.lab.durations import shown
-    from roost.lab.scenario_run import Verdict
-
-    assert isinstance(verdict, Verdict)
-    say(f"{'pass' if verdict.passed else 'FAIL'}  {verdict.scenario.name}")
-    for each in verdict.failures:
-        say(f"      at {shown(each.expectation.at_s)}: expected {each.wanted}, found {each.found}")
-        for line in each.timeline:
-            say(f"      | {line}")
-        for line in each.explanation.splitlines():
-            say(f"      {line}")
-
-
-def _show_coverage(file: str, coverage: object) -> None:
-    from roost.lab.coverage import Coverage
-
-    assert isinstance(coverage, Coverage)
-    say(f"{file}: {coverage.share:.0%} of {len(coverage.seen)} clauses seen both ways")
-    for name, clause, side in coverage.untried:
-        say(f"      {side:<12}{name}: {clause}")
 
 
 def _compare(args: argparse.Namespace) -> int:

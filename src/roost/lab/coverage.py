@@ -1,23 +1,82 @@
 """Which clauses of a policy scenarios have exercised: seen both TRUE and not TRUE.
 
-A clause is an operand of ``&&``, ``||`` or ``!``, down to what has none of them. Expressions are looked at after each
-transition and at each expectation, as the slot sees them then.
+A clause is an operand of ``&&``, ``||`` or ``!``, down to what has none of them; within sums and products, a
+comparison. Expressions are looked at after each transition and at each expectation, and only where the state machine
+would ask them: SUSPEND while a job runs, CONTINUE while it is suspended. START is asked for the job that is there, or
+for those that wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from roost.classad import ClassAd, Expr, evaluate, unparse
 from roost.classad.ops import truth
-from roost.classad.syntax import Binary, Node, Op, Unary, strip
+from roost.classad.syntax import Binary, Conditional, Literal, Node, Op, Unary, strip
 from roost.classad.values import fold
-from roost.startd.policy_inputs import Inputs, StepWorld
+from roost.config import Config
+from roost.policy.explain import Origin
+from roost.policy.explain.configured import configured_machine
+from roost.sim.quiet import EXPRESSIONS
+from roost.startd.policy_inputs import Decision, Inputs, StepWorld
+from roost.startd.states import BACKFILL, BENCHMARKING, BUSY, RETIRING, SUSPENDED, UNCLAIMED, VACATING, Pair, State
+from roost.startd.transitions import ROWS
 
-#: Attributes of the slot's ad that hold the policy, in the order of the report.
-POLICY: Final = ("START", "IsOwner", "WANT_SUSPEND", "SUSPEND", "CONTINUE", "PREEMPT", "WANT_VACATE", "KILL")
+_WITH_JOB: Final = frozenset((BUSY, SUSPENDED, RETIRING, VACATING))
+#: Attributes of the slot's ad that hold the policy, in the order of the report, to the pairs in which they are asked.
+POLICY: Final[Mapping[str, frozenset[Pair]]] = {
+    "START": frozenset(
+        pair for pair in ROWS if pair.state in (State.OWNER, State.UNCLAIMED, State.MATCHED, State.CLAIMED)
+    ),
+    "IsOwner": frozenset(),
+    "Rank": frozenset((UNCLAIMED, BENCHMARKING, BUSY, SUSPENDED, RETIRING)),
+    "WANT_SUSPEND": frozenset(),
+    "SUSPEND": frozenset(),
+    "CONTINUE": frozenset(),
+    "PREEMPT": frozenset(),
+    "WANT_VACATE": _WITH_JOB - {BUSY},
+    "KILL": frozenset(),
+    "RunBenchmarks": frozenset(),
+    "START_BACKFILL": frozenset((UNCLAIMED, BENCHMARKING)),
+    "EVICT_BACKFILL": frozenset((BACKFILL,)),
+    "PERIODIC_CHECKPOINT": frozenset((BUSY, RETIRING)),
+    "WANT_HOLD": _WITH_JOB,
+}
+
+
+def _asked() -> dict[str, frozenset[Pair]]:
+    """The pairs of each expression, with those of the rows that ask it."""
+    found = {name: set(pairs) for name, pairs in POLICY.items()}
+    for pair, rows in ROWS.items():
+        for row in rows:
+            for guard in row.when:
+                if guard in EXPRESSIONS and EXPRESSIONS[guard][0] in found:
+                    found[EXPRESSIONS[guard][0]].add(pair)
+    return {name: frozenset(pairs) for name, pairs in found.items()}
+
+
+_ASKED: Final = _asked()
+#: The file of what is set nowhere.
+_DEFAULT: Final = "<default>"
+#: Expressions that are asked without any job.
+_LOCAL: Final = ("IsOwner", "RunBenchmarks", "START_BACKFILL", "EVICT_BACKFILL")
+#: Expressions that are asked of jobs that wait, too.
+_OF_WAITING: Final = ("START", "Rank")
+_UNIVERSES: Final = {5: "_VANILLA", 13: "_VM"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untried:
+    """A clause of which one side was never seen."""
+
+    name: str
+    clause: str
+    #: "never TRUE", "always TRUE" or "never asked".
+    side: str
+    #: Where the expression is set; None where nobody says.
+    origin: Origin | None
 
 
 @dataclass(slots=True)
@@ -26,33 +85,66 @@ class Coverage:
 
     #: (expression, clause) to the truths it had: "TRUE", "FALSE", "neither".
     seen: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    #: Attribute to the place where it is set.
+    origins: dict[str, Origin] = field(default_factory=dict)
 
-    def look(self, inputs: Inputs) -> None:
-        """Look at all clauses, as a slot sees them."""
-        job = inputs.state.claim.job_ad
-        world = StepWorld(inputs.policy, inputs.state.name, inputs.now)
+    def configured(self, config: Config) -> None:
+        """A configuration whose clauses count, whether they are asked or not. What nobody has set does not count."""
+        made = configured_machine(config)
+        self.origins |= {name: origin for name, origin in made.origins.items() if origin.file != _DEFAULT}
         for name in POLICY:
-            found = inputs.my.cell(fold(name))
-            if not isinstance(found, Expr):
-                continue
-            target = None if name == "IsOwner" else job
-            for clause in _clauses(found.tree):
-                self._note(name, clause, inputs.my, target, world)
+            for key in (name, *(name + suffix for suffix in _UNIVERSES.values())):
+                found = made.ad.cell(fold(key))
+                if isinstance(found, Expr) and key in self.origins:
+                    for clause in clauses(found.tree):
+                        self.seen.setdefault((key, _text(found, clause)), set())
 
-    def _note(self, name: str, clause: Node, my: ClassAd, target: ClassAd | None, world: StepWorld) -> None:
-        value = truth(evaluate(Expr(clause), my, target, world.again()))
-        word = "TRUE" if value is True else "FALSE" if value is False else "neither"
-        self.seen.setdefault((name, unparse(clause)), set()).add(word)
+    def look(self, inputs: Inputs, waiting: Iterable[ClassAd] = (), named: Iterable[str] = ()) -> None:
+        """Look at what a slot would ask now: of its own job, of `waiting` ones, and what is `named` in any case."""
+        pair, own = inputs.state.pair, inputs.state.claim.job_ad
+        jobs = list(waiting)
+        wanted = {fold(name) for name in named}
+        for name in POLICY:
+            if pair not in _ASKED[name] and fold(name) not in wanted:
+                continue
+            targets: list[ClassAd | None] = [None if name in _LOCAL else own]
+            if name in _OF_WAITING:
+                targets += jobs
+            for target in targets:
+                self._look_at(name, inputs, target)
+
+    def decided(self, decision: Decision) -> None:
+        """A slot has asked this."""
+        if isinstance(decision.formula, Expr):
+            self._note(decision.name, decision.formula, decision.my, decision.target, decision.world)
+
+    def _look_at(self, name: str, inputs: Inputs, target: ClassAd | None) -> None:
+        if target is not None:
+            suffix = _UNIVERSES.get(target.eval("JobUniverse"), "")  # type: ignore[arg-type]
+            if suffix and isinstance(inputs.my.cell(fold(name + suffix)), Expr):
+                name += suffix
+        found = inputs.my.cell(fold(name))
+        if isinstance(found, Expr):
+            world = StepWorld(inputs.policy, inputs.state.name, inputs.now)
+            self._note(name, found, inputs.my, target, world)
+
+    def _note(self, name: str, found: Expr, my: ClassAd, target: ClassAd | None, world: StepWorld) -> None:
+        if name not in self.origins:
+            return
+        for clause in clauses(found.tree):
+            value = truth(evaluate(Expr(clause), my, target, world.again()))
+            word = "TRUE" if value is True else "FALSE" if value is False else "neither"
+            self.seen.setdefault((name, _text(found, clause)), set()).add(word)
 
     @property
-    def untried(self) -> list[tuple[str, str, str]]:
-        """Clauses of which one side was never seen: expression, clause, the side."""
+    def untried(self) -> list[Untried]:
+        """Clauses of which one side was never seen."""
         found = []
         for (name, clause), words in self.seen.items():
-            if "TRUE" not in words:
-                found.append((name, clause, "never TRUE"))
-            elif words == {"TRUE"}:
-                found.append((name, clause, "always TRUE"))
+            side = "never asked" if not words else "never TRUE" if "TRUE" not in words else "always TRUE"
+            if words != {"TRUE"} and "TRUE" in words:
+                continue
+            found.append(Untried(name=name, clause=clause, side=side, origin=self.origins.get(name)))
         return found
 
     @property
@@ -61,13 +153,37 @@ class Coverage:
         return 1 - len(self.untried) / len(self.seen) if self.seen else 1.0
 
 
-def _clauses(node: Node) -> Iterator[Node]:
+def _text(whole: Expr, clause: Node) -> str:
+    """A clause as it was written."""
+    if whole.source is None:
+        return unparse(clause)
+    return " ".join(whole.source[slice(*clause.span)].split())
+
+
+_SUMS: Final = (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MOD)
+
+
+def clauses(node: Node) -> Iterator[Node]:
+    """The clauses of an expression. A constant is none: there is nothing to exercise."""
     node = strip(node)
     match node:
         case Binary(op=Op.AND | Op.OR, left=left, right=right):
-            yield from _clauses(left)
-            yield from _clauses(right)
+            yield from clauses(left)
+            yield from clauses(right)
         case Unary(op=Op.NOT, operand=operand):
-            yield from _clauses(operand)
+            yield from clauses(operand)
+        case Conditional(test=test, then=then, otherwise=otherwise):
+            yield from clauses(test)
+            yield from clauses(then)
+            yield from clauses(otherwise)
+        case Binary(op=op, left=left, right=right) if op in _SUMS:
+            for side in (left, right):
+                yield from (each for each in clauses(side) if _is_question(each))
+        case Literal():
+            return
         case _:
             yield node
+
+
+def _is_question(node: Node) -> bool:
+    return isinstance(node, Binary) and node.op not in _SUMS

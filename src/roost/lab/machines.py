@@ -60,8 +60,18 @@ class Hardware:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-def load_config(host: Host, paths: Sequence[str], hardware: Hardware, name: str, seed: int | str = 0) -> Config:
-    """The configuration that a machine sees. Raises LabError with everything that is wrong with it."""
+def load_config(
+    host: Host,
+    paths: Sequence[str],
+    hardware: Hardware,
+    name: str,
+    seed: int | str = 0,
+    settings: tuple[tuple[str, str], ...] = (),
+) -> Config:
+    """The configuration that a machine sees; `settings` are made last.
+
+    Raises LabError with everything that is wrong with it.
+    """
     host = cast(Host, SeededHost(host, seed))
     detected = {
         "DETECTED_CPUS": str(hardware.cpus),
@@ -70,7 +80,9 @@ def load_config(host: Host, paths: Sequence[str], hardware: Hardware, name: str,
         "FULL_HOSTNAME": name,
         "SUBSYSTEM": "STARTD",
     }
-    options = LoadOptions(roots=tuple(paths), subsystem="STARTD", detected=detected, environment=False)
+    options = LoadOptions(
+        roots=tuple(paths), subsystem="STARTD", detected=detected, environment=False, runtime=settings
+    )
     config = load(host, options)
     if config.errors:
         raise LabError("\n".join(str(problem) for problem in config.errors))

@@ -1,36 +1,33 @@
 """Running scenarios: one machine, the real cores, and a look at every expected instant.
 
-A failure comes with the slot's timeline around the instant, and with an explanation: of the expression that would have
-had to be otherwise for the slot to be where it was expected, or else of the one that led it to where it is.
+The machine is the simulator's, its sensors those of the scenario. After everything else of an instant the expectations
+of that instant are looked at; one that has to hold for a while is looked at again whenever the slot has moved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from roost.classad import Value, parse_expression, unparse_value
-from roost.config import Host, MemoryHost
+from roost.classad import ClassAd, Value, evaluate, parse_expression, unparse_value
+from roost.config import Config, Host, MemoryHost
 from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
-from roost.lab.machines import load_config, make_pattern
-from roost.lab.scenario import Deed, Expectation, Scenario
-from roost.model import events as ev
-from roost.policy.explain import explain
-from roost.policy.render import render_text
-from roost.sim.host import Machine, Slot
-from roost.sim.quiet import EXPRESSIONS
+from roost.lab.machines import LabError, load_config, make_pattern
+from roost.lab.scenario import Deed, Expectation, Scenario, job_of
+from roost.lab.scenario_deeds import do, slot_named
+from roost.lab.scenario_failure import Explainer, timeline
+from roost.sim.host import Machine, MachinePlan, Slot
+from roost.sim.queue import Place
 from roost.sim.world import BEGINNING, Plan, World
+from roost.startd.idleness import connections
 from roost.startd.machine import Step
-from roost.startd.policy_inputs import Decision, Inputs
-from roost.startd.transitions import ROWS, On
+from roost.startd.policy_inputs import Decision, Inputs, StepWorld
+from roost.startd.slot_state import SlotState
 from roost.startd.work import Taken
 
-#: Expectations are looked at after everything else of the instant.
+#: Deeds come after polls and before matching, expectations after everything else of the instant.
 _RANK_LOOK: Final = 9
-#: Transitions shown before and after a failure.
-_SHOWN: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +35,8 @@ class Failure:
     """An expectation that was not met."""
 
     expectation: Expectation
+    #: When, s since the beginning of the scenario.
+    at_s: float
     #: What was expected and what was found, in one line each.
     wanted: str
     found: str
@@ -59,17 +58,34 @@ class Verdict:
         return not self.failures
 
 
+@dataclass(frozen=True, slots=True)
+class _Miss:
+    each: Expectation
+    at_s: float
+    wanted: str
+    found: str
+    explanation: str = ""
+
+
 class _Run:
     def __init__(self, scenario: Scenario, host: Host, coverage: Coverage, width: int) -> None:
         self.scenario = scenario
+        self.host = host
         self.coverage = coverage
-        self.width = width
         self.start = BEGINNING + scenario.begins_s
         self.taken: list[tuple[str, Taken]] = []
-        self.missed: list[tuple[Expectation, str, str, str]] = []
+        self.missed: list[_Miss] = []
+        #: Slot to its state when it was looked at last.
+        self.before: dict[str, SlotState] = {}
+        #: The queue's name of a job to the scenario's, and back.
         self.names = {f"{number}.0": name for number, (_, name, _) in enumerate(scenario.jobs, 1)}
+        self.ids = {name: number for number, name in self.names.items()}
+        self.settings = scenario.settings
+        config = self._config(())
+        coverage.configured(config)
+        self.explainer = Explainer(width, coverage.origins)
         plan = Plan(
-            machines=(self._machine(host),),
+            machines=(self._plan(config),),
             jobs=tuple(scenario.submitted(self.start)),
             days=scenario.end_s / 86_400,
             cycle_s=scenario.cycle_s,
@@ -82,140 +98,175 @@ class _Run:
             due = lambda now, each=each: self._look(each, now)  # noqa: E731
             self.world.engine.at(self.start + each.at_s, due, _RANK_LOOK)
 
-    def _machine(self, host: Host) -> Any:
+    # -- the machine ---------------------------------------------------------------------------------------
+
+    def _config(self, changed: tuple[tuple[str, str], ...]) -> Config:
         scenario = self.scenario
-        paths = scenario.configs
+        self.settings = (*self.settings, *changed)
+        host, paths = self.host, scenario.configs
         if scenario.policy is not None:
             host, paths = MemoryHost(files={scenario.file: scenario.policy}), (scenario.file,)
-        config = load_config(host, paths, scenario.hardware, "machine")
-        pattern = make_pattern(config, scenario.hardware)
-        return pattern.machine("machine", scenario.owner(self.start), started_at=self.start, phase_s=0)
+        return load_config(host, paths, scenario.hardware, "machine", settings=self.settings)
+
+    def _plan(self, config: Config) -> MachinePlan:
+        pattern = make_pattern(config, self.scenario.hardware)
+        sensors = self.scenario.sensors(self.start, connections(config))
+        plan = pattern.machine("machine", sensors.owner, started_at=self.start, phase_s=0)
+        return replace(plan, sensors=sensors)
+
+    def _plan_anew(self, deed: Deed) -> MachinePlan:
+        return self._plan(self._config(deed.settings))
 
     @property
     def machine(self) -> Machine:
         return self.world.machines[0]
 
-    def _slot(self, number: int) -> Slot | None:
-        return next((slot for slot in self.machine.slots if slot.plan.id.number == number), None)
-
     def _stepped(self, machine: Machine, slot: Slot, step: Step, now: float) -> None:
-        self.taken += [(slot.plan.name, taken) for taken in step.transitions]
-        self.coverage.look(Inputs(slot.state, slot.plan.policy, now))
+        for taken in step.transitions:
+            self.taken.append((slot.plan.name, taken))
+            for decision in taken.decisions:
+                self.coverage.decided(decision)
+        self._cover(slot, now)
+        at_s = now - self.start
+        for each in self.scenario.expectations:
+            if each.for_s and each.at_s < at_s <= each.at_s + each.for_s and slot is self._slot(each):
+                self._look_at_pair(each, slot, Inputs(slot.state, slot.plan.policy, now), at_s)
+
+    def _cover(self, slot: Slot, now: float) -> None:
+        waiting = [entry.job.ad for entry in self.world.queue.entries.values() if entry.place is Place.IDLE]
+        self.coverage.look(Inputs(slot.state, slot.plan.policy, now), waiting)
+        # What the slot has just left, or ordered meanwhile, was asked in the state before.
+        before, after = self.before.get(slot.plan.name), slot.state.claim.activation
+        if before is not None and before.pair != slot.state.pair:
+            self.coverage.look(Inputs(replace(before, ad=slot.state.ad), slot.plan.policy, now))
+        elif before is not None and after is not None and after.checkpointed_at:
+            self.coverage.look(Inputs(before, slot.plan.policy, after.checkpointed_at))
+        self.before[slot.plan.name] = slot.state
+
+    def _slot(self, each: Expectation) -> Slot | None:
+        return slot_named(self.machine, each.slot)
 
     def _do(self, deed: Deed, now: float) -> None:
-        slot = self._slot(deed.slot)
-        if slot is None:
-            return
-        number, life = self.machine.slots.index(slot), self.machine.lives
-        if deed.update is not None:
-            self.machine.receive(number, ev.JobUpdated(attributes=deed.update), now, life)
-        if deed.vacate is not None:
-            self.machine.receive(number, ev.VacateRequested(fast=deed.vacate == "fast"), now, life)
+        try:
+            do(deed, self.machine, self.world.queue, self.ids.get(deed.job, ""), self._plan_anew, now)
+        except LabError as error:
+            raise LabError(f"{self.scenario.file}:{deed.line}: {error}") from None
 
-    # -- looking -----------------------------------------------------------------------------------------
+    # -- looking -------------------------------------------------------------------------------------------
 
     def _look(self, each: Expectation, now: float) -> None:
         self.machine.sync(now)
-        slot = self._slot(each.slot)
+        for name, place in each.places:
+            self._look_at_place(each, name, place)
+        slot = self._slot(each)
         if slot is None:
-            self.missed.append((each, f"slot{each.slot}", "the machine has no such slot", ""))
+            if each.pair is not None or each.values:
+                there = ", ".join(str(other.plan.id).removeprefix("slot") for other in self.machine.slots)
+                self._miss(each, f"slot {each.slot}", f"no such slot; there are: {there}")
             return
         inputs = Inputs(slot.state, slot.plan.policy, now)
-        self.coverage.look(inputs)
-        pair, state = str(slot.state.pair), slot.state.state.value
-        if each.pair is not None and each.pair not in (pair, state):
-            self.missed.append((each, each.pair, pair, self._why_not(each.pair, slot, inputs)))
+        self._cover(slot, now)
+        self._look_at_pair(each, slot, inputs, each.at_s)
         job = "" if slot.process is None else self.names[slot.process.job.name]
         if each.job is not None and each.job != job:
-            self.missed.append((each, f"job {each.job or 'none'}", f"job {job or 'none'}", ""))
+            self._miss(each, f"job {each.job or 'none'}", f"job {job or 'none'}", self._why_job(each.job, inputs))
+        self._look_at_last(each, slot)
         for name, wanted in each.values:
             self._look_at_value(each, name, wanted, inputs)
 
+    def _miss(self, each: Expectation, wanted: str, found: str, why: str = "", at_s: float | None = None) -> None:
+        self.missed.append(_Miss(each, each.at_s if at_s is None else at_s, wanted, found, why))
+
+    def _look_at_pair(self, each: Expectation, slot: Slot, inputs: Inputs, at_s: float) -> None:
+        pair, state = str(slot.state.pair), slot.state.state.value
+        if each.pair is None or each.pair in (pair, state):
+            return
+        if any(miss.each is each and miss.wanted == each.pair for miss in self.missed):
+            return
+        why = ""
+        if at_s == each.at_s:
+            why = self.explainer.why_not(each.pair, inputs, self._waiting())
+        self._miss(each, each.pair, pair, why or self.explainer.why_here(self._last(slot), self.start), at_s)
+
+    def _waiting(self) -> list[tuple[str, Any]]:
+        entries = self.world.queue.entries.items()
+        return [(self.names[name], entry.job.ad) for name, entry in entries if entry.place is Place.IDLE]
+
+    def _why_job(self, job: str, inputs: Inputs) -> str:
+        waiting = [each for each in self._waiting() if each[0] == job]
+        return self.explainer.why_not("Claimed", inputs, waiting) if waiting else ""
+
+    def _last(self, slot: Slot) -> Taken | None:
+        return next((taken for name, taken in reversed(self.taken) if name == slot.plan.name), None)
+
+    def _look_at_last(self, each: Expectation, slot: Slot) -> None:
+        last = self._last(slot)
+        for what, wanted, found in (
+            ("transition", each.transition, last and last.number),
+            ("reason", each.reason, last and str(last.reason)),
+        ):
+            if wanted is not None and wanted != found:
+                why = self.explainer.why_here(last, self.start)
+                self._miss(each, f"{what} {wanted}", f"{what} {found or 'none'}", why)
+
+    def _look_at_place(self, each: Expectation, name: str, wanted: str) -> None:
+        entry = self.world.queue.entries.get(self.ids.get(name, ""))
+        found = "not submitted"
+        if entry is not None:
+            found = "idle" if entry.place in (Place.IDLE, Place.CLAIMING) else entry.place.value
+            slots = (slot for slot in self.machine.slots if slot.process is not None)
+            process = next((slot.process for slot in slots if slot.process.job is entry.job), None)  # type: ignore[union-attr]
+            if found == "running" and process is not None and process.suspended_since is not None:
+                found = "suspended"
+        if found != wanted:
+            self._miss(each, f"job {name} {wanted}", f"job {name} {found}")
+
     def _look_at_value(self, each: Expectation, name: str, wanted: Any, inputs: Inputs) -> None:
-        decision = inputs.decide_for_job(name, inputs.state.claim.job_ad)
+        job = inputs.state.claim.job_ad
+        if each.against is not None:
+            job = job_of(self.scenario.described[each.against.split("/")[0]], 0, inputs.now, "").ad
+        self.coverage.look(inputs, [] if each.against is None or job is None else [job], [name])
+        decision = inputs.decide_for_job(name, job) if name.isidentifier() else _decided(name, inputs, job)
         value, expected = decision.value, _value(wanted)
         if (value.__class__ is expected.__class__ and value == expected) or _near(value, expected):
             return
-        text = self._explained(decision)
-        self.missed.append((each, f"{name} = {unparse_value(expected)}", f"{name} = {unparse_value(value)}", text))
+        text = self.explainer.decision(decision)
+        asked = name if each.against is None else f"{name} for job {each.against}"
+        self._miss(each, f"{asked} = {unparse_value(expected)}", f"{asked} = {unparse_value(value)}", text)
 
-    def _why_not(self, wanted: str, slot: Slot, inputs: Inputs) -> str:
-        """The first expression that keeps the slot from where it was expected; else what led it here."""
-        for row in ROWS[slot.state.pair]:
-            if On.POLL not in row.on or wanted not in (str(row.target), row.target.state.value):
-                continue
-            for guard in row.when:
-                asked = EXPRESSIONS.get(guard)
-                if asked is None:
-                    continue
-                name, variants, needed = asked
-                job = slot.state.claim.job_ad
-                decision = inputs.decide_for_job(name, job) if variants else inputs.decide(name, job)
-                if (decision.truth is True) is not needed:
-                    return f"Transition {row.number} to {row.target} waits for this:\n{self._explained(decision)}"
-        mine = [taken for name, taken in self.taken if name == slot.plan.name]
-        if not mine:
-            return ""
-        last = mine[-1]
-        text = f"{row_text(last, self.start)} led here."
-        return text if last.decision is None else f"{text}\n{self._explained(last.decision)}"
-
-    def _explained(self, decision: Decision) -> str:
-        if decision.expression is None:
-            return f"{decision.name} is not set."
-        world = decision.world.again()
-        found = explain(decision.expression, decision.my, decision.target, world=world, name=decision.name)
-        return render_text(found, self.width).rstrip()
-
-    # -- the result ----------------------------------------------------------------------------------------
+    # -- the result ------------------------------------------------------------------------------------------
 
     def verdict(self) -> Verdict:
         self.world.run()
         failures = tuple(
             Failure(
-                expectation=each,
-                wanted=wanted,
-                found=found,
-                timeline=tuple(self._timeline(each)),
-                explanation=text,
+                expectation=miss.each,
+                at_s=miss.at_s,
+                wanted=miss.wanted,
+                found=miss.found,
+                timeline=tuple(timeline(self.scenario, self.start, self._taken_by(miss.each), miss.at_s)),
+                explanation=miss.explanation,
             )
-            for each, wanted, found, text in self.missed
+            for miss in self.missed
         )
         return Verdict(scenario=self.scenario, checked=len(self.scenario.expectations), failures=failures)
 
-    def _timeline(self, each: Expectation) -> Iterator[str]:
-        """The slot's transitions around the instant, with what people did between them."""
-        at = self.start + each.at_s
-        slot = self._slot(each.slot)
-        lines = [
-            (taken.at, 1, row_text(taken, self.start)) for name, taken in self.taken if slot and name == slot.plan.name
-        ]
-        lines += [
-            (self.start + t, 0, f"{shown(t):>10}  keys are pressed for {shown(e - t)}")
-            for t, e in self.scenario.presses
-        ]
-        lines += [(self.start + t, 0, f"{shown(t):>10}  load of the owner {load:g}") for t, load in self.scenario.loads]
-        lines += [(self.start + t, 0, f"{shown(t):>10}  job {name} is submitted") for t, name, _ in self.scenario.jobs]
-        lines.sort(key=lambda line: line[:2])
-        before = [text for time, _, text in lines if time <= at]
-        after = [text for time, _, text in lines if time > at]
-        yield from before[-_SHOWN:]
-        yield f"{shown(each.at_s):>10}  <- here"
-        yield from after[:2]
+    def _taken_by(self, each: Expectation) -> list[Taken]:
+        prefix = f"slot{each.slot}@"
+        return [taken for name, taken in self.taken if name.startswith(prefix)]
 
 
-def row_text(taken: Taken, start: float) -> str:
-    """A transition in one line."""
-    text = f"{shown(taken.at - start):>10}  [{taken.number}] {taken.source} -> {taken.target}: {taken.reason}"
-    decision = taken.decision
-    return text if decision is None else f"{text} ({decision.name} = {unparse_value(decision.value)})"
+def _decided(text: str, inputs: Inputs, job: ClassAd | None) -> Decision:
+    """An expression that is no attribute."""
+    formula = parse_expression(text)
+    world = StepWorld(inputs.policy, inputs.state.name, inputs.now)
+    value = evaluate(formula, inputs.my, job, world.again())
+    return Decision(name=text, defined=True, value=value, formula=formula, my=inputs.my, target=job, world=world)
 
 
 def _value(wanted: Any) -> Value:
     """A value of TOML as a value of the language; a text that begins with ``=`` is an expression."""
     if isinstance(wanted, str) and wanted.startswith("="):
-        from roost.classad import evaluate
-
         return evaluate(parse_expression(wanted[1:]))
     return wanted  # type: ignore[no-any-return]
 
@@ -230,3 +281,10 @@ def _near(value: Value, expected: Value) -> bool:
 def run_scenario(scenario: Scenario, host: Host, coverage: Coverage, width: int = 100) -> Verdict:
     """Run a scenario; what it exercised is added to `coverage`. Raises LabError."""
     return _Run(scenario, host, coverage, width).verdict()
+
+
+def shown_at(failure: Failure) -> str:
+    """When an expectation was not met, in words."""
+    text = shown(failure.at_s)
+    each = failure.expectation
+    return text if failure.at_s == each.at_s else f"{text} (from {shown(each.at_s)} for {shown(each.for_s)})"

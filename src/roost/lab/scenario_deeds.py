@@ -1,0 +1,77 @@
+"""Orders of a scenario, given to the simulated machine and queue: the only place that knows how each is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, assert_never
+
+from roost.classad import parse_expression
+from roost.lab.machines import LabError
+from roost.lab.scenario import Deed, Order
+from roost.model import events as ev
+from roost.model.events import DrainSchedule, ShutdownKind
+from roost.sim.host import Machine, MachinePlan, Slot
+from roost.sim.queue import Place, Queue
+from roost.startd.draining import DrainOrder, OnCompletion
+
+_SCHEDULES: Final = {"graceful": DrainSchedule.GRACEFUL, "quick": DrainSchedule.QUICK, "fast": DrainSchedule.FAST}
+_SHUTDOWNS: Final = {
+    "peaceful": ShutdownKind.PEACEFUL,
+    "graceful": ShutdownKind.GRACEFUL,
+    "fast": ShutdownKind.FAST,
+}
+_STOPS: Final = {Order.HOLD: Place.HELD, Order.REMOVE: Place.REMOVED, Order.VACATE_JOB: Place.IDLE}
+
+
+def slot_named(machine: Machine, name: str) -> Slot | None:
+    """The slot ``1``, or ``1_2``, of a machine; None where there is none now."""
+    return next((slot for slot in machine.slots if str(slot.plan.id).removeprefix("slot") == name), None)
+
+
+def do(deed: Deed, machine: Machine, queue: Queue, job: str, plan: Callable[[Deed], MachinePlan], now: float) -> None:
+    """Carry out an order. `job` is the queue's name of the job that it is about; `plan` makes a machine anew from
+    changed settings. Raises LabError for an order to what is not there.
+    """
+    match deed.order:
+        case Order.HOLD | Order.REMOVE | Order.VACATE_JOB:
+            queue.stop(job, _STOPS[deed.order], now)
+        case Order.RELEASE:
+            queue.release(job, now)
+        case Order.SUSPEND | Order.CONTINUE:
+            queue.suspend(job, deed.order is Order.SUSPEND)
+        case Order.UPDATE:
+            assert deed.attributes is not None
+            _tell(machine, deed, ev.JobUpdated(attributes=deed.attributes), now)
+        case Order.VACATE:
+            _tell(machine, deed, ev.VacateRequested(fast=deed.how == "fast"), now)
+        case Order.CHECKPOINT:
+            _tell(machine, deed, ev.CheckpointRequested(), now)
+        case Order.SHUTDOWN:
+            for number in range(len(machine.slots)):
+                machine.receive(number, ev.ShutdownRequested(kind=_SHUTDOWNS[deed.how]), now, machine.lives)
+        case Order.DRAIN:
+            machine.drain(_drain_order(deed), now)
+        case Order.CANCEL_DRAIN:
+            machine.cancel_drain(now)
+        case Order.RESTART:
+            machine.die(now)
+            machine.begin(now)
+        case Order.RECONFIG:
+            machine.reconfigure(plan(deed), now)
+        case _ as never:
+            assert_never(never)
+
+
+def _tell(machine: Machine, deed: Deed, event: ev.Event, now: float) -> None:
+    slot = slot_named(machine, deed.slot)
+    if slot is None:
+        raise LabError(f"line {deed.line}: there is no slot {deed.slot} when {deed.order} is ordered")
+    machine.receive(machine.slots.index(slot), event, now, machine.lives)
+
+
+def _drain_order(deed: Deed) -> DrainOrder:
+    order = DrainOrder(schedule=_SCHEDULES[deed.how], reason="the scenario")
+    if deed.start:
+        order = replace(order, start=parse_expression(deed.start))
+    return replace(order, on_completion=OnCompletion.RESUME) if deed.then == "resume" else order

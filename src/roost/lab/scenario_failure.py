@@ -1,0 +1,163 @@
+"""Why a scenario failed: the slot's timeline around the instant, and the expression that decided otherwise.
+
+A slot that is not where it was expected waits for something. The shortest way there through the table of transitions
+shows what: of its first row, the guard that does not hold is named, and the expression that it asks is explained.
+Where nothing stands in the way, the last transition is shown, with the expression that decided it. A job that was
+expected to run and waits in the queue is explained by the slot's requirements and its own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from roost.classad import ClassAd, unparse_value
+from roost.lab.durations import shown
+from roost.lab.scenario import Scenario
+from roost.policy.explain import Origin, explain
+from roost.policy.render import render_text
+from roost.startd.guards import GUARDS, Verdict
+from roost.startd.policy_inputs import Decision, Inputs, StepWorld
+from roost.startd.states import Pair, State
+from roost.startd.transitions import ROWS, Guard, On, Transition
+from roost.startd.work import Taken, Work
+
+#: Lines of a timeline before and after a failure.
+BEFORE: Final = 8
+AFTER: Final = 3
+
+
+class Explainer:
+    """Explains decisions of one machine, in so many columns."""
+
+    def __init__(self, width: int, origins: Mapping[str, Origin]) -> None:
+        self.width = width
+        self.origins = origins
+
+    def decision(self, decision: Decision) -> str:
+        """Why an expression has its value."""
+        if decision.expression is None:
+            return f"{decision.name} is not set."
+        found = explain(
+            decision.expression,
+            decision.my,
+            decision.target,
+            world=decision.world.again(),
+            name=decision.name,
+            origins=self.origins,
+        )
+        return render_text(found, self.width).rstrip()
+
+    def why_not(self, wanted: str, inputs: Inputs, waiting: Iterable[tuple[str, ClassAd]]) -> str:
+        """What keeps the slot from a pair or state; "" where no expression does."""
+        here = inputs.state.pair
+        if wanted.startswith("Claimed") and here.state in (State.OWNER, State.UNCLAIMED):
+            return self._why_unmatched(inputs, waiting)
+        texts = []
+        rows = _first_rows(here, wanted)
+        for row in [each for each in rows if On.POLL in each.on] or rows:
+            verdict, guard = _in_the_way(row, inputs)
+            if guard is None:
+                continue
+            text = f"Transition {row.number} to {row.target} waits until {guard}."
+            if verdict.decisions:
+                text += f"\n{self.decision(verdict.decisions[-1])}"
+            texts.append(text)
+        return "\n\n".join(dict.fromkeys(texts[:2]))
+
+    def _why_unmatched(self, inputs: Inputs, waiting: Iterable[tuple[str, ClassAd]]) -> str:
+        texts = []
+        for name, ad in list(waiting)[:2]:
+            accepted, decision = inputs.accepts(ad)
+            world = StepWorld(inputs.policy, inputs.state.name, inputs.now)
+            found = explain("Requirements", ad, inputs.my, world=world, name="Requirements")
+            if not accepted:
+                texts.append(f"The slot does not want job {name}:\n{self.decision(decision)}")
+            elif found.value is not True:
+                texts.append(f"Job {name} does not want the slot:\n{render_text(found, self.width).rstrip()}")
+            else:
+                texts.append(f"Slot and job {name} want each other now; the next round of matching has not come.")
+        return "\n\n".join(texts)
+
+    def why_here(self, last: Taken | None, start: float) -> str:
+        """What led to where the slot is."""
+        if last is None:
+            return "The slot has been there since the machine started."
+        text = f"{row_text(last, start).strip()} led here."
+        return text if last.decision is None else f"{text}\n{self.decision(last.decision)}"
+
+
+def _matches(wanted: str, pair: Pair) -> bool:
+    return wanted in (str(pair), pair.state.value)
+
+
+def _first_rows(here: Pair, wanted: str) -> list[Transition]:
+    """The first rows of the shortest ways from a pair, by what polls and their consequences can do."""
+    steps: dict[Pair, list[Transition]] = {}
+    edge = deque([here])
+    depth = {here: 0}
+    while edge:
+        pair = edge.popleft()
+        if pair is not here and _matches(wanted, pair):
+            return steps[pair]
+        for row in ROWS[pair]:
+            if On.POLL not in row.on and On.COUPLED not in row.on:
+                continue
+            first = [row] if pair is here else steps[pair]
+            if row.target not in depth:
+                depth[row.target] = depth[pair] + 1
+                steps[row.target] = list(first)
+                edge.append(row.target)
+            elif depth[row.target] == depth[pair] + 1:
+                steps[row.target] += [each for each in first if each not in steps[row.target]]
+    return []
+
+
+def _in_the_way(row: Transition, inputs: Inputs) -> tuple[Verdict, Guard | None]:
+    """The first guard of a row that does not hold, and what it found; None where nothing keeps a poll from the row."""
+    work = Work(inputs.state, inputs.policy, inputs.now)
+    for guard in row.when:
+        verdict = GUARDS[guard](work)
+        if not verdict.holds:
+            return verdict, guard
+    return Verdict(True), None
+
+
+def row_text(taken: Taken, start: float) -> str:
+    """A transition in one line."""
+    text = f"{shown(taken.at - start):>10}  [{taken.number}] {taken.source} -> {taken.target}: {taken.reason}"
+    decision = taken.decision
+    return text if decision is None else f"{text} ({decision.name} = {unparse_value(decision.value)})"
+
+
+def timeline(scenario: Scenario, start: float, taken: Iterable[Taken], at_s: float) -> Iterator[str]:
+    """Transitions around an instant, with what people did between them."""
+    lines = [(each.at - start, 1, row_text(each, start)) for each in taken]
+    lines += [(at, 0, f"{shown(at):>10}  {text}") for at, text in _deeds(scenario)]
+    lines.sort(key=lambda line: line[:2])
+    before = [text for at, _, text in lines if at <= at_s]
+    if len(before) > BEFORE:
+        yield f"{'':>10}  … {len(before) - BEFORE} earlier"
+    yield from before[-BEFORE:]
+    yield f"{shown(at_s):>10}  <- here"
+    yield from [text for at, _, text in lines if at > at_s][:AFTER]
+
+
+def _deeds(scenario: Scenario) -> Iterator[tuple[float, str]]:
+    """What people did, in words."""
+    for begin, end in scenario.presses:
+        yield begin, f"keys are pressed for {shown(end - begin)}"
+    for begin, end in scenario.remote_presses:
+        yield begin, f"keys are pressed in a remote login for {shown(end - begin)}"
+    for at, load in scenario.loads:
+        yield at, f"load of the owner {load:g}"
+    for at, given in scenario.attributes:
+        yield at, "the machine's " + ", ".join(f"{name} is {value}" for name, value in given.items())
+    for at, name, _ in scenario.jobs:
+        yield at, f"job {name} is submitted"
+    for deed in scenario.deeds:
+        what = " ".join(word for word in (deed.order.value.replace("_", " "), deed.how, deed.job) if word)
+        given = deed.attributes or dict(deed.settings)
+        what += "".join(f" {name} = {given[name]}" for name in given)
+        yield deed.at_s, f"order: {what}"

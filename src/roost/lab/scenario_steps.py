@@ -1,0 +1,262 @@
+"""The steps of a scenario file: what each key of a step means.
+
+A step has a time and any number of other keys; each is read by the function that `READERS` names for it. The order of
+steps is that of time, so that a file reads as what happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from roost.classad import ClassAd, ParseError, parse_expression
+from roost.lab.durations import shown
+from roost.lab.scenario import Deed, Expectation, Order
+from roost.lab.tables import Table
+from roost.startd.states import PAIRS
+
+_PAIRS: Final = tuple(sorted(str(pair) for pair in PAIRS))
+_STATES: Final = frozenset(pair.state.value for pair in PAIRS)
+#: Where a job can be.
+PLACES: Final = ("idle", "running", "suspended", "completed", "held", "removed")
+#: Keys of a table that is expected; whatever else is in it is an expression.
+EXPECT_KEYS: Final = ("state", "for", "job", "jobs", "transition", "reason", "against")
+#: Attributes that the machine senses itself, and the key that moves them.
+_SENSED: Final = {
+    "keyboardidle": "keys or remote_keys", "consoleidle": "keys", "loadavg": "load", "totalloadavg": "load",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Steps:
+    """Steps, sorted by what they are."""
+
+    described: Mapping[str, Mapping[str, Any]]
+    presses: list[tuple[float, float]] = field(default_factory=list)
+    remote_presses: list[tuple[float, float]] = field(default_factory=list)
+    loads: list[tuple[float, float]] = field(default_factory=list)
+    attributes: list[tuple[float, Mapping[str, Any]]] = field(default_factory=list)
+    jobs: list[tuple[float, str, Mapping[str, Any]]] = field(default_factory=list)
+    deeds: list[Deed] = field(default_factory=list)
+    expectations: list[Expectation] = field(default_factory=list)
+    #: How often each job has been submitted.
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def read_steps(scenario: Table, described: Mapping[str, Mapping[str, Any]]) -> Steps:
+    """The steps of a scenario. Raises LabError."""
+    found = Steps(described)
+    last = 0.0
+    for step in scenario.children("steps", scenario.what):
+        at_s = step.duration("at", last)
+        if at_s < last:
+            step.fail(f"the step at {shown(at_s)} comes after the one at {shown(last)}; put steps in order", "at")
+        last = at_s
+        step.known(STEP_KEYS)
+        doing = [key for key in READERS if key in step]
+        if not doing:
+            step.fail(f"the step has nothing to do; give it one of {', '.join(READERS)}")
+        if "for" in step and "load" not in step:
+            step.fail("for belongs to load; in expect it stands within the table", "for")
+        for key in doing:
+            READERS[key](found, step, key, at_s)
+    return found
+
+
+def slot_of(step: Table) -> str:
+    """The slot that a step is about, as in the name of the slot."""
+    value = step.values.get("slot", 1)
+    text = str(value).removeprefix("slot")
+    if isinstance(value, bool) or not all(part.isdecimal() for part in text.split("_")) or text.count("_") > 1:
+        step.fail(f'slot is a number, or a name such as "1_2" for a dynamic slot; found {value!r}', "slot")
+    return text
+
+
+# -- what happens --------------------------------------------------------------------------------------------
+
+
+def _submit(found: Steps, step: Table, key: str, at_s: float) -> None:
+    for name in step.texts(key):
+        if name not in found.described:
+            step.fail(f"there is no job {name!r}; describe it in [jobs.{name}]", key)
+        found.counts[name] = found.counts.get(name, 0) + 1
+        number = found.counts[name]
+        found.jobs.append((at_s, name if number == 1 else f"{name}/{number}", found.described[name]))
+
+
+def _keys(found: Steps, step: Table, key: str, at_s: float) -> None:
+    length_s = max(1.0, step.duration(key, 1.0))
+    presses = found.presses if key == "keys" else found.remote_presses
+    presses.append((float(int(at_s)), float(int(at_s + length_s))))
+
+
+def _load(found: Steps, step: Table, key: str, at_s: float) -> None:
+    found.loads.append((at_s, step.number(key, 0.0)))
+    if "for" in step:
+        found.loads.append((at_s + step.duration("for", 0.0), 0.0))
+
+
+def _attributes(found: Steps, step: Table, key: str, at_s: float) -> None:
+    given = step.child(key, step.what)
+    for name in given.values:
+        if name.lower() in _SENSED:
+            step.fail(f"{name} is what the machine senses; move it with {_SENSED[name.lower()]}", key)
+    found.attributes.append((at_s, _ad_values(given, step, key)))
+
+
+def _ad_values(given: Table, step: Table, key: str) -> dict[str, Any]:
+    """Values of an ad; a text that begins with ``=`` is an expression."""
+    values: dict[str, Any] = {}
+    for name, value in given.values.items():
+        if isinstance(value, dict):
+            step.fail(f"the value of {name} must be a text, a number, true, false or a list of them", key)
+        values[name] = _expression(step, key, value[1:]) if _is_formula(value) else value
+    return values
+
+
+def _is_formula(value: object) -> bool:
+    return isinstance(value, str) and value.startswith("=")
+
+
+def _expression(step: Table, key: str, text: str) -> Any:
+    try:
+        return parse_expression(text)
+    except ParseError as error:
+        step.fail(f"{text!r} is no expression: {error}", key)
+
+
+# -- orders ----------------------------------------------------------------------------------------------------
+
+_HOW: Final[Mapping[str, tuple[str, ...]]] = {
+    "vacate": ("graceful", "fast"),
+    "drain": ("graceful", "quick", "fast"),
+    "shutdown": ("peaceful", "graceful", "fast"),
+}
+_DRAIN_KEYS: Final = ("how", "start", "then")
+_THEN: Final = ("nothing", "resume")
+
+
+def _update(found: Steps, step: Table, key: str, at_s: float) -> None:
+    ad = ClassAd(_ad_values(step.child(key, step.what), step, key))
+    found.deeds.append(_deed(step, key, at_s, attributes=ad))
+
+
+def _how(found: Steps, step: Table, key: str, at_s: float) -> None:
+    found.deeds.append(_deed(step, key, at_s, how=step.choice(key, _HOW[key])))
+
+
+def _drain(found: Steps, step: Table, key: str, at_s: float) -> None:
+    if isinstance(step.values[key], str):
+        return _how(found, step, key, at_s)
+    table = step.child(key, step.what)
+    table.known(_DRAIN_KEYS)
+    start = table.text("start", "")
+    if start:
+        _expression(step, key, start)
+    then = table.choice("then", _THEN) if "then" in table else "nothing"
+    how = table.choice("how", _HOW[key]) if "how" in table else "graceful"
+    found.deeds.append(_deed(step, key, at_s, how=how, start=start, then=then))
+    return None
+
+
+def _plain(found: Steps, step: Table, key: str, at_s: float) -> None:
+    if step.values[key] is not True:
+        step.fail(f"{key} has no other value than true", key)
+    found.deeds.append(_deed(step, key, at_s))
+
+
+def _of_job(found: Steps, step: Table, key: str, at_s: float) -> None:
+    for name in step.texts(key):
+        if not any(name == job for _, job, _ in found.jobs):
+            step.fail(f"no job {name!r} has been submitted before this step", key)
+        found.deeds.append(_deed(step, key, at_s, job=name))
+
+
+def _reconfig(found: Steps, step: Table, key: str, at_s: float) -> None:
+    given = step.child(key, step.what)
+    settings = tuple((name, given.knob_text(name)) for name in given.values)
+    found.deeds.append(_deed(step, key, at_s, settings=settings))
+
+
+def _deed(step: Table, key: str, at_s: float, **given: Any) -> Deed:
+    return Deed(at_s=at_s, line=step.line(), order=Order(key), slot=slot_of(step), **given)
+
+
+# -- what is expected ------------------------------------------------------------------------------------------
+
+
+def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
+    given = step.values[key]
+    table = Table(
+        step.file, step.lines, (*step.path, key), {"state": given} if isinstance(given, str) else given, step.what
+    )
+    if not isinstance(table.values, dict):
+        step.fail(f'{key} is "State/Activity" or a table such as {{ state = "Claimed/Busy", job = "a" }}', key)
+    pair = table.values.get("state")
+    if pair is not None and pair not in _PAIRS and pair not in _STATES:
+        step.fail(f"{pair!r} is no state; there are: {', '.join(_PAIRS)}", key)
+    for name in ("job", "against"):
+        job = table.text(name, "")
+        if job and job not in found.described and not any(job == each for _, each, _ in found.jobs):
+            step.fail(f"there is no job {job!r}; describe it in [jobs.{job}]", key)
+    found.expectations.append(
+        Expectation(
+            at_s=at_s,
+            line=step.line(),
+            slot=slot_of(step),
+            pair=pair,
+            for_s=table.duration("for", 0.0),
+            job=table.text("job", "") if "job" in table else None,
+            transition=str(table.values["transition"]) if "transition" in table else None,
+            reason=table.text("reason", "") if "reason" in table else None,
+            places=_places(table, step, key),
+            against=table.text("against", "") or None,
+            values=_values(table, step, key),
+        )
+    )
+
+
+def _places(table: Table, step: Table, key: str) -> tuple[tuple[str, str], ...]:
+    given = table.child("jobs", step.what)
+    for name, place in given.values.items():
+        if place not in PLACES:
+            step.fail(f"a job is in one of the places {', '.join(PLACES)}; found {place!r} for {name}", key)
+    return tuple(given.values.items())
+
+
+def _values(table: Table, step: Table, key: str) -> tuple[tuple[str, Any], ...]:
+    values = tuple((name, value) for name, value in table.values.items() if name not in EXPECT_KEYS)
+    for name, value in values:
+        _expression(step, key, name)
+        if _is_formula(value):
+            _expression(step, key, value[1:])
+        if isinstance(value, dict):
+            step.fail(f"the value of {name} must be a text, a number, true, false or a list of them", key)
+    return values
+
+
+#: Key of a step to the function that reads it.
+READERS: Final[Mapping[str, Callable[[Steps, Table, str, float], None]]] = {
+    "submit": _submit,
+    "keys": _keys,
+    "remote_keys": _keys,
+    "load": _load,
+    "attributes": _attributes,
+    "update": _update,
+    "hold": _of_job,
+    "release": _of_job,
+    "remove": _of_job,
+    "suspend": _of_job,
+    "continue": _of_job,
+    "vacate_job": _of_job,
+    "checkpoint": _plain,
+    "vacate": _how,
+    "drain": _drain,
+    "cancel_drain": _plain,
+    "shutdown": _how,
+    "restart": _plain,
+    "reconfig": _reconfig,
+    "expect": _expect,
+}
+STEP_KEYS: Final = ("at", "slot", "for", *READERS)

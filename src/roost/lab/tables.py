@@ -1,0 +1,146 @@
+"""Tables of a TOML file as they are read: each knows where it stands, and what may be in it.
+
+`read_toml` gives the root. Every reader takes what it wants by key and gets a value of the right kind or raises a
+`LabError` that names file, line, key and remedy; `known` refuses keys that mean nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from roost.lab.durations import seconds_of
+from roost.lab.machines import LabError
+from roost.lab.places import Path as KeyPath
+from roost.lab.places import places
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a file."""
+
+    file: str
+    lines: Mapping[KeyPath, int]
+    path: KeyPath
+    values: Mapping[str, Any]
+    #: What it is, for messages: "step", "scenario 'x'".
+    what: str = ""
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.values
+
+    def line(self, key: str | None = None) -> int:
+        """The line of the table, or of a key in it."""
+        path = self.path if key is None else (*self.path, key)
+        while path not in self.lines and path:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+    def fail(self, message: str, key: str | None = None) -> NoReturn:
+        """Raise a LabError that names the place."""
+        what = f"{self.what}: " if self.what else ""
+        raise LabError(f"{self.file}:{self.line(key)}: {what}{message}")
+
+    def known(self, keys: Iterable[str]) -> None:
+        """Refuse every other key."""
+        names = list(keys)
+        for key in self.values:
+            if key not in names:
+                near = difflib.get_close_matches(key, names, 1)
+                hint = f"did you mean {near[0]!r}? known" if near else "known"
+                self.fail(f"unknown key {key!r}; {hint}: {', '.join(names)}", key)
+
+    def child(self, key: str, what: str) -> Table:
+        """A table in this one; an empty one where there is none."""
+        value = self.values.get(key, {})
+        if not isinstance(value, dict):
+            self.fail(f"{key} must be a table; found {value!r}", key)
+        return Table(self.file, self.lines, (*self.path, key), value, what)
+
+    def children(self, key: str, what: str) -> Iterator[Table]:
+        """The tables of an array."""
+        value = self.values.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+            self.fail(f"{key} must be an array of tables", key)
+        for index, each in enumerate(value):
+            yield Table(self.file, self.lines, (*self.path, key, index), each, what)
+
+    def text(self, key: str, otherwise: str) -> str:
+        """A text."""
+        value = self.values.get(key, otherwise)
+        if not isinstance(value, str):
+            self.fail(f"{key} must be a text in quotes; found {value!r}", key)
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """One text or several; none where there is no such key."""
+        value = self.values.get(key, [])
+        several = [value] if isinstance(value, str) else value
+        if not isinstance(several, list) or not all(isinstance(each, str) for each in several):
+            self.fail(f'{key} must be "NAME" or ["NAME", …]; found {value!r}', key)
+        return tuple(several)
+
+    def whole(self, key: str, otherwise: int) -> int:
+        """A whole number that is more than 0."""
+        value = self.values.get(key, otherwise)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            self.fail(f"{key} must be a positive whole number; found {value!r}", key)
+        return value
+
+    def number(self, key: str, otherwise: float) -> float:
+        """A number that is not negative."""
+        value = self.values.get(key, otherwise)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
+            self.fail(f"{key} must be a number that is not negative; found {value!r}", key)
+        return float(value)
+
+    def truth(self, key: str, otherwise: bool) -> bool:
+        """true or false."""
+        value = self.values.get(key, otherwise)
+        if not isinstance(value, bool):
+            self.fail(f"{key} must be true or false; found {value!r}", key)
+        return value
+
+    def duration(self, key: str, otherwise: float) -> float:
+        """A duration, s."""
+        if key not in self.values:
+            return otherwise
+        seconds = seconds_of(self.values[key])
+        if seconds is None or not 0 <= seconds < 1e9:
+            self.fail(f'{key} is a duration such as 90, "5m" or "1h30m"; found {self.values[key]!r}', key)
+        return seconds
+
+    def choice(self, key: str, among: Iterable[str]) -> str:
+        """One of some words."""
+        words = list(among)
+        value = self.values[key]
+        if value not in words:
+            self.fail(f"{key} is one of {', '.join(words)}; found {value!r}", key)
+        return str(value)
+
+    def knob_text(self, name: str) -> str:
+        """The value of a knob as its text in a configuration."""
+        value = self.values[name]
+        if isinstance(value, bool):
+            return "True" if value else "False"
+        if not isinstance(value, str | int | float):
+            self.fail(f"the value of {name} must be a text as in a configuration, or a number; found {value!r}", name)
+        return str(value)
+
+
+def read_toml(path: Path) -> Table:
+    """The root of a file. Raises LabError with file, line and column, OSError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        raise LabError(f"{path}: it is no text in UTF-8 (byte {error.start})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise LabError(f"{path}: it is no TOML: {error}") from None
+    except RecursionError:
+        raise LabError(f"{path}: it is nested too deep") from None
+    return Table(str(path), places(text), (), values)
