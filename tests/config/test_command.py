@@ -12,7 +12,7 @@ from types import FrameType
 import pytest
 
 from roost.cli import config as command
-from roost.config import LoadOptions, load
+from roost.config import LoadOptions, MemoryHost, check, load, load_text
 from roost.runtime import machine
 
 
@@ -54,8 +54,17 @@ def test_check_prints_all_errors_and_has_status_one(root: Path, capsys: pytest.C
     capsys.readouterr()
     assert roost("check", "--json", "-c", str(root)) == 1
     document = json.loads(capsys.readouterr().out)
-    assert document["errors"] == 5
-    assert [one["line"] for one in document["findings"]] == [1, 2, 3, 4, 5]
+    assert document["errors"] == 4
+    assert [one["line"] for one in document["findings"]] == [1, 2, 3, 4]
+    assert "X -> Y -> X; Y at" in document["findings"][3]["message"]
+
+
+def test_a_circle_of_macros_is_reported_once_and_names_all_its_places() -> None:
+    text = "D = $(C)\nA = $(B)\nB = $(C) x\nC = $(A)\nSTART = $(D) $(C)\nP = $(Q)\nQ = $(P)\n"
+    first, second = check(load_text(text, MemoryHost(), file="f"))
+    assert str(first.span) == "f:2:1"
+    assert first.message.endswith(": A -> B -> C -> A; B at f:3:1, C at f:4:1")
+    assert second.message.endswith(": P -> Q -> P; Q at f:7:1")
 
 
 def test_strict_check_counts_warnings(root: Path) -> None:
@@ -172,7 +181,6 @@ def test_the_system_host_reads_files_directories_and_commands(tmp_path: Path) ->
 
 def test_two_thousand_names_cost_no_more_each_than_two_hundred() -> None:
     """Counted in function calls, which a busy machine does not change."""
-    from roost.config import MemoryHost
 
     def calls(count: int) -> int:
         lines = [f"K{i} = $(K{i % 40}:d) and $(HOUR) * {i} \\\n  && (Foo > $(MINUTE))" for i in range(40, count + 40)]
@@ -201,7 +209,7 @@ def test_two_thousand_names_cost_no_more_each_than_two_hundred() -> None:
 def test_each_link_of_a_long_chain_of_macros_is_told_to_be_too_deep_and_costs_the_same(reverse: bool) -> None:
     from time import process_time
 
-    from roost.config import Code, MemoryHost, check, load_text
+    from roost.config import Code
 
     def seconds(count: int) -> float:
         lines = [f"M{i} = $(M{i + 1})" for i in range(count)] + [f"M{count} = 1"]

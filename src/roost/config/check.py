@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from roost.config.diagnostics import Code, Diagnostic, diagnostic
-from roost.config.expand import Found
+from roost.config.expand import Found, circle_message
 from roost.config.knob import KnobType
 from roost.config.knobs import DEFAULTS, PRESETS, SUBSYSTEMS, find, replacement, slot_prefixed
 from roost.config.lookup import Config, Context
@@ -38,11 +38,16 @@ def check(config: Config) -> list[Diagnostic]:
     """All findings about a configuration, sorted by place."""
     found = list(config.log)
     used = _used_names(config)
+    circles: dict[frozenset[str], tuple[tuple[str, ...], Definition]] = {}
     for key, chain in config.chains.items():
         definition = chain[-1]
-        found.extend(_value(config, key, definition))
+        findings, met = _value(config, key, definition)
+        found.extend(findings)
+        for circle in met:
+            circles.setdefault(frozenset(circle), (circle, definition))
         found.extend(_name(definition, used))
         found.extend(_undefined(config, key, definition))
+    found.extend(_circle(config, circle, met_in) for circle, met_in in circles.values())
     unique = dict.fromkeys(found)
     return sorted(unique, key=_place)
 
@@ -62,24 +67,40 @@ def _owner(config: Config, key: str) -> Context:
     return config.context(reader)
 
 
-def _value(config: Config, key: str, definition: Definition) -> list[Diagnostic]:
-    """Problems of expanding a definition and of reading the result."""
+def _circle(config: Config, circle: tuple[str, ...], met_in: Definition) -> Diagnostic:
+    """One finding for all macros of a circle, at the first of them."""
+    order = list(config.chains)
+    first = min(
+        range(len(circle)), key=lambda at: order.index(circle[at]) if circle[at] in config.chains else len(order)
+    )
+    circle = circle[first:] + circle[:first]
+    definitions = [definition for key in circle if (definition := config.last(key)) is not None]
+    begin = definitions[0] if definitions else met_in
+    others = ", ".join(f"{one.name} at {one.span.user}" for one in definitions[1:5])
+    message = circle_message(circle) + (f"; {others}" if others else "") + (", …" if len(definitions) > 5 else "")
+    return diagnostic(Code.MACRO_CYCLE, message, begin.span, name=begin.name)
+
+
+def _value(config: Config, key: str, definition: Definition) -> tuple[list[Diagnostic], list[tuple[str, ...]]]:
+    """Problems of expanding a definition and of reading the result, and circles of macros met on the way."""
     context = _owner(config, key)
     expander = config.expander(context)
     text = expander.expand(definition.text, name=definition.name).strip()
     findings = [
         diagnostic(problem.code, f"{definition.name}: {problem.message}", definition.span, name=definition.name)
         for problem in expander.problems
+        if not problem.circle
     ]
+    circles = [problem.circle for problem in expander.problems if problem.circle]
     knob = find(key)
-    if findings or knob is None or not text:
-        return findings
+    if findings or circles or knob is None or not text:
+        return findings, circles
     reading = Reading(name=definition.name, text=text, span=definition.span, knob=knob, host=config.host)
     problem = problem_of(reading)
     if problem is not None:
         message = f"{definition.name}: {problem.message}"
         findings.append(diagnostic(problem.code, message, definition.span, name=definition.name))
-    return findings
+    return findings, []
 
 
 def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:

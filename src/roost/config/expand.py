@@ -45,6 +45,13 @@ class Problem:
 
     code: Code
     message: str
+    #: case-folded names of the macros that refer to each other in a circle, in the order met; empty for no circle
+    circle: tuple[str, ...] = ()
+
+
+def circle_message(circle: tuple[str, ...]) -> str:
+    """Which macros refer to each other, in words."""
+    return f"macros refer to each other in a circle: {' -> '.join([*circle, circle[0]]).upper()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +109,9 @@ class Expander:
             self.problem(Code.EXPANSION_LIMIT, str(limit))
             return ""
 
-    def problem(self, code: Code, message: str) -> None:
+    def problem(self, code: Code, message: str, circle: tuple[str, ...] = ()) -> None:
         """Note that something could not be expanded."""
-        problem = Problem(code, message)
+        problem = Problem(code, message, circle)
         if problem not in self.problems[-20:]:
             self.problems.append(problem)
 
@@ -170,8 +177,8 @@ class Expander:
             self._record(piece.text, found.name, found.text, found.span, found.text)
             return found.text
         if key in self._chain:
-            circle = " -> ".join([*self._chain[self._chain.index(key) :], key]).upper()
-            self.problem(Code.MACRO_CYCLE, f"macros refer to each other in a circle: {circle}")
+            circle = tuple(self._chain[self._chain.index(key) :])
+            self.problem(Code.MACRO_CYCLE, circle_message(circle), circle)
             return ""
         if key in self.done:
             self._record(piece.text, found.name, found.text, found.span, self.done[key])

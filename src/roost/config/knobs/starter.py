@@ -36,6 +36,6 @@ KNOBS: tuple[Knob, ...] = (
     _k("NOBODY_SLOT_USER", KnobType.STRING, None, "Account for jobs whose owner has none here.", scope=Scope.SLOT),
     _k("CGROUP_MEMORY_LIMIT_POLICY", KnobType.STRING, "hard", "How the memory of a slot limits its job.", words=("hard", "soft", "none", "custom")),
     _k("BASE_CGROUP", KnobType.STRING, "roost", "Control group below which jobs' groups are made."),
-    _k("MOUNT_UNDER_SCRATCH", KnobType.EXPRESSION, None, "Directories of which each job gets its own, in its scratch directory."),
+    _k("MOUNT_UNDER_SCRATCH", KnobType.STRING, None, "Directories of which each job gets its own, in its scratch directory: separated by commas, or an expression that gives such a list."),
     _k("STARTER_UPLOAD_TIMEOUT", KnobType.INTEGER, "300", "How long moving output may stand still.", unit="s", low=1),
 )

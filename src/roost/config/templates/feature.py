@@ -69,7 +69,7 @@ NUM_SLOTS_TYPE_$(1:1) = $(2:$(NUM_CPUS))
         "Counts graphics processors and hands them to jobs that ask.",
         _CONVENTION,
         """
-MACHINE_RESOURCE_INVENTORY_GPUs = $(LIBEXEC:$(RELEASE_DIR)/libexec)/condor_gpu_discovery $(0:-properties)
+MACHINE_RESOURCE_INVENTORY_GPUs = $(LIBEXEC)/condor_gpu_discovery $(0:-properties)
 """,
         Argument(name="arguments", meaning="arguments of the discovery program", default="-properties"),
         rest=True,
