@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 
-from roost.config.diagnostics import Code, Diagnostic, diagnostic
+from roost.config.diagnostics import Code, Diagnostic, Span, diagnostic
 from roost.config.expand import Found, circle_message
 from roost.config.knob import KnobType
 from roost.config.knobs import DEFAULTS, PRESETS, SUBSYSTEMS, find, replacement, slot_prefixed
 from roost.config.lookup import Config, Context
 from roost.config.references import plain_references
-from roost.config.suggest import near
+from roost.config.suggest import near, near_among
 from roost.config.table import Definition
 from roost.config.values import Reading, problem_of
 
@@ -154,17 +154,23 @@ def _undefined(config: Config, key: str, definition: Definition) -> list[Diagnos
     for name, has_default in dict.fromkeys(plain_references(definition.text)):
         known = has_default or name in PRESETS or name in DEFAULTS or scope.find(name) is not None
         if not known and (find(name) is None or find(name) is _MACRO_FAMILY):
-            suggestion = near(name)
-            findings.append(
-                diagnostic(
-                    Code.UNDEFINED_MACRO,
-                    f"{definition.name} refers to $({name.upper()}), which is not defined",
-                    definition.span,
-                    name=definition.name,
-                    suggestion=suggestion,
-                )
-            )
+            spelling, span = _as_written(definition, name)
+            message = f"{definition.name} refers to $({spelling}), which is not defined"
+            meant = near(name) or near_among(name, config.names())
+            findings.append(diagnostic(Code.UNDEFINED_MACRO, message, span, name=definition.name, suggestion=meant))
     return findings
+
+
+def _as_written(definition: Definition, name: str) -> tuple[str, Span]:
+    """How a definition spells the name of a macro, and where; its beginning if the name is not in its own text."""
+    match = re.search(rf"\$\(({re.escape(name)})[:)]", definition.written, re.IGNORECASE)
+    if match is None:
+        return name, definition.span
+    before = [segment for segment in definition.segments if segment[0] <= match.start()]
+    if not before:
+        return match[1], definition.span
+    start, line, column = before[-1]
+    return match[1], Span(definition.span.file, line, column + match.start() - start, definition.span.via)
 
 
 _MACRO_FAMILY = next((row for row in (find("slot1_x"),) if row is not None and row.type is KnobType.STRING), None)

@@ -54,13 +54,9 @@ class Span:
         return span
 
     def behind(self) -> str:
-        """How the text came to be read: the lines of templates behind the user's, and what included his file."""
+        """How the text came to be read: the line of the template that holds it, and what included the user's file."""
         user = self.user
-        notes: list[str] = []
-        span = self
-        while span is not user and span.via is not None:
-            notes.insert(0, f"in {span}")
-            span = span.via
+        notes = [] if user is self else [f"in {self}"]
         outer = user.via
         while outer is not None:
             notes.append(f"included at {outer}")

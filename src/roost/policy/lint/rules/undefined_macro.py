@@ -72,7 +72,7 @@ def check(pool: Pool) -> Iterator[Hit]:
         if definition is None or definition.origin is Origin.TEMPLATE:
             continue
         for name, offset in _plain_references(definition.written):
-            missing = f"$({name.upper()})" in diagnostic.message and name.lower() not in _PACKAGED
+            missing = f"$({name})".lower() in diagnostic.message.lower() and name.lower() not in _PACKAGED
             if missing and (definition.name.lower(), name.lower()) not in seen:
                 yield Hit(
                     message=f"$({name}) is not defined",
