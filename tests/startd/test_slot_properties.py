@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import hypothesis.strategies as st
@@ -32,8 +33,10 @@ from roost.model.slots import SlotKind
 from roost.startd import states as at
 from roost.startd.attributes import is_offered
 from roost.startd.machine import Outcome
+from roost.startd.persisted import persisted, restored
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.publication import slot_attributes
+from roost.startd.resumption import resume
 from roost.startd.slot_state import new_slot
 from roost.startd.states import PAIRS, State
 from roost.startd.transitions import TRANSITIONS
@@ -105,6 +108,8 @@ class AnySlot(RuleBasedStateMachine):
         self.asked: set[str] = set()
         self.answered: set[str] = set()
         self.begun = self.hand.now
+        #: The daemon has just been started again.
+        self.reborn = False
 
     # -- carrying out -----------------------------------------------------------------------------
 
@@ -132,16 +137,16 @@ class AnySlot(RuleBasedStateMachine):
                 assert not self.starter
                 self.starter, self.still, self.killed = True, False, 0
             case SuspendJob():
-                assert self.starter and not self.still
+                assert self.starter and (self.reborn or not self.still)
                 self.still = True
             case ContinueJob():
-                assert self.starter and self.still
+                assert self.starter and (self.reborn or self.still)
                 self.still = False
             case SoftKill():
-                assert self.starter and self.killed == 0
+                assert self.starter and self.killed == int(self.reborn)
                 self.killed = 1
             case HardKill():
-                assert self.starter and self.killed < 2
+                assert self.starter and (self.reborn or self.killed < 2)
                 self.killed = 2
             case KillFamily():
                 assert self.starter
@@ -297,7 +302,30 @@ class AnySlot(RuleBasedStateMachine):
         if dice == 0:
             self.feed(ev.ShutdownRequested(kind=kind))
 
+    @rule(starter_too=st.booleans())
+    def daemon_dies(self, starter_too: bool) -> None:
+        """Everything but the starter goes with it; what it wrote down last is what it goes on from."""
+        before = self.hand.state
+        if self.deleted:
+            return
+        record = json.loads(json.dumps(persisted(before), allow_nan=False))
+        self.hand.machine = ev.MachineFacts()
+        self.starter = self.starter and not starter_too
+        self.timers, self.hook, self.benchmarks, self.reborn = {}, False, False, True
+        state = restored(record, ad=before.ad, machine=before.machine)
+        found = resume(state, self.hand.now, self.hand.policy, starter_alive=self.starter)
+        self.hand.state = found.state
+        for effect in found.effects:
+            self.carry_out(effect)
+        self.reborn = False
+
     # -- what always holds ----------------------------------------------------------------------------
+
+    @invariant()
+    def the_record_gives_the_slot_back(self) -> None:
+        state = self.hand.state
+        record = json.loads(json.dumps(persisted(state), allow_nan=False))
+        assert restored(record, ad=state.ad, machine=state.machine) == state
 
     @invariant()
     def the_state_is_sound(self) -> None:

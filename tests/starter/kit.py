@@ -87,6 +87,14 @@ class Hand:
                         self.timers.pop(timer, None)
         return self
 
+    def go_on(self, resumed: Step) -> Hand:
+        """After the death of the starter: no timer is left but those that are set anew."""
+        self.last, self.state = resumed, resumed.state
+        self.history += resumed.effects
+        self.taken += resumed.transitions
+        self.timers = {effect.timer: effect.at for effect in resumed.effects if isinstance(effect, SetTimer)}
+        return self
+
     def wait(self, seconds: float) -> Hand:
         """Let time pass; timers go off when they are due, in the order of their times, each once."""
         until, order = self.now + seconds, list(StarterTimer)

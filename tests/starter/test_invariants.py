@@ -6,6 +6,7 @@ start of the job is alive, and answers, fails, comes late or comes twice as it l
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Final
 
@@ -18,7 +19,9 @@ from roost.model import starter_effects as ef
 from roost.model import starter_events as ev
 from roost.model.starter import Cause, Doing, Ending, HookPoint
 from roost.starter.machine import Outcome, step
+from roost.starter.persisted import persisted, restored
 from roost.starter.policy_inputs import KILL
+from roost.starter.resumption import resume
 from roost.starter.states import PAIRS, State
 from tests.starter.kit import HELD, PREEMPTED, REMOVED, Hand, job, usage
 from tests.starter.situations import full_policy
@@ -97,7 +100,8 @@ class StarterRun(RuleBasedStateMachine):
             case ef.RunHook(awaited=False):
                 pass
             case (
-                ef.RunHook()
+                ef.MakeSandbox()
+                | ef.RunHook()
                 | ef.RunScript()
                 | ef.TransferInput()
                 | ef.TransferOutput()
@@ -220,6 +224,21 @@ class StarterRun(RuleBasedStateMachine):
             del hand.timers[name]
             self.feed(ev.StarterTimerFired(timer=name))
         hand.now = until
+
+    @rule()
+    def the_starter_dies(self) -> None:
+        """Work that was waited for is lost with it; the job goes on, and what has become of it is seen afterwards."""
+        hand, was_over = self.hand, self.over
+        self.work, self.over = None, False
+        if was_over or self.hand.state.pair == PAIRS[-2]:
+            self.reports = 0
+        state = restored(json.loads(json.dumps(persisted(hand.state), allow_nan=False)))
+        assert state == hand.state
+        hand.go_on(resume(state, hand.now, hand.policy))
+        for effect in hand.last.effects:
+            if not (isinstance(effect, ef.StartJob) and effect.run in self.loose):
+                self.carry_out(effect)
+        self.reports = max(self.reports, int(was_over))
 
     # -- what must hold ------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ A dynamic slot has all of its parent's swap, which is then not divided, unless i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor
@@ -181,6 +181,34 @@ class MachineSlots:
         if isinstance(grown, Denied):
             return grown
         return replace(self, ledgers=grown, dynamic={**self.dynamic, slot.id: slot}), slot.id
+
+    def with_dynamic(self, shapes: Iterable[DynamicShape]) -> tuple[MachineSlots, tuple[DynamicShape, ...]]:
+        """The machine with dynamic slots as they were before, and those of them that it has no room for any more.
+
+        A slot keeps its number, size and units. There may be no room after the layout has changed.
+        """
+        machine, homeless = self, []
+        for shape in shapes:
+            again = machine._readmitted(shape)
+            if again is None:
+                homeless.append(shape)
+            else:
+                machine = again
+        return machine, tuple(homeless)
+
+    def _readmitted(self, slot: DynamicShape) -> MachineSlots | None:
+        parent = self.fixed.get(slot.id.number)
+        if parent is None or parent.kind is not SlotKind.PARTITIONABLE or slot.id in self.dynamic:
+            return None
+        free = self.assigned(parent.id)
+        if any(not set(units) <= set(free.get(name, ())) for name, units in slot.assigned.items()):
+            return None
+        if not set(slot.request.custom) <= set(parent.custom):
+            return None
+        grown = self.ledgers.divide(str(slot.id), parent=str(parent.id), capacity=self._dynamic_capacity(slot))
+        if isinstance(grown, Denied):
+            return None
+        return replace(self, ledgers=grown, dynamic={**self.dynamic, slot.id: slot})
 
     def delete(self, slot: SlotId) -> MachineSlots | Denied:
         """Give a dynamic slot back to its parent. Denied while it is claimed."""

@@ -20,7 +20,7 @@ class Latch:
     """An expression's value and how old it is."""
 
     #: None while it is no number.
-    value: int | float | None
+    value: bool | int | float | None
     #: When it last changed, epoch s.
     changed_at: float
 

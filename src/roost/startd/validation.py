@@ -65,6 +65,8 @@ def _anywhere(state: SlotState) -> Iterator[str]:
         yield "a partitionable slot is never claimed itself"
     if (state.match_until is not None) != _is_promised(state):
         yield "the match timer runs exactly while a match is waited for"
+    if len(state.spent_s) != len(PAIRS):
+        yield "the time spent is not told for each pair"
     if state.state not in (State.BACKFILL,) and state.destination is not None:
         yield "only backfill has a destination"
 

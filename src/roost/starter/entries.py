@@ -52,7 +52,8 @@ def hook_program(work: Work, point: HookPoint) -> HookProgram | None:
 # -- preparing ---------------------------------------------------------------------------------------------
 
 
-def _prepare_by_hook(work: Work, point: HookPoint) -> None:
+def prepare_by_hook(work: Work, point: HookPoint) -> None:
+    """Nothing to do where no such hook is configured."""
     program = hook_program(work, point)
     if program is None:
         return
@@ -288,9 +289,9 @@ def remove_sandbox(work: Work) -> None:
 
 
 ENTRIES: Final[Mapping[Entry, Callable[[Work], None]]] = {
-    Entry.RUN_EARLY_HOOK: lambda work: _prepare_by_hook(work, HookPoint.PREPARE_EARLY),
+    Entry.RUN_EARLY_HOOK: lambda work: prepare_by_hook(work, HookPoint.PREPARE_EARLY),
     Entry.TRANSFER_INPUT: transfer_input,
-    Entry.RUN_HOOK: lambda work: _prepare_by_hook(work, HookPoint.PREPARE),
+    Entry.RUN_HOOK: lambda work: prepare_by_hook(work, HookPoint.PREPARE),
     Entry.RUN_PROLOG: run_prolog,
     Entry.START_JOB: start_job,
     Entry.SUSPEND: suspend,

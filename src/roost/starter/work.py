@@ -99,6 +99,11 @@ class Work:
         self.raised.add(trigger)
 
 
+def deadlines(of: Deadlines) -> list[tuple[StarterTimer, float | None]]:
+    """`deadline` of every timer."""
+    return [(timer, deadline(of, timer)) for timer in StarterTimer]
+
+
 def deadline(deadlines: Deadlines, timer: StarterTimer) -> float | None:
     """When a timer runs out, epoch s; None if it is not set."""
     match timer:

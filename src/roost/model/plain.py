@@ -1,0 +1,220 @@
+"""Frozen data as plain data, such as JSON holds, and back: what daemons write down to go on after their death.
+
+The shape is that of the dataclasses: an object for each, with a member for each field, under the field's name. Numbers,
+texts, truths and None are themselves; enumerations are their values; tuples are arrays; a real that is not finite is
+one of the texts ``inf``, ``-inf``, ``nan``; a fraction is a text such as ``3/4``; bytes are hexadecimal; an expression
+is its text, an ad an object of such texts in the order of its attributes. What `to_plain` wrote, `from_plain` gives
+back, equal to what it was.
+
+Reading is strict: every member must be there, no other may be, and each must be of the type that its field declares.
+The first mistake is raised as `PlainError` with the path to it.
+
+What it does not do: versions, files, or knowing what the data mean. Callers check that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from fractions import Fraction
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Final, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from roost.classad import ClassAd, Expr, ParseError, parse_expression
+from roost.classad.ad import check_name
+from roost.classad.unparse import item_node, unparse
+
+T = TypeVar("T")
+
+#: What JSON can say.
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
+
+_NOT_FINITE: Final = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+class PlainError(ValueError):
+    """Plain data that are not what they should be. `path` leads to the mistake: ``slot.claim.rank``."""
+
+    def __init__(self, path: str, wanted: str, found: object) -> None:
+        self.path = path
+        self.wanted = wanted
+        shown = repr(found)
+        super().__init__(f"{path}: {wanted} is wanted here, not {shown if len(shown) <= 60 else shown[:57] + '...'}")
+
+
+# -- writing -----------------------------------------------------------------------------------------------
+
+
+def to_plain(value: object, without: Collection[str] = ()) -> Plain:
+    """Plain data for a dataclass, or for anything that a field of one holds. Raises TypeError for anything else.
+
+    `without` names fields of the dataclass that are left out; `from_plain` has to be given them.
+    """
+    match value:
+        case Enum():
+            return to_plain(value.value)
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case bytes():
+            return value.hex()
+        case Fraction():
+            return str(value)
+        case Expr():
+            return value.exact_text
+        case ClassAd():
+            return {name: unparse(item_node(value[name]), exact=True) for name in value}
+        case tuple() | list():
+            return [to_plain(item) for item in value]
+        case Mapping():
+            return {_key(key): to_plain(item) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [each.name for each in fields(value) if each.init and each.name not in without]
+        return {name: to_plain(getattr(value, name)) for name in names}
+    raise TypeError(f"a {type(value).__name__} has no plain form")
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"the key of a mapping is a string, not a {type(key).__name__}")
+    return str(key)
+
+
+# -- reading -----------------------------------------------------------------------------------------------
+
+
+def from_plain(kind: type[T], plain: object, path: str, given: Mapping[str, object] | None = None) -> T:
+    """The dataclass `kind` that `plain` says, with the fields in `given` as they are there.
+
+    `path` is what messages call it. Raises PlainError.
+    """
+    found: T = _read_dataclass(kind, plain, path, {} if given is None else given)
+    return found
+
+
+def _read(kind: Any, plain: object, path: str) -> Any:
+    origin = get_origin(kind)
+    if origin in (Union, UnionType):
+        return _read_any(get_args(kind), plain, path)
+    if origin is tuple:
+        return _read_tuple(get_args(kind), plain, path)
+    if origin is not None and issubclass(origin, Mapping):
+        return {key: _read(get_args(kind)[1], item, f"{path}.{key}") for key, item in _members(plain, path).items()}
+    if kind in _SCALARS:
+        return _read_scalar(kind, plain, path)
+    if kind is Expr:
+        return _expression(plain, path)
+    if kind is ClassAd:
+        return _ad(plain, path)
+    if issubclass(kind, Enum):
+        return _member_of(kind, plain, path)
+    return _read_dataclass(kind, plain, path, {})
+
+
+_SCALARS: Final[Mapping[Any, str]] = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    str: "a text",
+    bytes: "a text of hexadecimal digits",
+    Fraction: "a fraction",
+    NoneType: "null",
+}
+
+
+#: How a text becomes what it stands for.
+_SPELLED: Final[Mapping[Any, Callable[[str], object]]] = {bytes: bytes.fromhex, Fraction: Fraction}
+
+
+def _read_scalar(kind: Any, plain: object, path: str) -> Any:
+    if kind is float and isinstance(plain, str) and plain in _NOT_FINITE:
+        return _NOT_FINITE[plain]
+    if kind in _SPELLED and isinstance(plain, str):
+        try:
+            return _SPELLED[kind](plain)
+        except (ValueError, ZeroDivisionError):
+            raise PlainError(path, _SCALARS[kind], plain) from None
+    accepted: tuple[type, ...] = (int, float) if kind is float else (kind,)
+    if not isinstance(plain, accepted) or (isinstance(plain, bool) and kind is not bool):
+        raise PlainError(path, _SCALARS[kind], plain)
+    return plain
+
+
+def _read_any(kinds: tuple[Any, ...], plain: object, path: str) -> Any:
+    """An optional value, or one of several scalars."""
+    if plain is None and NoneType in kinds:
+        return None
+    others = [kind for kind in kinds if kind is not NoneType]
+    if len(others) == 1:
+        return _read(others[0], plain, path)
+    for kind in others:
+        try:
+            return _read(kind, plain, path)
+        except PlainError:
+            continue
+    raise PlainError(path, " or ".join(_SCALARS.get(kind, kind.__name__) for kind in others), plain)
+
+
+def _read_tuple(kinds: tuple[Any, ...], plain: object, path: str) -> Any:
+    if not isinstance(plain, list):
+        raise PlainError(path, "an array", plain)
+    if len(kinds) != 2 or kinds[1] is not Ellipsis:
+        raise TypeError(f"{path}: a tuple of fixed length has no plain form")
+    return tuple(_read(kinds[0], item, f"{path}[{index}]") for index, item in enumerate(plain))
+
+
+def _members(plain: object, path: str) -> Mapping[str, object]:
+    if not isinstance(plain, dict) or not all(isinstance(key, str) for key in plain):
+        raise PlainError(path, "an object", plain)
+    return plain
+
+
+def _member_of(kind: type[Enum], plain: object, path: str) -> Enum:
+    for member in kind:
+        if member.value == plain and type(plain) is type(member.value):
+            return member
+    raise PlainError(path, "one of " + ", ".join(repr(member.value) for member in kind), plain)
+
+
+def _read_dataclass(kind: Any, plain: object, path: str, given: Mapping[str, object]) -> Any:
+    members = _members(plain, path)
+    declared = {name: one for name, one in _declared(kind).items() if name not in given}
+    for name in members:
+        if name not in declared:
+            raise PlainError(f"{path}.{name}", "nothing", members[name])
+    for name in declared:
+        if name not in members:
+            raise PlainError(f"{path}.{name}", "a member", None)
+    read = {name: _read(one, members[name], f"{path}.{name}") for name, one in declared.items()}
+    return kind(**read, **given)
+
+
+@cache
+def _declared(kind: type) -> Mapping[str, Any]:
+    hints = get_type_hints(kind)
+    assert is_dataclass(kind), f"{kind} has no plain form"
+    return {each.name: hints[each.name] for each in fields(kind) if each.init}
+
+
+def _expression(plain: object, path: str) -> Expr:
+    if isinstance(plain, str):
+        try:
+            return parse_expression(plain)
+        except ParseError:
+            pass
+    raise PlainError(path, "an expression", plain)
+
+
+def _ad(plain: object, path: str) -> ClassAd:
+    ad = ClassAd()
+    for name, text in _members(plain, path).items():
+        expression = _expression(text, f"{path}.{name}")
+        try:
+            ad.put_tree(check_name(name), expression.tree, expression.source)
+        except ValueError:
+            raise PlainError(path, "a name of an attribute", name) from None
+    return ad
