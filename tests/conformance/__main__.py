@@ -7,6 +7,7 @@ import sys
 import time
 
 from tests.conformance.cases import Case
+from tests.conformance.differences import too_frequent
 from tests.conformance.oracle import Oracle, available
 from tests.conformance.run import Report, chunk, run_parallel, smallest
 
@@ -49,8 +50,11 @@ def main() -> int:
         f"{len(report.crashes)} crashed the reference"
     )
     for name, count in sorted(report.explained.items()):
-        print(f"    {count} explained by {name}")
-    return 1 if report.mismatches else 0
+        print(f"    {count} explained by {name}, {count / report.cases:.3%}")
+    frequent = too_frequent(report.explained, report.cases)
+    for complaint in frequent:
+        print(f"    too often: {complaint}")
+    return 1 if report.mismatches or frequent else 0
 
 
 if __name__ == "__main__":

@@ -51,3 +51,6 @@ Answer = dict[str, str]
 
 #: Observation of a text that the parser does not accept.
 REFUSED = "!refused"
+
+#: Observation of a case at which the process of the reference library ends or hangs.
+CRASHED = "!crashed"

@@ -1,7 +1,7 @@
 """The reference library as a service that survives its own crashes.
 
 The library runs in a child process (`reference`), which writes each answer as soon as it has it. When it dies, the
-case that it owes an answer to is answered `CRASHED`, and a new child goes on with the next.
+case that it owes an answer to has the one observation `CRASHED`, and a new child goes on with the next.
 """
 
 from __future__ import annotations
@@ -16,10 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from tests.conformance.cases import Answer, Case
-
-#: The answer to a case that crashes or hangs the reference.
-CRASHED: Answer = {"!": "reference crashed"}
+from tests.conformance.cases import CRASHED, Answer, Case
 
 #: Size of the pipes to the child.
 _PIPE_BYTES: Final = 1024 * 1024
@@ -63,7 +60,7 @@ class Oracle:
                 continue
             self._end()
             self.crashes.append(cases[len(answers)])
-            answers.append(CRASHED)
+            answers.append({CRASHED: CRASHED})
             if len(answers) < len(cases):
                 self._send(cases[len(answers) :])
         return answers

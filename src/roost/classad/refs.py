@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Gives the value of an expression in an ad.
 ValueOf: TypeAlias = "Callable[[Expr, ClassAd], Value]"
+#: Gives the ad around an ad.
+ScopeOf: TypeAlias = "Callable[[ClassAd], ClassAd | None]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +79,21 @@ def mentioned_in(tree: Node) -> Mentioned:
     return Mentioned(plain=frozenset(plain), my=frozenset(my), target=frozenset(target))
 
 
-def references_in(expression: Expr, ad: ClassAd, *, value_of: ValueOf | None = None) -> References:
+def _nested_in(ad: ClassAd) -> ClassAd | None:
+    return ad.scope
+
+
+def references_in(
+    expression: Expr, ad: ClassAd, *, value_of: ValueOf | None = None, scope_of: ScopeOf = _nested_in
+) -> References:
     """The names that `expression` needs when it is evaluated in `ad`, through every attribute it reaches.
 
-    `value_of` evaluates the bases of selections; None: on their own.
+    `value_of` evaluates the bases of selections; None: on their own. `scope_of` knows more around an ad than what it
+    is nested in: the names of a match.
     """
     from roost.classad.evaluation import evaluate
 
-    walk = _Walk(ad=ad, value_of=value_of or evaluate)
+    walk = _Walk(ad=ad, value_of=value_of or evaluate, scope_of=scope_of)
     walk.follow(expression.tree)
     return References(internal=_sorted(walk.internal), external=_sorted(walk.external))
 
@@ -111,6 +120,7 @@ class _Walk:
     #: The ad at whose attributes the search began.
     ad: ClassAd
     value_of: ValueOf
+    scope_of: ScopeOf = _nested_in
     #: Folded to spelled.
     internal: dict[str, str] = field(default_factory=dict)
     external: dict[str, str] = field(default_factory=dict)
@@ -140,12 +150,12 @@ class _Walk:
 
     def _name(self, node: Name, task: _Task) -> None:
         key = fold(node.name)
-        scope = _outermost(task.scope) if node.absolute else task.scope
+        scope = self._outermost(task.scope) if node.absolute else task.scope
         if self._found(key, node.name, scope, task.base) or key == "currenttime":
             return
         if key in _SELF or key in _OUTER:
             if not task.base:
-                self._whole(scope if key in _SELF else _outermost(scope))
+                self._whole(scope if key in _SELF else self._outermost(scope))
         elif not task.base:
             self.external.setdefault(key, node.name)
 
@@ -171,7 +181,7 @@ class _Walk:
         if key in _SELF:
             self._whole(start)
         elif key in _OUTER:
-            self._whole(_outermost(start))
+            self._whole(self._outermost(start))
         elif key == "parent" and start.scope is not None:
             self._whole(start.scope)
         else:
@@ -180,12 +190,14 @@ class _Walk:
     def _found(self, key: str, name: str, start: ClassAd | None, base: bool) -> bool:
         """Whether an ad from `start` outward has the attribute; what it needs is put on the list."""
         from roost.classad.ad import MISSING, ClassAd
+        from roost.classad.evaluation import SPECIAL_NAMES
 
         scope = start
         while scope is not None:
             cell = scope.cell(key)
             if cell is MISSING:
-                scope = scope.scope
+                # A special name means the first ad, whatever the ads around it have.
+                scope = None if key in SPECIAL_NAMES else self.scope_of(scope)
                 continue
             if scope is self.ad:
                 self.internal.setdefault(key, name)
@@ -214,8 +226,7 @@ class _Walk:
             self.kept.append(ad)
             self.work += [_Task(ad.tree(name), ad, False) for name in reversed(list(ad))]
 
-
-def _outermost(ad: ClassAd) -> ClassAd:
-    while ad.scope is not None:
-        ad = ad.scope
-    return ad
+    def _outermost(self, ad: ClassAd) -> ClassAd:
+        while (outer := self.scope_of(ad)) is not None:
+            ad = outer
+        return ad

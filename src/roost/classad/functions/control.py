@@ -125,7 +125,7 @@ def _unresolved_names(state: State, holder: ClassAd, cell: Cell) -> list[str]:
 
     expression = cell if isinstance(cell, Expr) else Expr(item_node(cell))
     # What is evaluated on the way belongs to this evaluation and its limits.
-    names = references_in(expression, holder, value_of=state.value_in).external
+    names = references_in(expression, holder, value_of=state.value_in, scope_of=state.scope_of).external
     state.spend(len(names))
     other = state.other_ad()
     found = []
@@ -144,7 +144,8 @@ def _any_match(state: State, pattern: str, names: list[str]) -> Value:
     if not names:
         names = [""] if search(state, pattern, "", "i") is ERROR else []
     for name in names:
-        found = search(state, pattern, name, "i")
+        # The reference library hands its option for any case to the match too, where it means "not empty".
+        found = search(state, pattern, name, "i", empty=False)
         if found is not False:
             return found
     return False
@@ -209,8 +210,9 @@ def _definition_of(compiler: Compiler, node: Node) -> Callable[[State], tuple[Cl
     def found(state: State) -> tuple[ClassAd, Cell] | None:
         if isinstance(node, Name):
             start = state.root_ad() if node.absolute else state.ad
+            other = None if node.absolute else state.other_ad()
             definition = find(state, start, fold(node.name))
-            if definition is None and not node.absolute and (other := state.other_ad()) is not None:
+            if definition is None and other is not None:
                 definition = find(state, other, fold(node.name))
             return definition
         if base is None or not isinstance(node, Select):

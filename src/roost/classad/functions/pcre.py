@@ -41,18 +41,24 @@ class Regex:
         if text is not None and self._program.by_line:
             self._fast_by_line = re.compile(rb"(?:\A|(?<=\n))" + text)
 
-    def search(self, ctx: State, subject: bytes, start: int = 0, *, behind_empty: bool = False) -> Spans | None:
+    def search(
+        self, ctx: State, subject: bytes, start: int = 0, *, here: bool = False, empty: bool = True
+    ) -> Spans | None:
         """Starts and ends of the match and its groups, None if there is none. Raises MatchLimit.
 
-        With `behind_empty` only a match at `start` that is not empty counts.
+        With `here` only a match at `start` counts; an empty one counts only with `empty`.
         """
         ctx.spend(1)
         fast = self._fast if start else self._fast_by_line or self._fast
-        if not behind_empty and fast is not None and self._ways(subject, start) <= _WAYS_MAX:
+        if not here and fast is not None and self._ways(subject, start) <= _WAYS_MAX:
             found = fast.search(subject, start)
             ctx.spend(((len(subject) if found is None else found.end()) - start) // 64)
-            return None if found is None else _spans(found)
-        spans, steps = self._program.search(subject, start, here=behind_empty, some=behind_empty)
+            if found is None:
+                return None
+            if empty or found.end() > found.start():
+                return _spans(found)
+            # Where the first way to match is empty, there may be another: only the machine can go on from here.
+        spans, steps = self._program.search(subject, start, here=here, empty=empty)
         ctx.spend(steps)
         return spans
 

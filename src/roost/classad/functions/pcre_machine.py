@@ -223,12 +223,12 @@ class Program:
 
     # -- matching ------------------------------------------------------------------------------
 
-    def search(self, subject: bytes, start: int, *, here: bool = False, some: bool = False) -> tuple[Spans | None, int]:
+    def search(self, subject: bytes, start: int, *, here: bool = False, empty: bool = True) -> tuple[Spans | None, int]:
         """The first match from `start` on, and the steps it took.
 
-        With `here` only a match that begins at `start` counts, with `some` not an empty one there.
+        With `here` only a match that begins at `start` counts; an empty one counts only with `empty`.
         """
-        run = _Run(self, subject, start, some)
+        run = _Run(self, subject, start, empty)
         spans = run.search(here)
         return spans, run.steps
 
@@ -236,11 +236,11 @@ class Program:
 class _Run:
     """One search."""
 
-    def __init__(self, program: Program, subject: bytes, start: int, some: bool) -> None:
+    def __init__(self, program: Program, subject: bytes, start: int, empty: bool) -> None:
         self.program = program
         self.subject = subject
         self.start = start
-        self.some = some
+        self.empty = empty
         self.steps = 0
         self.runs = 0
 
@@ -379,7 +379,7 @@ class _Run:
                 if not whole:
                     self.steps = steps
                     return spans, at
-                if self.some and at == self.start and spans[0] == at:
+                if not self.empty and spans[0] == at:
                     matched = False
                 else:
                     self.steps = steps

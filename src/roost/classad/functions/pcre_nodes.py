@@ -186,8 +186,8 @@ def fixed_length(part: Part) -> int | None:
         case Choice(branches=branches):
             found = {fixed_length(branch) for branch in branches}
             return found.pop() if len(found) == 1 else None
-        case Repeat(body=Look()):
-            # A repeated assertion still takes no room.
+        case Repeat(body=Look(behind=False)):
+            # A repeated assertion still takes no room; PCRE2 does not see that for one that looks behind.
             return 0
         case Repeat(body=body, least=least, most=most):
             length = fixed_length(body)

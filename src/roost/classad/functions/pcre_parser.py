@@ -176,8 +176,9 @@ class _Parser(SetReader):
             raise PatternError("wrong number of repeats")
         mode = self._mode()
         if isinstance(item, Look):
-            # A look is repeated at most once: more of the same finds the same.
-            least, most = min(least, 1), 1 if most else 0
+            # A look is repeated at most once: more of the same finds the same. One behind is kept to vary in number.
+            varies = item.behind and least != most
+            least, most = min(least, 1), UNBOUNDED if varies else min(most, 1) if most != UNBOUNDED else 1
         return Repeat(item, least, most, mode)
 
     def _mode(self) -> Mode:

@@ -41,13 +41,16 @@ def compiled(pattern: str, letters: str) -> Regex | None:
     return compile_pattern(to_bytes(pattern), options)
 
 
-def search(ctx: State, pattern: str, subject: str, letters: str) -> bool | Exceptional:
-    """Whether `pattern` is found in `subject`; ERROR if the pattern is wrong or takes too long."""
+def search(ctx: State, pattern: str, subject: str, letters: str, *, empty: bool = True) -> bool | Exceptional:
+    """Whether `pattern` is found in `subject`; ERROR if the pattern is wrong or takes too long.
+
+    An empty match counts only with `empty`.
+    """
     regex = compiled(pattern, letters)
     if regex is None:
         return ERROR
     try:
-        return regex.search(ctx, to_bytes(subject)) is not None
+        return regex.search(ctx, to_bytes(subject), empty=empty) is not None
     except MatchLimit:
         ctx.spend(_LIMIT_STEPS)
         return ERROR
@@ -153,7 +156,7 @@ def _substitute(ctx: State, regex: Regex, subject: bytes, by: bytes, *, whole: b
     empty = False
     while True:
         ctx.spend(1)
-        spans = regex.search(ctx, subject, at, behind_empty=empty)
+        spans = regex.search(ctx, subject, at, here=empty, empty=not empty)
         if spans is None:
             if not empty:
                 break
