@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from roost.config import MemoryHost
-from roost.lab.machines import Hardware, load_config, make_pattern
 from roost.sim.chance import stream
 from roost.sim.owners import diurnal
+from roost.sim.pattern import Hardware, load_config, make_pattern
 from roost.sim.workload import generated
 from roost.sim.world import BEGINNING, Plan
 
@@ -23,11 +23,13 @@ def pool(
     seed: int = 1,
     mix: str = "desktop",
     hardware: Hardware = Hardware(),  # noqa: B008
+    accounts: bool = False,
     **settings: Any,
 ) -> Plan:
     """A pool of equal machines with diurnal owners."""
     config = load_config(MemoryHost(files={"/pool.config": text}), ["/pool.config"], hardware, "m")
-    pattern = make_pattern(config, hardware)
+    pattern = make_pattern(config, hardware, accounts=accounts)
+    settings.setdefault("preemption", pattern.preemption)
     return Plan(
         machines=tuple(
             pattern.machine(

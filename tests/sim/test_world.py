@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from roost.lab.machines import Hardware
 from roost.sim.bus import Faults
+from roost.sim.pattern import Hardware
 from roost.sim.world import World
 from tests.sim.pools import DESKTOP, pool
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
+from typing import Final
 
 from roost.sim.chance import stream
 from roost.sim.engine import Engine
@@ -27,6 +28,11 @@ class Faults:
     #: Mean time between deaths of an execute machine's daemon, and of the queue's, s; 0 for none.
     machine_death_s: float = 0.0
     queue_death_s: float = 0.0
+    #: Chance of each life of a machine's daemon to end between two orders, and of each starter to die of itself.
+    machine_cut: float = 0.0
+    starter_crash: float = 0.0
+    #: Mean number of messages after which the queue dies between two of them; 0 for never.
+    queue_cut: float = 0.0
     #: How long a dead daemon stays away at most, s.
     away_s: float = 900.0
     #: Nothing goes wrong from this time of the run on, s; what is left must come right then.
@@ -35,18 +41,24 @@ class Faults:
     @property
     def any(self) -> bool:
         """Whether anything may go wrong."""
-        return max(self.lost, self.doubled, self.late, self.machine_death_s, self.queue_death_s) > 0
+        return any(getattr(self, name) > 0 for name in _FAULTS)
+
+
+_FAULTS: Final = (
+    "lost", "doubled", "late", "machine_death_s", "queue_death_s", "machine_cut", "starter_crash", "queue_cut",
+)  # fmt: skip
 
 
 class Bus:
     """Delivers."""
 
-    __slots__ = ("_chances", "counts", "engine", "faults", "seed", "start")
+    __slots__ = ("_chances", "_faulty", "counts", "engine", "faults", "seed", "start")
 
     def __init__(self, engine: Engine, seed: int | str, faults: Faults) -> None:
         self.engine = engine
         self.seed = seed
         self.faults = faults
+        self._faulty = faults.any
         self.start = engine.now
         #: Messages sent, lost, doubled, late.
         self.counts = {"sent": 0, "lost": 0, "doubled": 0, "late": 0}
@@ -60,7 +72,7 @@ class Bus:
         self.counts["sent"] += 1
         at = self.engine.now + 0.05 + 0.2 * chance.random()
         faults = self.faults
-        if faults.any and not reliable and self.engine.now - self.start < faults.until_s:
+        if self._faulty and not reliable and self.engine.now - self.start < faults.until_s:
             fate = chance.random()
             if fate < faults.lost:
                 self.counts["lost"] += 1

@@ -42,8 +42,8 @@ class Checker:
             self._report(f"{state.name} is in {state.pair}")
         if (state.claim.activation is not None) and state.pair not in WITH_STARTER:
             self._report(f"{state.name} has a job in {state.pair}")
-        if slot.process is not None and state.claim.activation is None:
-            self._report(f"{state.name} has forgotten the running job {slot.process.job.name}")
+        if slot.starter is not None and slot.starter.alive and state.claim.activation is None:
+            self._report(f"{state.name} has forgotten the job {slot.starter.state.job_ad.eval('ClusterId')}")
 
     def check_all(self) -> None:
         """The pool."""
@@ -67,9 +67,9 @@ class Checker:
             for slot in machine.slots:
                 if slot.process is not None and not machine.alive:
                     self._report(f"{slot.plan.name} runs a job on a dead machine")
-                if slot.process is not None:
+                if slot.process is not None and slot.process.here:
                     running[slot.process.job.name] = slot.plan.name
         if not self.world.plan.faults.any:
             for name, where in running.items():
-                if queue.entries[name].place is not Place.RUNNING:
+                if name in queue.entries and queue.entries[name].place is not Place.RUNNING:
                     self._report(f"job {name} runs on {where} and is {queue.entries[name].place} in the queue")

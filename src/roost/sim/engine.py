@@ -15,8 +15,9 @@ from typing import Final
 Due = Callable[[float], None]
 
 RANK_POLL: Final = 0
-RANK_MESSAGE: Final = 1
-RANK_CYCLE: Final = 2
+RANK_STARTER: Final = 1
+RANK_MESSAGE: Final = 2
+RANK_CYCLE: Final = 3
 
 
 class Engine:

@@ -2,7 +2,7 @@
 
 * *goodput*: time that jobs ran and that counts: of runs that completed, and what was saved of others.
 * *badput*: time that jobs ran and that was thrown away, by the cause of the eviction.
-* *utilisation*: time that jobs ran, by the time that there was.
+* *utilisation*: time that jobs had cores, by the time of all cores that there was.
 * *wait*: from submission to the first start. *Slowdown*: from submission to completion, by the time that the job
   needs on a machine of its own (at least 10 s).
 * *owner interference*: time that a job ran while keys were being pressed on its machine.
@@ -29,12 +29,15 @@ class Metrics:
     slots: int
     days: float
     run_s: dict[str, float]
+    #: Of all slots at the beginning.
+    cores: int
     submitted: dict[str, float] = field(default_factory=dict)
     started: dict[str, float] = field(default_factory=dict)
     completed: dict[str, float] = field(default_factory=dict)
     goodput_s: float = 0.0
     badput_s: Counter[str] = field(default_factory=Counter)
     open_s: float = 0.0
+    busy_core_s: float = 0.0
     suspended_s: float = 0.0
     interference_s: float = 0.0
     evictions: Counter[str] = field(default_factory=Counter)
@@ -58,6 +61,7 @@ class Metrics:
     def _end(self, record: Record) -> None:
         outcome = record["outcome"]
         self.outcomes[outcome] += 1
+        self.busy_core_s += record["run_s"] * record["cpus"]
         self.suspended_s += record["suspended_s"]
         self.interference_s += record["interference_s"]
         if outcome == "open":
@@ -77,8 +81,7 @@ class Metrics:
             (at - self.submitted[job]) / max(SLOWDOWN_RUN_S_MIN, self.run_s[job]) for job, at in self.completed.items()
         )
         badput_s = sum(self.badput_s.values())
-        ran_s = self.goodput_s + badput_s + self.open_s
-        available_s = self.slots * self.days * 86_400
+        available_s = self.cores * self.days * 86_400
         return {
             "slots": self.slots,
             "days": self.days,
@@ -89,7 +92,7 @@ class Metrics:
             "open_h": _hours(self.open_s),
             "badput_h_by_cause": {cause: _hours(lost) for cause, lost in sorted(self.badput_s.items())},
             "suspended_h": _hours(self.suspended_s),
-            "utilisation": _round(ran_s / available_s if available_s else 0.0),
+            "utilisation": _round(self.busy_core_s / available_s if available_s else 0.0),
             "goodput_share": _round(self.goodput_s / (self.goodput_s + badput_s) if self.goodput_s else 0.0),
             "wait_min_mean": _round(_mean(waits) / 60),
             "wait_min_median": _round(_quantile(waits, 0.5) / 60),

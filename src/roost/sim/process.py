@@ -1,47 +1,52 @@
-"""The job as the operating system would see it: it runs, stands still, saves its work, ends.
+"""The job as the operating system would see it: it runs, stands still, grows, saves its work, ends.
 
-It knows the truth about its job and nothing about policy. Orders come from the slot; what happens goes back by `ended`.
-Its time to say farewell after a soft kill is its own; work that it saved then is kept, other work since the last save
-is lost with it.
+It knows the truth about its job and nothing about policy. Its starter starts, stops, signals and kills it; how it ended
+goes back by `ended`. A signal to leave gives it its farewell, in which one that can saves its work; a job that does not
+listen goes on as if nothing had been said. Work that was not saved is lost with the run.
 
-What it does not do: transfer files, or use more or less of its machine as time passes: its size is that of its ad.
+One `Process` is one stay of a job on a slot, through as many starts as its starter makes of it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
-from roost.model.effects import Notice
+from roost.model.starter import Usage
 from roost.sim.engine import Engine
 from roost.sim.workload import Job
 
-#: Time from a hard kill to the end of the starter, s.
-KILL_S = 1.0
+SIGKILL: Final = 9
+SIGTERM: Final = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """How a run of a job ended."""
+    """How a stay of a job ended."""
 
-    #: "completed", "evicted", "held" or "lost".
+    #: "completed", "evicted", "held", or "lost" without a word of its starter.
     outcome: str
     #: Time it ran, and time it stood still, s.
     run_s: float
     suspended_s: float
-    #: Work of this run that the job need not do again, s.
+    #: Work of this stay that the job need not do again, s.
     kept_s: float
-    #: Whose words drove it out; None where nobody's did.
-    notice: Notice | None
+    #: Why it had to go; None where nothing drove it out.
+    cause: str | None
+    #: It was killed hard.
     hard: bool
+    #: The starter got rid of it by itself: the slot's claim goes on.
+    claim_stays: bool = False
 
 
 class Process:
-    """One run of one job."""
+    """One stay of one job on a slot."""
 
     __slots__ = (
-        "_due", "begun_at", "done_before_s", "ended", "engine", "hard", "job", "notice", "run_s", "running_since",
-        "stretch", "suspended_s", "suspended_since",
+        "_due", "_dying", "code", "done_before_s", "ended", "engine", "job", "leaving", "run_s", "running_since",
+        "saved_s", "stretch", "suspended_s", "suspended_since", "writing",
     )  # fmt: skip
 
     def __init__(
@@ -49,42 +54,96 @@ class Process:
         engine: Engine,
         job: Job,
         done_before_s: float,
-        now: float,
-        ended: Callable[[Process, End, float], None],
+        ended: Callable[[int | None, int | None, float], None],
         stretch: Callable[[Process, float, float], None],
     ) -> None:
         self.engine = engine
         self.job = job
         self.done_before_s = done_before_s
-        self.begun_at = now
+        #: Told how it ended: code or signal.
         self.ended = ended
         #: Told of each stretch in which it ran.
         self.stretch = stretch
         self.run_s = 0.0
         self.suspended_s = 0.0
-        self.running_since: float | None = now
+        self.running_since: float | None = None
         self.suspended_since: float | None = None
-        self.notice: Notice | None = None
-        self.hard = False
+        #: Work of this stay that is safe.
+        self.saved_s = 0.0
+        #: Work that was written down when it last ended to have its state saved, and is not safe yet.
+        self.writing = 0.0
+        #: It has heard that it is to end.
+        self.leaving = False
+        #: Its last exit code; None while it has not exited.
+        self.code: int | None = None
         #: Number of the only end that still counts.
         self._due = 0
-        self._plan_completion(now)
+        self._dying = False
+
+    @property
+    def here(self) -> bool:
+        """Whether there is a process, running or standing still."""
+        return self.running_since is not None or self.suspended_since is not None
 
     def progress_s(self, now: float) -> float:
-        """Time it has run."""
+        """Time it has run in this stay."""
         return self.run_s + (0.0 if self.running_since is None else now - self.running_since)
+
+    def usage(self, now: float) -> Usage:
+        """What a measurement finds."""
+        truth, progress_s = self.job.truth, self.progress_s(now)
+        image_kb = truth.image_kb(self.done_before_s + progress_s)
+        return Usage(
+            image_size_kib=image_kb,
+            resident_kib=int(image_kb * truth.resident_share),
+            user_cpu_s=float(int(progress_s * 0.95)),
+            system_cpu_s=float(int(progress_s * 0.05)),
+            process_count=1,
+            disk_usage_kib=truth.disk_kb,
+        )
+
+    def sizes_change_at(self, now: float) -> float:
+        """From when on its sizes are not what they are now, as long as nothing happens to it."""
+        if self.running_since is None:
+            return math.inf
+        progress_s = self.done_before_s + self.progress_s(now)
+        return now + self.job.truth.sizes_change_in(progress_s)
+
+    # -- its life ------------------------------------------------------------------------------------
 
     def _plan(self, at: float, end: Callable[[float], None]) -> None:
         self._due += 1
         number = self._due
         self.engine.at(at, lambda now: end(now) if number == self._due else None)
 
-    def _plan_completion(self, now: float) -> None:
-        left = self.job.truth.run_s - self.done_before_s - self.progress_s(now)
-        self._plan(now + max(0.0, left), self._completed)
+    def start(self, now: float) -> None:
+        """The program begins, or goes on after it had its state saved."""
+        self.code = None
+        self._dying = False
+        self.running_since = now
+        self._plan_end(now)
 
-    def _completed(self, now: float) -> None:
-        self._end(now, "completed", self.progress_s(now))
+    def _plan_end(self, now: float) -> None:
+        truth, done_s = self.job.truth, self.progress_s(now)
+        left = truth.run_s - self.done_before_s - done_s
+        save_in = math.inf if truth.exits_to_save_s is None else truth.exits_to_save_s - (done_s - self.saved_s)
+        if save_in < left:
+            self._plan(now + max(0.0, save_in), self._exit_to_save)
+        else:
+            self._plan(now + max(0.0, left), lambda then: self._end(then, truth.exit_code, None))
+
+    def _exit_to_save(self, now: float) -> None:
+        self.writing = self.progress_s(now)
+        self._end(now, self.job.truth.save_code, None)
+
+    def safe(self) -> None:
+        """What it wrote down when it ended last is safe now."""
+        self.saved_s = max(self.saved_s, self.writing)
+
+    def save(self, now: float) -> None:
+        """It saves its work without ending."""
+        if self.here and self.job.truth.checkpoints:
+            self.saved_s = self.progress_s(now)
 
     def suspend(self, now: float) -> None:
         """All processes are stopped."""
@@ -92,7 +151,8 @@ class Process:
             return
         self._stop_clock(now)
         self.suspended_since = now
-        self._due += 1
+        if not self._dying:
+            self._due += 1
 
     def resume(self, now: float) -> None:
         """All processes go on."""
@@ -100,58 +160,52 @@ class Process:
             return
         self.suspended_s += now - self.suspended_since
         self.suspended_since, self.running_since = None, now
-        if self.notice is None:
-            self._plan_completion(now)
+        if not self._dying:
+            self._plan_end(now)
 
-    def soft_kill(self, notice: Notice, now: float) -> None:
-        """It is asked to end, and may finish if that takes less time than its farewell."""
-        if self.notice is not None or self.hard:
+    def signal(self, name: str, now: float) -> None:
+        """It is asked to end."""
+        if name == "SIGKILL":
+            self.kill(now)
             return
-        self.resume(now)
-        self.notice = notice
+        if self.leaving or self._dying or not self.here or self.job.truth.ignores_soft_kill:
+            return
+        self.leaving = True
         left = self.job.truth.run_s - self.done_before_s - self.progress_s(now)
-        if left > self.job.truth.farewell_s:
-            self._plan(now + self.job.truth.farewell_s, self._left)
+        self._plan(now + max(0.0, min(left, self.job.truth.farewell_s)), self._left)
 
     def _left(self, now: float) -> None:
-        saved = self.progress_s(now) if self.job.truth.checkpoints else 0.0
-        self._end(now, self._outcome, saved)
+        if self.job.truth.checkpoints:
+            self.saved_s = self.progress_s(now)
+        self._end(now, None, SIGTERM)
 
-    @property
-    def _outcome(self) -> str:
-        return "held" if self.notice is not None and self.notice.hold else "evicted"
-
-    def hard_kill(self, notice: Notice | None, now: float) -> None:
+    def kill(self, now: float) -> None:
         """It has no time to save anything."""
-        if self.hard:
-            return
-        self.hard = True
-        self.notice = self.notice or notice
-        self._plan(now + KILL_S, lambda then: self._end(then, self._outcome, 0.0))
+        if self.here and not self._dying:
+            self._dying = True
+            self._plan(now + self.job.truth.death_s, lambda then: self._end(then, None, SIGKILL))
 
-    def vanish(self, now: float) -> End:
-        """Its machine died; nobody is told."""
+    def vanish(self, now: float) -> None:
+        """It is gone, and nobody is told."""
         self._due += 1
-        return self._close(now, "lost", 0.0)
+        self._close(now)
 
-    def _end(self, now: float, outcome: str, kept_s: float) -> None:
+    def _end(self, now: float, code: int | None, signal: int | None) -> None:
         self._due += 1
-        self.ended(self, self._close(now, outcome, kept_s), now)
+        # Who is told makes good what was sensed before this instant, while it still ran.
+        self.ended(code, signal, now)
 
-    def _close(self, now: float, outcome: str, kept_s: float) -> End:
+    def gone(self, now: float, code: int | None) -> None:
+        """Its end has been seen."""
+        self.code = code
+        self._close(now)
+
+    def _close(self, now: float) -> None:
         if self.suspended_since is not None:
             self.suspended_s += now - self.suspended_since
             self.suspended_since = None
         if self.running_since is not None:
             self._stop_clock(now)
-        return End(
-            outcome=outcome,
-            run_s=self.run_s,
-            suspended_s=self.suspended_s,
-            kept_s=kept_s,
-            notice=self.notice,
-            hard=self.hard,
-        )
 
     def _stop_clock(self, now: float) -> None:
         assert self.running_since is not None

@@ -12,7 +12,7 @@ ALIVE_INTERVAL: to the slot it is the same.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -25,13 +25,17 @@ from roost.model.claims import ClaimRequest
 from roost.model.identifiers import ClaimId
 from roost.sim.bus import Bus
 from roost.sim.engine import Engine
-from roost.sim.host import Machine, Slot
-from roost.sim.process import End, Process
+from roost.sim.host import Machine
+from roost.sim.priorities import Priorities
+from roost.sim.process import End
 from roost.sim.record import Recorder
+from roost.sim.run import Run
 from roost.sim.workload import Job
 
 #: Time after which an unanswered request is given up, s.
 REPLY_S: Final = 150.0
+#: The same for one that waits for the end of somebody else's job, s.
+PREEMPTION_S: Final = 1800.0
 
 
 class Place(StrEnum):
@@ -67,13 +71,11 @@ class Held:
     """A claim that the queue has, or has asked for."""
 
     __slots__ = (
-        "claim_id", "deactivated", "entry", "granted", "lease_s", "life", "machine", "number", "open", "seen_at", "step",
+        "claim_id", "deactivated", "entry", "granted", "lease_s", "machine", "open", "patience_s", "seen_at", "step",
     )  # fmt: skip
 
-    def __init__(self, machine: Machine, number: int, claim_id: ClaimId, entry: Entry, now: float) -> None:
+    def __init__(self, machine: Machine, claim_id: ClaimId, entry: Entry, now: float) -> None:
         self.machine = machine
-        self.number = number
-        self.life = machine.lives
         self.claim_id = claim_id
         self.entry: Entry | None = entry
         lease = entry.job.ad.eval("JobLeaseDuration")
@@ -86,6 +88,8 @@ class Held:
         self.seen_at = now
         #: Number of the request that an answer is expected to.
         self.step = 0
+        #: How long an answer is waited for, s.
+        self.patience_s = REPLY_S
 
 
 class Queue:
@@ -102,6 +106,16 @@ class Queue:
         self.idle: dict[str, list[tuple[float, int, Entry]]] = {}
         self.idle_count = 0
         self._replies = 0
+        #: Owner to the number of jobs that run for them.
+        self.running: dict[str, int] = {}
+        self.priorities = Priorities(engine.now)
+        #: What happens when it dies between two messages, and after how many of them it does; None where it does not.
+        self.cut: Callable[[], None] = lambda: None
+        self._cut_in: int | None = None
+
+    def die_after(self, messages: int | None) -> None:
+        """Die between two messages, so many of them from now."""
+        self._cut_in = messages
 
     # -- jobs ------------------------------------------------------------------------------------------
 
@@ -117,12 +131,22 @@ class Queue:
         self._to_idle(entry)
 
     def _to_idle(self, entry: Entry) -> None:
-        entry.place, entry.claim = entry.then, None
+        self._put(entry, entry.then)
+        entry.claim = None
         if entry.then is not Place.IDLE:
             return
         number = int(entry.job.name.split(".")[0])
         heapq.heappush(self.idle.setdefault(entry.job.kind, []), (entry.job.submitted_at, number, entry))
         self.idle_count += 1
+
+    def _put(self, entry: Entry, place: Place) -> None:
+        """A job is somewhere else from now on."""
+        owner = entry.job.owner
+        if (entry.place is Place.RUNNING) is not (place is Place.RUNNING):
+            count = self.running.get(owner, 0)
+            self.priorities.used(owner, count, self.engine.now)
+            self.running[owner] = count + (1 if place is Place.RUNNING else -1)
+        entry.place = place
 
     def heads(self) -> list[tuple[float, int, str]]:
         """The first idle job of each kind, oldest first."""
@@ -151,16 +175,30 @@ class Queue:
 
     # -- claiming ----------------------------------------------------------------------------------------
 
-    def matched(self, machine: Machine, number: int, kind: str, now: float) -> None:
-        """The matcher has found a slot for the oldest idle job of a kind."""
-        entry = self._pop(kind)
-        held = Held(machine, number, machine.slots[number].state.claim.id, entry, now)
-        entry.place, entry.claim = Place.CLAIMING, held
-        self.claims[held.claim_id.text] = held
-        request = ClaimRequest(job_ad=entry.job.ad, schedd="sim", client_machine="submit", reply_to=self._ask(held))
-        event = ev.ClaimRequested(claim_id=held.claim_id, request=request)
+    def matched(self, machine: Machine, claim_id: ClaimId, kind: str, now: float, *, preempts: bool = False) -> bool:
+        """The matcher has found a slot for the oldest idle job of a kind; False if the queue has asked for it."""
+        if claim_id.text in self.claims:
+            return False
+        held, event = self._asked(machine, claim_id, kind, now)
+        if preempts:
+            held.patience_s = PREEMPTION_S
         # The matcher's word takes its time too, so that the slot usually knows of the match before the claim comes.
         self.bus.send("matcher>queue", lambda _: self._send(held, event), reliable=True)
+        return True
+
+    def leftovers(self, machine: Machine, claim_id: ClaimId, kind: str, now: float) -> None:
+        """What is left of a slot that was cut for a job may be had for another of its kind."""
+        if self.alive and self.head(kind) is not None and claim_id.text not in self.claims:
+            self._send(*self._asked(machine, claim_id, kind, now))
+
+    def _asked(self, machine: Machine, claim_id: ClaimId, kind: str, now: float) -> tuple[Held, ev.ClaimRequested]:
+        entry = self._pop(kind)
+        held = Held(machine, claim_id, entry, now)
+        self._put(entry, Place.CLAIMING)
+        entry.claim = held
+        self.claims[claim_id.text] = held
+        request = ClaimRequest(job_ad=entry.job.ad, schedd="sim", client_machine="submit", reply_to=self._ask(held))
+        return held, ev.ClaimRequested(claim_id=claim_id, request=request)
 
     def _ask(self, held: Held) -> str:
         """The address of an answer, and the end of waiting for it."""
@@ -173,12 +211,19 @@ class Queue:
                 self._release(held)
 
         if self.bus.faults.any:
-            self.engine.at(self.engine.now + REPLY_S, give_up)
+            self.engine.at(self.engine.now + held.patience_s, give_up)
         return f"{held.claim_id.text}|{step}"
 
     def _send(self, held: Held, event: ev.Event) -> None:
-        machine, number, life = held.machine, held.number, held.life
-        self.bus.send(f"queue>{machine.plan.name}", lambda now: machine.receive(number, event, now, life))
+        if self._cut_in is not None:
+            self._cut_in -= 1
+            if self._cut_in <= 0:
+                self._cut_in = None
+                self.cut()
+        # A daemon that is dead says nothing; whatever it meant to say has been written down.
+        if self.alive:
+            machine, claim_id = held.machine, held.claim_id
+            self.bus.send(f"queue>{machine.plan.name}", lambda now: machine.address(claim_id, event, now))
 
     def _release(self, held: Held) -> None:
         """Give a claim back, and take its job back if it does not run there."""
@@ -261,46 +306,48 @@ class Queue:
 
     # -- runs ----------------------------------------------------------------------------------------------
 
-    def run_begun(self, slot: Slot, process: Process, now: float) -> None:
+    def run_begun(self, run: Run, now: float) -> None:
         """A starter has begun with a job."""
-        entry = self.entries[process.job.name]
+        entry = self.entries[run.process.job.name]
         entry.starts += 1
         if entry.started_at is None:
             entry.started_at = now
         held = entry.claim
-        if entry.place is Place.CLAIMING and held is not None and held.claim_id.matches(slot.state.claim.id):
-            entry.place = Place.RUNNING
+        if entry.place is Place.CLAIMING and held is not None and held.claim_id == run.starter.claim_id:
+            self._put(entry, Place.RUNNING)
 
-    def run_ended(self, slot: Slot, process: Process, end: End, now: float) -> None:
+    def run_ended(self, run: Run, end: End, now: float) -> None:
         """A starter reports the end of a run. What it says of work done and of completion counts in any case."""
-        entry = self.entries[process.job.name]
-        claim_text = slot.state.claim.id.text
+        entry = self.entries[run.process.job.name]
         if entry.place is Place.COMPLETED:
             return
         entry.done_s += end.kept_s if end.outcome != "completed" else 0.0
         held = entry.claim
-        mine = held is not None and held.claim_id.text == claim_text
+        mine = held is not None and held.claim_id == run.starter.claim_id
         if end.outcome == "completed":
             self._complete(entry, mine, now)
-        elif end.outcome == "held" and mine:
-            entry.place, entry.claim = Place.HELD, None
-            entry.ended_at = now
-            if held is not None:
-                held.entry = None
-        elif end.outcome == "evicted":
-            entry.evictions += 1
-            if mine and held is not None:
-                held.entry = None
-                self._to_idle(entry)
-                if held.deactivated and held.open:
-                    held.deactivated = False
-                    self._next_job(held, entry.job.kind)
+            return
+        entry.evictions += end.outcome == "evicted"
+        if held is None or not mine:
+            return
+        held.entry = None
+        if end.outcome == "held":
+            self._put(entry, Place.HELD)
+            entry.claim, entry.ended_at = None, now
+        else:
+            self._to_idle(entry)
+        if held.deactivated and held.open:
+            held.deactivated = False
+            self._next_job(held, entry.job.kind)
+        elif end.claim_stays or end.outcome == "lost":
+            self._release(held)
 
     def _complete(self, entry: Entry, mine: bool, now: float) -> None:
         held = entry.claim
         if entry.place is Place.IDLE:
             self._take_out(entry)
-        entry.place, entry.claim, entry.ended_at = Place.COMPLETED, None, now
+        self._put(entry, Place.COMPLETED)
+        entry.claim, entry.ended_at = None, now
         self.recorder.write(now, "complete", job=entry.job.name, starts=entry.starts, evictions=entry.evictions)
         if held is None:
             return
@@ -316,7 +363,8 @@ class Queue:
             self._release(held)
             return
         entry = self._pop(kind)
-        entry.place, entry.claim, held.entry = Place.CLAIMING, held, entry
+        self._put(entry, Place.CLAIMING)
+        entry.claim, held.entry = held, entry
         self._activate(held)
 
     # -- orders of users -----------------------------------------------------------------------------------
@@ -329,9 +377,9 @@ class Queue:
         match entry.place:
             case Place.IDLE if then is not Place.IDLE:
                 self._take_out(entry)
-                entry.place = then
+                self._put(entry, then)
             case Place.HELD if then is Place.REMOVED:
-                entry.place = then
+                self._put(entry, then)
             case Place.CLAIMING if entry.claim is not None:
                 self._release(entry.claim)
             case Place.RUNNING if entry.claim is not None:

@@ -151,7 +151,10 @@ class _Quiet:
                 reading = self.reading("START", None, False)
                 return truth_of(reading.value) is False, reading.until
             case Guard.START_BACKFILL:
-                return (False, math.inf) if not self.policy.backfill else (True, self.now)
+                if not self.policy.backfill:
+                    return False, math.inf
+                reading = self.reading("START_BACKFILL", None, False)
+                return truth_of(reading.value) is True, reading.until
             case Guard.WORKLIFE_OVER:
                 return self._worklife()
             case Guard.MATCH_EXPIRED:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from random import Random
 from typing import Final
 
@@ -20,6 +21,9 @@ from roost.classad import ClassAd, parse_expression
 from roost.sim.owners import DAY_S, HOUR_S
 
 _ANY: Final = parse_expression("TARGET.Memory >= RequestMemory && TARGET.Disk >= RequestDisk")
+
+
+_SIZE: Final = ((0.0, 64 * 1024),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +36,41 @@ class Truth:
     checkpoints: bool = False
     #: Time from a soft kill to its end, s.
     farewell_s: float = 5.0
+    #: It goes on as if no soft kill had been sent.
+    ignores_soft_kill: bool = False
+    #: Time from a hard kill to its end, s.
+    death_s: float = 1.0
+    exit_code: int = 0
+    #: Virtual size over time run: (s, KiB), growing evenly between two points, and staying after the last. Where there
+    #: is none, it has the ImageSize of its ad.
+    memory: tuple[tuple[float, int], ...] = ()
+    #: Part of it that is resident.
+    resident_share: float = 0.9
+    #: Of its sandbox, KiB.
+    disk_kb: int = 512
+    #: Time after which it ends by itself to have its state saved, with that code, s; None if it never does.
+    exits_to_save_s: float | None = None
+    save_code: int = 85
+    #: Time to move input and output, s.
+    input_s: float = 0.0
+    output_s: float = 0.0
+
+    def image_kb(self, run_s: float) -> int:
+        """Virtual size after that time, KiB."""
+        points = self.memory or _SIZE
+        after = next((index for index, (at, _) in enumerate(points) if at > run_s), len(points))
+        if after == len(points) or after == 0:
+            return points[after - 1][1] if after else points[0][1]
+        (begin, low), (end, high) = points[after - 1], points[after]
+        return int(low + (high - low) * (run_s - begin) / (end - begin))
+
+    def sizes_change_in(self, run_s: float) -> float:
+        """How much longer it has the size that it has after that time, s of running."""
+        points = self.memory
+        for (begin, low), (end, high) in pairwise(points):
+            if low != high and run_s < end:
+                return max(0.0, begin - run_s)
+        return math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +107,7 @@ def make_job(
             "RequestDisk": 1024,
             "JobLeaseDuration": 2400,
             "NiceUser": False,
+            "ShouldTransferFiles": "NO",
         }
     )
     ad.put("Requirements", _ANY)
@@ -76,6 +116,9 @@ def make_job(
             ad.set(name, value)
         else:
             ad[name] = value
+    size = ad.eval("ImageSize")
+    if not truth.memory and isinstance(size, int):
+        truth = replace(truth, memory=((0.0, size),))
     return Job(name=f"{number}.0", owner=owner, submitted_at=submitted_at, ad=ad, truth=truth, kind=kind)
 
 

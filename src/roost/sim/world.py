@@ -9,25 +9,52 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from random import Random
 from typing import Any, Final
 
+from roost.classad import ClassAd, Expr
 from roost.model import effects as ef
+from roost.model.claims import ClaimKind
+from roost.model.events import VacateRequested
+from roost.node.host import OfferLeftovers
 from roost.sim.bus import Bus, Faults
 from roost.sim.chance import stream
 from roost.sim.checkers import Checker
 from roost.sim.engine import Engine
-from roost.sim.host import Machine, MachinePlan, Slot
+from roost.sim.fetched import WorkSource
+from roost.sim.host import Machine, Slot
+from roost.sim.machine_plan import MachinePlan
 from roost.sim.matcher import Matcher
 from roost.sim.metrics import Metrics
 from roost.sim.owners import DAY_S
 from roost.sim.process import End, Process
 from roost.sim.queue import Queue
 from roost.sim.record import Recorder, Sink
+from roost.sim.run import Run
 from roost.sim.workload import Job
+from roost.startd.draining import DrainOrder
 from roost.startd.machine import Step
+from roost.starter.machine import Step as StarterStep
 
 #: A Monday, 00:00 UTC, epoch s.
 BEGINNING: Final = 1_704_067_200.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What an administrator wants of a machine. A daemon that is dead does not hear it."""
+
+    #: Since the beginning, s.
+    at_s: float
+    #: Place of the machine in the plan.
+    machine: int
+    #: Drain it.
+    drain: DrainOrder | None = None
+    #: Cancel whichever drain there is.
+    cancel_drain: bool = False
+    #: Vacate all its slots: "graceful" or "fast".
+    vacate: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +69,13 @@ class Plan:
     cycle_s: float = 60.0
     faults: Faults = Faults()  # noqa: RUF009
     start: float = BEGINNING
+    #: PREEMPTION_REQUIREMENTS and PRIORITY_HALFLIFE of the pool's matcher.
+    preemption: Expr | None = None
+    halflife_s: float = 86_400.0
+    #: Work that machines fetch; the numbers of these jobs are no numbers of `jobs`.
+    fetched: tuple[Job, ...] = ()
+    #: What administrators order.
+    orders: tuple[Order, ...] = ()
     #: Poll whenever a poll is due, though it can't matter.
     exhaustive: bool = False
 
@@ -74,22 +108,53 @@ class World:
         self.engine = Engine(plan.start)
         slots = sum(len(machine.slots) for machine in plan.machines)
         truths = {job.name: job.truth.run_s for job in plan.jobs}
-        self.metrics = Metrics(slots=slots, days=plan.days, run_s=truths)
+        cores = sum(machine.cores for machine in plan.machines)
+        self.metrics = Metrics(slots=slots, days=plan.days, run_s=truths, cores=cores)
         self.recorder = Recorder(plan.start, (self.metrics.take, *sinks), lines)
         self.bus = Bus(self.engine, plan.seed, plan.faults)
         self.queue = Queue(self.engine, self.bus, self.recorder)
+        self.queue.priorities.halflife_s = plan.halflife_s
+        self.source = WorkSource(plan.fetched)
         self.checker = Checker(self)
         self._on_step = on_step
         self._interference: dict[Process, float] = {}
-        self.machines = [
-            Machine(each, index, self.engine, self, self.queue.lookup, exhaustive=plan.exhaustive)
-            for index, each in enumerate(plan.machines)
-        ]
+        self.machines: list[Machine] = []
+        for index, each in enumerate(plan.machines):
+            self.machines.append(self._machine(each, index))
         self.queue.expect(plan.jobs)
         order = list(range(len(self.machines)))
         stream(plan.seed, "matcher").shuffle(order)
-        self.matcher = Matcher(self.engine, self.bus, self.queue, self.machines, plan.cycle_s, order)
+        self.matcher = Matcher(
+            self.engine, self.bus, self.queue, self.machines, plan.cycle_s, order, preemption=plan.preemption
+        )
+        for wanted in plan.orders:
+            self.engine.at(plan.start + wanted.at_s, partial(self._carry_out, wanted))
         self._plan_deaths()
+
+    def _machine(self, plan: MachinePlan, index: int) -> Machine:
+        faults = self.plan.faults
+        chance = stream(self.plan.seed, "cuts", plan.name) if faults.machine_cut or faults.starter_crash else None
+        return Machine(
+            plan,
+            index,
+            self.engine,
+            self,
+            exhaustive=self.plan.exhaustive,
+            chance=chance,
+            cuts=faults.machine_cut,
+            crashes=faults.starter_crash,
+        )
+
+    def _carry_out(self, order: Order, now: float) -> None:
+        machine = self.machines[order.machine]
+        self.recorder.write(now, "order", machine=machine.plan.name)
+        if order.drain is not None:
+            machine.drain(order.drain, now)
+        if order.cancel_drain:
+            machine.cancel_drain(now)
+        if order.vacate is not None:
+            for slot in list(machine.slots):
+                machine.tell(slot, VacateRequested(fast=order.vacate == "fast"), now)
 
     # -- the run -----------------------------------------------------------------------------------------
 
@@ -118,53 +183,85 @@ class World:
     def _close(self, end: float) -> None:
         for machine in self.machines:
             for slot in machine.slots:
-                if slot.process is not None:
-                    process = slot.process
-                    self._record_end(slot, process, process.vanish(end), end, "open")
+                if slot.run is not None:
+                    slot.run.vanish(end, "open")
         self.checker.check_all()
 
     # -- deaths ------------------------------------------------------------------------------------------
 
     def _plan_deaths(self) -> None:
         faults = self.plan.faults
-        if faults.machine_death_s:
-            for machine in self.machines:
-                self._plan_machine_death(machine, stream(self.plan.seed, "death", machine.plan.name))
+        self._away = stream(self.plan.seed, "away")
+        for machine in self.machines if faults.machine_death_s else ():
+            self._plan_machine_death(machine, stream(self.plan.seed, "death", machine.plan.name))
+        self.queue.cut = self._queue_dies
+        chance = stream(self.plan.seed, "death of the queue")
         if faults.queue_death_s:
-            self._plan_queue_death(stream(self.plan.seed, "death of the queue"))
+            self._plan_queue_death(chance)
+        if faults.queue_cut:
+            self.queue.die_after(1 + int(chance.expovariate(1 / faults.queue_cut)))
 
-    def _plan_machine_death(self, machine: Machine, chance: Any) -> None:
+    def _is_over(self, now: float) -> bool:
+        return now - self.plan.start > self.plan.faults.until_s
+
+    def _plan_machine_death(self, machine: Machine, chance: Random) -> None:
         at = self.engine.now + chance.expovariate(1 / self.plan.faults.machine_death_s)
-        away_s = 1 + chance.random() * self.plan.faults.away_s
-        if at - self.plan.start > self.plan.faults.until_s:
+        if self._is_over(at):
             return
 
-        def live(now: float) -> None:
-            self.recorder.write(now, "alive", machine=machine.plan.name)
-            machine.begin(now)
-            self._plan_machine_death(machine, chance)
-
         def die(now: float) -> None:
-            self.recorder.write(now, "dead", machine=machine.plan.name)
-            machine.die(now)
-            self.engine.at(now + away_s, live)
+            self._machine_dies(machine, now)
+            self._plan_machine_death(machine, chance)
 
         self.engine.at(at, die)
 
-    def _plan_queue_death(self, chance: Any) -> None:
+    def _machine_dies(self, machine: Machine, now: float) -> None:
+        if not machine.alive:
+            return
+        self.recorder.write(now, "dead", machine=machine.plan.name)
+        machine.die(now)
+        self.matcher.forget(machine)
+
+        def live(then: float) -> None:
+            self.recorder.write(then, "alive", machine=machine.plan.name)
+            machine.begin(then)
+
+        self.engine.at(now + 1 + self._away.random() * self.plan.faults.away_s, live)
+
+    def cut(self, machine: Machine, now: float) -> None:
+        """A machine dies between two orders, or because it was told to."""
+        if not self._is_over(now):
+            self._machine_dies(machine, now)
+
+    def ended(self, machine: Machine, now: float) -> None:
+        """A daemon ends because a drain said so; somebody starts it again."""
+        self._machine_dies(machine, now)
+
+    def _plan_queue_death(self, chance: Random) -> None:
         at = self.engine.now + chance.expovariate(1 / self.plan.faults.queue_death_s)
-        away_s = 1 + chance.random() * self.plan.faults.away_s
-        if at - self.plan.start > self.plan.faults.until_s:
+        if self._is_over(at):
             return
 
-        def turn(now: float, alive: bool) -> None:
-            self.recorder.write(now, "alive" if alive else "dead", machine="queue")
-            self.queue.alive = alive
-            if alive:
-                self._plan_queue_death(chance)
+        def die(_: float) -> None:
+            self._queue_dies()
+            self._plan_queue_death(chance)
 
-        self.engine.at(at, lambda now: turn(now, False))
-        self.engine.at(at + away_s, lambda now: turn(now, True))
+        self.engine.at(at, die)
+
+    def _queue_dies(self) -> None:
+        now = self.engine.now
+        if not self.queue.alive or self._is_over(now):
+            return
+        self.recorder.write(now, "dead", machine="queue")
+        self.queue.alive = False
+
+        def live(then: float) -> None:
+            self.recorder.write(then, "alive", machine="queue")
+            self.queue.alive = True
+            if self.plan.faults.queue_cut:
+                self.queue.die_after(1 + int(self._away.expovariate(1 / self.plan.faults.queue_cut)))
+
+        self.engine.at(now + 1 + self._away.random() * self.plan.faults.away_s, live)
 
     # -- what machines tell ------------------------------------------------------------------------------
 
@@ -185,44 +282,84 @@ class World:
                 value=None if decision is None else _shown(decision.value),
                 job=job,
             )
+        self.matcher.look(slot)
         self.checker.check_slot(slot)
         if self._on_step is not None:
             self._on_step(machine, slot, step, now)
 
-    def run_begun(self, machine: Machine, slot: Slot, process: Process, now: float) -> None:
+    def starter_stepped(self, machine: Machine, slot: Slot, step: StarterStep, now: float) -> None:
+        """What a starter decided by its own expressions is recorded."""
+        for taken in step.transitions:
+            decision = taken.decision
+            if decision is None:
+                continue
+            self.recorder.write(
+                now,
+                "starter",
+                slot=slot.plan.name,
+                number=taken.number,
+                source=str(taken.source),
+                target=str(taken.target),
+                reason=str(taken.reason),
+                expression=decision.name,
+                value=_shown(decision.value),
+                job=None if slot.process is None else slot.process.job.name,
+            )
+
+    def run_begun(self, machine: Machine, slot: Slot, run: Run, now: float) -> None:
         """A job has begun to run."""
-        self.recorder.write(now, "start", slot=slot.plan.name, job=process.job.name)
-        self._interference[process] = 0.0
-        self.queue.run_begun(slot, process, now)
+        job = run.process.job
+        self.recorder.write(now, "start", slot=slot.plan.name, job=job.name)
+        self._interference[run.process] = 0.0
+        if job.name not in self.source:
+            self.queue.run_begun(run, now)
 
     def ran(self, machine: Machine, slot: Slot, process: Process, begin: float, end: float) -> None:
         """Time that the job ran while somebody was there."""
         self._interference[process] += machine.plan.sensors.owner.presence_s(begin, end)
 
-    def run_ended(self, machine: Machine, slot: Slot, process: Process, end: End, now: float) -> None:
-        """A run is over."""
-        self._record_end(slot, process, end, now, end.outcome)
-        if end.outcome != "lost":
-            self.queue.run_ended(slot, process, end, now)
-
-    def _record_end(self, slot: Slot, process: Process, end: End, now: float, outcome: str) -> None:
+    def run_ended(self, machine: Machine, slot: Slot, run: Run, end: End, now: float) -> None:
+        """A run is over. What a machine takes with it when it dies nobody hears of."""
+        name = run.process.job.name
         self.recorder.write(
             now,
             "end",
             slot=slot.plan.name,
-            job=process.job.name,
-            outcome=outcome,
-            cause=None if end.notice is None else end.notice.text,
+            job=name,
+            outcome=end.outcome,
+            cause=end.cause,
             hard=end.hard,
             run_s=round(end.run_s, 3),
             suspended_s=round(end.suspended_s, 3),
             kept_s=round(end.kept_s, 3),
-            interference_s=round(self._interference.pop(process, 0.0), 3),
+            interference_s=round(self._interference.pop(run.process, 0.0), 3),
+            cpus=slot.plan.cpus,
         )
+        if name in self.source:
+            self.source.ended(name, end)
+        elif machine.alive and end.outcome != "open":
+            self.queue.run_ended(run, end, now)
 
-    def reply(self, machine: Machine, slot: Slot, effect: ef.Effect, now: float) -> None:
+    def reply(self, machine: Machine, effect: ef.Effect, now: float) -> None:
         """Messages to the queue."""
         self.bus.send(f"{machine.plan.name}>queue", lambda then: self.queue.reply(effect, then))
+
+    def leftovers(self, machine: Machine, offer: OfferLeftovers) -> None:
+        """What is left of a divided slot goes to the next job of the same kind."""
+        claim_id, kind = offer.claim_id, self.queue.lookup(offer.job_ad)[0].kind
+        self.bus.send(f"{machine.plan.name}>queue", lambda then: self.queue.leftovers(machine, claim_id, kind, then))
+
+    def job_of(self, ad: ClassAd, kind: ClaimKind) -> tuple[Job, float]:
+        """The job of an ad, and the work of it that is done, s."""
+        return self.source.lookup(ad) if kind is ClaimKind.FETCHED else self.queue.lookup(ad)
+
+    def fetch(self, machine: Machine, slot: Slot) -> ClassAd | None:
+        """Work for a slot that fetches it."""
+        return self.source.fetch(self.engine.now)
+
+    def fetched(self, job_ad: ClassAd, accepted: bool) -> None:
+        """What became of fetched work."""
+        self.source.replied(job_ad, accepted)
 
 
 def _shown(value: object) -> Any:

@@ -1,0 +1,175 @@
+"""The accounts of a host: dynamic slots cut and given back, and who holds what.
+
+`startd.requests` places a request, `startd.layout_machine` keeps the ledgers. A dynamic slot lives from the request
+that it was cut for until nobody holds it. Whenever a slot is cut or goes, all ads that tell sizes are made anew.
+
+A claim that the ledgers do not grant is a mistake of this room: the slots' machines see to it that none is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.classad import ClassAd
+from roost.model import effects as ef
+from roost.model import events as ev
+from roost.model.claims import Claim, ClaimKind
+from roost.model.reasons import Refusal
+from roost.model.resources import Denied
+from roost.model.slots import SlotId, SlotKind
+from roost.node.host_plan import Division
+from roost.node.host_slots import Slot
+from roost.policy.decision import StepWorld
+from roost.startd.attributes import published
+from roost.startd.layout_machine import MachineSlots
+from roost.startd.requests import NotPlaced, RequestPolicy, place
+from roost.startd.slot_state import SlotState, new_slot
+from roost.startd.states import State
+
+if TYPE_CHECKING:
+    from roost.node.host import Host
+
+#: Blocks of claim ids from here on are those of dynamic slots.
+_BLOCKS: Final = 1_000_000
+_NO_POLICY: Final = RequestPolicy()
+
+
+class Accounts:
+    """The accounts of one host."""
+
+    __slots__ = ("_block", "division", "host", "slots")
+
+    def __init__(self, host: Host[Any], division: Division) -> None:
+        self.host = host
+        self.division = division
+        self.slots: MachineSlots = division.slots
+        self._block = _BLOCKS
+
+    # -- cutting ---------------------------------------------------------------------------------------
+
+    def split(self, parent: Slot, effect: ef.SplitSlot, now: float) -> None:
+        """Cut a slot for a request, and hand it the claim."""
+        request = effect.request
+        policy = self.division.requests.get(parent.plan.id.number, _NO_POLICY)
+        world = StepWorld(parent.plan.policy, parent.state.name, now)
+        placed = place(
+            self.slots,
+            parent.plan.id,
+            request.job_ad,
+            policy,
+            ad_of=lambda slots, slot: self._whole_ad(slots, slot, parent, now),
+            world=world,
+        )
+        if isinstance(placed, NotPlaced):
+            self._refuse(parent, effect)
+            return
+        self.slots = placed.machine
+        child = self._made(placed.slot, parent, effect, now)
+        self._insert(child)
+        self._resize(placed.slot)
+        self.host.tell(parent, ev.ClaimMoved(claim_id=effect.claim_id))
+        accepted = replace(request, job_ad=placed.job)
+        self.host.tell(child, ev.ClaimRequested(claim_id=effect.claim_id, request=accepted))
+        if policy.leftovers and request.kind is ClaimKind.SCHEDD:
+            self.host.later(lambda _: self._offer_leftovers(parent, request.job_ad))
+
+    def _offer_leftovers(self, parent: Slot, job_ad: ClassAd) -> None:
+        from roost.node.host import OfferLeftovers
+
+        if parent.state.state is State.UNCLAIMED:
+            self.host.out(parent, OfferLeftovers(claim_id=parent.state.claim.id, job_ad=job_ad))
+
+    def _refuse(self, parent: Slot, effect: ef.SplitSlot) -> None:
+        request = effect.request
+        if request.kind is ClaimKind.FETCHED:
+            self.host.out(parent, ef.EvictFetched(job_ad=request.job_ad, claim_id=effect.claim_id))
+            return
+        if request.reply_to:
+            refusal = Refusal.REQUIREMENTS
+            self.host.out(parent, ef.SendClaimReply(reply_to=request.reply_to, accepted=False, refusal=refusal))
+        self.host.tell(parent, ev.ClaimReleased(claim_id=effect.claim_id))
+
+    def _made(self, slot: SlotId, parent: Slot, effect: ef.SplitSlot, now: float) -> Slot:
+        plan = self.division.cut(self.slots, slot, parent.plan)
+        self._block += 1
+        state = new_slot(
+            plan.name,
+            kind=SlotKind.DYNAMIC,
+            ids=self.host.ids(self._block),
+            now=now,
+            ad=_over(parent.state.ad, plan.ad),
+            machine=parent.state.machine,
+            draining=parent.state.draining,
+            benchmarks=parent.state.benchmarks,
+        )
+        made: Slot = self.host.made(plan, replace(state, claim=Claim(id=effect.claim_id)))
+        made.latches = parent.latches
+        return made
+
+    def _whole_ad(self, slots: MachineSlots, slot: SlotId, parent: Slot, now: float) -> ClassAd:
+        """The ad of a slot that may come to be, as a job that asks for it sees it."""
+        old = parent.state
+        state: SlotState = new_slot(
+            self.division.name_of(slot),
+            kind=slots.kind(slot),
+            ids=old.ids,
+            now=now,
+            ad=_over(old.ad, self.division.ad_of(slots, slot)),
+            machine=old.machine,
+            draining=old.draining,
+            benchmarks=old.benchmarks,
+        )
+        ad = published(state, parent.plan.policy, now)
+        ad.chain_to(state.ad)
+        return ad
+
+    def delete(self, slot: Slot) -> None:
+        """Give a dynamic slot back."""
+        self.slots = _booked(self.slots.delete(slot.plan.id), slot)
+        self.host.slots.remove(slot)
+        self._resize(slot.plan.id)
+
+    def _insert(self, made: Slot) -> None:
+        """Slots are in the order of their numbers, dynamic ones after their parent."""
+        slots = self.host.slots
+        place = next((index for index, each in enumerate(slots) if each.plan.id > made.plan.id), len(slots))
+        slots.insert(place, made)
+
+    def _resize(self, changed: SlotId) -> None:
+        for slot in self.host.slots:
+            if slot.plan.id == changed:
+                continue
+            plan = replace(slot.plan, ad=self.division.ad_of(self.slots, slot.plan.id))
+            slot.resized(plan)
+            slot.state = replace(slot.state, ad=_over(slot.state.ad, plan.ad))
+
+    # -- claims ------------------------------------------------------------------------------------------
+
+    def account(self, slot: Slot, before: SlotState) -> None:
+        """A claim may have begun or ended."""
+        old, new = _party(before), _party(slot.state)
+        if old == new:
+            return
+        if old is not None:
+            self.slots = _booked(self.slots.release(slot.plan.id), slot)
+        if new is not None:
+            self.slots = _booked(self.slots.claim(slot.plan.id, new), slot)
+
+
+def _booked(outcome: MachineSlots | Denied, slot: Slot) -> MachineSlots:
+    assert not isinstance(outcome, Denied), f"{slot.plan.name}: {outcome}"
+    return outcome
+
+
+def _over(sensed: ClassAd, fixed: ClassAd) -> ClassAd:
+    """What was sensed, over other sizes."""
+    ad = ClassAd()
+    ad.cells = sensed.cells
+    ad.own_spellings = sensed.own_spellings
+    ad.chained = fixed
+    return ad
+
+
+def _party(state: SlotState) -> str | None:
+    return None if state.claim.granted_at is None else state.claim.id.public

@@ -1,0 +1,327 @@
+"""The slots of a host, their starters and their accounts at work.
+
+Everything that happens goes through one inbox and is handled to the end before the next: no step is taken within
+another. What one core orders of another is resolved here: a slot's orders to its starter, a starter's news for its slot,
+the cutting of slots and their going. All other orders come back as `Out`s, to be carried out as they stand; what comes
+of them comes in as events again.
+
+Who carries out orders may stop between any two of them: a daemon that dies has done the first and not the others.
+
+What it does not do: look at a clock or at sensors (`poll` is handed the ads), keep timers, or talk to anybody.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from roost.classad import ClassAd
+from roost.model import effects as ef
+from roost.model import events as ev
+from roost.model import starter_effects as sef
+from roost.model import starter_events as sev
+from roost.model.claims import ClaimKind
+from roost.model.identifiers import ClaimId, ClaimIdSource
+from roost.model.reasons import Refusal
+from roost.node.accounts import Accounts
+from roost.node.drains import Drains
+from roost.node.host_plan import Division, SlotPlan
+from roost.node.host_slots import Slot, Starter
+from roost.startd.draining import DrainOrder, OnCompletion
+from roost.startd.machine import Step, step
+from roost.startd.policy_inputs import Inputs
+from roost.startd.retirement import remaining_s
+from roost.startd.slot_state import SlotState, new_slot
+from roost.starter import machine as starter_machine
+from roost.starter.endings import cause_of
+from roost.starter.policy_inputs import EVICT
+from roost.starter.starter_state import Launch
+
+S = TypeVar("S", bound=Slot)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferLeftovers:
+    """Tell whoever got a part of a slot that the rest may be had under that claim."""
+
+    claim_id: ClaimId
+    #: The ad of the request that the part was cut for.
+    job_ad: ClassAd
+
+
+@dataclass(frozen=True, slots=True)
+class Out(Generic[S]):
+    """Something to be carried out."""
+
+    slot: S
+    effect: ef.Effect | sef.StarterEffect | OfferLeftovers
+    #: Whose order it is; None for the slot's own.
+    starter: Starter | None = None
+
+
+class Observer(Protocol):
+    """Who is told of every step, before its orders are carried out."""
+
+    def stepped(self, slot: Any, before: SlotState, taken: Step, now: float) -> None:
+        """A slot has taken a step."""
+
+    def starter_stepped(self, slot: Any, starter: Starter, taken: starter_machine.Step, now: float) -> None:
+        """A starter has taken a step."""
+
+
+class Host(Generic[S]):
+    """One execute host."""
+
+    __slots__ = (
+        "_ids",
+        "_inbox",
+        "_make",
+        "_orders",
+        "_outs",
+        "accounts",
+        "backfill_running",
+        "drains",
+        "ended",
+        "observer",
+        "slots",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        plans: Sequence[SlotPlan],
+        *,
+        ids: Callable[[int], ClaimIdSource],
+        now: float,
+        make: Callable[[SlotPlan, SlotState, int], S],
+        observer: Observer,
+        division: Division | None = None,
+    ) -> None:
+        #: Block to a source of claim ids; no block is asked for twice.
+        self._ids = ids
+        self._make = make
+        self.observer = observer
+        self._orders = 0
+        self._inbox: deque[Callable[[float], None]] = deque()
+        self._outs: list[Out[S]] = []
+        self.slots: list[S] = [
+            self.made(each, new_slot(each.name, kind=each.kind, ids=ids(each.id.number), now=now, ad=each.ad))
+            for each in plans
+        ]
+        self.drains = Drains(self)
+        self.accounts = None if division is None else Accounts(self, division)
+        self.backfill_running = False
+        #: What the daemon is to do with itself after a drain; None for nothing.
+        self.ended: OnCompletion | None = None
+
+    def made(self, plan: SlotPlan, state: SlotState) -> S:
+        """A slot at work, with a number that no slot of the host has had."""
+        self._orders += 1
+        return self._make(plan, state, self._orders)
+
+    def ids(self, block: int) -> ClaimIdSource:
+        """The claim ids of a slot."""
+        return self._ids(block)
+
+    # -- what happens ----------------------------------------------------------------------------------
+
+    def address(self, claim_id: ClaimId, event: ev.Event, now: float) -> list[Out[S]]:
+        """A message about a claim reaches whichever slot has it; one that nobody knows, any slot."""
+        return self.receive(self.slot_of(claim_id) or self.slots[0], event, now)
+
+    def receive(self, slot: S, event: ev.Event, now: float) -> list[Out[S]]:
+        """Something has happened to a slot."""
+        self.tell(slot, event)
+        return self._settled(now)
+
+    def receive_starter(self, slot: S, starter: Starter, event: sev.StarterEvent, now: float) -> list[Out[S]]:
+        """Something has happened to a starter."""
+        self._tell_starter(slot, starter, event)
+        return self._settled(now)
+
+    def starter_lost(self, slot: S, starter: Starter, now: float) -> list[Out[S]]:
+        """A starter is gone with all of its job, and said nothing."""
+        if starter.alive:
+            self._drop(slot, starter)
+        return self._settled(now)
+
+    def backfill(self, running: bool, now: float) -> list[Out[S]]:
+        """The backfill client has come to run, or is gone."""
+        self.backfill_running = running
+        self.tell_all(ev.BackfillStarted() if running else ev.BackfillExited())
+        return self._settled(now)
+
+    def drain(self, order: DrainOrder, now: float) -> tuple[list[Out[S]], Refusal | None]:
+        """Empty the host; or why not."""
+        refusal = self.drains.request(order, now)
+        return self._settled(now), refusal
+
+    def cancel_drain(self, request_id: str, now: float) -> tuple[list[Out[S]], Refusal | None]:
+        """End a drain, "" for whichever there is; or why not."""
+        refusal = self.drains.cancel(request_id, now)
+        return self._settled(now), refusal
+
+    def poll(self, sense: Callable[[S], ClassAd], now: float) -> list[Out[S]]:
+        """Look at every slot in turn. `sense` gives the ad of each as it is after those before it were looked at."""
+        facts = self.drains.facts(now)
+        for slot in list(self.slots):
+            if not slot.state.deleted:
+                self._step(slot, ev.Polled(ad=sense(slot), machine=facts), now)
+                self._go_on(now)
+        self.drains.progress(now)
+        return self._settled(now)
+
+    def slot_of(self, claim_id: ClaimId) -> S | None:
+        """The slot that has a claim, or promises it."""
+        for slot in self.slots:
+            state = slot.state
+            for claim in (state.claim, state.preempting, state.pre_preempting):
+                if claim is not None and claim.id == claim_id:
+                    return slot
+        return None
+
+    # -- the inbox ---------------------------------------------------------------------------------------
+
+    def tell(self, slot: S, event: ev.Event) -> None:
+        """An event is to reach a slot after what is under way."""
+        self._inbox.append(lambda now: self._step(slot, event, now))
+
+    def tell_all(self, event: ev.Event) -> None:
+        """An event is to reach every slot after what is under way."""
+        for slot in self.slots:
+            self.tell(slot, event)
+
+    def later(self, act: Callable[[float], None]) -> None:
+        """Something is to be done after what is under way."""
+        self._inbox.append(act)
+
+    def out(self, slot: S, effect: ef.Effect | sef.StarterEffect | OfferLeftovers) -> None:
+        """Something is to be carried out."""
+        self._outs.append(Out(slot, effect))
+
+    def _tell_starter(self, slot: S, starter: Starter, event: sev.StarterEvent) -> None:
+        self._inbox.append(lambda now: self._step_starter(slot, starter, event, now))
+
+    def _go_on(self, now: float) -> None:
+        inbox = self._inbox
+        while inbox:
+            inbox.popleft()(now)
+
+    def _settled(self, now: float) -> list[Out[S]]:
+        self._go_on(now)
+        outs, self._outs = self._outs, []
+        return outs
+
+    # -- slots ---------------------------------------------------------------------------------------------
+
+    def _step(self, slot: S, event: ev.Event, now: float) -> None:
+        before = slot.state
+        if before.deleted:
+            return
+        taken = step(before, event, now, slot.plan.policy)
+        slot.state = taken.state
+        if self.accounts is not None and before.claim is not taken.state.claim:
+            self.accounts.account(slot, before)
+        self.observer.stepped(slot, before, taken, now)
+        for effect in taken.effects:
+            resolve = _OF_SLOTS.get(type(effect))
+            if resolve is None:
+                self._outs.append(Out(slot, effect))
+            else:
+                resolve(self, slot, effect, now)
+
+    def _split(self, slot: S, effect: ef.SplitSlot, now: float) -> None:
+        assert self.accounts is not None, "only a host with accounts has partitionable slots"
+        self.accounts.split(slot, effect, now)
+
+    def _delete(self, slot: S, effect: ef.DeleteDynamicSlot, now: float) -> None:
+        assert self.accounts is not None, "only a host with accounts has dynamic slots"
+        self.accounts.delete(slot)
+
+    def _count_badput(self, slot: S, effect: ef.CountBadput, now: float) -> None:
+        self.drains.count(effect.run_s, slot.plan.cpus)
+
+    def _activate(self, slot: S, effect: ef.ActivateStarter, now: float) -> None:
+        activation, policy = slot.state.claim.activation, slot.plan.starter
+        evicts = not policy.expressions[EVICT].is_literal
+        launch = Launch(
+            job_ad=effect.job_ad,
+            slot=slot.plan.name,
+            shares=slot.shares,
+            vacate_pledge_s=None if activation is None else float(activation.vacate_pledge_s),
+            # Only a starter that ends a job by itself has to know it; with every other order it is told.
+            retirement_s=self._retirement_s(slot, now) if evicts else 0.0,
+            from_queue=effect.kind is ClaimKind.SCHEDD,
+        )
+        begun = starter_machine.begin(launch, now, policy)
+        starter = slot.starter = Starter(effect, begun.state, policy)
+        self._order_of_starter(slot, starter, begun, now)
+
+    def _retirement_s(self, slot: S, now: float) -> float:
+        return remaining_s(Inputs(slot.state, slot.plan.policy, now))
+
+    def _soft_kill(self, slot: S, effect: ef.SoftKill, now: float) -> None:
+        left_s = self._retirement_s(slot, now)
+        self._order(slot, sev.SoftKillOrdered(cause=cause_of(effect.notice), retirement_s=left_s))
+
+    def _hard_kill(self, slot: S, effect: ef.HardKill, now: float) -> None:
+        self._order(slot, sev.HardKillOrdered(cause=cause_of(effect.notice)))
+
+    def _suspend(self, slot: S, effect: ef.SuspendJob, now: float) -> None:
+        self._order(slot, sev.SuspendOrdered())
+
+    def _continue(self, slot: S, effect: ef.ContinueJob, now: float) -> None:
+        self._order(slot, sev.ContinueOrdered())
+
+    def _order(self, slot: S, event: sev.StarterEvent) -> None:
+        if slot.starter is not None:
+            self._tell_starter(slot, slot.starter, event)
+
+    def _checkpoint(self, slot: S, effect: ef.CheckpointJob, now: float) -> None:
+        # Whoever runs jobs of the standard universe has their state saved without the starter's core.
+        self._outs.append(Out(slot, effect, slot.starter))
+        self._order(slot, sev.CheckpointOrdered())
+
+    # -- starters ------------------------------------------------------------------------------------------
+
+    def _step_starter(self, slot: S, starter: Starter, event: sev.StarterEvent, now: float) -> None:
+        if not starter.alive:
+            return
+        taken = starter_machine.step(starter.state, event, now, starter.policy)
+        starter.state = taken.state
+        self.observer.starter_stepped(slot, starter, taken, now)
+        self._order_of_starter(slot, starter, taken, now)
+
+    def _order_of_starter(self, slot: S, starter: Starter, taken: starter_machine.Step, now: float) -> None:
+        for effect in taken.effects:
+            self._outs.append(Out(slot, effect, starter))
+            match effect:
+                case sef.ReportUsage(attributes=attributes):
+                    self.tell(slot, ev.JobUpdated(attributes=attributes))
+                case sef.ReportEviction(job_state=job_state):
+                    self.tell(slot, ev.StarterEvicted(job_state=job_state))
+                case sef.ReportExit():
+                    self.tell(slot, ev.JobExited())
+                case sef.Quit():
+                    self._drop(slot, starter)
+
+    def _drop(self, slot: S, starter: Starter) -> None:
+        starter.alive = False
+        if slot.starter is starter:
+            slot.starter = None
+            self.tell(slot, ev.StarterExited())
+
+
+#: How the orders of a slot are resolved that stay within the host; all others are for somebody else.
+_OF_SLOTS: Final[dict[type[Any], Callable[[Any, Any, Any, float], None]]] = {
+    ef.SplitSlot: Host._split,
+    ef.DeleteDynamicSlot: Host._delete,
+    ef.CountBadput: Host._count_badput,
+    ef.ActivateStarter: Host._activate,
+    ef.SoftKill: Host._soft_kill,
+    ef.HardKill: Host._hard_kill,
+    ef.SuspendJob: Host._suspend,
+    ef.ContinueJob: Host._continue,
+    ef.CheckpointJob: Host._checkpoint,
+}

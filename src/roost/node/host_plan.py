@@ -1,0 +1,58 @@
+"""What a host is given: its slots as they are at first, and what is needed to cut others from them.
+
+A host that keeps accounts has a `Division`: its ledgers, and the way to an ad for whatever slot they come to hold. One
+of static slots may do without: nothing of it is divided while it runs, and each slot is taken whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from roost.classad import ClassAd
+from roost.model.slots import SlotId, SlotKind
+from roost.startd.layout_machine import MachineSlots
+from roost.startd.policy_inputs import SlotPolicy
+from roost.startd.requests import RequestPolicy
+from roost.starter.policy_inputs import StarterPolicy
+
+_STARTER = StarterPolicy()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotPlan:
+    """One slot of a host."""
+
+    name: str
+    id: SlotId
+    policy: SlotPolicy
+    #: Attributes that don't change by themselves: sizes, names, WithinResourceLimits.
+    ad: ClassAd
+    cpus: int = 1
+    kind: SlotKind = SlotKind.STATIC
+    #: The policy of starters on it.
+    starter: StarterPolicy = _STARTER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Division:
+    """How a host is divided, and may be divided further."""
+
+    #: The accounts at the beginning.
+    slots: MachineSlots
+    #: The ad of any slot, without what is sensed.
+    ad_of: Callable[[MachineSlots, SlotId], ClassAd]
+    name_of: Callable[[SlotId], str]
+    #: Number of a slot to what its configuration says of requests.
+    requests: Mapping[int, RequestPolicy] = field(default_factory=dict)
+
+    def cut(self, slots: MachineSlots, slot: SlotId, parent: SlotPlan) -> SlotPlan:
+        """The plan of a dynamic slot: in all but its size it is its parent's."""
+        return replace(
+            parent,
+            name=self.name_of(slot),
+            id=slot,
+            ad=self.ad_of(slots, slot),
+            cpus=int(slots.size(slot).cpus),
+            kind=SlotKind.DYNAMIC,
+        )

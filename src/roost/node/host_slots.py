@@ -1,0 +1,56 @@
+"""A slot and a starter at work: where a host keeps the state of each core between two steps."""
+
+from __future__ import annotations
+
+from roost.classad import ClassAd
+from roost.model.claims import ClaimKind
+from roost.model.effects import ActivateStarter
+from roost.model.identifiers import ClaimId
+from roost.node.host_plan import SlotPlan
+from roost.startd.slot_ad_latches import Latches
+from roost.startd.slot_state import SlotState
+from roost.starter.policy_inputs import StarterPolicy
+from roost.starter.starter_ad import static_shares
+from roost.starter.starter_state import StarterState
+
+
+class Starter:
+    """A starter at work."""
+
+    __slots__ = ("alive", "claim_id", "kind", "policy", "state")
+
+    def __init__(self, order: ActivateStarter, state: StarterState, policy: StarterPolicy) -> None:
+        self.claim_id: ClaimId = order.claim_id
+        self.kind: ClaimKind = order.kind
+        self.state = state
+        self.policy = policy
+        #: It has not ended yet.
+        self.alive = True
+
+
+class Slot:
+    """A slot at work."""
+
+    __slots__ = ("_shares", "latches", "order", "plan", "starter", "state")
+
+    def __init__(self, plan: SlotPlan, state: SlotState, order: int) -> None:
+        self.plan = plan
+        self.state = state
+        #: Tells the slots of a host apart, also those that come and go.
+        self.order = order
+        self.starter: Starter | None = None
+        #: What polls have found so far; kept here for whoever polls.
+        self.latches = Latches()
+        self._shares: ClassAd | None = None
+
+    def resized(self, plan: SlotPlan) -> None:
+        """Its sizes are others from now on."""
+        self.plan = plan
+        self._shares = None
+
+    @property
+    def shares(self) -> ClassAd:
+        """What a starter on it is given."""
+        if self._shares is None:
+            self._shares = static_shares(self.plan.ad)
+        return self._shares

@@ -1,0 +1,98 @@
+"""What a simulated machine does for itself: benchmarks, the backfill client, and hooks that fetch work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.model import effects as ef
+from roost.model import events as ev
+
+if TYPE_CHECKING:
+    from roost.sim.host import Machine, Slot
+
+#: How long benchmarks take, how long the backfill client takes to start and to die, and how long a hook takes, s.
+BENCHMARK_S: Final = 20.0
+CLIENT_START_S: Final = 2.0
+CLIENT_KILL_S: Final = 1.0
+FETCH_S: Final = 1.0
+
+
+class OwnWork:
+    """The own work of one machine."""
+
+    __slots__ = ("_client", "_starting", "machine")
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._starting = False
+        #: Number of the only thing that still happens to the backfill client.
+        self._client = 0
+
+    def begin(self) -> None:
+        """The daemon starts."""
+        self._starting = False
+        self._client += 1
+
+    def perform(self, slot: Slot, effect: Any, now: float) -> None:
+        """Carry out an order about the machine's own work; any other means nothing here."""
+        match effect:
+            case ef.RunBenchmarks():
+                self._benchmark(slot, now)
+            case ef.CancelBenchmarks():
+                slot.benchmark += 1
+            case ef.StartBackfill():
+                self._start_client(now)
+            case ef.KillBackfill():
+                self._kill_client(now)
+            case ef.FetchWork():
+                self._fetch(slot, now)
+            case ef.ReplyFetch(accepted=accepted, job_ad=job_ad):
+                self.machine.watcher.fetched(job_ad, accepted)
+            case ef.EvictFetched(job_ad=job_ad):
+                self.machine.watcher.fetched(job_ad, False)
+
+    def _benchmark(self, slot: Slot, now: float) -> None:
+        slot.benchmark += 1
+        machine = self.machine
+        setting, life = slot.benchmark, machine.lives
+        event = ev.BenchmarksFinished(mips=machine.plan.mips, kflops=machine.plan.kflops)
+
+        def finish(then: float) -> None:
+            if slot.benchmark == setting and machine.lives == life:
+                machine.tell(slot, event, then)
+
+        machine.engine.at(now + BENCHMARK_S, finish)
+
+    # -- backfill ----------------------------------------------------------------------------------------
+
+    def _start_client(self, now: float) -> None:
+        if not self.machine.host.backfill_running and not self._starting:
+            self._starting = True
+            self._later(CLIENT_START_S, True, now)
+
+    def _kill_client(self, now: float) -> None:
+        self._starting = False
+        self._later(CLIENT_KILL_S, False, now)
+
+    def _later(self, seconds: float, running: bool, now: float) -> None:
+        self._client += 1
+        number, machine = self._client, self.machine
+
+        def happen(then: float) -> None:
+            if number == self._client:
+                self._starting = False
+                machine.backfill(running, then)
+
+        machine.engine.at(now + seconds, happen)
+
+    # -- fetched work ------------------------------------------------------------------------------------
+
+    def _fetch(self, slot: Slot, now: float) -> None:
+        machine = self.machine
+        life = machine.lives
+
+        def bring(then: float) -> None:
+            if machine.lives == life and machine.alive and not slot.state.deleted:
+                machine.tell(slot, ev.FetchedWorkOffered(job_ad=machine.watcher.fetch(machine, slot)), then)
+
+        machine.engine.at(now + FETCH_S, bring)

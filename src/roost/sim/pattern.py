@@ -1,0 +1,195 @@
+"""From configuration to simulated machines: layout, slot ads and policies, all by the daemons' own modules.
+
+A machine is described by a `Hardware`: how large it is. Everything else comes from the configuration, which sees the
+machine's name and size as a real one does. A `Pattern` is made once and stamped out many times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, cast
+
+from roost.classad import ClassAd, Expr, ParseError, parse_expression
+from roost.config import Config, ConfigError, Host, LoadOptions, load
+from roost.model.slots import Filesystem, HostReading, SlotId, SlotKind
+from roost.node.host_plan import Division, SlotPlan
+from roost.sim.chance import stream
+from roost.sim.machine_plan import MachinePlan
+from roost.sim.owners import OwnerTrace
+from roost.sim.sensors import Sensors
+from roost.startd.idleness import connections
+from roost.startd.layout import plan_layout
+from roost.startd.layout_machine import MachineSlots
+from roost.startd.layout_problems import LayoutRefused
+from roost.startd.policy_inputs import SlotPolicy
+from roost.startd.slot_ad import HostIdentity, SlotSettings, host_identity, slot_ad, slot_settings
+from roost.startd.slot_ad_config import names_in
+from roost.starter.configured import configured_policy
+from roost.starter.policy_inputs import StarterPolicy
+
+
+class SeededHost:
+    """A host for configurations whose random numbers come from a seed, and which has no environment."""
+
+    def __init__(self, host: Host, seed: int | str) -> None:
+        self._host = host
+        self._chance = stream(seed, "configuration")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+    def environment(self) -> Mapping[str, str]:
+        """Nothing: a run must not depend on who runs it."""
+        return {}
+
+    def random_integer(self, low: int, high: int) -> int:
+        """The next number of the seed's stream."""
+        return self._chance.randint(low, high)
+
+
+class PatternError(Exception):
+    """A configuration that makes no machine, with the remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hardware:
+    """How large a machine is."""
+
+    cpus: int = 1
+    memory_mb: int = 2048
+    disk_kb: int = 20_000_000
+    #: Further attributes of its ads.
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def load_config(
+    host: Host,
+    paths: Sequence[str],
+    hardware: Hardware,
+    name: str,
+    seed: int | str = 0,
+    settings: tuple[tuple[str, str], ...] = (),
+) -> Config:
+    """The configuration that a machine sees; `settings` are made last.
+
+    Raises PatternError with everything that is wrong with it.
+    """
+    host = cast(Host, SeededHost(host, seed))
+    detected = {
+        "DETECTED_CPUS": str(hardware.cpus),
+        "DETECTED_MEMORY": str(hardware.memory_mb),
+        "HOSTNAME": name,
+        "FULL_HOSTNAME": name,
+        "SUBSYSTEM": "STARTD",
+    }
+    options = LoadOptions(
+        roots=tuple(paths), subsystem="STARTD", detected=detected, environment=False, runtime=settings
+    )
+    config = load(host, options)
+    if config.errors:
+        raise PatternError("\n".join(str(problem) for problem in config.errors))
+    return config
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A kind of machine."""
+
+    config: Config
+    hardware: Hardware
+    slots: MachineSlots
+    cycle_s: float
+    #: PREEMPTION_REQUIREMENTS, for the pool's matcher.
+    preemption: Expr | None = None
+    #: PRIORITY_HALFLIFE, s.
+    halflife_s: float = 86_400.0
+    #: Static slots keep accounts too.
+    accounts: bool = False
+
+    def machine(
+        self, name: str, owner: OwnerTrace, *, started_at: float, phase_s: int, zone_offset_s: int = 0
+    ) -> MachinePlan:
+        """One machine of the kind."""
+        config = self.config
+        identity = host_identity(
+            config,
+            machine=name,
+            address=f"<{name}>",
+            started_at=started_at,
+            platform={"Arch": "X86_64", "OpSys": "LINUX", **self.hardware.attributes},
+        )
+        settings = slot_settings(config, self.slots)
+        starter = replace(configured_policy(config), chance_seed=name, zone_offset_s=zone_offset_s)
+        divided = self.accounts or any(self.slots.kind(slot) is SlotKind.PARTITIONABLE for slot in self.slots.ids)
+        return MachinePlan(
+            name=name,
+            slots=tuple(self._slot(slot, identity, settings[slot.number], starter) for slot in self.slots.ids),
+            sensors=Sensors(owner=owner, connected=connections(config), zone_offset_s=zone_offset_s),
+            polling_s=config.get_int("POLLING_INTERVAL"),
+            update_s=config.get_int("UPDATE_INTERVAL"),
+            phase_s=phase_s,
+            latch_names=names_in(config, "STARTD_LATCH_EXPRS"),
+            neighbour_names=names_in(config, "STARTD_SLOT_ATTRS"),
+            division=self._division(identity, settings) if divided else None,
+        )
+
+    def _slot(self, slot: SlotId, identity: HostIdentity, mine: SlotSettings, starter: StarterPolicy) -> SlotPlan:
+        config = self.config
+        keyword = config.get(f"SLOT{slot.number}_JOB_HOOK_KEYWORD") or config.get("STARTD_JOB_HOOK_KEYWORD")
+        policy = SlotPolicy(
+            expressions=ClassAd(mine.policy),
+            match_timeout_s=config.get_float("MATCH_TIMEOUT"),
+            killing_timeout_s=config.get_float("KILLING_TIMEOUT"),
+            alives_missed_max=config.get_int("MAX_CLAIM_ALIVES_MISSED"),
+            drain_activation_grace_s=config.get_float("MAX_DRAINING_ACTIVATION_DELAY"),
+            backfill=config.get_bool("ENABLE_BACKFILL"),
+            fetches_work=bool(keyword and config.get(f"{keyword}_HOOK_FETCH_WORK")),
+            job_attributes=names_in(config, "STARTD_JOB_ATTRS"),
+            zone_offset_s=starter.zone_offset_s,
+            chance_seed=identity.machine,
+        )
+        return SlotPlan(
+            name=identity.name_of(slot),
+            id=slot,
+            policy=policy,
+            ad=slot_ad(self.slots, slot, identity=identity, settings=mine),
+            cpus=int(self.slots.size(slot).cpus),
+            kind=self.slots.kind(slot),
+            starter=starter,
+        )
+
+    def _division(self, identity: HostIdentity, settings: Mapping[int, SlotSettings]) -> Division:
+        return Division(
+            slots=self.slots,
+            ad_of=partial(_ad_of, identity, settings),
+            name_of=identity.name_of,
+            requests={number: each.requests for number, each in settings.items()},
+        )
+
+
+def _ad_of(identity: HostIdentity, settings: Mapping[int, SlotSettings], slots: MachineSlots, slot: SlotId) -> ClassAd:
+    return slot_ad(slots, slot, identity=identity, settings=settings[slot.number])
+
+
+def make_pattern(config: Config, hardware: Hardware, *, accounts: bool = False) -> Pattern:
+    """A kind of machine. Raises PatternError."""
+    filesystem = Filesystem(name="disk", free_kb=hardware.disk_kb)
+    reading = HostReading(cpus=hardware.cpus, memory_mb=hardware.memory_mb, swap_kb=0, filesystems={"/": filesystem})
+    try:
+        layout = plan_layout(config, reading)
+        if isinstance(layout, LayoutRefused):
+            raise PatternError(str(layout))
+        preemption = config.get_expr("PREEMPTION_REQUIREMENTS")
+        return Pattern(
+            config=config,
+            hardware=hardware,
+            slots=MachineSlots.of(layout),
+            cycle_s=config.get_float("NEGOTIATOR_INTERVAL", 60.0),
+            preemption=None if preemption is None else parse_expression(preemption),
+            halflife_s=config.get_float("PRIORITY_HALFLIFE"),
+            accounts=accounts,
+        )
+    except (ConfigError, ParseError) as error:
+        raise PatternError(str(error)) from None

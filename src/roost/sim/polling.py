@@ -1,0 +1,244 @@
+"""When a simulated machine is looked at, and what its sensors say then.
+
+A machine polls its slots on a grid: every POLLING_INTERVAL while some slot is claimed, being freed or does backfill, or
+the machine is being drained, else every UPDATE_INTERVAL. If it is exhaustive, every poll of the grid happens. Otherwise
+`quiet` says until when polls can't matter, and only the first one that can happens. Before an event reaches a slot, its
+ad is made that of the last poll of the grid, left out or not. So both ways give the same run; the first is there to
+prove that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from roost.classad import ClassAd, Expr, Value
+from roost.classad.ad import MISSING
+from roost.classad.refs import references_in
+from roost.classad.values import fold
+from roost.policy.decision import StepWorld, truth_of
+from roost.sim.engine import RANK_POLL
+from roost.sim.quiet import quiet_until
+from roost.sim.sensors import Loads
+from roost.startd.attributes import OWNED
+from roost.startd.policy_inputs import Inputs
+from roost.startd.slot_ad_neighbours import shown_to_neighbours
+from roost.startd.timers import polling_needed
+
+if TYPE_CHECKING:
+    from roost.sim.host import Machine, Slot
+
+
+class Polling:
+    """The polls of one machine."""
+
+    __slots__ = (
+        "_born_at", "_busy_is_sensed", "_generation", "_has_busy", "_start", "count", "event_at", "machine", "plan",
+        "polled_at",
+    )  # fmt: skip
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.plan = machine.plan
+        #: Polls that happened.
+        self.count = 0
+        #: When the ads were made, and when the last event came.
+        self.polled_at = machine.engine.now
+        self.event_at = machine.engine.now
+        self._generation = 0
+        self._start = machine.engine.now + machine.plan.phase_s
+        self._born_at = machine.engine.now
+        self._has_busy = any(each.policy.expressions.cell("cpubusy") is not MISSING for each in self.plan.slots)
+        self._busy_is_sensed = False
+
+    def begin(self, now: float) -> None:
+        """The daemon has started. It looks at its policy as soon as it runs; machines are not started in step."""
+        self._born_at = self.polled_at = self.event_at = now
+        loads = self._loads(now)
+        for number, slot in enumerate(self.machine.slots):
+            slot.state = replace(slot.state, ad=self._sense(number, now, loads))
+        self._busy_is_sensed = self._only_sensed()
+        self._at(max(now, self._start))
+
+    def end(self) -> None:
+        """The daemon is gone."""
+        self._generation += 1
+
+    # -- the grid --------------------------------------------------------------------------------------
+
+    def _at(self, time: float) -> None:
+        self._generation += 1
+        generation = self._generation
+        self.machine.engine.at(
+            time,
+            lambda then: self._poll(then) if generation == self._generation else None,
+            RANK_POLL,
+            self.machine.index,
+        )
+
+    def _grid(self, now: float, fast: bool) -> tuple[float, float]:
+        """The last instant of the grid that is not after `now`, and the first one that is."""
+        start, update_s = self._start, self.plan.update_s
+        passed = math.floor((now - start) / update_s)
+        last, after = start + passed * update_s, start + (passed + 1) * update_s
+        if fast:
+            interval = self.plan.polling_s
+            passed = math.floor((now - start) / interval)
+            last, after = max(last, start + passed * interval), min(after, start + (passed + 1) * interval)
+        return last, after
+
+    @property
+    def _fast(self) -> bool:
+        machine = self.machine
+        return polling_needed([slot.state for slot in machine.slots]) or machine.host.drains.active
+
+    def plan_next(self, now: float, quiet: float = -math.inf) -> None:
+        """Plan the first poll after `now` that is not before the end of the quiet."""
+        fast = self._fast
+        _, at = self._grid(now, fast)
+        if quiet > at:
+            if quiet == math.inf:
+                self._generation += 1
+                return
+            last, after = self._grid(quiet, fast)
+            at = last if last >= quiet else after
+        self._at(at)
+
+    def disturbed(self, now: float) -> None:
+        """Something has happened that a poll may see."""
+        self.event_at = now
+        self.plan_next(now)
+
+    def _poll(self, now: float) -> None:
+        machine = self.machine
+        # After an event there is seldom anything to do; at the end of a quiet time there mostly is.
+        if not machine.exhaustive and self.event_at > self.polled_at:
+            quiet = self._look(now)
+            if quiet > now:
+                self.plan_next(now, quiet)
+                return
+        self.count += 1
+        self.polled_at = now
+        machine.polled(lambda slot: self._sense_anew(slot, now), now)
+        if machine.alive:
+            self.plan_next(now, -math.inf if machine.exhaustive else self._quiet(now))
+
+    def _look(self, now: float) -> float:
+        """Until when polls can't matter, this one included; if so, the ads are those of this poll."""
+        machine = self.machine
+        if machine.host.drains.active:
+            return now
+        before = [slot.state for slot in machine.slots]
+        loads = self._loads(now)
+        for number, slot in enumerate(machine.slots):
+            ad = self._sense(number, now, loads)
+            if self._has_busy:
+                world = StepWorld(slot.plan.policy, slot.state.name, now)
+                busy = truth_of(self._latch_ad(slot, ad, now).eval("CpuBusy", None, world)) is True
+                if busy is not (slot.latches.busy_since is not None):
+                    quiet = now
+                    break
+            slot.state = replace(slot.state, ad=ad)
+        else:
+            quiet = self._quiet(now)
+        if quiet > now:
+            self.polled_at = now
+        else:
+            for slot, state in zip(machine.slots, before, strict=True):
+                slot.state = state
+        return quiet
+
+    def _neighbours(self, now: float) -> dict[str, Value]:
+        """What STARTD_SLOT_ATTRS shows of each slot to the others."""
+        names = self.plan.neighbour_names
+        if not names:
+            return {}
+        slots = self.machine.slots
+        ads = {slot.plan.id: Inputs(slot.state, slot.plan.policy, now).my for slot in slots}
+        return shown_to_neighbours(ads, names, StepWorld(slots[0].plan.policy, self.plan.name, now))
+
+    def _quiet(self, now: float) -> float:
+        """Until when polls can't matter."""
+        until = math.inf
+        sensors = self.plan.sensors
+        steps = sensors.steps(now)
+        for slot in self.machine.slots:
+            latched = {"CpuIsBusy": slot.latches.busy_since is not None}
+            clocks = sensors.clocks(slot.plan.id, now, latched)
+            reaches = sensors.reaches(slot.plan.id, now)
+            ends = quiet_until(slot.state, slot.plan.policy, now, clocks, steps, reaches, latch=self._has_busy)
+            until = min(until, ends)
+            if until <= now:
+                break
+        return until
+
+    def sync(self, now: float) -> None:
+        """Make the ads those of the last poll of the grid, if that was left out."""
+        machine = self.machine
+        last, _ = self._grid(now, self._fast)
+        if last <= self.polled_at or last <= self.event_at:
+            return
+        self.polled_at = last
+        loads = self._loads(last)
+        for number, slot in enumerate(machine.slots):
+            slot.state = replace(slot.state, ad=self._sense(number, last, loads))
+
+    # -- sensors -----------------------------------------------------------------------------------------
+
+    def _loads(self, now: float) -> Loads:
+        slots = self.machine.slots
+        jobs = [
+            float(slot.plan.cpus) if slot.run is not None and slot.run.process.running_since is not None else 0.0
+            for slot in slots
+        ]
+        return self.plan.sensors.loads(
+            now, jobs, [slot.plan.id for slot in slots], [slot.state.state for slot in slots]
+        )
+
+    def _sense(self, number: int, now: float, loads: Loads) -> ClassAd:
+        """The ad of a slot, its latches as they are."""
+        slot = self.machine.slots[number]
+        plan = slot.plan
+        ad = self.plan.sensors.ad(plan.ad, plan.id, now, loads, number, self._born_at)
+        since = slot.latches.busy_since
+        if self._has_busy:
+            ad.cells["cpuisbusy"] = since is not None
+            ad.cells["cpubusytime"] = 0 if since is None else int(now - since)
+        return ad
+
+    def _sense_anew(self, slot: Slot, now: float) -> ClassAd:
+        """The ad of a slot as a poll makes it: latches are looked at, and neighbours."""
+        ad = self._sense(self.machine.slots.index(slot), now, self._loads(now))
+        if self._has_busy or self.plan.latch_names:
+            my = self._latch_ad(slot, ad, now)
+            world = StepWorld(slot.plan.policy, slot.state.name, now)
+            slot.latches, found = slot.latches.advanced(my, self.plan.latch_names, now=now, world=world)
+            for name, value in found.items():
+                ad.put(name, value)
+        for name, value in self._neighbours(now).items():
+            ad.put(name, value)
+        return ad
+
+    def _latch_ad(self, slot: Slot, ad: ClassAd, now: float) -> ClassAd:
+        """The slot's whole ad, or as much of it as CpuBusy asks for."""
+        if not self._busy_is_sensed:
+            return Inputs(replace(slot.state, ad=ad), slot.plan.policy, now).my
+        small = ClassAd()
+        small.cells["cpubusy"] = slot.plan.policy.expressions.cells["cpubusy"]
+        small.chained = ad
+        return small
+
+    def _only_sensed(self) -> bool:
+        """Whether CpuBusy asks for nothing but what sensors say and what never changes."""
+        if not self._has_busy or self.plan.latch_names:
+            return False
+        for slot in self.machine.slots:
+            expression = slot.plan.policy.expressions.cell("cpubusy")
+            if not isinstance(expression, Expr) or "cpubusy" in slot.state.ad:
+                return False
+            found = references_in(expression, slot.state.ad)
+            own = OWNED.union(slot.plan.policy.expressions.cells)
+            if found.external or any(fold(name) in own for name in found.internal):
+                return False
+        return True

@@ -1,0 +1,256 @@
+"""One run of a job on a slot: the orders of its starter carried out, in a simulated process.
+
+What comes of an order goes back to the starter's core. The process is measured whenever the core looks at its policy or
+makes a report.
+
+What can't matter is left out. The core sets a timer every few seconds for its policy, and every few minutes for a
+report; `starter_quiet` says until when they change nothing, and the timer of the first that may is the only one that
+goes off. Before an event reaches the core, its deadlines are put where they would have been (`catch_up`).
+
+What it does not do: run hooks, prolog and epilog (each takes its time and succeeds), or fail to move a file.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from roost.classad import ClassAd
+from roost.model import starter_effects as ef
+from roost.model import starter_events as ev
+from roost.model.starter import Ending, ExitReport, OrderedBy, StarterTimer
+from roost.node.host_slots import Starter
+from roost.sim.engine import RANK_STARTER
+from roost.sim.process import End, Process
+from roost.sim.starter_quiet import poll_matters_at, report_matters_at
+from roost.sim.workload import Job
+from roost.starter.states import State
+
+if TYPE_CHECKING:
+    from roost.sim.host import Machine, Slot
+
+#: Time that a hook, a prolog or an epilog takes, s.
+HOOK_S: Final = 1.0
+#: Number of the process, which is of no interest to anybody.
+_PID: Final = 1000
+_TIMERS: Final = tuple(StarterTimer)
+#: More than any machine has slots.
+_SLOTS: Final = 1 << 20
+
+_OUTCOMES: Final = {Ending.EXIT: "completed", Ending.EVICT: "evicted", Ending.HOLD: "held", Ending.REMOVE: "evicted"}
+
+
+class Run:
+    """One run."""
+
+    __slots__ = (
+        "_crash_in", "_finished", "_timers", "_work", "checkpoints", "engine", "machine", "process", "reported", "slot",
+        "starter",
+    )  # fmt: skip
+
+    def __init__(self, slot: Slot, starter: Starter, job: Job, done_s: float, crash_in: int | None) -> None:
+        self.slot = slot
+        self.machine: Machine = slot.machine
+        self.engine = self.machine.engine
+        self.starter = starter
+        self.process = Process(self.engine, job, done_s, self._ended, self._stretch)
+        #: States of the job that are safe.
+        self.checkpoints = 0
+        #: What the slot was told of the job last.
+        self.reported: ClassAd = starter.state.job_ad
+        #: Number of the only setting of each timer, and of each kind of work, that counts.
+        self._timers = dict.fromkeys(StarterTimer, 0)
+        self._work = 0
+        #: Effects until it dies of itself; None where it does not.
+        self._crash_in = crash_in
+        #: The end of the run is in the books.
+        self._finished = False
+
+    def tell(self, event: ev.StarterEvent, now: float) -> None:
+        """Something has happened to the starter."""
+        self.machine.tell_starter(self.slot, self.starter, event, now)
+
+    # -- orders ------------------------------------------------------------------------------------------
+
+    def perform(self, effect: ef.StarterEffect, now: float) -> None:
+        """Carry out an order of the starter, unless it dies before."""
+        if self._crash_in is not None:
+            self._crash_in -= 1
+            if self._crash_in < 0:
+                self._crash_in = None
+                self.crash(now)
+        if not self._finished or isinstance(effect, ef.RemoveSandbox):
+            self._perform(effect, now)
+
+    def _perform(self, effect: ef.StarterEffect, now: float) -> None:
+        truth = self.process.job.truth
+        match effect:
+            case ef.SetTimer(timer=timer, at=at):
+                self._set_timer(timer, at, now)
+            case ef.CancelTimer(timer=timer):
+                self._timers[timer] += 1
+            case ef.MakeSandbox():
+                self.tell(ev.SandboxMade(), now)
+            case ef.RemoveSandbox():
+                self.tell(ev.SandboxRemoved(), now)
+            case ef.RunHook(point=point, awaited=True):
+                self._later(HOOK_S, ev.HookEnded(point=point), now)
+            case ef.RunScript(point=script):
+                self._later(HOOK_S, ev.ScriptEnded(point=script), now)
+            case ef.TransferInput():
+                self._later(truth.input_s, ev.InputTransferred(), now)
+            case ef.TransferCheckpoint(run=run):
+                self._later(truth.output_s, ev.CheckpointTransferred(run=run), now)
+            case ef.TransferOutput():
+                self._later(truth.output_s, ev.OutputTransferred(), now)
+            case ef.AbortWork():
+                self._work += 1
+            case ef.StartJob(run=run):
+                self.process.start(now)
+                self.tell(ev.JobStarted(run=run, pid=_PID + run), now)
+            case ef.SuspendProcesses():
+                self.process.suspend(now)
+            case ef.ContinueProcesses():
+                self.process.resume(now)
+            case ef.SignalJob(signal=signal):
+                self._signal(signal, now)
+            case ef.KillProcesses():
+                self.process.kill(now)
+            case ef.ReportUsage(attributes=attributes):
+                self.reported = attributes
+            case ef.ReportExit(report=report):
+                self._report(report, now)
+
+    def _later(self, seconds: float, event: ev.StarterEvent, now: float) -> None:
+        """The result of work that takes a while, unless it is stopped."""
+        if seconds <= 0:
+            self.tell(event, now)
+            return
+        self._work += 1
+        number = self._work
+        self.engine.at(now + seconds, lambda then: self.tell(event, then) if number == self._work else None)
+
+    def _signal(self, signal: str, now: float) -> None:
+        if self.starter.state.state is State.RUNNING:
+            self.process.save(now)
+        else:
+            self.process.signal(signal, now)
+
+    def checkpoint(self, now: float) -> None:
+        """A job of the standard universe saves its work without its starter."""
+        if self.starter.state.universe == 1:
+            self.process.save(now)
+
+    # -- timers ------------------------------------------------------------------------------------------
+
+    def _set_timer(self, timer: StarterTimer, at: float, now: float) -> None:
+        self._timers[timer] += 1
+        policy = self.starter.policy
+        if not self.machine.exhaustive:
+            if timer is StarterTimer.POLL:
+                at = on_grid(at, policy.polling_interval_s, poll_matters_at(self, now))
+            elif timer is StarterTimer.UPDATE:
+                at = on_grid(at, policy.update_interval_s, report_matters_at(self, now))
+        if at == math.inf:
+            return
+        number = self._timers[timer]
+
+        def fire(then: float) -> None:
+            if number == self._timers[timer] and self.starter.alive and self.machine.alive:
+                self._look(timer, then)
+
+        place = (self.machine.index * _SLOTS + self.slot.order) * len(_TIMERS) + _TIMERS.index(timer)
+        self.engine.at(max(at, now), fire, RANK_STARTER, place)
+
+    def plan_anew(self, now: float) -> None:
+        """What was planned for the job as it was may come too late for what has become of it."""
+        times = self.starter.state.deadlines
+        for timer, at in ((StarterTimer.POLL, times.poll_at), (StarterTimer.UPDATE, times.update_at)):
+            if at is not None:
+                self._set_timer(timer, at, now)
+
+    def catch_up(self, now: float) -> None:
+        """Polls and reports that were left out have moved the deadlines on."""
+        state, policy = self.starter.state, self.starter.policy
+        times = state.deadlines
+        poll_at, update_at = times.poll_at, times.update_at
+        if poll_at is not None and poll_at < now:
+            poll_at = on_grid(poll_at, policy.polling_interval_s, now)
+        if update_at is not None and update_at < now:
+            update_at = on_grid(update_at, policy.update_interval_s, now)
+        if poll_at != times.poll_at or update_at != times.update_at:
+            self.starter.state = replace(state, deadlines=replace(times, poll_at=poll_at, update_at=update_at))
+
+    def _look(self, timer: StarterTimer, now: float) -> None:
+        state = self.starter.state
+        if timer in (StarterTimer.POLL, StarterTimer.UPDATE) and self.process.here and state.process:
+            self.tell(ev.UsageSampled(run=state.run, usage=self.process.usage(now)), now)
+        self.tell(ev.StarterTimerFired(timer=timer), now)
+
+    # -- the process ---------------------------------------------------------------------------------------
+
+    def _ended(self, code: int | None, signal: int | None, now: float) -> None:
+        if self._finished:
+            return
+        # The load of the job belongs to the polls before its end.
+        self.machine.sync(now)
+        self.process.gone(now, code)
+        self.tell(ev.JobEnded(run=self.starter.state.run, exit_code=code, signal=signal), now)
+
+    def _stretch(self, process: Process, begin: float, end: float) -> None:
+        self.machine.watcher.ran(self.machine, self.slot, process, begin, end)
+
+    # -- the end -------------------------------------------------------------------------------------------
+
+    def _report(self, report: ExitReport, now: float) -> None:
+        cause = report.cause
+        self._finish(
+            _OUTCOMES[report.ending],
+            None if cause is None else cause.text,
+            self.starter.state.killed,
+            now,
+            stays=cause is not None and cause.by is OrderedBy.STARTER,
+        )
+
+    def _finish(self, outcome: str, cause: str | None, hard: bool, now: float, *, stays: bool = False) -> None:
+        if self._finished:
+            return
+        self._finished = True
+        process = self.process
+        end = End(
+            outcome=outcome,
+            run_s=process.run_s,
+            suspended_s=process.suspended_s,
+            kept_s=process.run_s if outcome == "completed" else process.saved_s,
+            cause=cause,
+            hard=hard,
+            claim_stays=stays,
+        )
+        self.machine.watcher.run_ended(self.machine, self.slot, self, end, now)
+
+    def crash(self, now: float) -> None:
+        """The starter dies without a word, and its job with it. Whoever waits for it sees that."""
+        cause = self.starter.state.cause
+        self.machine.sync(now)
+        self._vanish(now)
+        self._finish("lost" if cause is None else "evicted", None if cause is None else cause.text, True, now)
+        self.machine.starter_lost(self.slot, self.starter, now)
+
+    def vanish(self, now: float, outcome: str = "lost") -> None:
+        """It is gone with its machine; only who keeps the books is told."""
+        self._vanish(now)
+        self._finish(outcome, None, False, now)
+
+    def _vanish(self, now: float) -> None:
+        self._work += 1
+        self.process.vanish(now)
+        if self.slot.run is self:
+            self.slot.run = None
+
+
+def on_grid(at: float, interval: float, now: float) -> float:
+    """The first instant of a grid that begins at `at` that is not before `now`."""
+    if at >= now:
+        return at
+    return math.inf if now == math.inf else at + math.ceil((now - at) / interval) * interval

@@ -1,0 +1,91 @@
+"""Until when a starter has nothing to decide and nothing to report: which of its polls and reports can be left out.
+
+A poll matters once the expression that counts in the starter's state may have another value; `steadiness` knows when.
+A report matters if it tells the slot something that some expression of the slot or of the job asks for, and that it
+does not know yet. What nobody asks for changes no decision.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from roost.classad import ClassAd, Expr
+from roost.classad.refs import mentioned_in
+from roost.classad.values import fold
+from roost.policy.decision import StepWorld
+from roost.sim.steadiness import Scene, read
+from roost.starter.policy_inputs import EVICT, KILL, Inputs
+from roost.starter.starter_ad import MEASURED, measured
+from roost.starter.states import State
+
+if TYPE_CHECKING:
+    from roost.sim.run import Run
+
+_SIZES: Final = frozenset(("imagesize", "residentsetsize", "diskusage"))
+_TIMES: Final = frozenset(("remoteusercpu", "remotesyscpu"))
+_TOLD: Final = frozenset(("jobstate", "jobstartdate", "jobpid"))
+_REPORTED: Final = frozenset(map(fold, MEASURED)) | _TOLD
+#: Looks are not at whole seconds, and whole seconds are what an expression sees of the time.
+_MARGIN_S: Final = 1.0
+
+
+def poll_matters_at(run: Run, now: float) -> float:
+    """Until when polls change nothing; `now` if that is not known."""
+    state, policy, process = run.starter.state, run.starter.policy, run.process
+    if not policy.watched(state):
+        return math.inf
+    sizes_at = process.sizes_change_at(now)
+    if state.usage is None or sizes_at <= now or process.usage(now).image_size_kib > state.usage.image_size_kib:
+        return now
+    my = Inputs(state, policy, now).my
+    world = StepWorld(policy, f"starter|{state.launch.slot}", now)
+    steps = dict.fromkeys(_SIZES, sizes_at) | dict.fromkeys(_TIMES, now if process.running_since else math.inf)
+    scene = Scene(my, state.job_ad, world, now, {"jobduration": 1.0}, steps, {})
+    reading = read(policy.expressions[KILL if state.state is State.VACATING else EVICT], scene)
+    return now if reading.slope else max(now, reading.until - _MARGIN_S)
+
+
+def report_matters_at(run: Run, now: float) -> float:
+    """Until when reports change nothing; `now` if that is not known."""
+    # A report measures the job, and so has the policy looked at.
+    until = poll_matters_at(run, now)
+    names = _asked_for(run)
+    if not names:
+        return until
+    process = run.process
+    found = ClassAd(dict(measured(process.usage(now))))
+    unknown = any(found.cell(name) != run.reported.cell(name) for name in names - _TIMES - _TOLD)
+    if unknown or names & _TOLD or (names & _TIMES and process.running_since is not None):
+        return now
+    return min(until, process.sizes_change_at(now)) if names & _SIZES else until
+
+
+def _asked_for(run: Run) -> frozenset[str]:
+    """Names of what is reported that the slot's or the job's expressions ask for."""
+    policy = run.slot.plan.policy.expressions
+    key = id(policy)
+    known = _OF_POLICY.get(key)
+    if known is None or known[0] is not policy:
+        known = _OF_POLICY[key] = (policy, _names(policy))
+    job = run.starter.state.launch.job_ad
+    of_job = [each for each in job.cells.values() if each.__class__ is Expr]
+    return known[1].union(*[_names_in(each) for each in of_job])
+
+
+_OF_POLICY: Final[dict[int, tuple[ClassAd, frozenset[str]]]] = {}
+
+
+def _names(ad: ClassAd) -> frozenset[str]:
+    found: frozenset[str] = frozenset()
+    for cell in ad.cells.values():
+        if isinstance(cell, Expr):
+            found |= _names_in(cell)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _names_in(expression: Expr) -> frozenset[str]:
+    mentioned = mentioned_in(expression.tree)
+    return (mentioned.plain | mentioned.my | mentioned.target) & _REPORTED
