@@ -13,7 +13,14 @@ from roost.config.template import Template, fill, split_options
 from roost.config.templates import ALL, BY_NAME
 from roost.config.templates.known import BY_CATEGORY, WITHOUT_EFFECT
 
-_SAMPLES = {"macro": "SampleCondition", "subcode": "7", "reason": '"a, b"', "executable": "/bin/true", "period": "5m"}
+_SAMPLES = {
+    "macro": "SampleCondition",
+    "subcode": "7",
+    "reason": '"a, b"',
+    "executable": "/bin/true",
+    "period": "5m",
+    "daemon": "STARTD_CRON",
+}
 
 
 def used(template: Template) -> Config:

@@ -11,18 +11,20 @@ import pytest
 from roost.classad import parse_expression
 from roost.classad.refs import mentioned_in
 from roost.config.knob import KnobType, Scope
-from roost.config.knobs import ALL, BY_NAME
+from roost.config.knobs import ALL, BY_NAME, find
 from roost.policy import docs
 from roost.policy.attributes import ATTRIBUTES, FAMILIES, attribute_of, attributes_named
+from roost.policy.catalogue import FAMILIES as POLICY_FAMILIES
 from roost.policy.catalogue import KNOB_POLICIES, POLICIES, USER_POLICIES, VARIANTS, policy_named
 from roost.policy.model import Attribute, Kind, PolicyExpression, Side, Unit
+from roost.starter.starter_ad import MEASURED, STATIC
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [row for rows in ATTRIBUTES.values() for row in rows] + list(FAMILIES)
 
 #: Knobs that are expressions and no policy over machines, jobs or matches.
 NO_POLICY = {
-    "mount_under_scratch", "max_transfer_input_mb", "max_transfer_output_mb", "collector_requirements",
+    "max_transfer_input_mb", "max_transfer_output_mb", "collector_requirements",
     "absent_requirements", "daemon_shutdown", "daemon_shutdown_fast", "slotweight",
 }  # fmt: skip
 
@@ -137,6 +139,37 @@ def test_policies_are_found_by_variant_and_attribute() -> None:
     assert POLICIES["RANK"].my is Side.MACHINE
 
 
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("SYSTEM_PERIODIC_HOLD_BigJobs", "SYSTEM_PERIODIC_HOLD_<NAME>"),
+        ("SYSTEM_PERIODIC_HOLD_BigJobs_REASON", "SYSTEM_PERIODIC_HOLD_<NAME>_REASON"),
+        ("SYSTEM_PERIODIC_HOLD_REASON", "SYSTEM_PERIODIC_HOLD_REASON"),
+        ("SYSTEM_PERIODIC_REMOVE_Old", "SYSTEM_PERIODIC_REMOVE_<NAME>"),
+        ("SUBMIT_REQUIREMENT_HasGroup", "SUBMIT_REQUIREMENT_<NAME>"),
+        ("consumption_gpus", "CONSUMPTION_<NAME>"),
+    ],
+)
+def test_a_member_of_a_family_has_the_row_of_the_family(name: str, row: str) -> None:
+    found = policy_named(name)
+    assert found is not None
+    assert found.name == row
+
+
+def test_the_list_of_a_family_is_no_member_and_the_families_are_knobs() -> None:
+    assert policy_named("SYSTEM_PERIODIC_HOLD_NAMES") is None
+    assert policy_named("SUBMIT_REQUIREMENT_NAMES") is None
+    for row in POLICY_FAMILIES:
+        knob = find(row.name.replace("<NAME>", "Sample"))
+        assert knob is not None, row.name
+        assert knob.type is KnobType.EXPRESSION
+
+
+def test_everything_a_starter_tells_its_expressions_is_known() -> None:
+    unknown = [name for name in (*STATIC, *MEASURED) if attribute_of(name, Side.STARTER) is None]
+    assert unknown == []
+
+
 def test_slot_policies_can_be_set_for_a_slot_type() -> None:
     for row in KNOB_POLICIES.values():
         if row.attribute is not None and row.my is Side.MACHINE and row.evaluated_by == "startd":
@@ -159,5 +192,6 @@ def test_every_policy_and_attribute_is_on_its_page() -> None:
     expressions, attributes = (docs.pages()[f"reference/{name}.md"] for name in ("policy-expressions", "attributes"))
     titles = set(re.findall(r"^### (\S+)$", expressions, re.MULTILINE))
     names = [row.submit_command or row.name for row in (*KNOB_POLICIES.values(), *USER_POLICIES.values())]
+    names += [f"`{row.name}`" for row in POLICY_FAMILIES]
     assert titles == set(names)
     assert all(f"| `{row.name}` |" in attributes for row in ROWS)

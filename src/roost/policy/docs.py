@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from roost.policy.attributes import ATTRIBUTES, FAMILIES
+from roost.policy.catalogue import FAMILIES as POLICY_FAMILIES
 from roost.policy.catalogue import KNOB_POLICIES, USER_POLICIES
 from roost.policy.model import Attribute, PolicyExpression, Side, Unit
 
@@ -62,6 +63,9 @@ def _expressions_page() -> Iterator[str]:
         for row in KNOB_POLICIES.values():
             if row.evaluated_by in daemons:
                 yield from _expression(row)
+    yield "## Families\n\n`<NAME>` stands for a word of the administrator's.\n"
+    for row in POLICY_FAMILIES:
+        yield from _expression(row)
     yield "## What users write\n\nSet by commands of the submit description; they stand in the job's ad.\n"
     for row in USER_POLICIES.values():
         yield from _expression(row)
@@ -86,7 +90,10 @@ _INTRODUCTION: Final = (
 
 def _expression(row: PolicyExpression) -> Iterator[str]:
     title = row.name if row.submit_command is None else row.submit_command
-    yield f"### {title}\n\n{row.meaning}\n"
+    if "<" in title:
+        yield f"### `{title}`\n\n{row.meaning.replace('<NAME>', '`<NAME>`')}\n"
+    else:
+        yield f"### {title}\n\n{row.meaning}\n"
     yield "| | |\n|---|---|"
     for label, text in _facts(row):
         yield f"| {label} | {_cell(text)} |"

@@ -12,13 +12,12 @@ from typing import Final
 
 _SECURITY: Final = "Host_Based User_Based With_Authentication Strong recommended recommended_v9_0"
 _FEATURE: Final = (
-    "GPUsMonitor Monitor OneShotCronHook PeriodicCronHook ContinuousCronHook ScheddCronOneShot ScheddCronPeriodic "
-    "ScheddCronContinuous Remote_Runtime_Config Remote_Config AssignAccountingGroup AssignProjectName "
+    "GPUsMonitor ScheddCronOneShot ScheddCronPeriodic ScheddCronContinuous AssignAccountingGroup AssignProjectName "
     "SetJobAttrFromUserMap ScheddUserMapFile ChildCollector Adstash Ganglia OAuth Krb HPC_ANNEX JobsHaveInstanceIDs "
     "CommonCloudAttributesAWS CommonCloudAttributesGoogle CommonCloudAttributes DefaultCheckpointDestination "
     "PelicanCache PelicanRetryPolicy Librarian"
 )
-_POLICY: Final = "OnlyRegisteredCheckpointDestinations Startd_Publish_CpusUsage"
+_POLICY: Final = "OnlyRegisteredCheckpointDestinations"
 _ROLE: Final = (
     "get_htcondor_central_manager get_htcondor_submit get_htcondor_execute get_htcondor_access_point "
     "get_htcondor_execution_point"

@@ -179,4 +179,15 @@ WANT_HOLD = ($($(1))) || ($(WANT_HOLD:False))
     *_exceeded("Cpus_Exceeded", "CPUS_EXCEEDED", _CPUS, 101, "use of cores exceeds request_cpus"),
     *_exceeded("Memory_Exceeded", "MEMORY_EXCEEDED", _MEMORY, 102, "use of memory exceeds request_memory"),
     *_exceeded("Disk_Exceeded", "DISK_EXCEEDED", _DISK, 104, "use of disk exceeds request_disk"),
+    template(
+        "POLICY",
+        "Startd_Publish_CpusUsage",
+        "Publishes an estimate of the cores that a slot's job uses, from the load: at most twice what is there.",
+        _LIMITS,
+        """
+CpusUsage = ifThenElse(Activity != "Idle" && TotalLoadAvg > 0.0, \\
+  CondorLoadAvg / TotalLoadAvg * min({TotalLoadAvg, 2}), 0)
+STARTD_ATTRS = $(STARTD_ATTRS) CpusUsage
+""",
+    ),
 )

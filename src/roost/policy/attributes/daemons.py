@@ -50,6 +50,14 @@ STARTER: tuple[Attribute, ...] = (
     ),
     _starter("NumPids", Kind.INTEGER, "Processes of the job.", Unit.COUNT, varies=True, when="after the first sample"),
     _starter(
+        "DiskUsage",
+        Kind.INTEGER,
+        "Scratch space that the job uses.",
+        Unit.KIB,
+        varies=True,
+        when="after the first sample of the disk",
+    ),
+    _starter(
         "JobState",
         Kind.STRING,
         "State of the job.",
@@ -64,6 +72,17 @@ STARTER: tuple[Attribute, ...] = (
     _starter("JobStartDate", Kind.INTEGER, "When the job was started.", Unit.INSTANT, always=True),
     _starter("Memory", Kind.INTEGER, "Memory of the slot.", Unit.MIB, when="where a slot started the starter"),
     _starter("Cpus", Kind.INTEGER, "Cores of the slot.", Unit.CORES, when="where a slot started the starter"),
+    _starter("SlotTypeID", Kind.INTEGER, "Number of the slot's type.", when="where a slot started the starter"),
+    _starter(
+        "SlotType",
+        Kind.STRING,
+        "How the slot is divided.",
+        choices=("Static", "Partitionable", "Dynamic"),
+        when="where a slot started the starter",
+    ),
+    _starter("Name", Kind.STRING, "Name of the slot.", when="where a slot started the starter"),
+    _starter("Machine", Kind.STRING, "Host name.", when="where a slot started the starter"),
+    _starter("FileSystemDomain", Kind.STRING, "Domain of shared files.", when="where a slot started the starter"),
     _starter("SlotID", Kind.INTEGER, "Number of the slot.", low=1, when="where a slot started the starter"),
 )
 

@@ -77,6 +77,13 @@ REQUESTS: tuple[Attribute, ...] = (
     _row("TransferInputSizeMB", Kind.INTEGER, "Size of those files.", Unit.MIB),
     _row("TransferExecutable", Kind.BOOLEAN, "Whether the program is moved to the machine."),
     _row("KillSig", Kind.ANY, "Signal of the soft kill: name or number.", when=_REQUESTED, source=STARTER_RFC),
+    _row("CheckpointSig", Kind.ANY, "Signal on which the job saves its state; without it, KillSig.", when=_REQUESTED),
+    _row(
+        "WantCheckpointSignal",
+        Kind.BOOLEAN,
+        "The job saves its state on CheckpointSig and goes on.",
+        when=_REQUESTED,
+    ),
     _row("RemoveKillSig", Kind.ANY, "Signal of the soft kill when removed.", when=_REQUESTED),
     _row("HoldKillSig", Kind.ANY, "Signal of the soft kill when held.", when=_REQUESTED),
     _row(

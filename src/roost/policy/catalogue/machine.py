@@ -302,4 +302,15 @@ STARTER: tuple[PolicyExpression, ...] = (
     ),
 )
 
+#: How much a job takes of each resource of a partitionable slot, where CONSUMPTION_POLICY says so.
+NAMED: tuple[PolicyExpression, ...] = (
+    _slot(
+        "CONSUMPTION_<NAME>",
+        "How much of the resource <NAME> a job takes from a partitionable slot, where CONSUMPTION_POLICY is set.",
+        kind=Kind.NUMBER,
+        when="when a match is made, and when a slot is cut for the job",
+        undefined="the job does not fit",
+    ),
+)
+
 TABLE: tuple[PolicyExpression, ...] = (*STARTD, *REQUESTS, *STARTER)

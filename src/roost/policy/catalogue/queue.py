@@ -274,6 +274,55 @@ SYSTEM: tuple[PolicyExpression, ...] = (
     ),
 )
 
+#: Further conditions of the administrator; the lists SYSTEM_PERIODIC_…_NAMES say which there are.
+SYSTEM_NAMED: tuple[PolicyExpression, ...] = (
+    _system(
+        "SYSTEM_PERIODIC_HOLD_<NAME>_REASON",
+        "Text of the hold reason of the condition <NAME>.",
+        kind=Kind.STRING,
+        when="when SYSTEM_PERIODIC_HOLD_<NAME> is TRUE",
+        undefined=_OWN_TEXT,
+    ),
+    _system(
+        "SYSTEM_PERIODIC_HOLD_<NAME>_SUBCODE",
+        "Number of the hold reason of the condition <NAME>.",
+        kind=Kind.INTEGER,
+        when="when SYSTEM_PERIODIC_HOLD_<NAME> is TRUE",
+        undefined="counts as 0",
+    ),
+    _system(
+        "SYSTEM_PERIODIC_HOLD_<NAME>",
+        "Whether any job goes on hold now: one of the conditions that SYSTEM_PERIODIC_HOLD_NAMES lists.",
+        when=f"{_PERIODIC}; not for held and completed jobs",
+        undefined=_NOTHING,
+    ),
+    _system(
+        "SYSTEM_PERIODIC_RELEASE_<NAME>",
+        "Whether any held job is released now: one of the conditions that SYSTEM_PERIODIC_RELEASE_NAMES lists.",
+        when=_HELD,
+        undefined=_NOTHING,
+    ),
+    _system(
+        "SYSTEM_PERIODIC_REMOVE_<NAME>",
+        "Whether any job is removed now: one of the conditions that SYSTEM_PERIODIC_REMOVE_NAMES lists.",
+        when=_PERIODIC,
+        undefined=_NOTHING,
+    ),
+    _system(
+        "SUBMIT_REQUIREMENT_<NAME>_REASON",
+        "What the user is told when the condition <NAME> is not met.",
+        kind=Kind.STRING,
+        when="when SUBMIT_REQUIREMENT_<NAME> is not TRUE",
+        undefined="a text that names the condition",
+    ),
+    _system(
+        "SUBMIT_REQUIREMENT_<NAME>",
+        "Whether a job may be submitted: one of the conditions that SUBMIT_REQUIREMENT_NAMES lists.",
+        when="when a job is submitted",
+        undefined="the submission is refused",
+    ),
+)
+
 _queue = Rows("schedd", Side.SCHEDD, Side.JOB, set_by="administrator", source=USER_POLICY)
 
 QUEUE: tuple[PolicyExpression, ...] = (
