@@ -140,8 +140,7 @@ class Family:
 
     # -- standing still ------------------------------------------------------------------------------------------------
 
-    @property
-    def is_suspended(self) -> bool:
+    def stands_still(self) -> bool:
         """Whether the family, or at least its main process, stands still."""
         group = self.started.group
         if group is not None and read_kernel_file(f"{group}/cgroup.freeze").strip() == b"1":
@@ -171,10 +170,14 @@ class Family:
     # -- signals -------------------------------------------------------------------------------------------------
 
     async def signal(self, number: int) -> bool:
-        """Send a signal to the main process, which goes on first if it stands still; whether it was delivered."""
-        if self.is_suspended:
+        """Send a signal to the main process, and let the family go on if it stands still; whether it was delivered.
+
+        The signal is there before the process goes on, so that it does nothing else first.
+        """
+        delivered = self._handle is not None and send(self.pid, self.started.start, number)
+        if delivered and self.stands_still():
             await self.resume()
-        return self._handle is not None and send(self.pid, self.started.start, number)
+        return delivered
 
     async def kill(self) -> bool:
         """SIGKILL every process; whether all were gone within `KILL_S`."""

@@ -1,0 +1,268 @@
+"""What a job's process is when its program begins, and what is said when it cannot begin."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from roost.model.starter import StarterHold
+from roost.runtime.accounts import NoSuchAccount, account_named
+from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
+from roost.runtime.spawn_order import OrderTooLarge, SpawnOrder
+from tests.runtime.kit import Beacon, Place, not_started, run, started
+
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs jobs as others")
+
+
+def test_exit_codes_and_signals_are_told(place: Place) -> None:
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            for number, script in enumerate(("exit 0", "exit 85", "kill -SEGV $$", "kill -9 $$")):
+                end = await (await started(nursery, place.shell(f"{number}", script))).wait()
+                seen.append((end.exit_code, end.signal))
+                assert end.started_at is not None and end.ended_at is not None and end.started_at <= end.ended_at
+
+    seen: list[tuple[int | None, int | None]] = []
+    run(work())
+    assert seen == [(0, None), (85, None), (None, signal.SIGSEGV), (None, signal.SIGKILL)]
+
+
+def test_two_hundred_jobs_at_once_end_each_with_its_own_code(place: Place) -> None:
+    async def one(nursery: Nursery, number: int) -> int | None:
+        family = await started(nursery, place.shell(str(number), f"exit {number % 100}"))
+        return (await family.wait()).exit_code
+
+    async def work() -> list[int | None]:
+        async with place.nursery() as nursery:
+            return await asyncio.gather(*(one(nursery, number) for number in range(200)))
+
+    assert run(work()) == [number % 100 for number in range(200)]
+
+
+def test_the_process_is_as_ordered(one_place: Place) -> None:
+    script = (
+        'umask; pwd; echo "$A|$B"; ulimit -c; ulimit -S -n; nice; cat; echo err >&2; ls /proc/$$/fd; '
+        "grep -E 'SigBlk|SigIgn|Cpus_allowed_list' /proc/$$/status; cat /proc/$$/oom_score_adj; "
+        "cut -d' ' -f5,6 /proc/$$/stat; echo $$"
+    )
+    (one_place.path / "in").write_text("hello\n")
+    base = os.nice(0)
+    order = one_place.shell(
+        "1",
+        script,
+        environment={"A": "x y", "B": "é", "PATH": "/bin:/usr/bin"},
+        umask=0o027,
+        limits={"core": (0, 0), "nofile": (40, 50)},
+        niceness=3,
+        processors=(min(os.sched_getaffinity(0)),),
+        oom_score=900,
+        stdin=Path("in"),
+        stdout=Path("out"),
+        stderr=Path("err"),
+    )
+
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            assert (await (await started(nursery, order)).wait()).exit_code == 0
+
+    run(work())
+    told = (one_place.path / "out").read_text().split("\n")
+    pid = told[-2]
+    assert told[:8] == ["0027", str(one_place.path), "x y|é", "0", "40", str(base + 3), "hello", "0"]
+    assert told[8:10] == ["1", "2"], "no file but the three streams is open"
+    zeros = "0000000000000000"
+    first = min(os.sched_getaffinity(0))
+    assert told[10:14] == [f"SigBlk:\t{zeros}", f"SigIgn:\t{zeros}", f"Cpus_allowed_list:\t{first}", "900"]
+    assert told[14] == f"{pid} {pid}", "group and session are the job's own"
+    assert (one_place.path / "err").read_text() == "err\n"
+    assert (one_place.path / "out").stat().st_mode & 0o777 == 0o640
+
+
+def test_one_path_for_both_outputs_is_one_stream(one_place: Place) -> None:
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            for number, append in ((1, False), (2, True), (3, False)):
+                order = one_place.shell(
+                    str(number), f"echo a{number}; echo b{number} >&2", stdout=out, stderr=out, append=append
+                )
+                await (await started(nursery, order)).wait()
+                seen.append(out.read_text())
+
+    out, seen = one_place.path / "both", list[str]()
+    run(work())
+    assert seen == ["a1\nb1\n", "a1\nb1\na2\nb2\n", "a3\nb3\n"]
+
+
+@AS_ROOT
+def test_root_runs_jobs_as_their_users(one_place: Place) -> None:
+    try:
+        account = account_named("nobody")
+    except NoSuchAccount:
+        pytest.skip("no such user here")
+    work_dir = one_place.path / "work"
+    work_dir.mkdir()
+    os.chown(work_dir, account.uid, account.gid)
+    secret = one_place.path / "secret"
+    secret.write_text("s")
+    secret.chmod(0o600)
+    limits = {"nofile": (64, 64), "core": (0, 0)}
+
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            order = one_place.shell(
+                "1",
+                "id -u; id -g; id -G; touch made",
+                account=account,
+                directory=work_dir,
+                stdout=Path("out"),
+                limits=limits,
+            )
+            assert (await (await started(nursery, order)).wait()).exit_code == 0
+            order = one_place.order("2", "/bin/cat", account=account, stdin=secret)
+            failure = await not_started(nursery, order)
+            assert (failure.code, failure.errno) == (StarterHold.UNABLE_TO_OPEN_INPUT, 13)
+            order = one_place.order("3", "/bin/true", account=account, stdout=one_place.path / "mine")
+            failure = await not_started(nursery, order)
+            assert (failure.code, failure.errno) == (StarterHold.UNABLE_TO_OPEN_OUTPUT, 13)
+
+    run(work())
+    told = (work_dir / "out").read_text().split()
+    assert told[:2] == [str(account.uid), str(account.gid)]
+    assert {int(each) for each in told[2:]} == set(account.groups)
+    assert {(each.stat().st_uid, each.stat().st_gid) for each in work_dir.iterdir()} == {(account.uid, account.gid)}
+
+
+def _file(place: Place, name: str, text: str, mode: int) -> Path:
+    path = place.path / name
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def _failing(place: Place) -> list[tuple[SpawnOrder, StarterHold, int, str]]:
+    plain = _file(place, "plain", "data", 0o644)
+    script = _file(place, "script", "#!/no/such/interpreter -x\n", 0o755)
+    nothing = _file(place, "nothing", "neither script nor program\n", 0o755)
+    hold = StarterHold
+    true = "/bin/true"
+    return [
+        (place.order("1", "/no/such/program"), hold.FAILED_TO_CREATE_PROCESS, 2, "/no/such/program"),
+        (place.order("2", plain), hold.FAILED_TO_CREATE_PROCESS, 13, "chmod +x"),
+        (place.order("3", script), hold.FAILED_TO_CREATE_PROCESS, 2, "/no/such/interpreter"),
+        (place.order("4", nothing), hold.FAILED_TO_CREATE_PROCESS, 8, "begin with #!"),
+        (place.order("5", true, directory=Path("/no/dir")), hold.IWD_ERROR, 2, "initialdir"),
+        (place.order("6", true, directory=plain), hold.IWD_ERROR, 20, "plain"),
+        (place.order("7", true, stdin=Path("absent")), hold.UNABLE_TO_OPEN_INPUT, 2, "absent"),
+        (place.order("8", true, stdin=place.path), hold.UNABLE_TO_OPEN_INPUT, 21, "Is a directory"),
+        (place.order("9", true, stdout=Path("no/dir/out")), hold.UNABLE_TO_OPEN_OUTPUT, 2, "no/dir/out"),
+        (place.order("10", true, stderr=place.path), hold.UNABLE_TO_OPEN_OUTPUT, 21, "standard error"),
+        (place.order("11", true, "x" * 200_000), hold.FAILED_TO_CREATE_PROCESS, 7, "too large"),
+    ]
+
+
+def test_what_cannot_start_says_why_and_with_which_hold(place: Place) -> None:
+    cases = _failing(place)
+
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            for order, code, number, words in cases:
+                failure = await not_started(nursery, order)
+                assert (failure.code, failure.errno) == (code, number), failure
+                assert words in failure.text
+            end = await (await started(nursery, place.shell("after", "exit 3"))).wait()
+            assert end.exit_code == 3, "the nursery goes on"
+
+    run(work())
+
+
+def test_a_pipe_that_nobody_reads_does_not_hold_up_the_node(one_place: Place) -> None:
+    os.mkfifo(one_place.path / "pipe")
+
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            failure = await not_started(nursery, one_place.order("1", "/bin/true", stdout=Path("pipe")))
+            assert "nobody reads" in failure.text
+
+    run(work())
+
+
+def test_a_record_that_cannot_be_written_stops_the_job(one_place: Place) -> None:
+    ran = one_place.path / "ran"
+
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            for name, in_the_way in (("gone/1", "absent"), ("file/1", "a file")):
+                if in_the_way == "a file":
+                    (one_place.jobs / "file").write_text("")
+                failure = await not_started(nursery, one_place.shell(name, f"touch {ran}"))
+                assert (failure.stage, failure.code) == ("record", StarterHold.FAILED_TO_CREATE_PROCESS)
+
+    run(work())
+    assert not ran.exists()
+
+
+def test_a_start_that_cannot_be_recorded_kills_what_had_started(one_place: Place, beacon: Beacon) -> None:
+    record = one_place.jobs / "1"
+    # A directory where the record is to be: the file cannot be renamed there.
+    (record / "started.json").mkdir(parents=True)
+
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            with pytest.raises(AlreadyStarted):
+                await nursery.spawn(one_place.shell("1", "exit 0"))
+            nursery_order = one_place.shell("1", "sleep 1000")
+            (record / "started.json").rmdir()
+            (record / "started.json.new").mkdir()
+            failure = await not_started(nursery, nursery_order)
+            assert failure.stage == "record"
+
+    run(work())
+
+
+def test_orders_larger_than_any_system_takes_are_refused(one_place: Place) -> None:
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            with pytest.raises(OrderTooLarge):
+                await nursery.spawn(one_place.order("1", "/bin/true", *["x" * 100_000] * 90))
+            large = one_place.order("2", "/bin/true", *["x" * 100_000] * 15)
+            assert (await (await started(nursery, large)).wait()).exit_code == 0, "many packets are one order"
+
+    run(work())
+
+
+def test_a_start_that_nobody_waits_for_any_more_is_undone(place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            task = asyncio.create_task(nursery.spawn(place.shell("1", f"echo up > {beacon.path}; exec sleep 1000")))
+            await beacon.line()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            # `close` waits for what is done in the background.
+
+    run(work())
+
+
+def test_the_nursery_is_small(one_place: Place) -> None:
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            await (await started(nursery, one_place.shell("1", "exit 0"))).wait()
+            lines = Path(f"/proc/{nursery.pid}/smaps_rollup").read_text().splitlines()
+            pss_kib = next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+            assert pss_kib < 8 * 1024
+
+    run(work())
+
+
+def test_a_directory_has_one_nursery(one_place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        async with one_place.nursery():
+            monkeypatch.setattr("roost.runtime.nursery.START_S", 0.05)
+            with pytest.raises(NurseryFailed, match="another node"):
+                await Nursery.start(one_place.path / "nursery", use_groups=False)
+
+    run(work())

@@ -1,0 +1,300 @@
+"""Whatever is killed: jobs go on, are found again, end once, and their exit codes are known."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from roost.runtime.family import Family, adopt
+from roost.runtime.nursery import Nursery
+from roost.runtime.records import read_end, read_start
+from roost.runtime.shepherd.processes import look
+from roost.runtime.spawn_order import NotStarted
+from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
+from tests.runtime.test_family import STAY, ZOO
+
+#: A node that starts as many jobs as its third argument says, tells when the first answer is there, and stays.
+NODE = """
+import asyncio, sys
+from pathlib import Path
+from roost.runtime.nursery import Nursery
+from roost.runtime.spawn_order import SpawnOrder
+home, prefix, count, groups, script = sys.argv[1:]
+home, count, groups = Path(home), int(count), groups == 'True'
+async def main():
+    nursery = await Nursery.start(home / 'nursery', use_groups=groups)
+    async def one(number):
+        order = SpawnOrder(
+            key=f'{prefix}.{number}', record_dir=home / 'jobs' / str(number), program=Path('/bin/sh'),
+            arguments=('sh', '-c', script.replace('NUMBER', str(number))),
+        )
+        print(await nursery.spawn(order), flush=True)
+    async with asyncio.TaskGroup() as group:
+        for number in range(count):
+            group.create_task(one(number))
+    await asyncio.Event().wait()
+asyncio.run(main())
+"""
+
+
+def _node(place: Place, count: int, script: str) -> subprocess.Popen[bytes]:
+    arguments = [str(place.path), place.prefix, str(count), str(place.groups), script]
+    source = str(Path(__file__).parents[2] / "src")
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", NODE, *arguments],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": source},
+    )
+
+
+def _kill_node(node: subprocess.Popen[bytes]) -> None:
+    node.kill()
+    node.wait()
+    assert node.stdout is not None
+    node.stdout.close()
+
+
+async def _adopted(place: Place, name: str) -> Family:
+    family = await adopt(place.jobs / name, place.key(name))
+    assert isinstance(family, Family), family
+    return family
+
+
+def test_a_node_that_was_killed_adopts_its_job_and_learns_its_exit_code(place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        os.mkfifo(place.path / "go")
+        node = _node(place, 1, f"echo up > {beacon.path}; read x < {place.path}/go; exit 42")
+        await beacon.line()
+        await eventually(lambda: read_start(place.jobs / "0") is not None)
+        _kill_node(node)
+        async with place.nursery() as nursery:
+            family = await _adopted(place, "0")
+            assert not family.is_ended
+            usage = await family.usage()
+            assert usage is not None and usage.process_count == 1
+            await family.suspend()
+            await family.resume()
+            (place.path / "go").write_text("go\n")
+            assert (await family.wait()).exit_code == 42
+            assert (await (await started(nursery, place.shell("next", "exit 1"))).wait()).exit_code == 1
+
+    run(work())
+
+
+def test_a_job_that_ended_while_no_node_was_there_has_its_exit_code(place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        os.mkfifo(place.path / "go")
+        node = _node(place, 1, f"echo up > {beacon.path}; read x < {place.path}/go; exit 43")
+        await beacon.line()
+        _kill_node(node)
+        (place.path / "go").write_text("go\n")
+        await eventually(lambda: read_end(place.jobs / "0") is not None)
+        assert (await (await _adopted(place, "0")).wait()).exit_code == 43
+
+    run(work())
+
+
+def test_a_node_killed_while_it_starts_many_jobs_loses_none_and_starts_none_later(place: Place) -> None:
+    count = 120
+
+    async def work() -> None:
+        ran = place.path / "ran"
+        ran.mkdir()
+        node = _node(place, count, f"echo $$ >> {ran}/NUMBER; exit 6")
+        assert node.stdout is not None
+        await asyncio.to_thread(node.stdout.readline)
+        _kill_node(node)
+        async with place.nursery() as nursery:
+            found = {name: await adopt(place.jobs / name, place.key(name)) for name in map(str, range(count))}
+            alive = {name: family for name, family in found.items() if isinstance(family, Family)}
+            assert alive
+            for family in alive.values():
+                assert (await family.wait()).exit_code == 6
+            assert {each.name for each in ran.iterdir()} == set(alive), "what has no record has not run"
+            for name in set(found) - set(alive):
+                order = place.shell(name, f"echo $$ >> {ran}/{name}; exit 6")
+                assert (await (await started(nursery, order)).wait()).exit_code == 6
+        assert [len(each.read_text().splitlines()) for each in ran.iterdir()] == [1] * count
+
+    run(work())
+
+
+def test_jobs_outlive_their_nursery_and_the_next_one_starts_by_itself(place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            os.mkfifo(place.path / "go")
+            first = await started(
+                nursery, place.shell("1", f"echo up > {beacon.path}; read x < {place.path}/go; exit 11")
+            )
+            await beacon.line()
+            pid = nursery.pid
+            os.kill(pid, signal.SIGKILL)
+            second = await started(nursery, place.shell("2", "exit 12"))
+            assert nursery.pid not in (0, pid)
+            assert (await second.wait()).exit_code == 12
+            (place.path / "go").write_text("go\n")
+            assert (await first.wait()).exit_code == 11
+
+    run(work())
+
+
+def test_a_nursery_killed_again_and_again_loses_no_order_and_doubles_none(place: Place) -> None:
+    ran = place.path / "ran"
+    ran.mkdir()
+
+    async def one(nursery: Nursery, number: int) -> int | None:
+        family = await started(nursery, place.shell(str(number), f"echo $$ >> {ran}/{number}; exit {number % 90}"))
+        return (await family.wait()).exit_code
+
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            tasks = []
+            for number in range(90):
+                tasks.append(asyncio.create_task(one(nursery, number)))
+                if number % 30 == 20:
+                    await asyncio.sleep(0)
+                    await eventually(lambda: nursery.pid != 0)
+                    os.kill(nursery.pid, signal.SIGKILL)
+            assert await asyncio.gather(*tasks) == [number % 90 for number in range(90)]
+        assert [len(each.read_text().splitlines()) for each in ran.iterdir()] == [1] * 90
+
+    run(work())
+
+
+def test_without_its_shepherd_a_job_dies_whole_and_nobody_saw_its_end(place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            # A daemon that forgets its environment is found by nothing but the control group.
+            script = STAY if place.groups else STAY.replace("os.environ.clear()", "pass")
+            family = await started(nursery, place.python("1", script, str(beacon.path)))
+            pids = [int(line.split()[1]) for line in await beacon.lines(4)]
+            os.kill(family.shepherd, signal.SIGKILL)
+            end = await family.wait()
+            assert not end.is_seen and end.started_at == family.started.started_at
+            assert all((seen := look(pid)) is None or seen.is_dead for pid in pids)
+            assert family.started.group is None or not family.started.group.exists()
+
+    run(work())
+
+
+def test_a_job_whose_shepherd_died_while_no_node_was_there_is_buried(place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            script = STAY if place.groups else STAY.replace("os.environ.clear()", "pass")
+            family = await started(nursery, place.python("1", script, str(beacon.path)))
+            await beacon.lines(4)
+            family.forget()
+            os.kill(family.shepherd, signal.SIGKILL)
+            found = await _adopted(place, "1")
+            assert not (await found.wait()).is_seen
+            assert not place.left()
+
+    run(work())
+
+
+def test_an_end_recorded_before_the_rest_was_gone_counts_after_the_burial(place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            script = ZOO.replace("os.environ.clear()", "pass") + "os._exit(8)"
+            order = place.python("1", script, str(beacon.path), await_family=True)
+            family = await started(nursery, order)
+            await beacon.lines(4)
+            await eventually(lambda: read_end(order.record_dir) is not None)
+            assert not family.is_ended
+            os.kill(family.shepherd, signal.SIGKILL)
+            assert (await family.wait()).exit_code == 8
+            assert not place.left()
+
+    run(work())
+
+
+def test_after_a_reboot_nobody_is_taken_for_the_job(one_place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            family = await started(nursery, one_place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
+            await beacon.line()
+            path = one_place.jobs / "1" / "started.json"
+            record = json.loads(path.read_text())
+            path.write_text(json.dumps({**record, "boot": "another"}))
+            found = await _adopted(one_place, "1")
+            assert not (await found.wait()).is_seen
+            assert not await found.signal(signal.SIGKILL)
+            assert look(family.pid) is not None, "it only has the number"
+            # The same boot, but the number was given out again.
+            path.write_text(
+                json.dumps({**record, "shepherd_start": 1, "start": 1, "key": one_place.key("2"), "group": None})
+            )
+            found = await _adopted(one_place, "1")
+            assert not await found.signal(signal.SIGKILL)
+            await family.kill()
+            await found.wait()
+
+    run(work())
+
+
+def test_what_could_not_be_started_is_known_to_the_next_node(one_place: Place) -> None:
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            failure = await not_started(nursery, one_place.order("1", "/no/such/program"))
+            assert await adopt(one_place.jobs / "1", one_place.key("1")) == failure
+        assert await adopt(one_place.jobs / "2", one_place.key("2")) is None
+
+    run(work())
+
+
+def test_an_end_for_which_the_disk_had_no_room_is_read_from_the_first_record(one_place: Place) -> None:
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            order = one_place.shell("1", "exit 21")
+            order.record_dir.mkdir()
+            # The second record cannot be written, for a directory has its name.
+            (order.record_dir / "ended.json.new").mkdir()
+            family = await started(nursery, order)
+            assert (await family.wait()).exit_code == 21
+            assert not (order.record_dir / "ended.json").exists()
+
+    run(work())
+
+
+def test_half_a_record_is_none(one_place: Place) -> None:
+    record_dir = one_place.jobs / "1"
+    record_dir.mkdir()
+    (record_dir / "ended.json").write_text('{"key": "x", "exit_')
+    assert read_end(record_dir) is None
+    (record_dir / "ended.json").write_text(
+        '{"key": "x", "failed": "program", "errno": 2, "detail": "p", "final": true}\n'
+    )
+    end = read_end(record_dir)
+    assert end is not None and isinstance(end.outcome, NotStarted)
+
+
+def test_a_nursery_that_is_closed_leaves_its_jobs_running(place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            family = await started(nursery, place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
+            await beacon.line()
+            family.forget()
+        async with place.nursery():
+            again = await _adopted(place, "1")
+            assert again.pid == family.pid and not again.is_ended
+            await again.kill()
+            assert (await again.wait()).signal == signal.SIGKILL
+
+    run(work())
+
+
+def test_signals_of_a_terminal_or_an_administrator_do_not_end_a_shepherd(place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            family = await started(nursery, place.shell("1", f"echo up > {beacon.path}; sleep 0.1; exit 14"))
+            await beacon.line()
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+                os.kill(family.shepherd, number)
+            assert (await family.wait()).exit_code == 14
+
+    run(work())
