@@ -290,8 +290,8 @@ SENSORS: Final = frozenset(("keyboardidle", "consoleidle", "clockmin", "clockday
 
 def _around(numbers: Iterable[float], row: Attribute | None) -> list[Value]:
     """Numbers below the lowest limit, and at and above each, within the attribute's range."""
-    whole = row is None or row.kind is Kind.INTEGER
-    step = 1.0 if whole else 0.05
+    whole = row is None or row.kind in (Kind.INTEGER, Kind.NUMBER)
+    step = 0.05 if row is not None and row.kind in (Kind.REAL, Kind.NUMBER) else 1.0
     limits = sorted(value for number in numbers if abs(value := float(number)) < NUMBER_MAX)
     wanted = [limits[0] - step] if limits else []
     for limit in limits:

@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Final
 
-from roost.classad.syntax import Binary, Call, Node, Op, children, strip
+from roost.classad.syntax import Binary, Call, Literal, Node, Op, children, strip
 from roost.classad.values import fold
 from roost.policy.catalogue import KNOB_POLICIES
 from roost.policy.lint.abstract import T
 from roost.policy.lint.grid import DRIVEN, ORDER, SENSORS, is_axis, names_inside, side_of
+from roost.policy.lint.operators import SWAPPED
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.scope import row_of
-from roost.policy.lint.shapes import reference, references
+from roost.policy.lint.shapes import is_reference_to, reference, references
 from roost.policy.model import Side
 
 #: Functions that the grid sees through.
@@ -34,6 +35,9 @@ def is_opaque(expression: Expression) -> bool:
             both = [[fold(name) for _, name in names_inside(side)] for side in (node.left, node.right)]
             if all(both):
                 return True
+            if node.op in (Op.IS, Op.ISNT) and any(_is_real(side) for side in (node.left, node.right)):
+                # The grid has integers where both are possible.
+                return True
             if len({*both[0], *both[1]} - DRIVEN) > 1:
                 return True
             if _asks_the_time(node, {*both[0], *both[1]}) and _limit_of_time(expression, node) is None:
@@ -43,6 +47,8 @@ def is_opaque(expression: Expression) -> bool:
             for side, names in zip((node.left, node.right), both, strict=True):
                 if {*names} - DRIVEN and not is_axis(expression, side):
                     return True
+    if len(_directions(expression)) > 1:
+        return True
     for _, where, name in references(expression):
         row = row_of(name, side_of(expression, where, name) or Side.NONE)
         if row is not None and row.varies and fold(name) not in SENSORS | DRIVEN and name.upper() not in KNOB_POLICIES:
@@ -51,7 +57,7 @@ def is_opaque(expression: Expression) -> bool:
 
 
 #: Instants that a moment sets: time() less one of these is a duration that is varied.
-SINCE: Final = frozenset(("enteredcurrentactivity", "enteredcurrentstate", "jobstart"))
+SINCE: Final = ("enteredcurrentactivity", "enteredcurrentstate", "jobstart")
 _NOW_NAMES: Final = frozenset(("currenttime", "mycurrenttime"))
 
 
@@ -66,7 +72,7 @@ def limits_of_time(expression: Expression) -> Iterator[float]:
 
 def _asks_the_time(node: Node, names: set[str]) -> bool:
     """Whether a comparison depends on the present instant, which the grid does not vary."""
-    work, asks = [node], bool(names & (_NOW_NAMES | SINCE))
+    work, asks = [node], bool(names & {*_NOW_NAMES, *SINCE})
     while work and not asks:
         one = work.pop()
         asks = isinstance(one, Call) and fold(one.name) == "time"
@@ -87,6 +93,24 @@ def _limit_of_time(expression: Expression, node: Binary) -> float | None:
         if since is not None and fold(since[1]) in SINCE:
             return number
     return None
+
+
+def _directions(expression: Expression) -> set[Op]:
+    """How CpuBusyTime is compared; the grid knows it as 0 and as very long, and nothing between."""
+    found: set[Op] = set()
+    for node, _ in expression.nodes:
+        if isinstance(node, Binary) and node.op in ORDER:
+            for side, op in ((node.left, node.op), (node.right, SWAPPED.get(node.op, Op.EQ))):
+                if is_reference_to(side, "CpuBusyTime"):
+                    found.add({Op.GE: Op.GT, Op.LE: Op.LT}.get(op, op))
+                elif any(fold(name) == "cpubusytime" for _, name in names_inside(side)):
+                    found |= {Op.LT, Op.GT}
+    return found | {Op.LT, Op.GT} if found - {Op.LT, Op.GT} else found
+
+
+def _is_real(node: Node) -> bool:
+    node = strip(node)
+    return isinstance(node, Literal) and isinstance(node.value, float)
 
 
 def _is_now(node: Node) -> bool:

@@ -12,6 +12,7 @@ The grid is bounded (`SITUATIONS_MAX`) and made without chance: the same configu
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -165,28 +166,28 @@ class Machine:
 
     def _moments(self, state: str, activity: str) -> Iterator[Moment]:
         """A state and activity, for as long as the expressions can tell from longer and shorter."""
-        times = self._durations
+        asked = [self._durations if clock in self._clocks else (None,) for clock in SINCE]
         with_job = state in ("Claimed", "Preempting") and activity != "Idle"
-        for activity_s in times if "enteredcurrentactivity" in self._clocks else (LONG_S,):
-            for job_s in times if with_job and "jobstart" in self._clocks else (LONG_S if with_job else None,):
-                for state_s in times if "enteredcurrentstate" in self._clocks else (LONG_S,):
-                    if activity_s <= (job_s or activity_s) <= state_s:
-                        yield Moment(
-                            state=state, activity=activity, activity_s=activity_s, job_s=job_s, state_s=state_s
-                        )
+        for in_activity, in_state, of_job in itertools.product(*asked):
+            activity_s = 0 if in_activity is None else in_activity
+            job_s = activity_s if of_job is None else of_job
+            state_s = LONG_S if in_state is None else in_state
+            if activity_s <= job_s <= state_s:
+                job = job_s if with_job else None
+                yield Moment(state=state, activity=activity, activity_s=activity_s, job_s=job, state_s=state_s)
 
     @cached_property
     def _clocks(self) -> frozenset[str]:
         """The instants from which the expressions count."""
-        return frozenset(name for expression in self._asking for name in expression.names & SINCE)
+        return frozenset(name for expression in self._asking for name in expression.names if name in SINCE)
 
     @cached_property
     def _durations(self) -> tuple[int, ...]:
         """Times since one of these that the expressions can tell apart, in seconds."""
-        found = {1, LONG_S}
+        found = {0, LONG_S}
         for expression in self._asking:
             for limit in limits_of_time(expression):
-                found |= {second for second in (int(limit) - 1, int(limit), int(limit) + 1) if 0 < second < LONG_S}
+                found |= {second for second in (int(limit) - 1, int(limit), int(limit) + 1) if 0 <= second < LONG_S}
         return tuple(sorted(found))
 
     def is_set(self, *knobs: str) -> bool:
@@ -209,7 +210,7 @@ class Machine:
             self._jobs[id(situation)] = self._job
             _put_load(cells, situation.owner_load, 0.0)
             is_busy = truth(evaluate(self.exprs["CpuBusy"], self._slot, None, _WORLD)) is True
-            cells["cpubusytime"] = 86_400 if is_busy else 0
+            cells["cpubusytime"] = LONG_S if is_busy else 0
             cells["cpuisbusy"] = is_busy
         _put_load(cells, situation.owner_load, 1.0 if moment.running else 0.0)
         cells["state"] = moment.state

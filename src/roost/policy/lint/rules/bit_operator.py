@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roost.classad.syntax import Op
+from roost.classad.syntax import Op, strip
 from roost.policy.lint.abstract import T
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Expression
@@ -30,12 +30,15 @@ from roost.policy.lint.shapes import binaries, is_condition, operator_fix
 
 @expression_rule("RST114", Severity.ERROR, "B22", fixes=True)
 def check(expression: Expression) -> Iterator[Hit]:
-    for node, _ in binaries(expression, Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR):
+    bits = (Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR)
+    inside = {id(strip(side)) for node, _ in binaries(expression, *bits) for side in (node.left, node.right)}
+    for node, _ in binaries(expression, *bits):
         sides = [expression.alone.of(side).without(T.UNDEFINED | T.ERROR) for side in (node.left, node.right)]
         if not any(side.only(T.BOOLEAN) for side in sides):
             continue
         new = {Op.BIT_AND: "&&", Op.BIT_OR: "||"}.get(node.op)
-        safe = new is not None and is_condition(node.left) and is_condition(node.right)
+        # Inside another one a condition would become an operand of bits.
+        safe = is_condition(node.left) and is_condition(node.right) and id(node) not in inside
         yield Hit(
             message=f"{expression.text(node)} is ERROR: {node.op} joins bits, not conditions",
             remedy=f"Write {new}." if new else "Write != between conditions in parentheses.",

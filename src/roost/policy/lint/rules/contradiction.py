@@ -28,19 +28,27 @@ from roost.policy.lint.shapes import binaries, conjuncts, is_comparison
 
 @expression_rule("RST305", Severity.WARNING, "D1")
 def check(expression: Expression) -> Iterator[Hit]:
+    before: dict[int, tuple[Node, list[Binary]]] = {}
     for node, _ in binaries(expression, Op.AND):
         for part in conjuncts(node.right):
             if _excluded(expression, part):
-                alone = Inference(expression.scope)
-                alone.run(node)
-                # Otherwise it is what stands around the two that excludes it.
-                after = "here" if alone.of(part).can_be_true else f"after {expression.text(node.left)}"
-                yield Hit(
-                    message=f"{expression.text(part)} is never TRUE {after}",
-                    remedy="Write || if either is enough; otherwise correct one of the two.",
-                    node=part,
-                )
-                break
+                before.setdefault(id(part), (part, []))[1].append(node)
+    for part, links in before.values():
+        # The nearest that excludes it; if it takes more than one link of a chain, what stands around all of it.
+        excluding = next((link for link in reversed(links) if not _possible(expression, link, part)), None)
+        yield Hit(
+            message=f"{expression.text(part)} is never TRUE "
+            + ("here" if excluding is None else f"after {expression.text(excluding.left)}"),
+            remedy="Write || if either is enough; otherwise correct one of the two.",
+            node=part,
+        )
+
+
+def _possible(expression: Expression, link: Binary, part: Node) -> bool:
+    """Whether a part can be TRUE as far as the link that it stands in says."""
+    alone = Inference(expression.scope)
+    alone.run(link)
+    return alone.of(part).can_be_true
 
 
 def _excluded(expression: Expression, part: Node) -> bool:
