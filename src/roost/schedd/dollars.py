@@ -1,0 +1,119 @@
+"""``$$(…)`` in a job's ad: what the machine says takes its place when the job starts.
+
+``$$(Name)`` is the machine's attribute, ``$$(Name:default)`` has a text for when it is missing, ``$$([expression])`` is
+the value of an expression that sees the job as MY and the machine as TARGET, ``$$(DOLLARDOLLAR)`` is ``$$``. In the
+environment ``$$(CondorScratchDir)`` stays: only the machine knows what it means. Texts within expressions are looked at
+too; what stands in their place is parsed with them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.classad import ERROR, UNDEFINED, ClassAd, Expr, ParseError, Value, evaluate, parse_expression
+from roost.classad.ad import MISSING, Cell
+from roost.classad.unparse import unparse_value
+
+_OPENING: Final = "$$("
+#: Attributes in which the machine itself puts the name of the scratch directory.
+_ENVIRONMENT: Final = frozenset(("environment", "env"))
+_SCRATCH: Final = "condorscratchdir"
+#: Attributes that are looked at while jobs are matched, when there is no machine yet.
+_NEVER: Final = frozenset(("requirements", "rank"))
+#: How deep defaults may stand in defaults.
+_DEPTH_MAX: Final = 20
+
+
+class Unexpandable(Exception):
+    """The machine does not say what the job needs; the text is for the user."""
+
+
+def expanded(job_ad: ClassAd, slot_ad: ClassAd) -> ClassAd:
+    """The job's whole ad, free of what it was chained to, with every ``$$(…)`` replaced. Raises `Unexpandable`."""
+    ad = ClassAd()
+    for name in job_ad:
+        key = name.lower()
+        cell = job_ad.cell(key)
+        assert cell is not MISSING
+        if isinstance(cell, str):
+            if _OPENING in cell:
+                cell = _Text(name, job_ad, slot_ad).replaced(cell)
+        elif isinstance(cell, Expr) and key not in _NEVER and _OPENING in (text := str(cell)):
+            cell = _expression(name, _Text(name, job_ad, slot_ad).replaced(text))
+        ad.put(name, cell)
+    return ad
+
+
+def _expression(name: str, text: str) -> Cell:
+    try:
+        return parse_expression(text)
+    except ParseError as problem:
+        raise Unexpandable(f"{name} is no expression any more with the machine's values in it: {text}") from problem
+
+
+class _Text:
+    """One attribute while its references are replaced."""
+
+    def __init__(self, name: str, job_ad: ClassAd, slot_ad: ClassAd) -> None:
+        self.name = name
+        self.job_ad = job_ad
+        self.slot_ad = slot_ad
+
+    def replaced(self, text: str, depth: int = 0) -> str:
+        """The text with every reference replaced."""
+        parts: list[str] = []
+        at = 0
+        while (begin := text.find(_OPENING, at)) >= 0:
+            end = _closing(text, begin + 2)
+            if end < 0 or depth > _DEPTH_MAX:
+                raise Unexpandable(f"{self.name} has a $$( that is not closed: {text[begin : begin + 60]}")
+            parts.append(text[at:begin])
+            parts.append(self._value(text[begin + len(_OPENING) : end], depth))
+            at = end + 1
+        parts.append(text[at:])
+        return "".join(parts)
+
+    def _value(self, body: str, depth: int) -> str:
+        if body.startswith("[") and body.endswith("]"):
+            return self._computed(body[1:-1])
+        name, colon, default = body.partition(":")
+        key = name.strip().lower()
+        if key == "dollardollar":
+            return "$$"
+        if key == _SCRATCH and self.name.lower() in _ENVIRONMENT:
+            return f"{_OPENING}{body})"
+        value = self.slot_ad.eval(name.strip(), self.job_ad)
+        if key in ("", "requirements") or self.slot_ad.cell(key) is MISSING or value is UNDEFINED or value is ERROR:
+            if colon:
+                return self.replaced(default, depth + 1)
+            raise Unexpandable(
+                f"{self.name} needs $$({name}), and the machine has no attribute {name}: "
+                f"give a default, as in $$({name}:none), or require {name} =!= undefined"
+            )
+        return _plain(value)
+
+    def _computed(self, text: str) -> str:
+        try:
+            value = evaluate(parse_expression(text), self.job_ad, self.slot_ad)
+        except ParseError as problem:
+            raise Unexpandable(f"{self.name} has $$([{text}]), which is no expression: {problem.message}") from problem
+        if value is UNDEFINED or value is ERROR:
+            raise Unexpandable(f"{self.name} needs $$([{text}]), which is {unparse_value(value)} on this machine")
+        return _plain(value)
+
+
+def _plain(value: Value) -> str:
+    return value if isinstance(value, str) else unparse_value(value)
+
+
+def _closing(text: str, opening: int) -> int:
+    """Offset of the parenthesis that closes the one at `opening`; -1 if none does."""
+    depth = 0
+    for at in range(opening, len(text)):
+        if text[at] == "(":
+            depth += 1
+        elif text[at] == ")":
+            depth -= 1
+            if depth == 0:
+                return at
+    return -1

@@ -1,0 +1,337 @@
+"""User policy: what a job's own expressions, and those that the administrator has for all jobs, want done with it.
+
+`decide` looks at one job on one of two occasions: periodically, or when its program has come to its own end. The first
+of these that fires decides:
+
+1. a removed job is left alone;
+2. of a job on a machine: AllowedJobDuration reached, AllowedExecuteDuration passed (hold);
+3. of a job on a machine, periodically only: PeriodicVacate, SYSTEM_PERIODIC_VACATE;
+4. TimerRemove, an instant, has passed (remove);
+5. unless it is held or complete: PeriodicHold, SYSTEM_PERIODIC_HOLD and its named companions;
+6. of a held job, if its user did not hold it, and it was not held SYSTEM_MAX_RELEASES times: PeriodicRelease,
+   SYSTEM_PERIODIC_RELEASE;
+7. PeriodicRemove, SYSTEM_PERIODIC_REMOVE;
+8. at the end only: OnExitHold;
+9. at the end only: OnExitRemove. FALSE has the job run again; anything else, UNDEFINED and ERROR too, lets it leave.
+
+An expression fires when it is TRUE or a number other than 0; UNDEFINED, ERROR and texts never do. Expressions see the
+job's attributes alone. What this module does not do: carry anything out, or keep count of anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from roost.classad import ClassAd, Expr, FixedWorld, Value, World, evaluate, parse_expression
+from roost.classad.ad import MISSING
+from roost.classad.unparse import unparse_value
+from roost.model.codes import RESOURCE_CODES, SUBCODE_MEMORY, HoldCode, VacateCode
+from roost.schedd.status import ON_MACHINE, JobStatus
+
+#: Folded names of the attributes that the periodic occasion looks at: a job without them only meets the system's.
+PERIODIC_ATTRIBUTES: Final = frozenset(
+    (
+        "allowedjobduration",
+        "allowedexecuteduration",
+        "periodichold",
+        "periodicrelease",
+        "periodicremove",
+        "periodicvacate",
+        "timerremove",
+    )
+)
+
+
+class Occasion(StrEnum):
+    """When a job's policy is looked at."""
+
+    PERIODIC = "periodic"
+    EXIT = "exit"
+
+
+class Outcome(StrEnum):
+    """What is to become of a job."""
+
+    #: Nothing is to be done.
+    STAY = "stay"
+    HOLD = "hold"
+    RELEASE = "release"
+    REMOVE = "remove"
+    VACATE = "vacate"
+    #: The program ended and is to run again.
+    REQUEUE = "requeue"
+    #: The program ended and the job is done.
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What is to become of a job, and what said so."""
+
+    outcome: Outcome
+    occasion: Occasion
+    #: For the user.
+    reason: str = ""
+    #: HoldReasonCode or VacateReasonCode; 0 where there is none.
+    code: int = 0
+    subcode: int = 0
+    #: Attribute or knob that decided; "" where none did.
+    source: str = ""
+    #: Its expression; None where none decided.
+    expression: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemRule:
+    """One expression that the administrator has for all jobs."""
+
+    #: The knob.
+    knob: str
+    condition: Expr
+    #: Give text and number for the user; None: the usual ones.
+    reason: Expr | None = None
+    subcode: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemPolicy:
+    """What the administrator has for all jobs."""
+
+    vacate: tuple[SystemRule, ...] = ()
+    hold: tuple[SystemRule, ...] = ()
+    release: tuple[SystemRule, ...] = ()
+    remove: tuple[SystemRule, ...] = ()
+    #: SYSTEM_MAX_RELEASES: a job that was held that often is not released by policy; None for no limit.
+    releases_max: int | None = None
+    #: GRACEFULLY_REMOVE_JOBS: whether a removed job is asked to end first, where it does not say itself.
+    removes_gracefully: bool = True
+
+    @property
+    def judges_periodically(self) -> bool:
+        """Whether any rule applies to jobs that have no policy of their own."""
+        return bool(self.vacate or self.hold or self.release or self.remove)
+
+
+def decide(ad: ClassAd, system: SystemPolicy, now: float, occasion: Occasion) -> Verdict:
+    """What policy wants done with the job of an ad, at an instant."""
+    return _Judge(ad, system, now, occasion).verdict()
+
+
+@dataclass(slots=True)
+class _Judge:
+    ad: ClassAd
+    system: SystemPolicy
+    now: float
+    occasion: Occasion
+    _world: World | None = None
+
+    def verdict(self) -> Verdict:
+        status = self.ad.cell("jobstatus")
+        if status == JobStatus.REMOVED:
+            return self._made(Outcome.STAY)
+        found = self._of_all(status) or self._removal()
+        if found is None and self.occasion is Occasion.EXIT:
+            return self._own(Outcome.HOLD, "OnExitHold") or self._ending()
+        return found or self._made(Outcome.STAY)
+
+    def _of_all(self, status: object) -> Verdict | None:
+        found = None
+        if status in ON_MACHINE:
+            found = self._durations() or self._vacation()
+        found = found or self._timer()
+        if found is None and status not in (JobStatus.HELD, JobStatus.COMPLETED):
+            found = self._own(Outcome.HOLD, "PeriodicHold") or self._systems(Outcome.HOLD, self.system.hold)
+        if found is None and status == JobStatus.HELD and self._may_be_released():
+            found = self._own(Outcome.RELEASE, "PeriodicRelease") or self._systems(Outcome.RELEASE, self.system.release)
+        return found
+
+    def _removal(self) -> Verdict | None:
+        return self._own(Outcome.REMOVE, "PeriodicRemove") or self._systems(Outcome.REMOVE, self.system.remove)
+
+    def _vacation(self) -> Verdict | None:
+        if self.occasion is not Occasion.PERIODIC:
+            return None
+        return self._own(Outcome.VACATE, "PeriodicVacate") or self._systems(Outcome.VACATE, self.system.vacate)
+
+    def _may_be_released(self) -> bool:
+        if self.ad.cell("holdreasoncode") == HoldCode.USER_REQUEST:
+            return False
+        holds = self._number("NumHolds") or 0
+        return self.system.releases_max is None or holds < self.system.releases_max
+
+    # -- durations and instants
+
+    def _durations(self) -> Verdict | None:
+        limit, since = self._number("AllowedJobDuration"), self._number("ShadowBday")
+        if limit is not None and since is not None and self.now - since >= limit:
+            return self._limit("AllowedJobDuration", limit, "job duration", HoldCode.JOB_DURATION_EXCEEDED)
+        limit, since = self._number("AllowedExecuteDuration"), self._number("JobCurrentStartExecutingDate")
+        if limit is not None and since is not None and self.now - since > limit:
+            return self._limit("AllowedExecuteDuration", limit, "execute duration", HoldCode.JOB_EXECUTE_EXCEEDED)
+        return None
+
+    def _limit(self, name: str, limit: float, words: str, code: HoldCode) -> Verdict:
+        reason = f"The job exceeded its allowed {words} of {_duration(int(limit))}"
+        return self._made(Outcome.HOLD, reason=reason, code=code, source=name, expression=self._expression(name))
+
+    def _timer(self) -> Verdict | None:
+        instant = self._number("TimerRemove")
+        if instant is None or instant < 0 or instant >= self.now:
+            return None
+        expression = self._expression("TimerRemove")
+        return self._made(
+            Outcome.REMOVE, reason=_job_words("TimerRemove", expression), source="TimerRemove", expression=expression
+        )
+
+    # -- expressions
+
+    def _own(self, outcome: Outcome, name: str) -> Verdict | None:
+        """What the job's own expression of that name wants."""
+        if self.ad.cell(name.lower()) is MISSING or not fires(self._value(name)):
+            return None
+        expression = self._expression(name)
+        reason, subcode = self._value(f"{name}Reason"), self._value(f"{name}SubCode")
+        return self._made(
+            outcome,
+            reason=reason if isinstance(reason, str) and reason else _job_words(name, expression),
+            code=_CODES[outcome][0] if outcome in _CODES else 0,
+            subcode=_whole(subcode),
+            source=name,
+            expression=expression,
+        )
+
+    def _systems(self, outcome: Outcome, rules: tuple[SystemRule, ...]) -> Verdict | None:
+        """What the first of the administrator's rules that fires wants."""
+        for rule in rules:
+            if fires(evaluate(rule.condition, self.ad, None, self.world)):
+                reason = None if rule.reason is None else evaluate(rule.reason, self.ad, None, self.world)
+                subcode = None if rule.subcode is None else evaluate(rule.subcode, self.ad, None, self.world)
+                words = f"The system macro {rule.knob} expression '{rule.condition}' evaluated to TRUE"
+                return self._made(
+                    outcome,
+                    reason=reason if isinstance(reason, str) and reason else words,
+                    code=_CODES[outcome][1] if outcome in _CODES else 0,
+                    subcode=_whole(subcode),
+                    source=rule.knob,
+                    expression=rule.condition,
+                )
+        return None
+
+    def _ending(self) -> Verdict:
+        """What OnExitRemove makes of a program's end."""
+        if self.ad.cell("onexitremove") is MISSING:
+            return self._made(Outcome.LEAVE)
+        value, expression = self._value("OnExitRemove"), self._expression("OnExitRemove")
+        if value is False or (type(value) in (int, float) and value == 0):
+            reason = f"The job attribute OnExitRemove expression '{expression}' evaluated to FALSE"
+            return self._made(Outcome.REQUEUE, reason=reason, code=VacateCode.JOB_SHOULD_REQUEUE,
+                              source="OnExitRemove", expression=expression)  # fmt: skip
+        words = "TRUE" if fires(value) else unparse_value(value).upper()
+        reason = f"The job attribute OnExitRemove expression '{expression}' evaluated to {words}"
+        return self._made(Outcome.LEAVE, reason=reason, source="OnExitRemove", expression=expression)
+
+    # -- pieces
+
+    @property
+    def world(self) -> World:
+        """The instant that expressions see."""
+        if self._world is None:
+            self._world = FixedWorld(instant=self.now)
+        return self._world
+
+    def _made(
+        self,
+        outcome: Outcome,
+        *,
+        reason: str = "",
+        code: int = 0,
+        subcode: int = 0,
+        source: str = "",
+        expression: Expr | None = None,
+    ) -> Verdict:
+        return Verdict(
+            outcome=outcome,
+            occasion=self.occasion,
+            reason=reason,
+            code=int(code),
+            subcode=subcode,
+            source=source,
+            expression=expression,
+        )
+
+    def _value(self, name: str) -> Value:
+        return self.ad.eval(name, None, self.world)
+
+    def _number(self, name: str) -> float | None:
+        cell = self.ad.cell(name.lower())
+        if cell is MISSING:
+            return None
+        value = self._value(name)
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def _expression(self, name: str) -> Expr:
+        cell = self.ad[name]
+        return cell if isinstance(cell, Expr) else parse_expression(unparse_value(cell))
+
+
+def fires(value: Value) -> bool:
+    """Whether a policy expression of that value fires."""
+    return value is True or (type(value) in (int, float) and value != 0)
+
+
+def _whole(value: object) -> int:
+    return int(value) if isinstance(value, int | float) and abs(value) < 2**31 else 0
+
+
+def _job_words(name: str, expression: Expr) -> str:
+    return f"The job attribute {name} expression '{expression}' evaluated to TRUE"
+
+
+def _duration(seconds: int) -> str:
+    days, rest = divmod(max(0, seconds), 86_400)
+    return f"{days}+{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+
+
+#: The numbers of holds and evictions by the job's own policy, and by the system's.
+_CODES: Final[dict[Outcome, tuple[int, int]]] = {
+    Outcome.HOLD: (HoldCode.JOB_POLICY, HoldCode.SYSTEM_POLICY),
+    Outcome.VACATE: (VacateCode.JOB_POLICY, VacateCode.SYSTEM_POLICY),
+}
+
+
+# -- more memory instead of a hold -------------------------------------------------------------------------------------
+
+
+def raised_memory(ad: ClassAd, code: int, subcode: int, now: float = 0.0) -> int | None:
+    """The RequestMemory, MB, with which to try a job again that a machine got rid of; None: hold it.
+
+    Only for a job that needed more memory than it asked for and said what to try then: RetryRequestMemory is a number
+    or a list of numbers to go through, NextRequestMemory computes the next, MaxRequestMemory limits it.
+    """
+    if code not in RESOURCE_CODES or subcode != SUBCODE_MEMORY:
+        return None
+    world = FixedWorld(instant=now)
+    present = ad.eval("RequestMemory", None, world)
+    if not isinstance(present, int | float):
+        return None
+    limit = ad.eval("MaxRequestMemory", None, world)
+    for wanted in _attempts(ad, world):
+        if isinstance(limit, int | float):
+            wanted = min(wanted, float(limit))
+        if wanted > present:
+            return int(wanted)
+    return None
+
+
+def _attempts(ad: ClassAd, world: World) -> Iterator[float]:
+    following = ad.eval("NextRequestMemory", None, world)
+    if isinstance(following, int | float):
+        yield float(following)
+    steps = ad.eval("RetryRequestMemory", None, world)
+    if isinstance(steps, int | float):
+        yield float(steps)
+    elif isinstance(steps, str):
+        yield from sorted(float(word) for word in steps.replace(",", " ").split() if word.isdecimal())
