@@ -126,7 +126,7 @@ def test_the_fewest_changes_are_named() -> None:
 def test_other_clauses_that_would_decide_the_same_are_mentioned() -> None:
     explanation = explain('KeyboardIdle > 900 && true && LoadAvg < 0.1 && State == "Owner"', machine())
     assert texts(explanation) == ["KeyboardIdle > 900"]
-    assert [clause.text for clause in explanation.also] == ["LoadAvg < 0.1"]
+    assert [[clause.text for clause in some] for some in explanation.also] == [["LoadAvg < 0.1"]]
 
 
 def test_a_call_is_one_clause() -> None:
@@ -146,6 +146,15 @@ def test_an_expression_that_is_too_large_keeps_its_value() -> None:
     assert explanation.truncated
     assert explanation.value == 60_000
     assert explanation.clauses == ()
+
+
+def test_clauses_that_are_enough_only_together_are_named_together() -> None:
+    explanation = explain("(KeyboardIdle > 900 || LoadAvg > 5) && Foo =?= 1 && Bar =?= 2", machine())
+    assert texts(explanation) == ["Foo =?= 1"]
+    assert [[clause.text for clause in some] for some in explanation.also] == [
+        ["KeyboardIdle > 900", "LoadAvg > 5"],
+        ["Bar =?= 2"],
+    ]
 
 
 def test_deep_expressions_are_explained() -> None:

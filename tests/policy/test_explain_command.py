@@ -107,6 +107,18 @@ def test_what_is_wrong_with_the_configuration_is_a_warning_beside_the_explanatio
     assert len(err.splitlines()) == 1
 
 
+def test_a_macro_that_is_taken_for_an_attribute_is_pointed_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "pool.config"
+    file.write_text("START = NODE_IS_HEALTHY =?= True\nNODE_IS_HEALTHY = True\n")
+    assert main(["explain", "expr", "START", "-c", str(file)]) == 1
+    assert capsys.readouterr().out.endswith(
+        f"\nNODE_IS_HEALTHY is a macro, set at {file.resolve()}:2:1: "
+        "write $(NODE_IS_HEALTHY), or list it in STARTD_ATTRS.\n"
+    )
+
+
 def test_configuration_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "expr", "START", "-c", "/no/such"]) == 2
     assert capsys.readouterr().err.startswith("roost: cannot read '/no/such'.")

@@ -92,7 +92,8 @@ def test_every_underlined_piece_belongs_to_the_text_above_it(parts: list[str], j
 def test_json_has_the_documented_shape() -> None:
     document = json.loads(render_json(explain("START && X", MACHINE, name="S")))
     assert set(document) == {
-        "version", "name", "expression", "value", "origin", "clauses", "also", "changes", "changed", "truncated",
+        "version", "name", "expression", "value", "origin", "clauses", "also", "also_together", "changes",
+        "changed", "truncated",
     }  # fmt: skip
     assert document["version"] == 1
     assert document["value"] == {"type": "boolean", "text": "false", "value": False}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from roost.cli.classad_input import clean, one_ad
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.config import Code, Config, ConfigError, LoadOptions, load
 from roost.policy.catalogue import policy_named
-from roost.policy.explain import Origin, explain
+from roost.policy.explain import Explanation, Origin, explain
+from roost.policy.explain import Side as UsedSide
 from roost.policy.explain.configured import configured_expression, configured_machine
 from roost.policy.model import Side
 from roost.policy.render import render_json, render_text
@@ -41,6 +43,8 @@ class _Question:
     origin: Origin | None = None
     my: ClassAd | None = None
     origins: dict[str, Origin] = field(default_factory=dict)
+    #: The configuration it was asked in; None without one.
+    config: Config | None = None
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -83,7 +87,21 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(render_json(explanation))
     else:
         say(render_text(explanation, width()).rstrip("\n"))
+        for line in _unpublished(explanation, question.config):
+            say(line)
     return Exit.OK if truth(explanation.value) is True else Exit.NO
+
+
+def _unpublished(explanation: Explanation, config: Config | None) -> Iterator[str]:
+    """A word on each attribute that is in no ad but is a macro of the configuration: a frequent slip."""
+    if config is None:
+        return
+    used = (one for clause in explanation.clauses for one in clause.attributes if one.side is UsedSide.NOWHERE)
+    for name in dict.fromkeys(one.name for one in used):
+        definitions = config.definitions(name)
+        if definitions:
+            place = definitions[-1].span.chain()
+            yield f"{name} is a macro, set at {place}: write $({name}), or list it in STARTD_ATTRS."
 
 
 def _world(time: float | None) -> World:
@@ -128,6 +146,7 @@ def _in_configuration(config: Config, args: argparse.Namespace, my: ClassAd | No
         question = _Question(expression=parse_expression(text), my=my)
     else:
         question = _Question(expression=found.expression, name=args.expression, origin=found.origin, my=my)
+    question.config = config
     if row is None or (row.my is Side.MACHINE and row.evaluated_by == "startd"):
         _add_policy(question, config, args)
     return question

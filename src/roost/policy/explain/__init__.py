@@ -110,7 +110,7 @@ def _explained(
         value=traced.value,
         origin=origin,
         clauses=tuple(clause(unit, role, searching) for unit, role in deciding),
-        also=tuple(clause(unit, Role.CAUSE, False) for unit in need.also),
+        also=tuple(tuple(clause(unit, Role.CAUSE, False) for unit in some) for some in need.also),
         changes=changes,
         changed=changed,
     )

@@ -80,8 +80,8 @@ class Need:
 
     #: In the order of the text.
     deciding: tuple[tuple[Unit, Role], ...] = ()
-    #: Units that would have done in place of some of those.
-    also: tuple[Unit, ...] = ()
+    #: Sets of units, each of which would have done in place of some of those.
+    also: tuple[tuple[Unit, ...], ...] = ()
     #: Each unit that is the same clause as another, with all units of that clause.
     places: Mapping[Unit, tuple[Unit, ...]] = field(default_factory=dict)
 
@@ -169,7 +169,7 @@ class _Told:
     search: Search
     #: Unit, as a mask, to whether it only stands aside wherever it stands.
     aside: dict[int, bool] = field(default_factory=dict)
-    also: int = 0
+    also: list[int] = field(default_factory=list)
 
     def walk(self, way: Way, aside: bool = False) -> None:
         """Take in a way and those it is made of."""
@@ -206,7 +206,8 @@ class _Told:
         for part in way.parts:
             if part is not chosen and self._own(part.logic) == self._own(chosen.logic):
                 other = self.search.best(part.logic, truths(chosen.reach))
-                self.also |= 0 if other is None else other.held
+                if other is not None and other.held and other.held not in self.also:
+                    self.also.append(other.held)
 
 
 def decide(root: Logic) -> Need:
@@ -229,7 +230,8 @@ def _told(search: Search, way: Way) -> Need:
         held = Repeated(search.clauses, search.sets).smaller(way.logic, held)
     roles = {mask: Role.CONDITION if aside else Role.CAUSE for mask, aside in told.aside.items()}
     deciding = tuple((unit, roles.get(search.clauses.mask(unit), Role.CAUSE)) for unit in search.clauses.units(held))
-    return Need(deciding, search.clauses.units(told.also & ~held), search.clauses.places())
+    also = tuple(search.clauses.units(some) for some in told.also if not some & held)
+    return Need(deciding, also, search.clauses.places())
 
 
 __all__ = ["WAYS_MAX", "Need", "Search", "Way", "decide"]

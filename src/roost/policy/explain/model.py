@@ -138,8 +138,8 @@ class Explanation:
     origin: Origin | None
     #: The smallest set of clauses that decides the value, in the order of evaluation.
     clauses: tuple[Clause, ...]
-    #: Other clauses that would have given the same value had those not decided first.
-    also: tuple[Clause, ...] = ()
+    #: Other sets of clauses, each of which would have given the same value in place of some of those.
+    also: tuple[tuple[Clause, ...], ...] = ()
     #: Changes that together would turn the value round; empty where none were found.
     changes: tuple[Change, ...] = ()
     #: What the value would be after `changes`; UNDEFINED where there are none.

@@ -184,7 +184,7 @@ def _breaks(text: str) -> list[tuple[int, int]]:
 def _closing(explanation: Explanation) -> Iterator[str]:
     if explanation.truncated:
         yield "The expression is too large to be taken apart."
-    yield from dict.fromkeys(_also(clause) for clause in explanation.also)
+    yield from dict.fromkeys(_also(some) for some in explanation.also)
     if explanation.changes:
         assert explanation.changed is not None
         together = " and ".join(change_text(change) for change in explanation.changes)
@@ -193,9 +193,14 @@ def _closing(explanation: Explanation) -> Iterator[str]:
         yield f"It would be {value_text(change.result)} if {change_text(change)}."
 
 
-def _also(clause: Clause) -> str:
-    why = ", ".join(reasons(clause))
-    return f"Also {value_text(clause.value)}: {one_line(clause.text)}" + (f" ({why})" if why else "")
+def _also(some: tuple[Clause, ...]) -> str:
+    said = []
+    for clause in some:
+        why = ", ".join(reasons(clause))
+        said.append(one_line(clause.text) + (f" ({why})" if why else ""))
+    values = {value_text(clause.value) for clause in some}
+    value = values.pop() if len(values) == 1 else "so"
+    return f"Also {value}{', together' if len(some) > 1 else ''}: {'; '.join(said)}"
 
 
 def _others(explanation: Explanation) -> Iterator[Change]:
