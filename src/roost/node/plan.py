@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from roost.classad import ClassAd
 from roost.config import Config
 from roost.model.slots import HostReading, SlotId
+from roost.node.host_plan import Division, SlotPlan
 from roost.startd.idleness import Connections, Idleness, connections
 from roost.startd.layout import Layout, plan_layout
 from roost.startd.layout_machine import MachineSlots
@@ -42,6 +43,30 @@ class NodePlan:
     def fixed_ad(self, slots: MachineSlots, slot: SlotId) -> ClassAd:
         """The ad of a slot, without what is sensed."""
         return slot_ad(slots, slot, identity=self.identity, settings=self.settings[slot.number])
+
+    def slot_plans(self) -> list[SlotPlan]:
+        """The static and partitionable slots as a host takes them."""
+        return [
+            SlotPlan(
+                name=self.identity.name_of(slot),
+                id=slot,
+                policy=self.policies[slot.number],
+                ad=self.fixed_ad(self.slots, slot),
+                cpus=int(self.slots.size(slot).cpus),
+                kind=self.slots.kind(slot),
+                starter=self.starters[slot.number],
+            )
+            for slot in self.slots.ids
+        ]
+
+    def division(self) -> Division:
+        """How the machine may be divided further."""
+        return Division(
+            slots=self.slots,
+            ad_of=self.fixed_ad,
+            name_of=self.identity.name_of,
+            requests={number: each.requests for number, each in self.settings.items()},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,249 @@
+"""A machine of a pool: a `Host` with what a daemon has to know beside, by the names that others use.
+
+Queues name claims by their whole text and runs by names of their own; sensors speak of the machine, slots have to hear
+their part of it; the pool wants whole ads. All that is here, so that the daemon has nothing to do but to carry out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from roost.classad import ClassAd, Value
+from roost.model import events as ev
+from roost.model import starter_events as sev
+from roost.model.claims import ClaimRequest
+from roost.model.identifiers import ClaimId, ClaimIdSource
+from roost.model.slots import SlotId
+from roost.model.starter import Cause
+from roost.node.host import Host, Observer, Out
+from roost.node.host_plan import SlotPlan
+from roost.node.host_slots import Slot, Starter
+from roost.node.plan import NodePlan, Reading
+from roost.policy.decision import StepWorld
+from roost.startd import draining
+from roost.startd.idleness import slot_idleness
+from roost.startd.load import CpuUse, MachineLoad, apportion
+from roost.startd.policy_inputs import Inputs
+from roost.startd.publication import slot_attributes
+from roost.startd.slot_ad import Sensed, with_sensed
+from roost.startd.slot_ad_neighbours import shown_to_neighbours
+from roost.startd.slot_state import SlotState
+from roost.startd.timers import polling_needed
+
+
+class NodeSlot(Slot):
+    """A slot of a real machine."""
+
+    __slots__ = ("run", "use")
+
+    def __init__(self, plan: SlotPlan, state: SlotState, order: int) -> None:
+        super().__init__(plan, state, order)
+        #: What the queue calls the run that it asked for last.
+        self.run = ""
+        self.use = CpuUse()
+
+    @property
+    def name(self) -> str:
+        """``slot1@host``."""
+        return self.state.name
+
+    @property
+    def schedd(self) -> str:
+        """Whose queue holds the claim, or asks for it; "" for nobody's."""
+        request = self.state.claim.request
+        return "" if request is None else request.schedd
+
+
+Outs = list[Out[NodeSlot]]
+
+
+class Machine:
+    """One execute machine."""
+
+    def __init__(self, plan: NodePlan, observer: Observer, *, birth: int, key: bytes, now: float) -> None:
+        self.plan = plan
+
+        def ids(block: int) -> ClaimIdSource:
+            return ClaimIdSource(address=f"<{plan.identity.machine}>", birth=birth, block=block, key=key)
+
+        self.host: Host[NodeSlot] = Host(
+            plan.slot_plans(), ids=ids, now=now, make=NodeSlot, observer=observer, division=plan.division()
+        )
+        self.load: MachineLoad | None = None
+        self._updates = 0
+        self._polled_at: float | None = None
+
+    @property
+    def slots(self) -> list[NodeSlot]:
+        """All slots, in order."""
+        return self.host.slots
+
+    # -- finding ---------------------------------------------------------------------------------------
+
+    def slot_of(self, claim_id: str) -> tuple[NodeSlot, ClaimId] | None:
+        """The slot that has a claim, or promises it."""
+        for slot in self.slots:
+            state = slot.state
+            for claim in (state.claim, state.preempting, state.pre_preempting):
+                if claim is not None and claim.id.text == claim_id:
+                    return slot, claim.id
+        return None
+
+    def slot_of_run(self, run: str) -> tuple[NodeSlot, Starter] | None:
+        """The slot and the starter of a run."""
+        for slot in self.slots:
+            if slot.starter is not None and slot.run == run:
+                return slot, slot.starter
+        return None
+
+    def runs(self) -> dict[str, str]:
+        """Claim id to run, for what runs."""
+        return {slot.starter.claim_id.text: slot.run for slot in self.slots if slot.starter is not None}
+
+    def claims_of(self, schedd: str) -> list[str]:
+        """The claims that a queue holds."""
+        return [
+            slot.state.claim.id.text
+            for slot in self.slots
+            if slot.schedd == schedd and slot.state.claim.granted_at is not None
+        ]
+
+    # -- what queues want ------------------------------------------------------------------------------
+
+    def claim(self, slot_name: str, claim_id: str, request: ClaimRequest, now: float) -> Outs | None:
+        """A queue asks for a slot; None if no slot of that name has that claim to give."""
+        found = self.slot_of(claim_id)
+        if found is None or found[0].name != slot_name:
+            return None
+        slot, known = found
+        return self.host.receive(slot, ev.ClaimRequested(claim_id=known, request=request), now)
+
+    def activate(self, claim_id: str, run: str, job_ad: ClassAd, now: float) -> Outs | None:
+        """A queue wants a job to run on its claim; None if no slot knows the claim. Said twice it counts once."""
+        found = self.slot_of(claim_id)
+        if found is None:
+            return None
+        slot, known = found
+        if slot.starter is not None and slot.run == run:
+            return []
+        if slot.starter is None:
+            slot.run = run
+        event = ev.ActivationRequested(claim_id=known, job_ad=job_ad, reply_to=run)
+        return self.host.receive(slot, event, now)
+
+    def about_claim(self, claim_id: str, make: Callable[[ClaimId], ev.Event], now: float) -> Outs | None:
+        """A holder's word about its claim; None if no slot knows the claim."""
+        found = self.slot_of(claim_id)
+        return None if found is None else self.host.receive(found[0], make(found[1]), now)
+
+    def end_run(self, run: str, cause: Cause, *, hard: bool, now: float) -> Outs | None:
+        """The queue wants a run to end; None if there is no such run."""
+        event: sev.StarterEvent = sev.HardKillOrdered(cause=cause) if hard else sev.SoftKillOrdered(cause=cause)
+        return self.starter_event(run, event, now)
+
+    def starter_event(self, run: str, event: sev.StarterEvent, now: float) -> Outs | None:
+        """Something has happened to the starter of a run; None if there is none."""
+        found = self.slot_of_run(run)
+        return None if found is None else self.host.receive_starter(*found, event, now)
+
+    def to_all(self, event: ev.Event, now: float) -> Outs:
+        """Something has happened to all slots."""
+        outs: Outs = []
+        for slot in list(self.slots):
+            outs += self.host.receive(slot, event, now)
+        return outs
+
+    # -- looking ---------------------------------------------------------------------------------------
+
+    @property
+    def interval_s(self) -> int:
+        """Time to the next poll: short while somebody's job is there or the machine is being emptied."""
+        busy = polling_needed([slot.state for slot in self.slots]) or self.host.drains.active
+        return self.plan.polling_s if busy else max(self.plan.polling_s, min(self.plan.update_s, 60))
+
+    def poll(self, reading: Reading, now: float) -> Outs:
+        """Sensors have been read: all slots look at their policy."""
+        since_s = self.plan.polling_s if self._polled_at is None else max(1.0, now - self._polled_at)
+        self._polled_at = now
+        self._updates += 1
+        sensed = self._sensed(reading, now, since_s)
+        return self.host.poll(lambda slot: self._ad(slot, sensed, now), now)
+
+    def _sensed(self, reading: Reading, now: float, since_s: float) -> Sensed:
+        system, cpus = reading.load.one_minute, self.plan.slots.resources.detected_cpus
+        own: dict[SlotId, float] = {}
+        for slot in self.slots:
+            percent = reading.cpu_percent.get(slot.plan.id, 0.0)
+            slot.use = slot.use.sampled(percent, since_s=since_s, polling_interval_s=self.plan.polling_s)
+            own[slot.plan.id] = slot.use.load(cpus=cpus, system_load=system)
+        states = {slot.plan.id: str(slot.state.state) for slot in self.slots}
+        self.load = apportion(system, own, states)
+        started_at = self.plan.identity.started_at
+        idle = {
+            slot.plan.id: slot_idleness(
+                reading.idleness, slot.plan.id, self.plan.connected, now=now, started_at=started_at
+            )
+            for slot in self.slots
+        }
+        return Sensed(
+            now=now,
+            zone_offset_s=reading.zone_offset_s,
+            load=self.load,
+            idleness=idle,
+            updates=self._updates,
+            monitor=reading.attributes,
+        )
+
+    def _ad(self, slot: NodeSlot, sensed: Sensed, now: float) -> ClassAd:
+        ad = with_sensed(slot.plan.ad, slot.plan.id, sensed)
+        my = Inputs(replace(slot.state, ad=ad), slot.plan.policy, now).my
+        world = StepWorld(slot.plan.policy, slot.name, now)
+        slot.latches, found = slot.latches.advanced(my, self.plan.latch_names, now=now, world=world)
+        for name, value in (found | self._neighbours(now)).items():
+            ad.put(name, value)
+        return ad
+
+    def _neighbours(self, now: float) -> dict[str, Value]:
+        """What slots show each other, as it is when the next of them looks."""
+        names = self.plan.neighbour_names
+        if not names:
+            return {}
+        ads = {slot.plan.id: Inputs(slot.state, slot.plan.policy, now).my for slot in self.slots}
+        world = StepWorld(self.slots[0].plan.policy, self.plan.identity.machine, now)
+        return shown_to_neighbours(ads, names, world)
+
+    # -- telling ---------------------------------------------------------------------------------------
+
+    def ad(self, slot: NodeSlot, now: float) -> ClassAd:
+        """The whole ad of a slot, as the pool sees it."""
+        ad = ClassAd()
+        for layer in (slot.plan.ad, slot.state.ad):
+            for key, cell in layer.cells.items():
+                ad.put(layer.spelling(key), cell)
+        states = [each.state for each in self.slots]
+        policies = {each.name: each.plan.policy for each in self.slots}
+        for name, value in draining.attributes(self.host.drains.draining, states, policies, now).items():
+            ad[name] = value
+        own = slot_attributes(slot.state, slot.plan.policy, now)
+        for key, cell in own.cells.items():
+            ad.put(own.spelling(key), cell)
+        return ad
+
+    def reconfigure(self, plan: NodePlan) -> None:
+        """Work by another policy from now on. Slots stay as they are laid out; running jobs keep their starters'."""
+        accounts = self.host.accounts
+        assert accounts is not None
+        self.plan = replace(plan, slots=self.plan.slots)
+        accounts.division = replace(self.plan.division(), slots=accounts.division.slots)
+        for slot in self.slots:
+            number = slot.plan.id.number
+            if number in plan.policies:
+                slot.resized(
+                    replace(
+                        slot.plan,
+                        policy=plan.policies[number],
+                        starter=plan.starters[number],
+                        ad=self.plan.fixed_ad(accounts.slots, slot.plan.id),
+                    )
+                )
