@@ -196,15 +196,17 @@ def stop_family(root: int) -> int:
 
 
 def continue_family(root: int) -> int:
-    """SIGCONT everything below a process that stands still, until nothing does; how many it reached."""
-    count = 0
+    """SIGCONT everything below a process; how many it reached.
+
+    It goes to those that run as well: a SIGSTOP may be on its way to them, and is taken back by it.
+    """
+    reached: set[int] = set()
     for _ in range(PASSES_MAX):
-        still = [seen for seen in descendants(root).values() if seen.is_stopped]
-        reached = send_all(still, _CONT)
-        if not reached:
+        new = [seen for seen in descendants(root).values() if seen.pid not in reached or seen.is_stopped]
+        if not send_all(new, _CONT):
             break
-        count += reached
-    return count
+        reached.update([seen.pid for seen in new])
+    return len(reached)
 
 
 def kill_family(root: int, group: bytes | None) -> int:
