@@ -102,8 +102,6 @@ def test_the_first_in_order_decides() -> None:
     everything = dict.fromkeys(
         ("PeriodicVacate", "PeriodicHold", "PeriodicRelease", "PeriodicRemove", "OnExitHold", "OnExitRemove"), "true"
     )
-        ("PeriodicVacate", "PeriodicHold", "PeriodicRelease", "PeriodicRemove", "OnExitHold", "OnExitRemove"), "true"
-    )
     everything |= {"AllowedJobDuration": "5", "ShadowBday": "0", "AllowedExecuteDuration": "5",
                    "JobCurrentStartExecutingDate": "0", "TimerRemove": "5"}  # fmt: skip
     order = ["AllowedJobDuration", "AllowedExecuteDuration", "PeriodicVacate", "TimerRemove", "PeriodicHold",
