@@ -11,16 +11,17 @@ ROOST_NATS_URLS.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import ctypes
 import json
 import os
 import secrets
 import shutil
 import signal
+import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -55,7 +56,9 @@ class Account:
     """Who may use the bus as what."""
 
     role: Role
+    #: Its name in subjects.
     name: str
+    user: str
     password: str
 
 
@@ -67,15 +70,17 @@ class Accounts:
         self._subjects = subjects
         self._accounts: dict[str, Account] = {}
         with contextlib.suppress(FileNotFoundError):
-            for name, (role, password) in json.loads(self._path.read_text()).items():
-                self._accounts[name] = Account(role=Role(role), name=name, password=password)
+            for user, (role, name, password) in json.loads(self._path.read_text()).items():
+                self._accounts[user] = Account(role=Role(role), name=name, user=user, password=password)
 
     def account(self, role: Role, name: str) -> Account:
-        """The user of that name, made if there is none."""
-        found = self._accounts.get(name)
-        if found is None or found.role is not role:
-            found = self._accounts[name] = Account(role=role, name=name, password=secrets.token_urlsafe(24))
-            data = {each.name: (each.role.value, each.password) for each in self._accounts.values()}
+        """The user of a daemon or a person, made if there is none."""
+        user = f"{role}:{name}"
+        found = self._accounts.get(user)
+        if found is None:
+            password = secrets.token_urlsafe(24)
+            found = self._accounts[user] = Account(role=role, name=name, user=user, password=password)
+            data = {each.user: (each.role.value, each.name, each.password) for each in self._accounts.values()}
             write_private(self._path, json.dumps(data, indent=1))
         return found
 
@@ -86,7 +91,7 @@ class Accounts:
             say, hear = self._subjects.permissions(each.role, each.name)
             users.append(
                 {
-                    "user": each.name,
+                    "user": each.user,
                     "password": each.password,
                     "permissions": {"publish": {"allow": say}, "subscribe": {"allow": hear}},
                 }
@@ -104,12 +109,12 @@ def write_private(path: Path, text: str) -> None:
 
 
 class NatsServer:
-    """A nats-server child, started again when it dies."""
+    """A nats-server child. Who starts it waits for its end, and starts it again."""
 
     def __init__(self, directory: Path, accounts: Accounts) -> None:
         self._directory = directory
         self._accounts = accounts
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
         with contextlib.suppress(FileNotFoundError, ValueError):
             self.port = int((directory / "port").read_text())
@@ -122,51 +127,56 @@ class NatsServer:
     @property
     def pid(self) -> int:
         """Of the running server; 0 for none."""
-        return 0 if self._process is None or self._process.returncode is not None else self._process.pid
+        return 0 if self._process is None else self._process.pid
 
-    async def start(self) -> None:
+    def gone(self) -> None:
+        """The child has ended, and has been waited for."""
+        if self._process is not None:
+            self._process.returncode = -signal.SIGKILL
+            self._process = None
+
+    def start(self) -> None:
         """Start the server and wait until it is ready. Raises ServerFailed."""
         self._directory.mkdir(parents=True, exist_ok=True)
         program = find_program()
-        if not await self._try(program, self.port):
+        if not self._try(program, self.port):
             # Somebody else has the port by now.
             self.port = 0
-            if not await self._try(program, 0):
+            if not self._try(program, 0):
                 raise ServerFailed(f"nats-server does not start; its log is {self._directory / 'nats.log'}")
 
-    async def _try(self, program: str, port: int) -> bool:
+    def _try(self, program: str, port: int) -> bool:
         ports = self._directory / "ports"
         shutil.rmtree(ports, ignore_errors=True)
         ports.mkdir()
         write_private(self._directory / "nats.conf", self._configuration(port, ports))
         with (self._directory / "nats.log").open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                program,
-                "-c",
-                str(self._directory / "nats.conf"),
-                stdin=asyncio.subprocess.DEVNULL,
+            self._process = subprocess.Popen(
+                [program, "-c", str(self._directory / "nats.conf")],
+                stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=_begin_child,
             )
-        found = await self._ready(ports)
+        found = self._ready(ports)
         if found is None:
-            await self.stop()
+            self.stop()
             return False
         self.port = found
         write_private(self._directory / "port", str(found))
         return True
 
-    async def _ready(self, ports: Path) -> int | None:
+    def _ready(self, ports: Path) -> int | None:
         assert self._process is not None
-        for _ in range(int(START_S / 0.02)):
+        until = time.monotonic() + START_S
+        while time.monotonic() < until:
             for file in ports.glob("*.ports"):
                 with contextlib.suppress(ValueError, KeyError, IndexError):
                     return int(json.loads(file.read_text())["nats"][0].rpartition(":")[2])
-            if self._process.returncode is not None:
+            if self._process.poll() is not None:
                 return None
-            await asyncio.sleep(0.02)
+            time.sleep(0.01)
         return None
 
     def _configuration(self, port: int, ports: Path) -> str:
@@ -182,28 +192,22 @@ class NatsServer:
             )
         )
 
-    async def ended(self) -> int:
-        """Wait until the server is gone; its exit status."""
-        assert self._process is not None
-        return await self._process.wait()
-
-    async def stop(self) -> None:
+    def stop(self) -> None:
         """End the server."""
-        process = self._process
-        if process is None or process.returncode is not None:
+        process, self._process = self._process, None
+        if process is None or process.poll() is not None:
             return
-        process.send_signal(signal.SIGTERM)
+        process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), 5)
-        except TimeoutError:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
             process.kill()
-            await process.wait()
+            process.wait()
 
 
-def _die_with_parent() -> None:
-    """Ask the kernel to end this process with its parent, where it can be asked (Linux)."""
+def _begin_child() -> None:
+    """In the child: no signal is held back, and the kernel ends it with its parent (Linux)."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     with contextlib.suppress(OSError, AttributeError):
-        import ctypes
-
         pr_set_pdeathsig = 1
         ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGTERM)

@@ -279,6 +279,10 @@ class Demand(Message, frozen=True, kw_only=True):
     #: Submitter to attributes of its ad: RunningJobs, IdleJobs, HeldJobs, WeightedRunningJobs.
     ads: dict[str, AdData] = {}
     serial: int = 0
+    #: The serial of the last `Matched` that the queue has acted upon.
+    heard: int = 0
+    #: Claims that were given and not needed.
+    declined: list[str] = []
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -300,6 +304,7 @@ class Matched(Message, frozen=True, kw_only=True):
     matches: list[Match]
     #: Autocluster to why it got no (further) slot.
     rejected: dict[str, str] = {}
+    #: Of the matchmaker; the queue says which it has heard.
     serial: int = 0
 
 

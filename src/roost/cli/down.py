@@ -1,0 +1,38 @@
+"""``roost down``: end the daemons of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from roost.cli.terminal import CommandError, Exit, say
+from roost.cli.up import SIGNALS, alive, wait_gone
+from roost.runtime.home import Home, HomeError
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``down``."""
+    parser = subparsers.add_parser("down", help="end the pool on this machine", description="End the daemons of this machine.")
+    parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--fast", action="store_const", dest="how", const="fast", help="kill running jobs at once")
+    how.add_argument(
+        "--leave-jobs", action="store_const", dest="how", const="leave", help="let jobs run on; the next `roost up` takes them over"
+    )
+    parser.set_defaults(how="graceful")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``down``."""
+    home = Home.find(args.home)
+    try:
+        pid = int(home.contact()["pid"])
+    except HomeError as error:
+        raise CommandError(str(error)) from None
+    if not alive(pid):
+        (home.run / "contact.json").unlink(missing_ok=True)
+        raise CommandError(f"no pool runs in {home.path}: its master was killed")
+    os.kill(pid, SIGNALS[args.how])
+    wait_gone(pid, None)
+    say(f"pool in {home.path} is down")
+    return Exit.OK

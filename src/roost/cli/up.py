@@ -1,0 +1,125 @@
+"""``roost up``: start the daemons of this machine, in the foreground until they are told to end."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+from roost.cli.terminal import CommandError, Exit, say
+from roost.runtime.home import Home, HomeError
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``up``."""
+    parser = subparsers.add_parser(
+        "up",
+        help="start a pool on this machine",
+        description="Start the daemons of this machine: a pool of its own unless the configuration says otherwise. "
+        "Everything it keeps is in one directory. Ctrl-C ends it: running jobs get their time to end.",
+    )
+    parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
+    parser.add_argument("-c", "--config", metavar="FILE", action="append", help="configuration file (default: roost.config in the state directory)")
+    parser.add_argument("-d", "--detach", action="store_true", help="go to the background once the pool is ready")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``up``."""
+    home = Home.find(args.home)
+    roots = tuple(str(Path(each).absolute()) for each in args.config) if args.config else None
+    try:
+        home.make()
+    except HomeError as error:
+        raise CommandError(str(error)) from None
+    if args.detach:
+        return _detached(home, roots)
+    return _foreground(home, roots, lambda: say(f"pool in {home.path} is up; Ctrl-C ends it"))
+
+
+def _foreground(home: Home, roots: tuple[str, ...] | None, ready: object) -> int:
+    from roost.runtime import central_daemon, node_daemon, schedd_daemon
+    from roost.runtime.master import Master
+    from roost.runtime.nats_server import ServerFailed
+
+    config = home.config(roots, "MASTER")
+    if config.errors:
+        raise CommandError("\n".join(str(each) for each in config.errors))
+    makers = {"central": central_daemon.make, "schedd": schedd_daemon.make, "node": node_daemon.make}
+
+    def tell(line: str) -> None:
+        say(line)
+        sys.stdout.flush()
+
+    master = Master(home, roots, config, makers, tell)  # type: ignore[arg-type]
+
+    def told() -> None:
+        ready()  # type: ignore[operator]
+        sys.stdout.flush()
+
+    try:
+        return master.run(told)
+    except (HomeError, ServerFailed) as error:
+        raise CommandError(str(error)) from None
+
+
+def _detached(home: Home, roots: tuple[str, ...] | None) -> int:
+    """Start the pool in a process of its own, and wait until it is ready."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        os.setsid()
+        log = os.open(home.log / "master.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        null = os.open(os.devnull, os.O_RDONLY)
+        for target, source in ((0, null), (1, log), (2, log)):
+            os.dup2(source, target)
+        status = 1
+        try:
+            status = _foreground(home, roots, lambda: (os.write(writer, b"1"), os.close(writer)))
+        except CommandError as error:
+            os.write(writer, str(error).encode())
+        finally:
+            os._exit(status)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answer:
+        text = answer.read()
+    if text != b"1":
+        raise CommandError(text.decode(errors="replace") or f"the pool does not start: see {home.log / 'master.log'}")
+    say(f"pool in {home.path} is up; `roost down` ends it")
+    return Exit.OK
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return not _is_zombie(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (OSError, IndexError):
+        return False
+
+
+def wait_gone(pid: int, timeout_s: float | None) -> bool:
+    """Wait for a process that is not our child to end."""
+    until = None if timeout_s is None else time.monotonic() + timeout_s
+    pause = threading.Event()
+    while alive(pid):
+        if until is not None and time.monotonic() > until:
+            return False
+        pause.wait(0.05)
+    return True
+
+
+SIGNALS = {"graceful": signal.SIGTERM, "fast": signal.SIGQUIT, "leave": signal.SIGUSR1}

@@ -1,0 +1,159 @@
+"""The state directory of a pool on this machine, and how a pool is reached from it.
+
+One directory holds everything: configuration, database, logs, credentials, scratch directories. So several pools live
+side by side, and a pool is moved or thrown away as a directory. It is the one that is named, else ROOST_HOME, else
+``~/.local/state/roost``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import json
+import os
+import secrets
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from roost.config import Config, LoadOptions, load
+from roost.runtime.bus import BusSettings
+from roost.runtime.machine import SystemHost, detected_values
+
+#: The configuration that a new pool begins with.
+_FIRST_CONFIG: Final = """\
+# The configuration of this pool. `roost config explain NAME` tells where a value comes from, `roost config check` and
+# `roost policy lint` tell what is wrong with it, `roost reconfig` makes the daemons read it again.
+
+# A machine of one's own: jobs start whenever there is room. `use POLICY : Desktop` is for a shared desktop.
+use ROLE : Personal
+"""
+
+
+class HomeError(Exception):
+    """The state directory can't be used, or has no pool; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A state directory."""
+
+    path: Path
+
+    @classmethod
+    def find(cls, given: str | None, environment: Mapping[str, str] = os.environ) -> Home:
+        """The directory that is meant."""
+        named = given or environment.get("ROOST_HOME")
+        if named:
+            return cls(Path(named).expanduser().absolute())
+        base = environment.get("XDG_STATE_HOME") or "~/.local/state"
+        return cls(Path(base).expanduser().absolute() / "roost")
+
+    # -- what is where -------------------------------------------------------------------------------
+
+    @property
+    def config_file(self) -> Path:
+        """The configuration where no other is named."""
+        return self.path / "roost.config"
+
+    @property
+    def log(self) -> Path:
+        """Logs of the daemons."""
+        return self.path / "log"
+
+    @property
+    def run(self) -> Path:
+        """Process numbers, credentials, sockets."""
+        return self.path / "run"
+
+    @property
+    def execute(self) -> Path:
+        """Scratch directories of jobs."""
+        return self.path / "execute"
+
+    @property
+    def jobs(self) -> Path:
+        """Records of running jobs."""
+        return self.path / "jobs"
+
+    @property
+    def spool(self) -> Path:
+        """Files that the queue keeps for jobs."""
+        return self.path / "spool"
+
+    @property
+    def database(self) -> Path:
+        """The queue's database."""
+        return self.path / "db" / "queue.sqlite"
+
+    def make(self) -> None:
+        """Make what is not there. Raises HomeError."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for directory in (self.log, self.run, self.execute, self.jobs, self.spool, self.database.parent):
+                directory.mkdir(mode=0o700, exist_ok=True)
+            if not self.config_file.exists():
+                self.config_file.write_text(_FIRST_CONFIG)
+            probe = self.run / f".probe.{os.getpid()}"
+            probe.write_text("")
+            probe.unlink()
+        except OSError as error:
+            raise HomeError(
+                f"{error.filename or self.path}: {error.strerror}; name another directory with --home or ROOST_HOME"
+            ) from None
+
+    # -- what is in it -------------------------------------------------------------------------------
+
+    def config(self, roots: tuple[str, ...] | None, subsystem: str) -> Config:
+        """The configuration, as a daemon of that name reads it; its errors are in it."""
+        files = roots if roots is not None else (str(self.config_file),)
+        detected = detected_values() | {"SUBSYSTEM": subsystem, "ROOST_HOME": str(self.path)}
+        return load(SystemHost(), LoadOptions(roots=files, subsystem=subsystem, detected=detected))
+
+    def secret(self) -> bytes:
+        """What claim ids are made from; made once."""
+        path = self.run / "secret"
+        with contextlib.suppress(FileNotFoundError):
+            return bytes.fromhex(path.read_text())
+        secret = secrets.token_bytes(32)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secret.hex())
+        return secret
+
+    def contact(self) -> dict[str, Any]:
+        """How the running pool is reached. Raises HomeError."""
+        try:
+            data = json.loads((self.run / "contact.json").read_text())
+        except FileNotFoundError:
+            raise HomeError(f"no pool runs in {self.path}: start one with `roost up`, or name another with --home") from None
+        except (OSError, ValueError) as error:
+            raise HomeError(f"{self.run / 'contact.json'}: {error}") from None
+        assert isinstance(data, dict)
+        return data
+
+    def client(self) -> BusSettings:
+        """The bus as a command uses it. Raises HomeError."""
+        data = self.contact()
+        return BusSettings(
+            urls=tuple(data["urls"]),
+            pool=data["pool"],
+            name=data["client"]["name"],
+            user=data["client"]["user"],
+            password=data["client"]["password"],
+        )
+
+
+def host_name() -> str:
+    """The name of this machine."""
+    return socket.gethostname() or "localhost"
+
+
+def user_name() -> str:
+    """Who runs this program."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())

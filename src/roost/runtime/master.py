@@ -1,0 +1,306 @@
+"""The master of a machine: starts the bus and the daemons, watches them, starts again what dies.
+
+It is a plain loop around the system's signals, with no event loop and no connection of its own: what does little breaks
+seldom. It imports all that the daemons need before it forks them, so that they share those pages.
+
+A daemon that dies is started again, after a pause that grows when it dies quickly. Jobs do not notice: they belong to
+their shepherds. If the master itself is killed, the daemons end too (the kernel tells them), and the next start goes on
+where they were.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Final
+
+from roost.config import Config
+from roost.runtime.bus import BusSettings
+from roost.runtime.home import Home, HomeError, host_name, user_name
+from roost.runtime.nats_server import Accounts, NatsServer, ServerFailed, write_private
+from roost.runtime.role import Make, RoleContext, run_role
+from roost.wire.subjects import Role, Subjects
+
+#: Pauses before a daemon that died is started again, s.
+FIRST_PAUSE_S: Final = 0.1
+LONGEST_PAUSE_S: Final = 30.0
+#: A daemon that has lived so long has recovered, s.
+RECOVERED_S: Final = 60.0
+#: How long daemons may take to end before they are killed, s.
+END_S: Final = 30.0
+
+_SIGNALS: Final = (
+    signal.SIGCHLD,
+    signal.SIGTERM,
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+)
+#: Exit status of a daemon that refuses its configuration.
+_BAD_CONFIGURATION: Final = 78
+
+
+@dataclass(slots=True)
+class _Child:
+    """A daemon of this machine."""
+
+    role: str
+    start: Callable[[], int]
+    pid: int = 0
+    started_at: float = 0.0
+    pause_s: float = FIRST_PAUSE_S
+    again_at: float | None = None
+    deaths: int = 0
+
+
+@dataclass(slots=True)
+class Master:
+    """The daemons of one machine."""
+
+    home: Home
+    roots: tuple[str, ...] | None
+    config: Config
+    makers: dict[str, Make]
+    #: Called with a line that the user may want to read.
+    say: Callable[[str], None] = print
+    children: dict[str, _Child] = field(default_factory=dict)
+    _server: NatsServer | None = None
+    _ending: signal.Signals | None = None
+
+    def run(self, ready: Callable[[], None] = lambda: None) -> int:
+        """Run until told to end; the exit status. Raises HomeError, ServerFailed."""
+        lock = _lock(self.home)
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        try:
+            self._prepare()
+            for child in self.children.values():
+                self._start(child)
+            ready()
+            self._watch()
+            self._end()
+        finally:
+            with contextlib.suppress(OSError):
+                (self.home.run / "contact.json").unlink()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            lock.close()
+        return 0
+
+    # -- beginning -----------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        config, host = self.config, host_name()
+        pool = config.get("COLLECTOR_NAME") or config.get("POOL_NAME") or host
+        names = {"central": f"central@{host}", "schedd": config.get("SCHEDD_NAME") or host, "node": host}
+        urls = tuple((config.get("ROOST_NATS_URLS") or "").replace(",", " ").split())
+        subjects = Subjects(pool)
+        settings: dict[str, BusSettings] = {}
+        client = user_name()
+        if urls:
+            user, password = config.get("ROOST_NATS_USER") or "", config.get("ROOST_NATS_PASSWORD") or ""
+            for role in (*names, "client"):
+                name = names.get(role, client)
+                settings[role] = BusSettings(urls=urls, pool=pool, name=name, user=user, password=password)
+        else:
+            accounts = Accounts(self.home.run, subjects)
+            kinds = {"central": Role.CENTRAL, "schedd": Role.SCHEDD, "node": Role.NODE, "client": Role.CLIENT}
+            made = {role: accounts.account(kind, names.get(role, client)) for role, kind in kinds.items()}
+            self._server = NatsServer(self.home.run / "nats", accounts)
+            self._server.start()
+            for role, account in made.items():
+                settings[role] = BusSettings(
+                    urls=(self._server.url,),
+                    pool=pool,
+                    name=account.name,
+                    user=account.user,
+                    password=account.password,
+                )
+        roles = self._roles()
+        for role in roles:
+            context = RoleContext(
+                role=role, name=names[role], home=self.home, roots=self.roots, bus=settings[role], peers=names
+            )
+            self.children[role] = _Child(role, lambda context=context: self._fork(context))  # type: ignore[misc]
+        self._write_contact(settings["client"], names)
+
+    def _roles(self) -> list[str]:
+        """The daemons that DAEMON_LIST names; all of them where it is not set."""
+        words = {
+            "collector": "central",
+            "negotiator": "central",
+            "schedd": "schedd",
+            "startd": "node",
+        }
+        listed = (self.config.get("DAEMON_LIST") or "").replace(",", " ").lower().split()
+        found = dict.fromkeys(words[word] for word in listed if word in words)
+        return list(found) or ["central", "schedd", "node"]
+
+    def _write_contact(self, client: BusSettings, names: dict[str, str]) -> None:
+        data = {
+            "pid": os.getpid(),
+            "pool": client.pool,
+            "urls": list(client.urls),
+            "schedd": names["schedd"],
+            "node": names["node"],
+            "client": {"name": client.name, "user": client.user, "password": client.password},
+        }
+        write_private(self.home.run / "contact.json", json.dumps(data, indent=1))
+
+    # -- children ------------------------------------------------------------------------------------
+
+    def _start(self, child: _Child) -> None:
+        child.pid = child.start()
+        child.started_at = time.monotonic()
+        child.again_at = None
+        (self.home.run / f"{child.role}.pid").write_text(f"{child.pid}\n")
+
+    def _fork(self, context: RoleContext) -> int:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        master = os.getpid()
+        pid = os.fork()
+        if pid:
+            return pid
+        status = 70
+        try:
+            os.setsid()
+            _end_with(master)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            devnull = os.open(os.devnull, os.O_RDWR)
+            log = os.open(self.home.log / f"{context.role}.out", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            os.dup2(devnull, 0)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            status = run_role(context, self.makers[context.role])
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            # Nothing of the master is to be ended by its child.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+    def _watch(self) -> None:
+        while self._ending is None:
+            now = time.monotonic()
+            due = [child.again_at for child in self.children.values() if child.again_at is not None]
+            wait_s = min([max(0.0, at - now) for at in due], default=5.0)
+            info = signal.sigtimedwait(_SIGNALS, min(wait_s, 5.0))
+            if info is not None:
+                self._on_signal(signal.Signals(info.si_signo))
+            self._reap()
+            for child in self.children.values():
+                if child.again_at is not None and child.again_at <= time.monotonic():
+                    self._start(child)
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        match number:
+            case signal.SIGCHLD:
+                pass
+            case signal.SIGHUP:
+                self._to_all(signal.SIGHUP)
+            case _:
+                self._ending = number
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if self._server is not None and pid == self._server.pid:
+                self._server.gone()
+                if self._ending is None:
+                    self.say("nats-server ended; starting it again")
+                    with contextlib.suppress(ServerFailed):
+                        self._server.start()
+                continue
+            for child in self.children.values():
+                if child.pid == pid:
+                    self._died(child, status)
+
+    def _died(self, child: _Child, status: int) -> None:
+        child.pid = 0
+        (self.home.run / f"{child.role}.pid").unlink(missing_ok=True)
+        if self._ending is not None:
+            return
+        code = os.waitstatus_to_exitcode(status)
+        if time.monotonic() - child.started_at > RECOVERED_S:
+            child.pause_s = FIRST_PAUSE_S
+        child.deaths += 1
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
+        self.say(f"{child.role} ended with {how}; starting it again in {child.pause_s:g} s: see {self._log_of(child.role)}")
+        child.again_at = time.monotonic() + child.pause_s
+        child.pause_s = min(child.pause_s * 2, LONGEST_PAUSE_S)
+
+    def _log_of(self, role: str) -> Path:
+        return self.home.log / f"{role}.log"
+
+    def _to_all(self, number: signal.Signals) -> None:
+        for child in self.children.values():
+            if child.pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child.pid, number)
+
+    # -- ending --------------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        """End the machines first, so that the queue hears what becomes of its jobs."""
+        number = self._ending or signal.SIGTERM
+        for roles in (("node",), ("schedd",), ("central",)):
+            self._end_some([self.children[role] for role in roles if role in self.children], number)
+        if self._server is not None:
+            self._server.stop()
+
+    def _end_some(self, children: list[_Child], number: signal.Signals) -> None:
+        for child in children:
+            if child.pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child.pid, number)
+        # A second request makes haste; the machine's own vacate times count until then.
+        deadline = time.monotonic() + (END_S if number is not signal.SIGTERM else 3600.0)
+        while any(child.pid for child in children):
+            info = signal.sigtimedwait(_SIGNALS, 0.5)
+            if info is not None and info.si_signo in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
+                for child in children:
+                    if child.pid:
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(child.pid, signal.SIGQUIT)
+                deadline = min(deadline, time.monotonic() + END_S)
+            self._reap()
+            if time.monotonic() > deadline:
+                for child in children:
+                    if child.pid:
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(child.pid, signal.SIGKILL)
+
+
+def _lock(home: Home) -> IO[str]:
+    lock = (home.run / "master.lock").open("a")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise HomeError(f"a pool runs in {home.path} already: `roost status` shows it, `roost down` ends it") from None
+    return lock
+
+
+def _end_with(parent: int) -> None:
+    """End this process with its parent (Linux); at once if that is gone already."""
+    with contextlib.suppress(OSError, AttributeError):
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)

@@ -1,0 +1,226 @@
+"""Answers of a queue to commands: submit, query, act, history.
+
+Whoever asks is who the bus says: the last token of the subject, which its permissions hold to the asker's own name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.classad import ClassAd, Expr, ParseError, parse_expression
+from roost.schedd import events as ev
+from roost.schedd.book import Cluster
+from roost.schedd.identifiers import JobId
+from roost.schedd.status import JobStatus
+from roost.schedd.submit import ClusterPlan
+from roost.wire import messages as m
+from roost.wire.ads import ad_data, ad_from, value_data
+from roost.wire.errors import WireError
+from roost.wire.messages import Answer, Ask, Message
+
+if TYPE_CHECKING:
+    from roost.runtime.schedd_daemon import ScheddDaemon
+
+_log = logging.getLogger("roost.schedd")
+
+#: Most jobs looked at before others get their turn.
+_TURN: Final = 2000
+
+
+class BadAsk(Exception):
+    """A request that can't be answered; the text says why."""
+
+
+class QueueAnswers:
+    """The requests that a queue answers."""
+
+    def __init__(self, daemon: ScheddDaemon) -> None:
+        self._daemon = daemon
+        self._numbers = itertools.count(1)
+        self._known: dict[str, Callable[[Ask, str, str], Awaitable[None]]] = {
+            "submit": self._submit,
+            "query": self._query,
+            "act": self._act,
+            "history": self._history,
+            "summary": self._summary,
+        }
+
+    async def on_ask(self, message: Message, sender: str, reply: str) -> None:
+        """Answer a request."""
+        if not isinstance(message, Ask):
+            return
+        handler = self._known.get(message.what)
+        try:
+            if handler is None:
+                raise BadAsk(f"a queue can't answer {message.what!r}")
+            await handler(message, sender, reply)
+        except (BadAsk, WireError, ParseError) as error:
+            await self._daemon.bus.answer(reply, Answer(ok=False, code="bad-request", text=str(error)))
+        except (KeyError, TypeError, ValueError) as error:
+            text = f"{message.what}: {type(error).__name__}: {error}"
+            await self._daemon.bus.answer(reply, Answer(ok=False, code="bad-request", text=text))
+
+    def _reply_to(self, reply: str) -> str:
+        key = str(next(self._numbers))
+        self._daemon.replies[key] = reply
+        return key
+
+    # -- changes -------------------------------------------------------------------------------------
+
+    async def _submit(self, ask: Ask, sender: str, reply: str) -> None:
+        clusters = []
+        for number, data in enumerate(_list(ask.args, "clusters")):
+            common = ad_from(data["common"], f"clusters[{number}].common")
+            plan = ClusterPlan.from_data(data["plan"])
+            clusters.append(ev.NewCluster(common=common, source=plan))
+        if not clusters:
+            raise BadAsk("nothing is submitted")
+        self._daemon.feed(ev.Submitted(clusters=tuple(clusters), owner=sender, reply_to=self._reply_to(reply)))
+
+    async def _act(self, ask: Ask, sender: str, reply: str) -> None:
+        args = ask.args
+        try:
+            action = ev.Action(args.get("action", ""))
+        except ValueError:
+            raise BadAsk(f"{args.get('action')!r} is no action: {', '.join(ev.Action)}") from None
+        jobs = tuple([each async for each in self._chosen(args)])
+        self._daemon.feed(
+            ev.Acted(
+                action=action,
+                jobs=jobs,
+                user=sender,
+                reply_to=self._reply_to(reply),
+                superuser=sender in self._daemon.settings.superusers,
+                reason=str(args.get("reason", "")),
+                attributes=ad_from(args.get("attributes", {}), "attributes"),
+            )
+        )
+
+    # -- choosing jobs -------------------------------------------------------------------------------
+
+    async def _chosen(self, args: dict[str, Any]) -> Any:
+        """The jobs that names, owners and a constraint choose; all of them where none is given."""
+        book = self._daemon.queue.book
+        constraint = _constraint(args)
+        names = [str(each) for each in args.get("jobs", [])]
+        owners = frozenset(str(each) for each in args.get("owners", []))
+        looked = 0
+        for cluster, procs in list(_named(names, book.clusters)):
+            if owners and cluster.owner not in owners:
+                continue
+            for proc in procs:
+                looked += 1
+                if looked % _TURN == 0:
+                    await asyncio.sleep(0)
+                if cluster.status(proc) is JobStatus.GONE:
+                    # A name that is gone is still asked for: the answer says so.
+                    if names and constraint is None:
+                        yield JobId(cluster.number, proc)
+                    continue
+                if constraint is None or cluster.ad_of(proc).eval_expr(constraint) is True:
+                    yield JobId(cluster.number, proc)
+        if constraint is None:
+            for name in names:
+                if "." in name and JobId.read(name).cluster not in book.clusters:
+                    yield JobId.read(name)
+
+    # -- questions -----------------------------------------------------------------------------------
+
+    async def _query(self, ask: Ask, sender: str, reply: str) -> None:
+        args = ask.args
+        projection = [str(each) for each in args.get("projection", [])]
+        limit = int(args.get("limit", 0))
+        book = self._daemon.queue.book
+        rows: list[Any] = []
+        async for job in self._chosen(args):
+            cluster = book.clusters.get(job.cluster)
+            if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
+                continue
+            ad = cluster.ad_of(job.proc)
+            rows.append(_projected(ad, projection) if projection else ad_data(ad))
+            if limit and len(rows) >= limit:
+                break
+        await self._daemon.bus.answer(reply, Answer(data=rows))
+
+    async def _summary(self, ask: Ask, sender: str, reply: str) -> None:
+        queue = self._daemon.queue
+        data = {
+            "name": self._daemon.context.name,
+            "jobs": queue.counts(),
+            "claims": len(queue.holder.claims),
+            "rejections": {str(number): text for number, text in queue.rejections.items()},
+        }
+        await self._daemon.bus.answer(reply, Answer(data=data))
+
+    async def _history(self, ask: Ask, sender: str, reply: str) -> None:
+        args = ask.args
+        names = [str(each) for each in args.get("jobs", [])]
+        limit = int(args.get("limit", 0))
+        projection = [str(each) for each in args.get("projection", [])]
+        constraint = _constraint(args)
+        rows = await asyncio.to_thread(self._past, names, constraint, limit, projection)
+        await self._daemon.bus.answer(reply, Answer(data=rows))
+
+    def _past(self, names: list[str], constraint: Expr | None, limit: int, projection: list[str]) -> list[Any]:
+        store = self._daemon.store
+        found: list[Any] = []
+        wanted: list[tuple[int | None, int | None]] = [_numbers(name) for name in names] or [(None, None)]
+        for cluster, proc in wanted:
+            bound = limit if constraint is None else 0
+            for ad in store.history(limit=bound, cluster=cluster, proc=proc):
+                if constraint is not None and ad.eval_expr(constraint) is not True:
+                    continue
+                found.append(_projected(ad, projection) if projection else ad_data(ad))
+                if limit and len(found) >= limit:
+                    return found
+        return found
+
+
+def _projected(ad: ClassAd, names: list[str]) -> dict[str, Any]:
+    """The values of some attributes; what an ad does not have is left out."""
+    found = {}
+    for name in names:
+        if name in ad:
+            found[name] = value_data(ad.eval(name))
+    return found
+
+
+def _named(names: list[str], clusters: dict[int, Cluster]) -> Iterator[tuple[Cluster, list[int] | range]]:
+    if not names:
+        for cluster in clusters.values():
+            yield cluster, range(cluster.count)
+        return
+    for name in names:
+        number, proc = _numbers(name)
+        cluster = clusters.get(number)
+        if cluster is not None:
+            yield cluster, range(cluster.count) if proc is None else [proc]
+
+
+def _numbers(name: str) -> tuple[int, int | None]:
+    try:
+        if "." in name:
+            job = JobId.read(name)
+            return job.cluster, job.proc
+        return int(name), None
+    except ValueError:
+        raise BadAsk(f"{name!r} is neither a job (12.0) nor a cluster (12)") from None
+
+
+def _constraint(args: dict[str, Any]) -> Expr | None:
+    text = args.get("constraint")
+    return None if not text else parse_expression(str(text))
+
+
+def _list(args: dict[str, Any], name: str) -> list[Any]:
+    value = args.get(name)
+    if not isinstance(value, list):
+        raise BadAsk(f"{name!r} has to be a list")
+    return value
+
+
+__all__ = ["BadAsk", "QueueAnswers", "m"]

@@ -1,0 +1,160 @@
+"""What all daemons have in common: logs, configuration, the bus, signals, and an orderly end.
+
+A role is run in a process of its own, which the master has forked. It is told everything that it needs in a
+`RoleContext`, for a role that is started anew must not depend on what has been.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import logging.handlers
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+from roost.config import Config
+from roost.runtime.bus import Bus, BusSettings
+from roost.runtime.home import Home
+
+_log = logging.getLogger("roost.role")
+
+#: Bytes of one log file, and old ones kept.
+LOG_BYTES_MAX: Final = 10_000_000
+LOGS_KEPT: Final = 2
+
+
+class Ending(StrEnum):
+    """How a daemon is to end."""
+
+    #: Jobs go on; whoever is started next takes them over.
+    LEAVE = "leave"
+    #: Jobs have to go, with the time that they are due.
+    GRACEFUL = "graceful"
+    #: Jobs have to go at once.
+    FAST = "fast"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleContext:
+    """What a daemon is told."""
+
+    #: "central", "schedd" or "node".
+    role: str
+    #: Its name in the pool.
+    name: str
+    home: Home
+    #: Configuration files; None for that of the state directory.
+    roots: tuple[str, ...] | None
+    bus: BusSettings
+    #: Names of the other daemons of this machine: role to name.
+    peers: dict[str, str]
+
+
+class Daemon(Protocol):
+    """A daemon within its process."""
+
+    async def start(self) -> None:
+        """Begin to work."""
+
+    async def reconfigure(self, config: Config) -> None:
+        """Work with another configuration from now on."""
+
+    async def stop(self, ending: Ending) -> None:
+        """Come to an end."""
+
+
+#: Makes the daemon of a role.
+Make = Callable[[RoleContext, Config, Bus], Daemon]
+
+
+class ConfigurationRefused(Exception):
+    """The daemon can't work with its configuration; all errors are in the text."""
+
+
+def run_role(context: RoleContext, make: Make) -> int:
+    """Run a daemon until it is told to end; the exit status of its process."""
+    set_up_log(context)
+    # What was imported before the fork is never garbage; looking at it would only copy its pages.
+    gc.freeze()
+    try:
+        asyncio.run(_run(context, make))
+    except ConfigurationRefused as problem:
+        _log.error("%s", problem)
+        return 78
+    except Exception:
+        _log.exception("ended by a mistake in Roost")
+        return 70
+    return 0
+
+
+async def _run(context: RoleContext, make: Make) -> None:
+    config = read_config(context)
+    bus = await Bus.connect(context.bus)
+    daemon = make(context, config, bus)
+    wanted: asyncio.Queue[Ending | None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    for number, ending in (
+        (signal.SIGTERM, Ending.GRACEFUL),
+        (signal.SIGINT, Ending.GRACEFUL),
+        (signal.SIGQUIT, Ending.FAST),
+        (signal.SIGUSR1, Ending.LEAVE),
+        (signal.SIGHUP, None),
+    ):
+        loop.add_signal_handler(number, wanted.put_nowait, ending)
+    await daemon.start()
+    _log.info("%s is ready", context.name)
+    while (asked := await wanted.get()) is None:
+        try:
+            await daemon.reconfigure(read_config(context))
+            _log.info("read the configuration again")
+        except ConfigurationRefused as problem:
+            _log.error("the configuration stays as it was: %s", problem)
+    stopping = asyncio.create_task(daemon.stop(asked))
+    hurry = asyncio.create_task(_hurried(wanted))
+    done, _ = await asyncio.wait({stopping, hurry}, return_when=asyncio.FIRST_COMPLETED)
+    if stopping not in done:
+        await daemon.stop(Ending.FAST)
+        stopping.cancel()
+    hurry.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await stopping
+    await bus.close()
+
+
+async def _hurried(wanted: asyncio.Queue[Ending | None]) -> None:
+    while await wanted.get() is not Ending.FAST:
+        pass
+
+
+def read_config(context: RoleContext) -> Config:
+    """The configuration of a daemon. Raises ConfigurationRefused with all errors."""
+    subsystem = {"central": "COLLECTOR", "schedd": "SCHEDD", "node": "STARTD"}[context.role]
+    config = context.home.config(context.roots, subsystem)
+    if config.errors:
+        raise ConfigurationRefused("\n".join(str(each) for each in config.errors))
+    return config
+
+
+def set_up_log(context: RoleContext) -> None:
+    """Write the log of a daemon, one line an event, times in UTC."""
+    handler = logging.handlers.RotatingFileHandler(
+        context.home.log / f"{context.role}.log", maxBytes=LOG_BYTES_MAX, backupCount=LOGS_KEPT
+    )
+    formatter = logging.Formatter("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
+    formatter.converter = time.gmtime
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    for old in list(root.handlers):
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(os.environ.get("ROOST_LOG_LEVEL", "INFO"))
+    logging.captureWarnings(True)
+    sys.excepthook = lambda kind, error, trace: _log.critical("uncaught", exc_info=(kind, error, trace))

@@ -1,0 +1,409 @@
+"""The queue's daemon: the queue's core between the bus and the database.
+
+Everything that comes in becomes an event of the core. What steps changed is committed in groups, in a thread, while the
+next steps are taken; what they ordered is done when their group is on disk. So whoever hears something from a queue
+hears what it will still know after a crash.
+
+Pieces of users' event logs are part of the commit, and are written to their files after it; what was committed and not
+written is written at the next start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+from roost.config import Config
+from roost.runtime.bus import Bus
+from roost.runtime.log_files import LogFiles
+from roost.runtime.queue_answers import QueueAnswers
+from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
+from roost.runtime.spool import Spool
+from roost.runtime.store import LogPiece, Store, StoreError
+from roost.schedd import effects as ef
+from roost.schedd import events as ev
+from roost.schedd.changes import Change, PutJob
+from roost.schedd.configured import queue_settings
+from roost.schedd.queue import Queue, Step
+from roost.schedd.status import JobStatus
+from roost.schedd.submit import ClusterPlan
+from roost.wire import messages as m
+from roost.wire.ads import ad_data, ad_from
+from roost.wire.errors import WireError
+from roost.wire.messages import Message
+
+_log = logging.getLogger("roost.schedd")
+
+#: Shortest time between two words to the matchmaker about idle jobs, s.
+OFFER_GAP_S: Final = 0.02
+#: How often what is due is looked for, s.
+TICK_S: Final = 5.0
+#: Most requests of one submitter told to the matchmaker at once.
+REQUESTS_MAX: Final = 5000
+
+
+class ScheddDaemon:
+    """A queue at work."""
+
+    def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
+        self.context = context
+        self.bus = bus
+        self.subjects = bus.subjects
+        self.settings = queue_settings(config, name=context.name)
+        self.store = self._open(config)
+        self.queue = Queue(self.settings, time.time())
+        self.files = LogFiles()
+        self.spool = Spool(context.home.spool)
+        self.answers = QueueAnswers(self)
+        self._steps: list[Step] = []
+        self._written: list[int] = []
+        self._wake = asyncio.Event()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._tasks: list[asyncio.Task[None]] = []
+        self._offer: asyncio.TimerHandle | None = None
+        self._offered_at = 0.0
+        self._declined: list[str] = []
+        #: Number of the last word to the matchmaker, and of the last that was heard from it.
+        self._serial = 0
+        self._heard = 0
+        #: Autoclusters whose ad the matchmaker has.
+        self._known: set[int] = set()
+        #: reply_to of the core to the subject to answer on.
+        self.replies: dict[str, str] = {}
+
+    def _open(self, config: Config) -> Store:
+        url = config.get("ROOST_DATABASE_URL") or f"sqlite:///{self.context.home.database}"
+        try:
+            return Store.open(url)
+        except StoreError as error:
+            raise ConfigurationRefused(str(error)) from None
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Read what was kept, and begin."""
+        self._restore()
+        name = self.context.name
+        await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
+        await self.bus.listen(self.subjects.schedd(name, "") .rpartition(".")[0] + ".*", self._on_message)
+        await self.bus.listen(self.subjects.ask_schedd(name, "").rpartition(".")[0] + ".*", self.answers.on_ask)
+        self.bus.on_reconnect = self._reconnected
+        self._tasks = [asyncio.create_task(self._commits(), name="commits"), asyncio.create_task(self._ticks(), name="ticks")]
+        self._reconnected()
+
+    def _restore(self) -> None:
+        kept = self.store.load()
+        queue = self.queue
+        for each in kept.clusters:
+            plan = None if each.plan is None else ClusterPlan.from_data(each.plan)
+            queue.restore_cluster(
+                each.cluster,
+                each.ad,
+                plan,
+                count=each.count,
+                owner=each.owner,
+                submitted_at=each.submitted_at,
+                gone=each.gone,
+            )
+        for job in kept.jobs:
+            queue.restore_job(PutJob(job=job.job, status=JobStatus(job.status), attributes=job.attributes))
+        queue.book.next_cluster = max(queue.book.next_cluster, kept.next_cluster)
+        self._write_logs(kept.log_pieces, again=True)
+        self.feed(ev.Started(claims=kept.claims))
+        _log.info("%d clusters, %d claims were kept", len(kept.clusters), len(kept.claims))
+
+    async def reconfigure(self, config: Config) -> None:
+        """Take another configuration."""
+        self.settings = queue_settings(config, name=self.context.name)
+        self.queue.holder.settings = self.settings
+
+    async def stop(self, ending: Ending) -> None:
+        """Commit what is left, and go. Jobs go on, or end, with the machines that they run on."""
+        for task in self._tasks[1:]:
+            task.cancel()
+        await self._settled()
+        for task in self._tasks:
+            task.cancel()
+        self._thread.shutdown(wait=True)
+        self.files.close()
+        self.store.close()
+
+    async def _settled(self) -> None:
+        """Wait until everything that happened is on disk and done."""
+        while self._steps or not self._idle:
+            await asyncio.sleep(0.01)
+
+    def _reconnected(self) -> None:
+        """The bus is there, again: nobody knows what it lost."""
+        self._known.clear()
+        self._offer_soon()
+
+    # -- steps and commits ---------------------------------------------------------------------------
+
+    def feed(self, event: ev.Event) -> None:
+        """Something has happened."""
+        step = self.queue.step(event, time.time())
+        if step.changes or step.effects:
+            self._steps.append(step)
+            self._wake.set()
+
+    _idle = True
+
+    async def _commits(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            steps, self._steps = self._steps, []
+            written, self._written = self._written, []
+            self._idle = False
+            changes: list[tuple[Change, ...]] = [step.changes for step in steps if step.changes]
+            pieces: tuple[LogPiece, ...] = ()
+            if changes:
+                pieces = await self._commit(loop, changes, written)
+            else:
+                self._written += written
+            if pieces:
+                await loop.run_in_executor(self._thread, self._write_logs, pieces)
+            for step in steps:
+                for effect in step.effects:
+                    await self._perform(effect)
+            self._idle = not self._steps
+
+    async def _commit(
+        self, loop: asyncio.AbstractEventLoop, changes: list[tuple[Change, ...]], written: list[int]
+    ) -> tuple[LogPiece, ...]:
+        """Commit; a full disk or a database that is away is waited for, for nothing may be told before."""
+        pause_s = 0.1
+        while True:
+            try:
+                return await loop.run_in_executor(
+                    self._thread, self.store.commit, changes, self.queue.book.next_cluster, written
+                )
+            except StoreError as error:
+                _log.error("%s; trying again in %.1f s, and answering nobody until then", error, pause_s)
+                await asyncio.sleep(pause_s)
+                pause_s = min(pause_s * 2, 10.0)
+
+    def _write_logs(self, pieces: tuple[LogPiece, ...], again: bool = False) -> None:
+        self._written += self.files.append(pieces, again=again)
+
+    async def _ticks(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            self.feed(ev.Ticked())
+
+    # -- orders of the core --------------------------------------------------------------------------
+
+    async def _perform(self, effect: ef.Effect) -> None:
+        match effect:
+            case ef.OfferJobs():
+                self._offer_soon()
+            case ef.Decline(claim_id=claim_id):
+                self._declined.append(claim_id)
+                self._offer_soon()
+            case ef.Reply():
+                await self._reply(effect)
+            case ef.ForgetFiles(job=job):
+                self.spool.forget(job)
+            case _:
+                node, message = self._to_node(effect)
+                if node:
+                    await self.bus.send(self.subjects.node(node, self.context.name), message)
+
+    def _to_node(self, effect: ef.Effect) -> tuple[str, Message]:
+        match effect:
+            case ef.AskForSlot():
+                message: Message = m.RequestClaim(
+                    slot=effect.slot,
+                    claim_id=effect.claim_id,
+                    job_ad=ad_data(effect.job_ad),
+                    schedd=self.context.name,
+                    reply_to=effect.reply_to,
+                    client_machine=self.context.name.partition("@")[2],
+                    alive_interval_s=self.settings.alive_interval_s,
+                )
+            case ef.GiveBack():
+                message = m.ReleaseClaim(claim_id=effect.claim_id)
+            case ef.StartRun():
+                message = m.ActivateClaim(claim_id=effect.claim_id, job_ad=ad_data(effect.job_ad), run=effect.run)
+            case ef.EndRun():
+                message = m.EndJob(
+                    claim_id=effect.claim_id,
+                    run=effect.run,
+                    ending=effect.ending,
+                    code=effect.code,
+                    subcode=effect.subcode,
+                    text=effect.text,
+                    hard=effect.hard,
+                )
+            case ef.StandStill(claim_id=claim_id, still=still):
+                message = m.SuspendJob(claim_id=claim_id) if still else m.ContinueJob(claim_id=claim_id)
+            case ef.Taken():
+                message = m.ReportTaken(runs=list(effect.runs))
+            case ef.SayAlive():
+                message = m.KeepAlive(claim_ids=list(effect.claim_ids), reply_to="alive")
+            case ef.AskAgain():
+                message = m.Reconnect(claims=effect.claims, reply_to="reconnect")
+            case _:
+                raise AssertionError(f"an order that nobody carries out: {effect}")
+        return effect.node, message
+
+    async def _reply(self, reply: ef.Reply) -> None:
+        subject = self.replies.pop(reply.to, "")
+        await self.bus.answer(
+            subject, m.Answer(ok=reply.ok, code=reply.code, text=reply.text, remedy=reply.remedy, data=reply.data)
+        )
+
+    # -- words to the matchmaker ---------------------------------------------------------------------
+
+    def _offer_soon(self) -> None:
+        if self._offer is not None:
+            return
+        loop = asyncio.get_running_loop()
+        wait_s = max(0.0, self._offered_at + OFFER_GAP_S - loop.time())
+        self._offer = loop.call_later(wait_s, lambda: self._tasks.append(loop.create_task(self._offer_jobs())))
+
+    async def _offer_jobs(self) -> None:
+        self._offer = None
+        self._offered_at = asyncio.get_running_loop().time()
+        self._tasks = [task for task in self._tasks if not task.done()]
+        submitters = {name: self._requests(groups) for name, groups in self.queue.book.waiting().items()}
+        self._serial += 1
+        declined, self._declined = self._declined, []
+        await self.bus.send(
+            self.subjects.ads(self.context.name),
+            m.Demand(
+                schedd=self.context.name,
+                submitters=submitters,
+                ads=self.queue.submitter_ads(),
+                serial=self._serial,
+                heard=self._heard,
+                declined=declined,
+            ),
+        )
+
+    def _requests(self, groups: list[Any]) -> list[m.Request]:
+        found = []
+        for group in groups[:REQUESTS_MAX]:
+            first = group.first()
+            if first is None:
+                continue
+            ad = {} if group.autocluster in self._known else self._sample(group.autocluster)
+            found.append(
+                m.Request(autocluster=group.autocluster, ad=ad, count=group.count, job=f"{group.cluster}.{first}")
+            )
+        return found
+
+    def _sample(self, autocluster: int) -> dict[str, Any]:
+        self._known.add(autocluster)
+        return ad_data(self.queue.book.autoclusters.sample(autocluster))
+
+    # -- what comes in -------------------------------------------------------------------------------
+
+    def _on_central(self, message: Message, sender: str, reply: str) -> None:
+        match message:
+            case m.Hello():
+                self._known.clear()
+                self._heard = 0
+                self._offer_soon()
+            case m.Significant(attributes=attributes):
+                self.feed(ev.SignificantChanged(attributes=tuple(attributes)))
+
+    async def _on_message(self, message: Message, sender: str, reply: str) -> None:
+        try:
+            for event in self._events(message, sender):
+                self.feed(event)
+        except WireError as error:
+            _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
+            return
+        if isinstance(message, m.GetFile | m.PutFile):
+            await self.bus.send(reply, await self.spool.serve(message, self.queue.book))
+
+    def _events(self, message: Message, sender: str) -> list[ev.Event]:
+        match message:
+            case m.Matched():
+                self._heard = message.serial
+                found: list[ev.Event] = [_match(each) for each in message.matches]
+                found += [
+                    ev.MatchRefused(autocluster=int(number), text=text) for number, text in message.rejected.items()
+                ]
+                # What was matched is not idle any more, and the matchmaker wants to know that it was heard.
+                self._offer_soon()
+                return found
+            case m.ClaimAnswered():
+                ad = None if message.slot_ad is None else ad_from(message.slot_ad, "slot_ad")
+                return [
+                    ev.ClaimAnswered(
+                        asked_id=message.asked_id,
+                        accepted=message.accepted,
+                        refusal=message.refusal,
+                        claim_id=message.claim_id,
+                        slot=message.slot,
+                        slot_ad=ad,
+                        node=sender,
+                    )
+                ]
+            case m.ActivationAnswered(accepted=accepted):
+                if accepted:
+                    return []
+                return [ev.RunRefused(claim_id=message.claim_id, run=message.run, refusal=message.refusal)]
+            case m.JobBegan():
+                return [ev.RunBegan(claim_id=message.claim_id, run=message.run, at=message.at, slot=message.slot)]
+            case m.JobSuspended() | m.JobResumed():
+                still = isinstance(message, m.JobSuspended)
+                return [ev.RunStoodStill(claim_id=message.claim_id, run=message.run, at=message.at, still=still)]
+            case m.JobMeasured():
+                attributes = ad_from(message.attributes, "attributes")
+                return [
+                    ev.RunMeasured(claim_id=message.claim_id, run=message.run, at=message.at, attributes=attributes)
+                ]
+            case m.RunEnded():
+                return [_ended(message, sender)]
+            case m.ClaimGone():
+                return [ev.ClaimLost(claim_id=message.claim_id, reason=message.reason, code=message.code)]
+            case m.ClaimsKnown():
+                return [ev.ClaimsHeard(node=sender, known=message.known, unknown=tuple(message.unknown))]
+        return []
+
+
+def _match(match: m.Match) -> ev.MatchGiven:
+    return ev.MatchGiven(
+        submitter=match.submitter,
+        autocluster=match.autocluster,
+        slot=match.slot,
+        node=match.node,
+        claim_id=match.claim_id,
+        slot_ad=ad_from(match.slot_ad, "slot_ad"),
+    )
+
+
+def _ended(message: m.RunEnded, node: str) -> ev.RunEnded:
+    return ev.RunEnded(
+        node=node,
+        claim_id=message.claim_id,
+        run=message.run,
+        at=message.at,
+        ending=message.ending,
+        started=message.started,
+        code=message.code,
+        subcode=message.subcode,
+        text=message.text,
+        exit_code=message.exit_code,
+        exit_signal=message.exit_signal,
+        core_dumped=message.core_dumped,
+        output=message.output,
+        checkpoints=message.checkpoints,
+        attributes=ad_from(message.attributes, "attributes"),
+    )
+
+
+def make(context: RoleContext, config: Config, bus: Bus) -> ScheddDaemon:
+    """The daemon of a queue."""
+    with contextlib.suppress(OSError):
+        context.home.spool.mkdir(exist_ok=True)
+    return ScheddDaemon(context, config, bus)

@@ -1,0 +1,259 @@
+"""The jobs of a queue: clusters, the few jobs that are more than a line of their cluster, and who is idle.
+
+A job's ad is three ads chained: what has happened to it, what sets it apart in its cluster, and the cluster's common
+ad. Of a job that nothing has happened to there is only a byte, its status; its ad is made when somebody asks for it.
+
+Nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from roost.classad import ClassAd
+from roost.classad.ad import MISSING
+from roost.schedd.identifiers import JobId
+from roost.schedd.idle import Autoclusters, IdleGroup
+from roost.schedd.ranges import Ranges
+from roost.schedd.status import JobStatus
+
+
+class JobSource(Protocol):
+    """How the jobs of a cluster differ."""
+
+    @property
+    def count(self) -> int:
+        """Jobs in the cluster."""
+
+    @property
+    def varying(self) -> frozenset[str]:
+        """Folded names of the attributes that differ."""
+
+    def differences(self, index: int) -> Mapping[str, Any]:
+        """Attributes of one job that are not those of the cluster."""
+
+    def to_data(self) -> Any:
+        """All of it as JSON."""
+
+
+class Job:
+    """A job to which something has happened, or is about to."""
+
+    __slots__ = ("ad", "claim_id", "cluster", "id", "run")
+
+    def __init__(self, job: JobId, cluster: Cluster, ad: ClassAd) -> None:
+        self.id = job
+        self.cluster = cluster
+        #: What has happened to it, chained to what it was submitted as.
+        self.ad = ad
+        #: The claim that it runs on, and the name of the run; "" while it has none.
+        self.claim_id = ""
+        self.run = ""
+
+    @property
+    def owner(self) -> str:
+        """Whose job it is."""
+        return self.cluster.owner
+
+    @property
+    def status(self) -> JobStatus:
+        """JobStatus."""
+        return self.cluster.status(self.id.proc)
+
+    def text(self, key: str) -> str:
+        """A string attribute by its folded name; "" for anything else."""
+        cell = self.ad.cell(key)
+        return cell if isinstance(cell, str) else ""
+
+    def whole(self, key: str, otherwise: int = 0) -> int:
+        """A number attribute by its folded name, truncated."""
+        cell = self.ad.cell(key)
+        return int(cell) if isinstance(cell, int | float) and abs(cell) < 2**62 else otherwise
+
+    def truth(self, key: str) -> bool:
+        """Whether an attribute, by its folded name, is literally true."""
+        return self.ad.cell(key) is True
+
+
+class Cluster:
+    """Jobs submitted together."""
+
+    __slots__ = ("ad", "count", "gone", "groups", "jobs", "number", "owner", "plan", "statuses",
+                 "submitted_at", "submitter")  # fmt: skip
+
+    def __init__(
+        self, number: int, ad: ClassAd, plan: JobSource | None, *, count: int, owner: str, submitted_at: int
+    ) -> None:
+        self.number = number
+        self.ad = ad
+        self.plan = plan
+        self.count = count
+        self.owner = owner
+        self.submitted_at = submitted_at
+        self.submitter = submitter_of(ad)
+        self.statuses = bytearray([JobStatus.IDLE]) * count
+        self.gone = Ranges()
+        self.jobs: dict[int, Job] = {}
+        #: (priority, autocluster) to idle jobs.
+        self.groups: dict[tuple[int, int], IdleGroup] = {}
+
+    def status(self, proc: int) -> JobStatus:
+        """What a job is doing."""
+        return JobStatus(self.statuses[proc]) if 0 <= proc < self.count else JobStatus.GONE
+
+    def is_idle(self, proc: int) -> bool:
+        """Whether a job is idle, and no claim is being asked for in its name."""
+        if self.statuses[proc] != JobStatus.IDLE:
+            return False
+        job = self.jobs.get(proc)
+        return job is None or not job.claim_id
+
+    @property
+    def left(self) -> int:
+        """Jobs still in the queue."""
+        return self.count - len(self.gone)
+
+    def submitted_ad(self, proc: int) -> ClassAd:
+        """The ad of a job as it was submitted."""
+        own = ClassAd({"ProcId": proc})
+        if self.plan is not None:
+            for name, value in self.plan.differences(proc).items():
+                own[name] = value
+        ad = self.ad
+        own["GlobalJobId"] = f"{ad.get('GlobalJobId', '')}#{self.number}.{proc}#{self.submitted_at}"
+        own.chain_to(ad)
+        return own
+
+    def job(self, proc: int) -> Job:
+        """A job as one to which something is about to happen."""
+        found = self.jobs.get(proc)
+        if found is None:
+            ad = ClassAd()
+            ad.chain_to(self.submitted_ad(proc))
+            found = self.jobs[proc] = Job(JobId(self.number, proc), self, ad)
+        return found
+
+    def ad_of(self, proc: int) -> ClassAd:
+        """The ad of a job, for reading."""
+        found = self.jobs.get(proc)
+        if found is not None:
+            return found.ad
+        ad = ClassAd({"JobStatus": int(self.statuses[proc])})
+        ad.chain_to(self.submitted_ad(proc))
+        return ad
+
+    def procs(self) -> Iterator[int]:
+        """Jobs still in the queue, in order."""
+        return (proc for proc in range(self.count) if self.statuses[proc])
+
+
+def submitter_of(ad: ClassAd) -> str:
+    """In whose name jobs compete: AccountingGroup, else User; both with the domain."""
+    user = ad.cell("user")
+    name = user if isinstance(user, str) else ""
+    group = ad.cell("accountinggroup")
+    if isinstance(group, str) and group:
+        domain = name.partition("@")[2]
+        return group if "@" in group or not domain else f"{group}@{domain}"
+    if ad.cell("niceuser") is True:
+        return f"nice-user.{name}"
+    return name
+
+
+class Book:
+    """All jobs of a queue."""
+
+    def __init__(self) -> None:
+        self.clusters: dict[int, Cluster] = {}
+        self.next_cluster = 1
+        self.autoclusters = Autoclusters()
+
+    def find(self, job: JobId) -> Job | None:
+        """A job that is in the queue, as one to which something is about to happen."""
+        cluster = self.clusters.get(job.cluster)
+        if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
+            return None
+        return cluster.job(job.proc)
+
+    def ids(self) -> Iterator[JobId]:
+        """All jobs, in order."""
+        for number, cluster in self.clusters.items():
+            for proc in cluster.procs():
+                yield JobId(number, proc)
+
+    # -- who is idle ---------------------------------------------------------------------------------
+
+    def index(self, cluster: Cluster) -> None:
+        """Find out anew which jobs of a cluster are idle, and in which autoclusters."""
+        cluster.groups.clear()
+        varies = cluster.plan is not None and self._tells_apart(cluster.plan.varying)
+        touched = sorted(cluster.jobs)
+        if varies:
+            for proc in range(cluster.count):
+                if cluster.is_idle(proc):
+                    self.put_idle(cluster, proc)
+            return
+        fresh = next((proc for proc in range(cluster.count) if cluster.is_idle(proc)), None)
+        if fresh is not None:
+            ad = cluster.ad_of(fresh) if fresh not in cluster.jobs else cluster.submitted_ad(fresh)
+            self._put_fresh(cluster, ad, touched)
+        for proc in touched:
+            if cluster.is_idle(proc):
+                self.put_idle(cluster, proc)
+
+    def _tells_apart(self, varying: frozenset[str]) -> bool:
+        return not varying.isdisjoint(self.autoclusters.significant) or "jobprio" in varying
+
+    def _put_fresh(self, cluster: Cluster, ad: ClassAd, touched: list[int]) -> None:
+        """Jobs from the first that nothing has happened to; those before it are put one by one."""
+        # Procs are taken in order, so what nobody has touched is mostly one run at the end.
+        first = touched[-1] + 1 if touched else 0
+        group = self._group(cluster, ad)
+        for proc in range(first):
+            if proc not in cluster.jobs and cluster.is_idle(proc):
+                group.put(proc)
+        untouched = sum(1 for proc in range(first, cluster.count) if cluster.is_idle(proc))
+        group.put_fresh(first, cluster.count)
+        group.count += untouched - (cluster.count - first)
+
+    def _group(self, cluster: Cluster, ad: ClassAd) -> IdleGroup:
+        prio = ad.cell("jobprio")
+        key = (prio if isinstance(prio, int) else 0, self.autoclusters.of(ad))
+        group = cluster.groups.get(key)
+        if group is None:
+            group = cluster.groups[key] = IdleGroup(cluster.number, *key, cluster.is_idle)
+        return group
+
+    def put_idle(self, cluster: Cluster, proc: int) -> None:
+        """A job, whose status says so already, has become idle."""
+        self._group(cluster, cluster.ad_of(proc)).put(proc)
+
+    def not_idle(self, cluster: Cluster, proc: int) -> None:
+        """A job that was idle is not any more, without having been taken from its group."""
+        self._group(cluster, cluster.ad_of(proc)).left()
+
+    def waiting(self) -> dict[str, list[IdleGroup]]:
+        """Submitter to groups of idle jobs, in the order in which they are offered."""
+        found: dict[str, list[IdleGroup]] = {}
+        for cluster in self.clusters.values():
+            for group in cluster.groups.values():
+                if group.count > 0:
+                    found.setdefault(cluster.submitter, []).append(group)
+        for groups in found.values():
+            groups.sort(key=lambda g: (-g.prio, self.clusters[g.cluster].submitted_at, g.cluster, g.autocluster))
+        return {name: found[name] for name in sorted(found)}
+
+    def take_idle(self, submitter: str, autocluster: int) -> Job | None:
+        """The next idle job of a submitter and an autocluster; it is out of its group then."""
+        for group in self.waiting().get(submitter, ()):
+            if group.autocluster == autocluster:
+                proc = group.take()
+                if proc is not None:
+                    return self.clusters[group.cluster].job(proc)
+        return None
+
+
+def is_set(ad: ClassAd, key: str) -> bool:
+    """Whether an ad has an attribute of that folded name."""
+    return ad.cell(key) is not MISSING

@@ -1,0 +1,150 @@
+"""What users and administrators do to jobs: hold, release, remove, suspend, continue, vacate, edit.
+
+A command is for several jobs at once, and each job answers for itself: the reply counts what was done and why the rest
+was not. Whoever is not the owner of a job needs to be a superuser.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from roost.classad import Expr
+from roost.model.codes import HoldCode, VacateCode
+from roost.schedd import event_log as log
+from roost.schedd.book import Job
+from roost.schedd.effects import EndRun, Reply, StandStill
+from roost.schedd.events import Acted, Action
+from roost.schedd.holder import Holder
+from roost.schedd.outcome import hold, leave_removed, release, remove
+from roost.schedd.status import ON_MACHINE, JobStatus
+from roost.schedd.turn import Turn
+
+#: Attributes that say what a job is, and which no user changes.
+IMMUTABLE: Final = frozenset(
+    ("clusterid", "procid", "mytype", "targettype", "jobstatus", "owner", "user", "qdate", "globaljobid")
+)
+
+#: Why a job was not acted upon: a stable word, which the command puts into a sentence.
+_ABSENT, _DENIED, _DONE, _WRONG = "not-found", "permission-denied", "already-done", "bad-status"
+
+
+def acted(turn: Turn, holder: Holder, event: Acted) -> None:
+    """Do what was asked for to every job that it can be done to."""
+    counts: Counter[str] = Counter()
+    results = {}
+    for name in event.jobs:
+        job = turn.book.find(name)
+        if job is None:
+            result = _ABSENT
+        elif not (event.superuser or event.user == job.owner or event.user in holder.settings.superusers):
+            result = _DENIED
+        else:
+            result = _one(turn, holder, job, event)
+        counts[result or "ok"] += 1
+        if result:
+            results[str(name)] = result
+    turn.order(Reply(to=event.reply_to, ok=counts["ok"] > 0, data={"counts": dict(counts), "refused": results}))
+
+
+def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
+    """Act upon one job; "" if it was done, else why not."""
+    match event.action:
+        case Action.HOLD:
+            return _hold(turn, holder, job, event)
+        case Action.RELEASE:
+            if job.status is not JobStatus.HELD:
+                return _WRONG
+            if job.run:
+                # It has not left its machine yet, and a job runs once at a time.
+                return _WRONG
+            release(turn, job, event.reason or f"via roost release (by user {event.user})")
+        case Action.REMOVE:
+            return _remove(turn, holder, job, event)
+        case Action.REMOVE_AT_ONCE:
+            remove(turn, job, event.reason or f"via roost rm -x (by user {event.user})")
+            _end_run(turn, holder, job, "remove", VacateCode.JOB_REMOVED, "removed", hard=True)
+            job.claim_id = job.run = ""
+            leave_removed(turn, job)
+        case Action.SUSPEND | Action.CONTINUE:
+            return _stand_still(turn, holder, job, event.action is Action.SUSPEND)
+        case Action.VACATE | Action.VACATE_FAST:
+            if job.status not in ON_MACHINE:
+                return _WRONG
+            hard = event.action is Action.VACATE_FAST
+            _end_run(turn, holder, job, "evict", VacateCode.USER_VACATE_JOB, event.reason or "vacated", hard=hard)
+        case Action.EDIT:
+            return _edit(turn, job, event)
+    return ""
+
+
+def _hold(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
+    if job.status is JobStatus.HELD:
+        return _DONE
+    if job.status in (JobStatus.REMOVED, JobStatus.COMPLETED):
+        return _WRONG
+    text = event.reason or f"via roost hold (by user {event.user})"
+    on_machine = bool(job.run)
+    hold(turn, job, code=HoldCode.USER_REQUEST, text=text, tell=not on_machine)
+    if on_machine:
+        _end_run(turn, holder, job, "hold", HoldCode.USER_REQUEST, text)
+    return ""
+
+
+def _remove(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
+    if job.status is JobStatus.REMOVED:
+        return _DONE
+    text = event.reason or f"via roost rm (by user {event.user})"
+    remove(turn, job, text)
+    if job.run:
+        wanted = job.ad.cell("wantgracefulremoval")
+        graceful = wanted if isinstance(wanted, bool) else holder.settings.policy.removes_gracefully
+        _end_run(turn, holder, job, "remove", VacateCode.JOB_REMOVED, text, hard=not graceful)
+    else:
+        leave_removed(turn, job)
+    return ""
+
+
+def _end_run(turn: Turn, holder: Holder, job: Job, ending: str, code: int, text: str, *, hard: bool = False) -> None:
+    """Have the run of a job ended, if it has one."""
+    claim = holder.claims.get(job.claim_id)
+    if job.run and claim is not None:
+        turn.order(
+            EndRun(node=claim.node, claim_id=claim.id, run=job.run, ending=ending, code=int(code), text=text, hard=hard)
+        )
+
+
+def _stand_still(turn: Turn, holder: Holder, job: Job, still: bool) -> str:
+    claim = holder.claims.get(job.claim_id)
+    wanted = JobStatus.RUNNING if still else JobStatus.SUSPENDED
+    if job.status is not wanted or claim is None:
+        return _WRONG
+    turn.order(StandStill(node=claim.node, claim_id=claim.id, still=still))
+    return ""
+
+
+def _edit(turn: Turn, job: Job, event: Acted) -> str:
+    names = {name.lower() for name in event.attributes}
+    if names & IMMUTABLE:
+        return "immutable"
+    waits = job.status is JobStatus.IDLE and job.cluster.is_idle(job.id.proc)
+    if waits:
+        # The change may take it to another place in the order.
+        turn.book.not_idle(job.cluster, job.id.proc)
+    for name in event.attributes:
+        cell = event.attributes.cell(name.lower())
+        before = job.ad.get(name)
+        job.ad.put(name, cell)  # type: ignore[arg-type]
+        old = "" if before is None else _shown(before)
+        turn.log(job, log.AttributeUpdate(attribute=name, value=_shown(cell), old_value=old))
+    turn.touch(job)
+    if waits:
+        turn.book.put_idle(job.cluster, job.id.proc)
+        turn.offer()
+    return ""
+
+
+def _shown(cell: object) -> str:
+    from roost.classad import unparse_value
+
+    return str(cell) if isinstance(cell, Expr) else unparse_value(cell)  # type: ignore[arg-type]

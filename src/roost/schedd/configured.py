@@ -1,0 +1,28 @@
+"""The settings of a queue as the configuration has them."""
+
+from __future__ import annotations
+
+import re
+
+from roost.config import Config
+from roost.schedd.holder import QueueSettings
+from roost.schedd.job_policy_config import system_policy
+
+_SUBSYSTEM = "SCHEDD"
+_SUPERUSERS = "root, condor"
+
+
+def queue_settings(config: Config, *, name: str) -> QueueSettings:
+    """The settings of the queue of that name. Raises ConfigError."""
+    policy, _ = system_policy(config)
+    superusers = config.get("QUEUE_SUPER_USERS", subsys=_SUBSYSTEM) or _SUPERUSERS
+    return QueueSettings(
+        name=name,
+        uid_domain=config.get("UID_DOMAIN") or name,
+        alive_interval_s=config.get_float("ALIVE_INTERVAL", 300.0, subsys=_SUBSYSTEM),
+        periodic_interval_s=config.get_float("PERIODIC_EXPR_INTERVAL", 60.0, subsys=_SUBSYSTEM),
+        jobs_max=config.get_int("MAX_JOBS_SUBMITTED", 2**31 - 1, subsys=_SUBSYSTEM),
+        jobs_per_submission_max=config.get_int("MAX_JOBS_PER_SUBMISSION", 2**31 - 1, subsys=_SUBSYSTEM),
+        superusers=frozenset(word for word in re.split(r"[,\s]+", superusers) if word),
+        policy=policy,
+    )

@@ -1,0 +1,133 @@
+"""What a queue orders, beside keeping its changes: values that are carried out once those changes are on disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from roost.classad import ClassAd
+from roost.schedd.identifiers import JobId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskForSlot:
+    """Ask a machine for a slot."""
+
+    node: str
+    slot: str
+    claim_id: str
+    job_ad: ClassAd
+    reply_to: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveBack:
+    """Give a claim back."""
+
+    node: str
+    claim_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartRun:
+    """Have a job run on a claim."""
+
+    node: str
+    claim_id: str
+    run: str
+    job_ad: ClassAd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndRun:
+    """Have the run on a claim ended, because the queue wants it."""
+
+    node: str
+    claim_id: str
+    run: str
+    #: "hold", "remove" or "evict".
+    ending: str
+    code: int
+    subcode: int = 0
+    text: str = ""
+    hard: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandStill:
+    """Have the job of a claim stand still, or go on."""
+
+    node: str
+    claim_id: str
+    still: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """Tell a machine that its reports of the ends of runs need not be sent again."""
+
+    node: str
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SayAlive:
+    """Tell a machine that the holder of its claims lives."""
+
+    node: str
+    claim_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskAgain:
+    """After a new start: ask a machine what became of claims. Claim id to run, "" for none."""
+
+    node: str
+    claims: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferJobs:
+    """Idle jobs have changed: the matchmaker is to be told, soon."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decline:
+    """Tell the matchmaker that a slot it gave is not needed."""
+
+    claim_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """Answer whoever asked."""
+
+    to: str
+    ok: bool = True
+    code: str = ""
+    text: str = ""
+    remedy: str = ""
+    data: Any = field(default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetFiles:
+    """Remove what the queue keeps of a job: its spooled files."""
+
+    job: JobId
+
+
+Effect: TypeAlias = (
+    AskForSlot
+    | GiveBack
+    | StartRun
+    | EndRun
+    | StandStill
+    | Taken
+    | SayAlive
+    | AskAgain
+    | OfferJobs
+    | Decline
+    | Reply
+    | ForgetFiles
+)

@@ -1,0 +1,212 @@
+"""What can happen to a queue: past facts, each a frozen value. Any may come twice, late or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from roost.classad import ClassAd
+from roost.schedd.book import JobSource
+from roost.schedd.changes import PutClaim
+from roost.schedd.identifiers import JobId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCluster:
+    """Jobs as they are submitted, without numbers."""
+
+    common: ClassAd
+    source: JobSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """A user hands in jobs: all of them are taken, or none."""
+
+    clusters: tuple[NewCluster, ...]
+    owner: str
+    reply_to: str
+
+
+class Action(StrEnum):
+    """What users do to jobs."""
+
+    HOLD = "hold"
+    RELEASE = "release"
+    REMOVE = "remove"
+    #: Out of the queue at once, whatever still runs.
+    REMOVE_AT_ONCE = "remove-x"
+    SUSPEND = "suspend"
+    CONTINUE = "continue"
+    VACATE = "vacate"
+    VACATE_FAST = "vacate-fast"
+    EDIT = "edit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acted:
+    """A user wants something done to jobs."""
+
+    action: Action
+    jobs: tuple[JobId, ...]
+    user: str
+    reply_to: str
+    #: The user may act on other users' jobs.
+    superuser: bool = False
+    reason: str = ""
+    #: For `EDIT`: name to value or expression.
+    attributes: ClassAd = field(default_factory=ClassAd)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchGiven:
+    """The matchmaker gives a slot to one of the jobs of an autocluster."""
+
+    submitter: str
+    autocluster: int
+    slot: str
+    node: str
+    claim_id: str
+    slot_ad: ClassAd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchRefused:
+    """The matchmaker had nothing for an autocluster, and says why."""
+
+    autocluster: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimAnswered:
+    """A machine has answered `AskForSlot`."""
+
+    node: str
+    asked_id: str
+    accepted: bool
+    refusal: str = ""
+    #: Of the slot that was claimed, which may have been cut for the request.
+    claim_id: str = ""
+    slot: str = ""
+    slot_ad: ClassAd | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRefused:
+    """A machine will not run a job on the claim."""
+
+    claim_id: str
+    run: str
+    refusal: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunBegan:
+    """The job's program runs."""
+
+    claim_id: str
+    run: str
+    at: float
+    slot: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStoodStill:
+    """All processes of the job have been stopped, or go on again."""
+
+    claim_id: str
+    run: str
+    at: float
+    still: bool
+    processes: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMeasured:
+    """What the job uses."""
+
+    claim_id: str
+    run: str
+    at: float
+    attributes: ClassAd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded:
+    """How a run ended. It is sent until `Taken` is heard."""
+
+    node: str
+    claim_id: str
+    run: str
+    at: float
+    #: "exit", "evict", "hold" or "remove".
+    ending: str
+    started: bool
+    code: int = 0
+    subcode: int = 0
+    text: str = ""
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    core_dumped: bool = False
+    output: str = "none"
+    checkpoints: int = 0
+    attributes: ClassAd = field(default_factory=ClassAd)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimLost:
+    """A claim is over: the machine says so, or has not been heard of for too long."""
+
+    claim_id: str
+    reason: str
+    code: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimsHeard:
+    """What a machine knows of claims: id to the run on it, "" for none; and ids that it does not know."""
+
+    node: str
+    known: dict[str, str]
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignificantChanged:
+    """Matching depends on these job attributes."""
+
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticked:
+    """Time has passed; what is due is done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The queue has been read from disk, and begins to work."""
+
+    #: The claims that it held.
+    claims: tuple[PutClaim, ...] = ()
+
+
+Event: TypeAlias = (
+    Submitted
+    | Acted
+    | MatchGiven
+    | MatchRefused
+    | ClaimAnswered
+    | RunRefused
+    | RunBegan
+    | RunStoodStill
+    | RunMeasured
+    | RunEnded
+    | ClaimLost
+    | ClaimsHeard
+    | SignificantChanged
+    | Ticked
+    | Started
+)

@@ -1,0 +1,30 @@
+"""The name of a job: ``cluster.proc``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_TEXT: Final = re.compile(r"(\d{1,9})\.(\d{1,9})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class JobId:
+    """A job of a queue; jobs sort in the order in which they were submitted."""
+
+    #: From 1.
+    cluster: int
+    #: From 0.
+    proc: int
+
+    @classmethod
+    def read(cls, text: str) -> JobId:
+        """The job that ``12.0`` names. Raises ValueError."""
+        found = _TEXT.fullmatch(text.strip())
+        if found is None:
+            raise ValueError(f"{text!r} is not a job: write CLUSTER.PROC, for instance 12.0")
+        return cls(int(found[1]), int(found[2]))
+
+    def __str__(self) -> str:
+        return f"{self.cluster}.{self.proc}"

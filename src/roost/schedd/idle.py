@@ -1,0 +1,134 @@
+"""Idle jobs, and the order in which they are offered.
+
+Jobs of a cluster with the same priority and the same autocluster form a `IdleGroup`; most clusters have one. A group
+keeps a job that was never touched as nothing but its place behind `fresh_from`, so that 100,000 of them cost what one
+does. Jobs that come back (evicted, released) are kept one by one, and go before the fresh ones by number.
+
+An autocluster is a set of jobs that no machine can tell apart: their significant attributes have the same texts.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+
+from roost.classad import ClassAd, Expr, unparse_value
+from roost.classad.ad import MISSING
+from roost.classad.values import fold
+
+
+class IdleGroup:
+    """Idle jobs of one cluster, one priority, one autocluster."""
+
+    __slots__ = ("_back", "_fresh_from", "_fresh_until", "_is_idle", "autocluster", "cluster", "count", "prio")
+
+    def __init__(self, cluster: int, prio: int, autocluster: int, is_idle: Callable[[int], bool]) -> None:
+        self.cluster = cluster
+        self.prio = prio
+        self.autocluster = autocluster
+        #: Idle jobs in it.
+        self.count = 0
+        self._is_idle = is_idle
+        self._fresh_from = 0
+        self._fresh_until = 0
+        self._back: list[int] = []
+
+    def put_fresh(self, first: int, end: int) -> None:
+        """Jobs `first` to `end` - 1, never touched, are idle."""
+        assert self._fresh_from >= self._fresh_until, "a cluster has one run of fresh jobs"
+        self._fresh_from, self._fresh_until = first, end
+        self.count += end - first
+
+    def put(self, proc: int) -> None:
+        """A job has become idle."""
+        heapq.heappush(self._back, proc)
+        self.count += 1
+
+    def left(self) -> None:
+        """A job of the group that was not taken from it is not idle any more."""
+        self.count -= 1
+
+    def first(self) -> int | None:
+        """The first idle job; None if there is none."""
+        while self._back and not self._is_idle(self._back[0]):
+            heapq.heappop(self._back)
+        while self._fresh_from < self._fresh_until and not self._is_idle(self._fresh_from):
+            self._fresh_from += 1
+        fresh = self._fresh_from if self._fresh_from < self._fresh_until else None
+        if self._back and (fresh is None or self._back[0] < fresh):
+            return self._back[0]
+        return fresh
+
+    def take(self) -> int | None:
+        """Take the first idle job out. The caller makes it something else than idle."""
+        proc = self.first()
+        if proc is None:
+            return None
+        if self._back and self._back[0] == proc:
+            heapq.heappop(self._back)
+        else:
+            self._fresh_from += 1
+        self.count -= 1
+        return proc
+
+
+#: What tells jobs apart on any machine, beside what the pool says.
+ALWAYS_SIGNIFICANT = (
+    "Requirements", "Rank", "RequestCpus", "RequestMemory", "RequestDisk", "RequestGPUs", "Owner", "User",
+    "AccountingGroup", "AcctGroup", "NiceUser", "ConcurrencyLimits", "JobUniverse", "ImageSize", "DiskUsage",
+    "MaxJobRetirementTime", "JobMaxVacateTime", "WantIOProxy", "FileSystemDomain",
+)  # fmt: skip
+
+
+class Autoclusters:
+    """Numbers for sets of jobs that machines can't tell apart."""
+
+    __slots__ = ("_ids", "_last", "_names", "_samples", "significant")
+
+    def __init__(self, significant: Iterable[str] = ()) -> None:
+        self._ids: dict[tuple[str, ...], int] = {}
+        self._last = 0
+        self._samples: dict[int, ClassAd] = {}
+        self.significant: frozenset[str] = frozenset()
+        self._names: tuple[str, ...] = ()
+        self.use(significant)
+
+    def use(self, significant: Iterable[str]) -> bool:
+        """Take other attributes as significant. Whether that changes anything: all autoclusters are new then."""
+        names = frozenset(fold(name) for name in (*ALWAYS_SIGNIFICANT, *significant))
+        if names == self.significant:
+            return False
+        self.significant, self._names = names, tuple(sorted(names))
+        # Numbers go on: an answer about an old one must not be taken for one about a new one.
+        self._ids, self._samples = {}, {}
+        return True
+
+    def _next(self) -> int:
+        self._last += 1
+        return self._last
+
+    def of(self, ad: ClassAd) -> int:
+        """The autocluster of a job."""
+        names = set(self._names)
+        for key in ("requirements", "rank"):
+            cell = ad.cell(key)
+            if isinstance(cell, Expr):
+                names.update(fold(name) for name in ad.internal_refs(cell))
+        texts = tuple(f"{name}={_text(ad, name)}" for name in sorted(names) if ad.cell(name) is not MISSING)
+        found = self._ids.get(texts)
+        if found is None:
+            found = self._ids[texts] = self._next()
+            self._samples[found] = ad
+        return found
+
+    def sample(self, autocluster: int) -> ClassAd:
+        """The ad of one job of it."""
+        return self._samples[autocluster]
+
+    def __contains__(self, autocluster: int) -> bool:
+        return autocluster in self._samples
+
+
+def _text(ad: ClassAd, key: str) -> str:
+    cell = ad.cell(key)
+    return str(cell) if isinstance(cell, Expr) else unparse_value(cell)  # type: ignore[arg-type]

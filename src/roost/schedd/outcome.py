@@ -1,0 +1,145 @@
+"""What becomes of a job: it leaves, is held, is released, or waits again. Each is done here and nowhere else.
+
+The attributes that each sets are those that users of HTCondor know; so are the events that the user's log is told.
+"""
+
+from __future__ import annotations
+
+from roost.classad import ClassAd
+from roost.model.codes import HoldCode, VacateCode
+from roost.schedd import event_log as log
+from roost.schedd.book import Job
+from roost.schedd.effects import ForgetFiles
+from roost.schedd.events import RunEnded
+from roost.schedd.job_policy import Occasion, Outcome, SystemPolicy, Verdict, decide
+from roost.schedd.status import JobStatus
+from roost.schedd.turn import Turn
+
+
+def hold(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0, tell: bool = True) -> None:
+    """Put a job on hold. `tell`: the user's log, too; not while the job has still to leave its machine."""
+    turn.set_status(job, JobStatus.HELD)
+    turn.set(
+        job,
+        HoldReason=text,
+        HoldReasonCode=int(code),
+        HoldReasonSubCode=int(subcode),
+        NumHolds=job.whole("numholds") + 1,
+        ReleaseReason=None,
+    )
+    if code != HoldCode.USER_REQUEST:
+        turn.set(job, NumSystemHolds=job.whole("numsystemholds") + 1)
+    if tell:
+        turn.log(job, log.JobHeld(reason=text, code=int(code), subcode=int(subcode)))
+
+
+def release(turn: Turn, job: Job, text: str) -> None:
+    """Let a held job wait again."""
+    turn.set(
+        job,
+        ReleaseReason=text,
+        LastHoldReason=job.ad.get("HoldReason"),
+        LastHoldReasonCode=job.ad.get("HoldReasonCode"),
+        LastHoldReasonSubCode=job.ad.get("HoldReasonSubCode"),
+    )
+    for name in ("HoldReason", "HoldReasonCode", "HoldReasonSubCode"):
+        if job.ad.cells.get(name.lower()) is not None:
+            del job.ad[name]
+    turn.set_status(job, JobStatus.IDLE)
+    turn.log(job, log.JobReleased(reason=text))
+
+
+def remove(turn: Turn, job: Job, text: str) -> None:
+    """Mark a job as removed; it leaves the queue when it has left its machine."""
+    turn.set_status(job, JobStatus.REMOVED)
+    turn.set(job, RemoveReason=text)
+
+
+def leave_removed(turn: Turn, job: Job) -> None:
+    """A removed job leaves the queue."""
+    turn.log(job, log.JobAborted(reason=job.text("removereason")))
+    turn.order(ForgetFiles(job=job.id))
+    turn.leave(job)
+
+
+def leave_completed(turn: Turn, job: Job) -> None:
+    """A job that is done leaves the queue, unless it is to stay."""
+    if job.ad.eval("LeaveJobInQueue") is True:
+        return
+    turn.order(ForgetFiles(job=job.id))
+    turn.leave(job)
+
+
+def requeue(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0) -> None:
+    """A job that was got rid of waits again."""
+    turn.set(
+        job,
+        NumVacates=job.whole("numvacates") + 1,
+        LastVacateTime=int(turn.now),
+        VacateReason=text,
+        VacateReasonCode=int(code),
+        VacateReasonSubCode=int(subcode),
+    )
+    turn.log(job, log.JobEvicted.of(job.ad, reason=text, code=int(code), subcode=int(subcode)))
+    turn.set_status(job, JobStatus.IDLE)
+
+
+def at_exit(turn: Turn, policy: SystemPolicy, job: Job, event: RunEnded) -> None:
+    """The job's program has come to its own end: the job's policy says what that means."""
+    turn.set(
+        job,
+        NumJobCompletions=job.whole("numjobcompletions") + 1,
+        ExitBySignal=event.exit_signal is not None,
+        ExitCode=event.exit_code,
+        ExitSignal=event.exit_signal,
+        ExitStatus=event.exit_code if event.exit_signal is None else event.exit_signal,
+        JobCoreDumped=event.core_dumped,
+    )
+    verdict = decide(job.ad, policy, turn.now, Occasion.EXIT)
+    carry_out(turn, job, verdict, at_exit=True)
+
+
+def carry_out(turn: Turn, job: Job, verdict: Verdict, *, at_exit: bool = False) -> None:
+    """Do what the policy of a job that is on no machine says."""
+    match verdict.outcome:
+        case Outcome.STAY:
+            pass
+        case Outcome.HOLD:
+            hold(turn, job, code=verdict.code, subcode=verdict.subcode, text=verdict.reason)
+        case Outcome.RELEASE:
+            release(turn, job, verdict.reason)
+        case Outcome.REMOVE:
+            remove(turn, job, verdict.reason)
+            leave_removed(turn, job)
+        case Outcome.REQUEUE | Outcome.VACATE:
+            if at_exit:
+                _again(turn, job)
+        case Outcome.LEAVE:
+            _done(turn, job)
+
+
+def _again(turn: Turn, job: Job) -> None:
+    """The program ended, and is to run again."""
+    turn.set(job, LastVacateTime=int(turn.now))
+    turn.log(
+        job,
+        log.JobEvicted.of(
+            job.ad,
+            requeued=True,
+            reason="the job's policy wants it to run again",
+            code=int(VacateCode.JOB_SHOULD_REQUEUE),
+        ),
+    )
+    turn.set_status(job, JobStatus.IDLE)
+
+
+def _done(turn: Turn, job: Job) -> None:
+    turn.set(job, CompletionDate=int(turn.now))
+    turn.set_status(job, JobStatus.COMPLETED)
+    turn.log(job, log.JobTerminated.of(job.ad))
+    leave_completed(turn, job)
+
+
+def held_at_submit(ad: ClassAd) -> bool:
+    """Whether a job is submitted on hold."""
+    return ad.cell("jobstatus") == int(JobStatus.HELD)

@@ -1,0 +1,162 @@
+"""What is done as time passes: signs of life to machines, claims not heard of given up, job policy looked at.
+
+Periodic policy costs nothing for clusters without any of its expressions, unless the administrator has some for all.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.model.codes import VacateCode
+from roost.schedd.book import Cluster, Job
+from roost.schedd.claims import Stage
+from roost.schedd.effects import AskAgain, EndRun, SayAlive
+from roost.schedd.events import ClaimLost
+from roost.schedd.holder import Holder
+from roost.schedd.job_policy import PERIODIC_ATTRIBUTES, Occasion, Outcome, Verdict, decide
+from roost.schedd.outcome import carry_out, hold, remove
+from roost.schedd.runs import claim_lost, give_back
+from roost.schedd.status import JobStatus
+from roost.schedd.turn import Turn
+
+#: How long an answer to a request for a slot may take, s; a slot that gets rid of its job first takes its time.
+_ANSWER_S: Final = 3600.0
+#: How often a machine is asked what became of claims, s.
+_ASK_AGAIN_S: Final = 20.0
+#: JobLeaseDuration where a job has none, s.
+_LEASE_S: Final = 2400.0
+#: Statuses whose jobs periodic policy is for.
+_JUDGED: Final = frozenset(
+    (JobStatus.IDLE, JobStatus.RUNNING, JobStatus.SUSPENDED, JobStatus.HELD, JobStatus.TRANSFERRING_OUTPUT,
+     JobStatus.COMPLETED)
+)  # fmt: skip
+
+
+class Clock:
+    """When what was done last, epoch s."""
+
+    __slots__ = ("alive_at", "asked_at", "policy_at")
+
+    def __init__(self, now: float) -> None:
+        self.alive_at = now
+        self.asked_at = now
+        self.policy_at = now
+
+
+def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
+    """Do what is due."""
+    settings = holder.settings
+    if turn.now - clock.alive_at >= settings.alive_interval_s:
+        clock.alive_at = turn.now
+        _say_alive(turn, holder)
+    if turn.now - clock.asked_at >= _ASK_AGAIN_S:
+        clock.asked_at = turn.now
+        _ask_again(turn, holder)
+        _give_up(turn, holder)
+    if turn.now - clock.policy_at >= settings.periodic_interval_s:
+        clock.policy_at = turn.now
+        _judge(turn, holder)
+
+
+def _say_alive(turn: Turn, holder: Holder) -> None:
+    nodes: dict[str, list[str]] = {}
+    for claim in holder.claims.values():
+        if claim.stage in (Stage.IDLE, Stage.RUNNING):
+            nodes.setdefault(claim.node, []).append(claim.id)
+    for node, ids in nodes.items():
+        turn.order(SayAlive(node=node, claim_ids=tuple(ids)))
+
+
+def _ask_again(turn: Turn, holder: Holder) -> None:
+    nodes: dict[str, dict[str, str]] = {}
+    for claim in holder.claims.values():
+        if claim.stage is Stage.UNSURE:
+            nodes.setdefault(claim.node, {})[claim.id] = claim.run
+    for node, claims in nodes.items():
+        turn.order(AskAgain(node=node, claims=claims))
+
+
+def _give_up(turn: Turn, holder: Holder) -> None:
+    """Claims of machines that are not heard of any more."""
+    for claim in list(holder.claims.values()):
+        silent_s = turn.now - claim.heard_at
+        if claim.stage is Stage.ASKED:
+            if silent_s > _ANSWER_S:
+                event = ClaimLost(claim_id=claim.id, reason="the machine does not answer")
+                claim_lost(turn, holder, event)
+        elif claim.stage is Stage.IDLE:
+            if claim.idle_since is not None and turn.now - claim.idle_since > _ASK_AGAIN_S:
+                give_back(turn, holder, claim)
+        elif silent_s > _lease_s(turn, claim.job):
+            code = int(VacateCode.RECONNECT_FAILED)
+            claim_lost(
+                turn, holder, ClaimLost(claim_id=claim.id, reason="the machine has not been heard of", code=code)
+            )
+
+
+def _lease_s(turn: Turn, name: object) -> float:
+    from roost.schedd.identifiers import JobId
+
+    job = turn.book.find(name) if isinstance(name, JobId) else None
+    return float(job.whole("jobleaseduration", int(_LEASE_S))) if job is not None else _LEASE_S
+
+
+# -- policy ----------------------------------------------------------------------------------------------------
+
+
+def _judge(turn: Turn, holder: Holder) -> None:
+    for cluster in list(turn.book.clusters.values()):
+        if not holder.system_policy.judges_periodically and not _has_policy(cluster):
+            continue
+        for proc in list(cluster.procs()):
+            if cluster.status(proc) in _JUDGED:
+                _judge_one(turn, holder, cluster, proc)
+
+
+def _has_policy(cluster: Cluster) -> bool:
+    if any(name in cluster.ad.cells for name in PERIODIC_ATTRIBUTES):
+        return True
+    if cluster.plan is not None and not PERIODIC_ATTRIBUTES.isdisjoint(cluster.plan.varying):
+        return True
+    return any(name in job.ad.cells for job in cluster.jobs.values() for name in PERIODIC_ATTRIBUTES)
+
+
+def _judge_one(turn: Turn, holder: Holder, cluster: Cluster, proc: int) -> None:
+    verdict = decide(cluster.ad_of(proc), holder.system_policy, turn.now, Occasion.PERIODIC)
+    if verdict.outcome is Outcome.STAY:
+        return
+    job = cluster.job(proc)
+    if job.run:
+        _on_machine(turn, holder, job, verdict)
+    else:
+        carry_out(turn, job, verdict)
+
+
+def _on_machine(turn: Turn, holder: Holder, job: Job, verdict: Verdict) -> None:
+    """Policy says something of a job that has still to leave its machine."""
+    claim = holder.claims.get(job.claim_id)
+    if claim is None:
+        return
+    ending = "evict"
+    match verdict.outcome:
+        case Outcome.HOLD:
+            ending = "hold"
+            hold(turn, job, code=verdict.code, subcode=verdict.subcode, text=verdict.reason, tell=False)
+        case Outcome.REMOVE:
+            ending = "remove"
+            remove(turn, job, verdict.reason)
+        case Outcome.VACATE:
+            pass
+        case _:
+            return
+    turn.order(
+        EndRun(
+            node=claim.node,
+            claim_id=claim.id,
+            run=job.run,
+            ending=ending,
+            code=verdict.code,
+            subcode=verdict.subcode,
+            text=verdict.reason,
+        )
+    )

@@ -1,0 +1,290 @@
+"""The job queue: one event in; what is to be kept and what is to be done out.
+
+`Queue.step` is the whole of it. A queue is the only thing here that changes: it is large, so a step changes it in place
+rather than making another. What a step orders is to be carried out only when what it changed is on disk; then nobody
+was ever told what might be forgotten.
+
+What this module does not do: keep anything, send anything, choose machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from roost.classad import ClassAd
+from roost.schedd import commands, periodic, runs
+from roost.schedd import event_log as log
+from roost.schedd.book import Book, Cluster, JobSource, submitter_of
+from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
+from roost.schedd.claims import HeldClaim, Stage
+from roost.schedd.effects import AskAgain, Effect, GiveBack, Reply
+from roost.schedd.events import (
+    Acted,
+    ClaimAnswered,
+    ClaimLost,
+    ClaimsHeard,
+    Event,
+    MatchGiven,
+    MatchRefused,
+    RunBegan,
+    RunEnded,
+    RunMeasured,
+    RunRefused,
+    RunStoodStill,
+    SignificantChanged,
+    Started,
+    Submitted,
+    Ticked,
+)
+from roost.schedd.holder import Holder, QueueSettings
+from roost.schedd.ranges import Ranges
+from roost.schedd.status import ON_MACHINE, JobStatus
+from roost.schedd.turn import Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one event led to."""
+
+    #: To be kept together, before anything is done.
+    changes: tuple[Change, ...]
+    #: To be done then, in this order.
+    effects: tuple[Effect, ...]
+
+
+class Queue:
+    """All jobs of a submit machine, and the claims that they run on."""
+
+    def __init__(self, settings: QueueSettings, now: float) -> None:
+        self.book = Book()
+        self.holder = Holder(settings)
+        #: Autocluster to why it got no slot in the last cycle.
+        self.rejections: dict[int, str] = {}
+        self.clock = periodic.Clock(now)
+
+    # -- what was kept -------------------------------------------------------------------------------
+
+    def restore_cluster(
+        self, number: int, ad: ClassAd, plan: JobSource | None, *, count: int, owner: str, submitted_at: int, gone: str
+    ) -> None:
+        """A cluster that was kept. Raises ValueError for numbers that make no sense."""
+        cluster = Cluster(number, ad, plan, count=count, owner=owner, submitted_at=submitted_at)
+        cluster.gone = Ranges.read(gone)
+        for proc in cluster.gone:
+            if proc >= count:
+                raise ValueError(f"job {number}.{proc} has left a cluster of {count}")
+            cluster.statuses[proc] = JobStatus.GONE
+        self.book.clusters[number] = cluster
+        self.book.next_cluster = max(self.book.next_cluster, number + 1)
+
+    def restore_job(self, change: PutJob) -> None:
+        """A job that was kept."""
+        cluster = self.book.clusters.get(change.job.cluster)
+        if cluster is None or not 0 <= change.job.proc < cluster.count:
+            raise ValueError(f"job {change.job} belongs to no cluster")
+        job = cluster.job(change.job.proc)
+        attributes = change.attributes
+        attributes.chain_to(job.ad.chained)
+        job.ad = attributes
+        cluster.statuses[change.job.proc] = change.status
+
+    # -- steps ---------------------------------------------------------------------------------------
+
+    def step(self, event: Event, now: float) -> Step:
+        """What `event`, at `now` (epoch s), leads to."""
+        turn = Turn(self.book, now)
+        self._handle(turn, event)
+        turn.finish()
+        return Step(changes=tuple(turn.changes), effects=tuple(turn.effects))
+
+    def _handle(self, turn: Turn, event: Event) -> None:
+        match event:
+            case Submitted():
+                self._submitted(turn, event)
+            case Acted():
+                commands.acted(turn, self.holder, event)
+            case MatchGiven():
+                runs.match_given(turn, self.holder, event)
+            case MatchRefused(autocluster=autocluster, text=text):
+                self.rejections[autocluster] = text
+            case ClaimAnswered():
+                runs.claim_answered(turn, self.holder, event)
+            case RunRefused():
+                runs.run_refused(turn, self.holder, event)
+            case RunBegan():
+                runs.run_began(turn, self.holder, event)
+            case RunStoodStill():
+                runs.run_stood_still(turn, event)
+            case RunMeasured():
+                runs.run_measured(turn, event)
+            case RunEnded():
+                runs.run_ended(turn, self.holder, event)
+            case ClaimLost():
+                runs.claim_lost(turn, self.holder, event)
+            case ClaimsHeard():
+                self._heard(turn, event)
+            case SignificantChanged(attributes=attributes):
+                self._significant(turn, attributes)
+            case Ticked():
+                periodic.tick(turn, self.holder, self.clock)
+            case Started(claims=claims):
+                self._started(turn, claims)
+            case _:
+                assert_never(event)
+
+    # -- submission ----------------------------------------------------------------------------------
+
+    def _submitted(self, turn: Turn, event: Submitted) -> None:
+        settings = self.holder.settings
+        jobs = sum(each.source.count for each in event.clusters)
+        present = sum(cluster.left for cluster in self.book.clusters.values())
+        if jobs > settings.jobs_per_submission_max:
+            self._refuse(turn, event, f"{jobs} jobs are more than MAX_JOBS_PER_SUBMISSION")
+            return
+        if present + jobs > settings.jobs_max:
+            self._refuse(turn, event, f"the queue would hold more than MAX_JOBS_SUBMITTED = {settings.jobs_max} jobs")
+            return
+        taken = [self._take(turn, each.common, each.source, event.owner) for each in event.clusters]
+        data = [{"cluster": cluster.number, "jobs": cluster.count} for cluster in taken]
+        turn.order(Reply(to=event.reply_to, data=data))
+        turn.offer()
+
+    def _refuse(self, turn: Turn, event: Submitted, text: str) -> None:
+        remedy = "Submit fewer jobs, or ask the administrator for a higher limit."
+        turn.order(Reply(to=event.reply_to, ok=False, code="too-many-jobs", text=text, remedy=remedy))
+
+    def _take(self, turn: Turn, common: ClassAd, source: JobSource, owner: str) -> Cluster:
+        number, now = self.book.next_cluster, int(turn.now)
+        self.book.next_cluster += 1
+        settings = self.holder.settings
+        ad = common.copy()
+        ad.update(
+            {
+                "ClusterId": number,
+                "Owner": owner,
+                "User": f"{owner}@{settings.uid_domain}" if settings.uid_domain else owner,
+                "QDate": now,
+                "EnteredCurrentStatus": now,
+                "GlobalJobId": settings.name,
+            }
+        )
+        cluster = Cluster(number, ad, source, count=source.count, owner=owner, submitted_at=now)
+        cluster.submitter = submitter_of(ad)
+        held = ad.cell("jobstatus") == int(JobStatus.HELD)
+        if held:
+            cluster.statuses = bytearray([JobStatus.HELD]) * source.count
+        self.book.clusters[number] = cluster
+        self.book.index(cluster)
+        turn.changes.append(
+            PutCluster(
+                cluster=number,
+                owner=owner,
+                submitted_at=now,
+                count=source.count,
+                ad=ad,
+                plan=source.to_data(),
+            )
+        )
+        self._tell_submitted(turn, cluster, held)
+        return cluster
+
+    def _tell_submitted(self, turn: Turn, cluster: Cluster, held: bool) -> None:
+        """Tell users' logs of every job; clusters without a log cost nothing."""
+        logs = cluster.ad.cell("userlog") or (cluster.plan is not None and "userlog" in cluster.plan.varying)
+        if not isinstance(logs, str) and not logs:
+            return
+        for proc in range(cluster.count):
+            ad = cluster.ad_of(proc)
+            turn.log_ad(ad, cluster.owner, cluster.number, proc, log.Submit.of(ad, f"<{self.holder.settings.name}>"))
+            if held:
+                turn.log_ad(ad, cluster.owner, cluster.number, proc, log.JobHeld.of(ad))
+
+    # -- claims after a pause ------------------------------------------------------------------------
+
+    def _started(self, turn: Turn, claims: tuple[PutClaim, ...]) -> None:
+        """Go on where the last run of the daemon ended: ask the machines what became of the claims."""
+        by_node: dict[str, dict[str, str]] = {}
+        for kept in claims:
+            job = None if kept.job is None else self.book.find(kept.job)
+            claim = HeldClaim(
+                id=kept.claim_id,
+                node=kept.node,
+                slot=kept.slot,
+                submitter=kept.submitter,
+                slot_ad=None,
+                stage=Stage.UNSURE,
+                job=None if job is None else job.id,
+                run=kept.run if job is not None else "",
+                heard_at=turn.now,
+                unwanted=job is None,
+            )
+            self.holder.claims[claim.id] = claim
+            if job is not None and (job.status in ON_MACHINE or job.status in (JobStatus.HELD, JobStatus.REMOVED)):
+                job.claim_id, job.run = claim.id, kept.run
+            by_node.setdefault(kept.node, {})[claim.id] = claim.run
+        for cluster in self.book.clusters.values():
+            for job in cluster.jobs.values():
+                if job.status in ON_MACHINE and not job.run:
+                    turn.set_status(job, JobStatus.IDLE)
+            self.book.index(cluster)
+        for node, known in by_node.items():
+            turn.order(AskAgain(node=node, claims=known))
+        turn.offer()
+
+    def _heard(self, turn: Turn, event: ClaimsHeard) -> None:
+        for claim_id in event.known:
+            claim = self.holder.claims.get(claim_id)
+            if claim is None:
+                continue
+            claim.heard_at = turn.now
+            if claim.stage is Stage.UNSURE:
+                if claim.job is None or event.known[claim_id] != claim.run:
+                    self._stale(turn, claim)
+                else:
+                    claim.stage = Stage.RUNNING
+        for claim_id in event.unknown:
+            runs.claim_lost(
+                turn, self.holder, ClaimLost(claim_id=claim_id, reason="the machine does not know the claim")
+            )
+
+    def _stale(self, turn: Turn, claim: HeldClaim) -> None:
+        """A claim whose run is not the one that was kept: whatever was on it is over."""
+        runs.claim_lost(turn, self.holder, ClaimLost(claim_id=claim.id, reason="the run is not known any more"))
+        turn.order(GiveBack(node=claim.node, claim_id=claim.id))
+
+    def _significant(self, turn: Turn, attributes: tuple[str, ...]) -> None:
+        if not self.book.autoclusters.use(attributes):
+            return
+        self.rejections.clear()
+        for cluster in self.book.clusters.values():
+            self.book.index(cluster)
+        turn.offer()
+
+    # -- questions -----------------------------------------------------------------------------------
+
+    def counts(self) -> dict[str, int]:
+        """Jobs by status, in words."""
+        found = dict.fromkeys((status.name.lower() for status in JobStatus if status), 0)
+        for cluster in self.book.clusters.values():
+            for status in JobStatus:
+                if status:
+                    found[status.name.lower()] += cluster.statuses.count(int(status))
+        return found
+
+    def submitter_ads(self) -> dict[str, dict[str, Any]]:
+        """Submitter to what the pool is told of it."""
+        found: dict[str, dict[str, Any]] = {}
+        for cluster in self.book.clusters.values():
+            ad = found.setdefault(cluster.submitter, {"IdleJobs": 0, "RunningJobs": 0, "HeldJobs": 0})
+            ad["IdleJobs"] += cluster.statuses.count(int(JobStatus.IDLE))
+            ad["HeldJobs"] += cluster.statuses.count(int(JobStatus.HELD))
+            ad["RunningJobs"] += sum(cluster.statuses.count(int(status)) for status in ON_MACHINE)
+        return found
+
+
+def restored(jobs: Iterable[PutJob], queue: Queue) -> None:
+    """Put kept jobs back into a queue."""
+    for job in jobs:
+        queue.restore_job(job)

@@ -1,0 +1,340 @@
+"""From an idle job to the end of its run: matches, claims, starts and ends.
+
+Every function handles one event in a `Turn`. An event about a run that is not the job's present one is about the past:
+it changes nothing, and the end of such a run is acknowledged, so that nobody sends it for ever.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.classad import ClassAd
+from roost.model.codes import HoldCode, VacateCode
+from roost.schedd import event_log as log
+from roost.schedd.book import Job
+from roost.schedd.claims import HeldClaim, Stage
+from roost.schedd.dollars import Unexpandable, expanded
+from roost.schedd.effects import AskForSlot, Decline, GiveBack, StartRun, Taken
+from roost.schedd.events import (
+    ClaimAnswered,
+    ClaimLost,
+    MatchGiven,
+    RunBegan,
+    RunEnded,
+    RunMeasured,
+    RunRefused,
+    RunStoodStill,
+)
+from roost.schedd.holder import Holder
+from roost.schedd.identifiers import JobId
+from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
+from roost.schedd.status import ON_MACHINE, JobStatus
+from roost.schedd.turn import Turn
+
+#: ImageSize, KiB, has to grow by this part before the event log is told again.
+_GROWTH: Final = 1.0
+
+
+# -- getting a claim -----------------------------------------------------------------------------------------
+
+
+def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
+    """Ask for the slot in the name of the next job that it is for."""
+    if event.claim_id in holder.claims:
+        return
+    job = turn.book.take_idle(event.submitter, event.autocluster)
+    if job is None:
+        turn.order(Decline(claim_id=event.claim_id))
+        turn.offer()
+        return
+    claim = HeldClaim(
+        id=event.claim_id,
+        node=event.node,
+        slot=event.slot,
+        submitter=event.submitter,
+        slot_ad=event.slot_ad,
+        job=job.id,
+        heard_at=turn.now,
+    )
+    holder.claims[claim.id] = claim
+    job.claim_id = claim.id
+    turn.set(job, LastMatchTime=int(turn.now))
+    turn.order(AskForSlot(node=claim.node, slot=claim.slot, claim_id=claim.id, job_ad=job.ad, reply_to=claim.id))
+    turn.offer()
+
+
+def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
+    """The slot is ours, or it is not."""
+    claim = holder.claims.get(event.asked_id)
+    if claim is None or claim.stage is not Stage.ASKED:
+        if event.accepted and claim is None:
+            # Nobody waits for it any more.
+            turn.order(GiveBack(node=event.node, claim_id=event.claim_id or event.asked_id))
+        return
+    job = _detached(turn, claim)
+    if not event.accepted:
+        del holder.claims[claim.id]
+        if job is not None:
+            turn.set(job, LastRejMatchTime=int(turn.now), LastRejMatchReason=event.refusal or "claim refused")
+            _back_to_idle(turn, job)
+        return
+    if event.claim_id and event.claim_id != claim.id:
+        del holder.claims[claim.id]
+        claim.id = event.claim_id
+        holder.claims[claim.id] = claim
+    claim.slot = event.slot or claim.slot
+    claim.slot_ad = event.slot_ad or claim.slot_ad
+    claim.stage, claim.heard_at, claim.idle_since = Stage.IDLE, turn.now, turn.now
+    if job is not None and job.status is JobStatus.IDLE:
+        start_run(turn, claim, job)
+    else:
+        next_job(turn, holder, claim)
+
+
+def _detached(turn: Turn, claim: HeldClaim) -> Job | None:
+    """The job that a claim was for, free of it."""
+    job = None if claim.job is None else turn.book.find(claim.job)
+    claim.job, claim.run = None, ""
+    if job is not None and job.claim_id == claim.id:
+        job.claim_id = ""
+        return job
+    return None
+
+
+def _back_to_idle(turn: Turn, job: Job) -> None:
+    """A job that was taken for a claim waits again."""
+    if job.status is JobStatus.IDLE:
+        turn.book.put_idle(job.cluster, job.id.proc)
+        turn.touch(job)
+        turn.offer()
+
+
+def next_job(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
+    """Use the claim for another job of the same submitter that fits, or give it back."""
+    if not claim.unwanted and claim.slot_ad is not None:
+        job = _fitting(turn, claim)
+        if job is not None:
+            start_run(turn, claim, job)
+            turn.offer()
+            return
+    give_back(turn, holder, claim)
+
+
+def _fitting(turn: Turn, claim: HeldClaim) -> Job | None:
+    """The first idle job of the claim's submitter that the slot and the job agree on; it is taken."""
+    assert claim.slot_ad is not None
+    for group in turn.book.waiting().get(claim.submitter, ()):
+        proc = group.first()
+        if proc is None:
+            continue
+        cluster = turn.book.clusters[group.cluster]
+        if cluster.ad_of(proc).symmetric_match(claim.slot_ad):
+            taken = group.take()
+            assert taken == proc
+            return cluster.job(proc)
+    return None
+
+
+def give_back(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
+    """End a claim from this side."""
+    holder.claims.pop(claim.id, None)
+    turn.drop(claim)
+    turn.order(GiveBack(node=claim.node, claim_id=claim.id))
+
+
+# -- a run ---------------------------------------------------------------------------------------------------
+
+
+def start_run(turn: Turn, claim: HeldClaim, job: Job) -> None:
+    """Have an idle job, taken from the idle ones, run on a claim."""
+    number = job.whole("numshadowstarts") + 1
+    try:
+        ad = expanded(job.ad, claim.slot_ad or ClassAd())
+    except Unexpandable as problem:
+        hold(turn, job, code=HoldCode.JOB_POLICY_UNDEFINED, text=str(problem))
+        claim.idle_since = turn.now
+        return
+    run = f"{job.id}#{number}"
+    job.claim_id, job.run = claim.id, run
+    claim.stage, claim.job, claim.run, claim.idle_since = Stage.RUNNING, job.id, run, None
+    turn.set_status(job, JobStatus.RUNNING, taken=True)
+    now = int(turn.now)
+    turn.set(
+        job,
+        NumShadowStarts=number,
+        JobRunCount=number,
+        ShadowBday=now,
+        JobCurrentStartDate=now,
+        JobStartDate=job.whole("jobstartdate") or now,
+        RemoteHost=claim.slot,
+        CurrentHosts=1,
+    )
+    turn.keep(claim)
+    for name in ("NumShadowStarts", "JobRunCount", "ShadowBday", "JobCurrentStartDate", "JobStartDate", "RemoteHost"):
+        ad[name] = job.ad[name]
+    ad["JobStatus"] = int(JobStatus.RUNNING)
+    turn.order(StartRun(node=claim.node, claim_id=claim.id, run=run, job_ad=ad))
+
+
+def present(turn: Turn, run: str) -> Job | None:
+    """The job whose present run has that name."""
+    try:
+        job = turn.book.find(JobId.read(run.partition("#")[0]))
+    except ValueError:
+        return None
+    return job if job is not None and job.run == run else None
+
+
+def run_refused(turn: Turn, holder: Holder, event: RunRefused) -> None:
+    """The machine does not want the job after all: the claim is of no use."""
+    job, claim = present(turn, event.run), holder.claims.get(event.claim_id)
+    if job is not None:
+        job.claim_id = job.run = ""
+        turn.set(job, CurrentHosts=0, RemoteHost=None, LastRejMatchReason=event.refusal or "run refused")
+        _settle(turn, job)
+    if claim is not None:
+        claim.job, claim.run = None, ""
+        give_back(turn, holder, claim)
+
+
+def _settle(turn: Turn, job: Job) -> None:
+    """What becomes of a job whose run is over without having begun."""
+    match job.status:
+        case JobStatus.REMOVED:
+            leave_removed(turn, job)
+        case JobStatus.HELD:
+            turn.touch(job)
+        case _:
+            turn.set_status(job, JobStatus.IDLE)
+
+
+def run_began(turn: Turn, holder: Holder, event: RunBegan) -> None:
+    """The job's program runs."""
+    job = present(turn, event.run)
+    if job is None:
+        return
+    at = int(event.at)
+    turn.set(job, NumJobStarts=job.whole("numjobstarts") + 1, JobCurrentStartExecutingDate=at)
+    turn.log(job, log.Execute(host=_address(holder, job), slot_name=event.slot))
+
+
+def _address(holder: Holder, job: Job) -> str:
+    claim = holder.claims.get(job.claim_id)
+    return "" if claim is None else f"<{claim.node}>"
+
+
+def run_stood_still(turn: Turn, event: RunStoodStill) -> None:
+    """The job has been suspended, or goes on."""
+    job = present(turn, event.run)
+    if job is None or job.status not in ON_MACHINE:
+        return
+    at = int(event.at)
+    if event.still and job.status is not JobStatus.SUSPENDED:
+        turn.set_status(job, JobStatus.SUSPENDED)
+        turn.set(job, LastSuspensionTime=at, TotalSuspensions=job.whole("totalsuspensions") + 1)
+        turn.log(job, log.JobSuspended(processes=event.processes))
+    elif not event.still and job.status is JobStatus.SUSPENDED:
+        turn.set_status(job, JobStatus.RUNNING)
+        _count_suspension(turn, job, at)
+        turn.log(job, log.JobUnsuspended())
+
+
+def _count_suspension(turn: Turn, job: Job, at: int) -> None:
+    since = job.whole("lastsuspensiontime")
+    if since:
+        turn.set(job, CumulativeSuspensionTime=job.whole("cumulativesuspensiontime") + max(0, at - since))
+        turn.set(job, LastSuspensionTime=0)
+
+
+def run_measured(turn: Turn, event: RunMeasured) -> None:
+    """New figures of a running job."""
+    job = present(turn, event.run)
+    if job is None:
+        return
+    before = job.whole("imagesize")
+    for name, value in event.attributes.items():
+        job.ad[name] = value
+    turn.touch(job)
+    if job.whole("imagesize") > before * _GROWTH:
+        turn.log(
+            job,
+            log.ImageSize(
+                image_size_kib=job.whole("imagesize"),
+                memory_usage_mb=job.whole("memoryusage"),
+                resident_set_kib=job.whole("residentsetsize"),
+            ),
+        )
+
+
+def run_ended(turn: Turn, holder: Holder, event: RunEnded) -> None:
+    """The machine reports the end of a run. Said twice, it counts once."""
+    turn.order(Taken(node=event.node, runs=(event.run,)))
+    job = present(turn, event.run)
+    if job is None:
+        return
+    claim = holder.claims.get(job.claim_id)
+    for name, value in event.attributes.items():
+        job.ad[name] = value
+    was_suspended = job.status is JobStatus.SUSPENDED
+    if was_suspended:
+        _count_suspension(turn, job, int(event.at))
+    _end_bookkeeping(turn, job, event)
+    job.claim_id = job.run = ""
+    if job.status is JobStatus.REMOVED:
+        leave_removed(turn, job)
+    elif job.status is JobStatus.HELD:
+        turn.log(job, log.JobEvicted.of(job.ad, reason=event.text, code=event.code, subcode=event.subcode))
+        turn.log(job, log.JobHeld.of(job.ad))
+    else:
+        _outcome(turn, holder, job, event)
+    if claim is not None:
+        claim.job, claim.run, claim.stage, claim.idle_since = None, "", Stage.IDLE, turn.now
+        if event.ending in ("exit", "hold", "remove") or claim.unwanted:
+            next_job(turn, holder, claim)
+        else:
+            # The machine got rid of the job: it says itself when the claim is over, or else waits for it back.
+            give_back(turn, holder, claim)
+
+
+def _end_bookkeeping(turn: Turn, job: Job, event: RunEnded) -> None:
+    wall_s = max(0, int(event.at) - job.whole("shadowbday", int(event.at)))
+    turn.set(
+        job,
+        RemoteWallClockTime=float(job.whole("remotewallclocktime") + wall_s),
+        LastRemoteHost=job.ad.get("RemoteHost"),
+        RemoteHost=None,
+        ShadowBday=None,
+        CurrentHosts=0,
+    )
+
+
+def _outcome(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
+    match event.ending:
+        case "exit":
+            at_exit(turn, holder.system_policy, job, event)
+        case "hold":
+            turn.log(job, log.JobEvicted.of(job.ad, reason=event.text, code=event.code, subcode=event.subcode))
+            hold(turn, job, code=event.code, subcode=event.subcode, text=event.text)
+        case _:
+            requeue(turn, job, code=event.code or VacateCode.STARTER_ERROR, subcode=event.subcode, text=event.text)
+
+
+def claim_lost(turn: Turn, holder: Holder, event: ClaimLost) -> None:
+    """A claim is over, and with it the run of which no end has been reported."""
+    claim = holder.claims.pop(event.claim_id, None)
+    if claim is None:
+        return
+    turn.drop(claim)
+    job = None if claim.job is None else turn.book.find(claim.job)
+    if job is None or job.claim_id != claim.id:
+        return
+    was_running = bool(job.run)
+    job.claim_id = job.run = ""
+    if not was_running:
+        _back_to_idle(turn, job)
+        return
+    turn.set(job, CurrentHosts=0, LastRemoteHost=claim.slot, RemoteHost=None, ShadowBday=None)
+    if job.status in (JobStatus.REMOVED, JobStatus.HELD):
+        _settle(turn, job)
+    else:
+        requeue(turn, job, code=event.code or VacateCode.RECONNECT_FAILED, text=event.reason)

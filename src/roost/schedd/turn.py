@@ -1,0 +1,155 @@
+"""One event's work on a queue: what it changes, and all that is to come out of it.
+
+A `Turn` lives for one step. It collects which jobs have changed, and turns that into changes to be kept at the end, so
+that a job that changed five times is written once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from roost.classad import ClassAd
+from roost.schedd import event_log as log
+from roost.schedd.book import Book, Cluster, Job
+from roost.schedd.changes import (
+    AddHistory,
+    AppendLog,
+    Change,
+    DropClaim,
+    DropCluster,
+    DropJob,
+    PutClaim,
+    PutGone,
+    PutJob,
+)
+from roost.schedd.claims import HeldClaim
+from roost.schedd.effects import Effect, OfferJobs
+from roost.schedd.event_log_base import Event
+from roost.schedd.identifiers import JobId
+from roost.schedd.status import ON_MACHINE, JobStatus
+
+
+class Turn:
+    """A step in progress."""
+
+    __slots__ = ("_dirty", "_left", "_logs", "_offer", "book", "changes", "effects", "now")
+
+    def __init__(self, book: Book, now: float) -> None:
+        self.book = book
+        self.now = now
+        self.changes: list[Change] = []
+        self.effects: list[Effect] = []
+        self._dirty: dict[JobId, Job] = {}
+        #: Clusters that jobs have left.
+        self._left: dict[int, Cluster] = {}
+        #: (path, owner) to texts.
+        self._logs: dict[tuple[str, str], list[str]] = {}
+        self._offer = False
+
+    def order(self, effect: Effect) -> None:
+        """Add an effect."""
+        self.effects.append(effect)
+
+    def offer(self) -> None:
+        """Idle jobs have changed."""
+        self._offer = True
+
+    def touch(self, job: Job) -> None:
+        """A job has changed."""
+        self._dirty[job.id] = job
+
+    def set(self, job: Job, **attributes: Any) -> None:
+        """Change attributes of a job; None takes one away."""
+        for name, value in attributes.items():
+            if value is None:
+                if name in job.ad:
+                    del job.ad[name]
+            else:
+                job.ad[name] = value
+        self.touch(job)
+
+    def set_status(self, job: Job, status: JobStatus, *, taken: bool = False) -> None:
+        """Take a job from one status to another; `taken`: it was idle, and has been taken from the idle jobs."""
+        cluster, proc, old = job.cluster, job.id.proc, job.status
+        if old is status:
+            return
+        if old is JobStatus.IDLE and not taken and cluster.is_idle(proc):
+            self.book.not_idle(cluster, proc)
+            self.offer()
+        cluster.statuses[proc] = status
+        self.set(job, LastJobStatus=int(old), JobStatus=int(status), EnteredCurrentStatus=int(self.now))
+        if status is JobStatus.IDLE:
+            assert not job.claim_id, "a job that waits holds no claim"
+            self.book.put_idle(cluster, proc)
+            self.offer()
+
+    def leave(self, job: Job) -> None:
+        """A job leaves the queue as it is."""
+        cluster, status = job.cluster, job.status
+        assert status not in ON_MACHINE
+        ad = _whole(job.ad)
+        self.changes.append(AddHistory(job=job.id, owner=job.owner, status=status, ended_at=int(self.now), ad=ad))
+        cluster.statuses[job.id.proc] = JobStatus.GONE
+        cluster.gone.add(job.id.proc)
+        cluster.jobs.pop(job.id.proc, None)
+        self._dirty.pop(job.id, None)
+        self.changes.append(DropJob(job=job.id))
+        self._left[cluster.number] = cluster
+
+    def log(self, job: Job, event: Event) -> None:
+        """Tell the user's event log of a job, if there is one."""
+        self.log_ad(job.ad, job.owner, job.id.cluster, job.id.proc, event)
+
+    def log_ad(self, ad: ClassAd, owner: str, cluster: int, proc: int, event: Event) -> None:
+        """Tell the user's event log of a job of which only the ad is at hand."""
+        path = ad.cell("userlog")
+        if isinstance(path, str) and path:
+            text = log.format_event(event, cluster, proc, self.now)
+            self._logs.setdefault((path, owner), []).append(text)
+
+    def keep(self, claim: HeldClaim) -> None:
+        """A claim has got, or got rid of, a job."""
+        self.changes.append(
+            PutClaim(
+                claim_id=claim.id,
+                node=claim.node,
+                slot=claim.slot,
+                submitter=claim.submitter,
+                job=claim.job,
+                run=claim.run,
+            )
+        )
+
+    def drop(self, claim: HeldClaim) -> None:
+        """A claim is not held any more."""
+        self.changes.append(DropClaim(claim_id=claim.id))
+
+    def finish(self) -> None:
+        """Put what has changed into the changes."""
+        for number, cluster in self._left.items():
+            if cluster.left == 0:
+                del self.book.clusters[number]
+                self.changes.append(DropCluster(cluster=number))
+            else:
+                self.changes.append(PutGone(cluster=number, gone=str(cluster.gone)))
+        for job in self._dirty.values():
+            self.changes.append(PutJob(job=job.id, status=job.status, attributes=_own(job.ad)))
+        for (path, owner), texts in self._logs.items():
+            self.changes.append(AppendLog(path=path, text="".join(texts), owner=owner))
+        if self._offer:
+            self.effects.append(OfferJobs())
+
+
+def _own(ad: ClassAd) -> ClassAd:
+    """What has happened to a job, without what it was submitted as."""
+    own = ad.copy()
+    own.chain_to(None)
+    return own
+
+
+def _whole(ad: ClassAd) -> ClassAd:
+    """An ad with everything that it is chained to in it."""
+    whole = ClassAd()
+    for name in ad:
+        whole.put(name, ad.cell(name.lower()))  # type: ignore[arg-type]
+    return whole
