@@ -173,9 +173,8 @@ def test_a_suspended_family_stands_still_and_goes_on(place: Place) -> None:
             await eventually(lambda: len(list(counts.iterdir())) == count and all(sizes()))
             for _ in range(2):
                 assert await family.suspend() == count + 1
-                members = descendants(family.shepherd).values()
                 if not place.groups:
-                    await eventually(lambda: all(look(each.pid).is_stopped for each in members))  # type: ignore[union-attr]  # noqa: B023
+                    assert all(each.is_stopped for each in descendants(family.shepherd).values())
                 assert family.stands_still()
                 before = sizes()
                 used = await family.usage()

@@ -28,6 +28,7 @@ from roost.runtime.records import EndRecord, StartRecord, read_end, read_start
 from roost.runtime.shepherd.processes import (
     boot_id,
     continue_family,
+    descendants,
     kill_family,
     kill_group,
     look,
@@ -46,7 +47,9 @@ KILL_S: Final = 5.0
 #: How long it waits before it looks again for processes that were not there before, s.
 _AGAIN_S: Final = 0.05
 #: How long the kernel may take to bring a frozen family to a stand, s.
-_FREEZE_S: Final = 2.0
+_STAND_S: Final = 2.0
+#: How often it is looked whether they stand, s; nothing tells.
+_LOOK_S: Final = 0.001
 #: Families larger than this are measured in a thread.
 _MEASURED_HERE_MAX: Final = 32
 
@@ -64,6 +67,7 @@ class Family:
         self._turn = asyncio.Lock()
         self._burial: asyncio.Task[None] | None = None
         self._count = 1
+        self._suspended = False
         #: A pidfd of the shepherd; None once it has ended.
         self._handle = handle
         if handle is None:
@@ -141,7 +145,9 @@ class Family:
     # -- standing still ------------------------------------------------------------------------------------------------
 
     def stands_still(self) -> bool:
-        """Whether the family, or at least its main process, stands still."""
+        """Whether the family, or at least its main process, was told to stand still."""
+        if self._suspended:
+            return True
         group = self.started.group
         if group is not None and read_kernel_file(f"{group}/cgroup.freeze").strip() == b"1":
             return True
@@ -153,16 +159,18 @@ class Family:
         async with self._turn:
             if self._handle is None:
                 return 0
+            self._suspended = True
             group = self.started.group
             if group is not None and await asyncio.to_thread(_freeze, group):
                 return len(group_members(group))
-            return await asyncio.to_thread(stop_family, self.shepherd)
+            return await asyncio.to_thread(_stop_all, self.shepherd)
 
     async def resume(self) -> None:
         """Let all processes go on."""
         async with self._turn:
             if self._handle is None:
                 return
+            self._suspended = False
             if self.started.group is not None:
                 _thaw(self.started.group)
             await asyncio.to_thread(continue_family, self.shepherd)
@@ -294,7 +302,7 @@ def _freeze(group: Path) -> bool:
     try:
         ears = select.poll()
         ears.register(events, select.POLLPRI)
-        until = time.monotonic() + _FREEZE_S
+        until = time.monotonic() + _STAND_S
         while b"frozen 1" not in os.pread(events, 4096, 0) and (left_s := until - time.monotonic()) > 0:
             ears.poll(left_s * 1000)
     except OSError:
@@ -302,6 +310,15 @@ def _freeze(group: Path) -> bool:
     finally:
         os.close(events)
     return True
+
+
+def _stop_all(shepherd: int) -> int:
+    """Stop a tree of processes, and wait a while for those that are not stopped at once; how many there are."""
+    count = stop_family(shepherd)
+    until = time.monotonic() + _STAND_S
+    while time.monotonic() < until and not all([each.is_stopped for each in descendants(shepherd).values()]):
+        time.sleep(_LOOK_S)
+    return count
 
 
 def _thaw(group: Path) -> None:
