@@ -268,3 +268,28 @@ def test_explain_names_the_weaker_definition_that_a_prefix_overrode() -> None:
     told = explain(config, "A", subsys="STARTD")
     assert told.value == "2"
     assert [one.text for one in told.overridden] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("use POLICY Desktop", "Write `use CATEGORY : Name`."),
+        ("include local.config", "Write `include : FILE`."),
+        ("elseif true", "Write `elif`."),
+        ("SLOT_TYPE_1_STRT = True", "Did you mean SLOT_TYPE_1_START?"),
+        ("slot_type_2_Partitionabel = True", "Did you mean slot_type_2_PARTITIONABLE?"),
+    ],
+)
+def test_a_slip_is_answered_with_what_was_meant(line: str, remedy: str) -> None:
+    (finding,) = check(read(line + "\n"))
+    assert finding.remedy == remedy
+
+
+def test_an_elseif_is_reported_even_where_it_is_skipped() -> None:
+    (finding,) = check(read("if false\nA = 1\nelseif true\nA = 2\nendif\n"))
+    assert (finding.span.line, finding.remedy) == (3, "Write `elif`.")
+
+
+def test_a_defined_with_operators_is_a_complex_condition() -> None:
+    (finding,) = check(read("if defined A && B\nendif\n"))
+    assert finding.code is Code.COMPLEX_CONDITION

@@ -20,6 +20,7 @@ from roost.classad.ops import truth
 from roost.cli.classad_input import clean, one_ad
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.config import Code, Config, ConfigError, LoadOptions, load
+from roost.config.suggest import near
 from roost.policy.catalogue import policy_named
 from roost.policy.explain import Explanation, Origin, explain
 from roost.policy.explain import Side as UsedSide
@@ -141,6 +142,8 @@ def _in_configuration(config: Config, args: argparse.Namespace, my: ClassAd | No
             found = configured_expression(config, row.name, **place)
     if found is None and row is not None and row.submit_command is None:
         raise CommandError(f"{args.expression} is not configured and has no default")
+    if found is None and _NAME.match(args.expression) and (meant := near(args.expression)):
+        complain(f"warning: {args.expression} is no knob; did you mean {meant}?")
     if found is None:
         text = clean(config.expand(args.expression, subsys=subsys))
         question = _Question(expression=parse_expression(text), my=my)

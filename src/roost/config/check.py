@@ -14,8 +14,8 @@ import re
 
 from roost.config.diagnostics import Code, Diagnostic, Span, diagnostic
 from roost.config.expand import Found, circle_message
-from roost.config.knob import KnobType
-from roost.config.knobs import DEFAULTS, PRESETS, SUBSYSTEMS, find, replacement, slot_prefixed
+from roost.config.knob import KnobType, Scope
+from roost.config.knobs import ALL, DEFAULTS, PRESETS, SUBSYSTEMS, find, replacement, slot_prefixed
 from roost.config.lookup import Config, Context
 from roost.config.references import plain_references
 from roost.config.suggest import near, near_among
@@ -23,6 +23,9 @@ from roost.config.table import Definition
 from roost.config.values import Reading, problem_of
 
 _SLOT_PREFIX = re.compile(r"slot\d+_")
+_TYPE_PREFIX = re.compile(r"slot_type_\d+_")
+#: what can follow that prefix
+_OF_TYPE = (*(row.name for row in ALL if row.scope is Scope.SLOT_TYPE and not row.is_pattern), "PARTITIONABLE")
 #: lists whose members are names of macros that get published
 _PUBLISHING = (
     "startd_attrs",
@@ -119,10 +122,19 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
     if slotted is not None:
         message = f"{name}: {slotted.name} has no form for single slots"
         return [diagnostic(Code.SLOT_PREFIX_IGNORED, message, span, name=name)]
-    suggestion = near(base) if find(name) is None else None
+    suggestion = (near(base) or _near_of_type(name, base)) if find(name) is None else None
     if suggestion is None:
         return []
     return [diagnostic(Code.NEAR_MISS, f"nothing reads {name}", span, name=name, suggestion=suggestion)]
+
+
+def _near_of_type(name: str, base: str) -> str | None:
+    """The name that was probably meant by one for a type of slots: few can be, so short ones are guessed, too."""
+    match = _TYPE_PREFIX.match(base)
+    if match is None:
+        return None
+    meant = near_among(base[match.end() :], _OF_TYPE, length_min=4)
+    return None if meant is None else name[: len(name) - len(base) + match.end()] + meant
 
 
 def _used_names(config: Config) -> frozenset[str]:

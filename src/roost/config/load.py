@@ -141,7 +141,7 @@ class Loader:
 
     def _broken(self, statement: Broken) -> None:
         code = Code.INCLUDE_KEYWORD if statement.reason.endswith("after include") else Code.MISSING_OPERATOR
-        self.log.report(code, statement.reason, statement.span)
+        self.log.report(code, statement.reason, statement.span, remedy=statement.remedy)
 
     def _message(self, statement: Message) -> None:
         code = Code.ERROR_STATEMENT if statement.fatal else Code.WARNING_STATEMENT

@@ -37,6 +37,15 @@ _PLAIN = re.compile(r"([A-Za-z0-9_./]+)\s*(=)\s*(.*)", re.DOTALL)
 _BRANCH = re.compile(r"(if|elif|else|endif)(?:\s+|$)", re.IGNORECASE)
 _KEYWORD = re.compile(r"@?(use|include|error|warning)\b", re.IGNORECASE)
 _OPERATOR = re.compile(r"[=:]|\$\(")
+#: words that mean `elif` elsewhere
+_ELSE_IF = ("elseif", "elsif", "else_if")
+#: what a line looks like that begins with the word and has no colon
+_FORMS = {
+    "use": "Write `use CATEGORY : Name`.",
+    "include": "Write `include : FILE`.",
+    "error": "Write `error : TEXT`.",
+    "warning": "Write `warning : TEXT`.",
+}
 _HASH = re.compile(r"\s#")
 
 
@@ -49,10 +58,12 @@ def parse(text: str, file: str, log: Diagnostics, limits: Limits, via: Span | No
             Span(file, via=via),
         )
         return []
-    return _Parser(LineReader(text, file, via, log, limits), log, limits).statements()
+    return Parser(LineReader(text, file, via, log, limits), log, limits).statements()
 
 
-class _Parser:
+class Parser:
+    """The parser of one source. The submit language, which has one more statement, is read by a subclass."""
+
     def __init__(self, reader: LineReader, log: Diagnostics, limits: Limits) -> None:
         self.reader = reader
         self.lines: Iterator[LogicalLine] = iter(reader)
@@ -60,9 +71,10 @@ class _Parser:
         self.limits = limits
 
     def statements(self) -> list[Statement]:
+        """All of them."""
         found = []
         for line in self.lines:
-            statement = self._statement(line)
+            statement = self.statement(line)
             if statement is not None:
                 found.append(statement)
         return found
@@ -71,7 +83,8 @@ class _Parser:
         _, number, column = line.segments[0]
         return self.reader.span(number, column)
 
-    def _statement(self, line: LogicalLine) -> Statement | None:
+    def statement(self, line: LogicalLine) -> Statement | None:
+        """What one logical line says; None for nothing."""
         text = line.text
         branch = _BRANCH.match(text)
         if branch:
@@ -94,7 +107,13 @@ class _Parser:
     def _without_operator(self, line: LogicalLine) -> Statement | None:
         if line.text[0] == "[":
             return None
-        return Broken(span=self._span(line), reason=f"{shorten(line.text)!r} is not a statement")
+        word = line.text.split(None, 1)[0].lower()
+        reason = f"{shorten(line.text)!r} is not a statement"
+        if word in _ELSE_IF:
+            # Reported here, for what stands in a branch that is skipped is never executed.
+            self.log.report(Code.MISSING_OPERATOR, reason, self._span(line), remedy="Write `elif`.")
+            return None
+        return Broken(span=self._span(line), reason=reason, remedy=_FORMS.get(word.lstrip("@")))
 
     def _branch(self, line: LogicalLine, word: str, rest: str) -> Statement:
         span = self._span(line)

@@ -106,6 +106,8 @@ class Broken:
 
     span: Span
     reason: str
+    #: what to write instead; None for the usual
+    remedy: str | None = None
 
 
 Statement = Assign | Include | Use | Message | If | Elif | Else | Endif | Broken

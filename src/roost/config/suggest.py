@@ -34,10 +34,10 @@ def _index() -> dict[str, list[str]]:
     return index
 
 
-def near_among(name: str, candidates: Iterable[str]) -> str | None:
+def near_among(name: str, candidates: Iterable[str], length_min: int = LENGTH_MIN) -> str | None:
     """The first of some names that was probably meant, or None."""
     key = name.lower()
-    if len(key) < LENGTH_MIN:
+    if len(key) < length_min:
         return None
     forms = {key, key.replace("_", ""), *_shortened(key)}
     for candidate in candidates:

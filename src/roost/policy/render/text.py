@@ -61,7 +61,8 @@ def render_text(explanation: Explanation, width: int = 100) -> str:
             lines += [block.title]
         lines += [f"{_INDENT}{line}".rstrip() for line in _drawn(block, width - len(_INDENT))]
         lines.append("")
-    lines += _closing(explanation)
+    for line in _closing(explanation):
+        lines += textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).rstrip() + "\n"
 
 
