@@ -119,7 +119,8 @@ def test_a_violated_invariant_fails_and_says_how_to_repeat_it(
     assert _command(*words) == 1
     said = capsys.readouterr().err
     assert "something is wrong" in said
-    assert f"repeat it with: roost lab simulate --config {config} --machines 1 --days 0.1 --seed 3" in said
+    assert f"repeat it with: roost lab simulate --config {config} --machines 1" in said
+    assert "--days 0.1 --seed 3" in said
 
 
 def test_a_policy_that_cannot_be_read_is_refused(tmp_path: Path) -> None:

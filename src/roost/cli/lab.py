@@ -8,15 +8,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from roost.cli import lab_test
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.lab.machines import Hardware, LabError
-from roost.lab.simulate import Request
+from roost.lab.simulate import MACHINES, Request
 from roost.sim.bus import Faults
 from roost.sim.workload import MIXES
+
+#: Simulated days, seeds and machines at most: more is a slip of the finger.
+DAYS_MAX = 3_660.0
+SEEDS_MAX = 1_000
+MACHINES_MAX = 100_000
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -46,22 +52,28 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def _add_world(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--machines", type=int, default=20, metavar="N", help="number of machines (20)")
-    parser.add_argument("--days", type=float, default=7.0, metavar="D", help="simulated days, from a Monday on (7)")
-    parser.add_argument("--jobs", metavar="FILE.swf", help="jobs of a Standard Workload Format file")
-    parser.add_argument("--mix", default="desktop", choices=sorted(MIXES), help="kind of generated jobs (desktop)")
-    parser.add_argument("--count", type=int, metavar="N", help="number of generated jobs (3 a machine and day)")
-    parser.add_argument("--owners", metavar="FILE.csv", help="recorded owners: machine,time,keyboard,load")
-    parser.add_argument("--cpus", type=int, default=1, metavar="N", help="cores of each machine (1)")
-    parser.add_argument("--memory", type=int, default=2048, metavar="MB", help="memory of each machine (2048)")
+    pool = parser.add_argument_group("machines")
+    pool.add_argument("--pool", metavar="FILE", help="machines, group by group (TOML)")
+    pool.add_argument("--machines", type=int, metavar="N", help=f"number of machines ({MACHINES})")
+    pool.add_argument("--cpus", type=int, metavar="N", help="cores of each machine (1)")
+    pool.add_argument("--memory", type=int, metavar="MB", help="memory of each machine (2048)")
+    pool.add_argument("--owners", metavar="FILE.csv", help="recorded owners: machine,time,keyboard,load")
+    jobs = parser.add_argument_group("jobs and time")
+    jobs.add_argument("--days", type=float, default=7.0, metavar="D", help="simulated days, from a Monday on (7)")
+    jobs.add_argument(
+        "--jobs", action="append", metavar="FILE", help="jobs: recorded (.swf), ads (.ads, .json), submit files (.sub)"
+    )
+    jobs.add_argument("--mix", default="desktop", choices=sorted(MIXES), help="kind of generated jobs (desktop)")
+    jobs.add_argument("--count", type=int, metavar="N", help="number of generated jobs (3 a machine and day)")
+    faults = parser.add_argument_group("faults")
     for name, meaning in (("lost", "lost"), ("doubled", "delivered twice"), ("late", "late")):
-        parser.add_argument(
+        faults.add_argument(
             f"--{name}", type=float, default=0.0, metavar="P", help=f"chance of a message to be {meaning}"
         )
-    parser.add_argument(
+    faults.add_argument(
         "--machine-death", type=float, default=0.0, metavar="S", help="mean time between deaths of a machine"
     )
-    parser.add_argument(
+    faults.add_argument(
         "--queue-death", type=float, default=0.0, metavar="S", help="mean time between deaths of the queue"
     )
 
@@ -74,7 +86,9 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_world(parser)
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="the first seed (1)")
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="number of seeds (5)")
+    parser.add_argument("--examples", type=int, default=10, metavar="N", help="changed decisions to explain (10)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--no-progress", action="store_true", help="do not show how far it is")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -90,19 +104,22 @@ def run(args: argparse.Namespace) -> int:
         raise CommandError(str(error)) from None
 
 
+# -- what is asked for ---------------------------------------------------------------------------------------
+
+
 def _request(args: argparse.Namespace, configs: list[str]) -> Request:
-    if args.machines < 1 or not args.days > 0 or args.cpus < 1 or args.memory < 1:
-        raise CommandError("--machines, --days, --cpus and --memory must be more than 0")
+    _check(args)
     return Request(
         configs=tuple(configs),
+        pool=args.pool,
         machines=args.machines,
+        hardware=Hardware(cpus=args.cpus or 1, memory_mb=args.memory or 2048),
+        owners=args.owners,
         days=args.days,
         seed=args.seed,
-        workload=args.jobs,
+        workload=tuple(args.jobs or ()),
         mix=args.mix,
         jobs=args.count,
-        owners=args.owners,
-        hardware=Hardware(cpus=args.cpus, memory_mb=args.memory),
         faults=Faults(
             lost=args.lost,
             doubled=args.doubled,
@@ -112,6 +129,32 @@ def _request(args: argparse.Namespace, configs: list[str]) -> Request:
         ),
         exhaustive=getattr(args, "exhaustive", False),
     )
+
+
+def _check(args: argparse.Namespace) -> None:
+    for name in ("machines", "cpus", "memory", "count"):
+        value = getattr(args, name)
+        if value is not None and value < 1:
+            raise CommandError(f"--{name} must be 1 or more")
+        if value is not None and args.pool and name != "count":
+            raise CommandError(f"--pool says which machines there are; leave --{name} out")
+    if args.owners and args.pool:
+        raise CommandError("--pool says which machines there are; name the owners' file in it")
+    if args.machines is not None and args.machines > MACHINES_MAX:
+        raise CommandError(f"--machines is at most {MACHINES_MAX}")
+    if not 0 < args.days <= DAYS_MAX:
+        raise CommandError(f"--days must be more than 0, and at most {DAYS_MAX:g}")
+    if args.count is not None and args.jobs:
+        raise CommandError("--count is about generated jobs, and --jobs gives files; leave one out")
+    chances = [args.lost, args.doubled, args.late]
+    if not all(0 <= each <= 1 for each in chances) or sum(chances) > 1:
+        raise CommandError("--lost, --doubled and --late are chances from 0 to 1, together at most 1")
+    for name in ("machine_death", "queue_death"):
+        if not (getattr(args, name) == 0 or getattr(args, name) >= 1):
+            raise CommandError(f"--{name.replace('_', '-')} is a time of at least 1 s, or 0 for none")
+
+
+# -- simulate ------------------------------------------------------------------------------------------------
 
 
 def _simulate(args: argparse.Namespace) -> int:
@@ -124,10 +167,14 @@ def _simulate(args: argparse.Namespace) -> int:
     if args.json:
         say(json.dumps({"digest": outcome.digest, "summary": outcome.summary}, indent=2))
     else:
-        _show_summary(outcome.summary)
-        say(f"digest {outcome.digest}")
+        from roost.lab.figures import summary_lines
+
+        for line in summary_lines(outcome.summary):
+            say(line)
+        say("")
         for path in result.files:
             say(f"wrote {path}")
+        say(f"digest {outcome.digest}")
     for problem in outcome.problems:
         complain(f"violated: {problem}")
     if outcome.problems:
@@ -137,35 +184,39 @@ def _simulate(args: argparse.Namespace) -> int:
 
 
 def _progress() -> Callable[[float], None] | None:
-    """A line on a terminal that says how far it is; nothing where nobody looks."""
+    """A line on a terminal that says how far it is and how long it will take; nothing where nobody looks."""
     if not sys.stderr.isatty():
         return None
+    begun = time.monotonic()
+    shown = [-1.0]
 
     def show(share: float) -> None:
+        now = time.monotonic()
+        if share < 1 and now - shown[0] < 0.1:
+            return
+        shown[0] = now
         filled = round(share * 40)
-        sys.stderr.write(f"\r[{'#' * filled}{'.' * (40 - filled)}] {share:4.0%}" + ("\n" if share >= 1 else ""))
+        left_s = (now - begun) * (1 - share) / share if share > 0 else 0.0
+        rest = f"{left_s:,.0f} s left" if share < 1 else f"{now - begun:,.1f} s"
+        sys.stderr.write(f"\r[{'#' * filled}{'.' * (40 - filled)}] {share:4.0%}  {rest:<14}")
+        sys.stderr.write("\n" if share >= 1 else "")
         sys.stderr.flush()
 
     return show
 
 
-def _show_summary(summary: dict[str, object]) -> None:
-    for name, value in summary.items():
-        if isinstance(value, dict):
-            continue
-        say(f"{name:<24}{value:>14,}" if isinstance(value, int | float) else f"{name:<24}{value!s:>14}")
-    causes = summary["badput_h_by_cause"]
-    assert isinstance(causes, dict)
-    for cause, hours in causes.items():
-        say(f"  lost {hours:,.1f} h: {cause}")
+# -- compare -------------------------------------------------------------------------------------------------
 
 
 def _compare(args: argparse.Namespace) -> int:
     from roost.lab.compare import compare, comparison_data, comparison_text
     from roost.runtime.machine import SystemHost
 
+    if not 1 <= args.seeds <= SEEDS_MAX or args.examples < 0:
+        raise CommandError(f"--seeds is from 1 to {SEEDS_MAX}, --examples 0 or more")
     old, new = _request(args, [args.old]), _request(args, [args.new])
-    seeds = range(args.seed, args.seed + max(1, args.seeds))
-    found = compare(old, new, seeds, SystemHost(), width(), None if args.json else _progress())
-    say(json.dumps(comparison_data(found), indent=2) if args.json else comparison_text(found))
+    seeds = range(args.seed, args.seed + args.seeds)
+    progress = None if args.json or args.no_progress else _progress()
+    found = compare(old, new, seeds, SystemHost(), width(), progress)
+    say(json.dumps(comparison_data(found), indent=2) if args.json else comparison_text(found, args.examples))
     return Exit.OK

@@ -12,49 +12,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from roost.classad import unparse_value
+from roost.classad import ClassAd, Expr, evaluate, unparse_value
+from roost.classad.values import fold
 from roost.config import Host
 from roost.lab.durations import shown
+from roost.lab.figures import FIGURES, Figure, number, value_of
 from roost.lab.simulate import Request, plan_of, with_seed
+from roost.lab.timelines import parent_of
+from roost.policy.explain import explain
 from roost.policy.render import render_text
 from roost.sim.host import Machine, Slot
-from roost.sim.world import World
+from roost.sim.world import BEGINNING, World
 from roost.startd.machine import Step
+from roost.startd.policy_inputs import Decision
 from roost.startd.work import Taken
-
-#: Figures that are compared, and whether more is better; None where neither is.
-FIGURES: Final[dict[str, bool | None]] = {
-    "jobs_completed": True,
-    "goodput_h": True,
-    "badput_h": False,
-    "goodput_share": True,
-    "utilisation": None,
-    "wait_min_mean": False,
-    "wait_min_95": False,
-    "slowdown_median": False,
-    "slowdown_95": False,
-    "evictions_per_job": False,
-    "suspensions": None,
-    "owner_interference_s": False,
-}
 
 #: Two-sided 95 % quantiles of Student's t, by degrees of freedom from 1.
 _T: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
 _T_MANY: Final = 1.96
 
 
+#: Places of a kind of parting that are kept, at most.
+PLACES_MAX: Final = 20
 #: Partings that no expression of the slot's own policy decided.
 _ELSEWHERE: Final = ("follows from decisions elsewhere: another job came, left or stayed", "the same")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One figure under both policies."""
+    """One figure under both policies, in its unit."""
 
-    name: str
+    figure: Figure
     old: float
     new: float
     #: Mean of the paired differences, and half the width of its confidence interval; None for one seed.
@@ -66,7 +57,7 @@ class Difference:
         """ "better", "worse", "changed" or ""; "" where chance would do as well."""
         if self.margin is None or abs(self.change) <= self.margin or self.change == 0:
             return ""
-        more = FIGURES[self.name]
+        more = self.figure.more
         return "changed" if more is None else "better" if (self.change > 0) is more else "worse"
 
 
@@ -77,7 +68,19 @@ class Parting:
     old: str
     new: str
     count: int
+    #: Seed, slot and time (s since the beginning) of some of them.
+    places: tuple[tuple[int, str, float], ...]
+    #: Why, for the first of these.
     example: str
+
+
+@dataclass(slots=True)
+class _Found:
+    """A kind of parting while it is counted."""
+
+    count: int = 0
+    places: list[tuple[int, str, float]] = field(default_factory=list)
+    example: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,8 @@ class _Trace:
 
     summary: dict[str, Any]
     taken: dict[str, list[Taken]]
+    #: Slot to its policy.
+    policies: dict[str, ClassAd]
 
 
 def compare(
@@ -111,41 +116,50 @@ def compare(
     """Run both under each seed. Raises LabError."""
     numbers = tuple(seeds)
     pairs: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    found: dict[tuple[str, str], list[str | int]] = {}
+    found: dict[tuple[str, str], _Found] = {}
     slots = 0
     for index, seed in enumerate(numbers):
-        first, second = _run(with_seed(old, seed), host), _run(with_seed(new, seed), host)
+        done = 2 * index
+        first = _run(with_seed(old, seed), host, _part(progress, done, 2 * len(numbers)))
+        second = _run(with_seed(new, seed), host, _part(progress, done + 1, 2 * len(numbers)))
         pairs.append((first.summary, second.summary))
-        slots += len(first.taken)
+        slots += len(first.taken.keys() | second.taken.keys())
         _count_partings(first, second, seed, found, width)
-        if progress is not None:
-            progress((index + 1) / len(numbers))
     partings = [
-        Parting(old=key[0], new=key[1], count=int(entry[0]), example=str(entry[1])) for key, entry in found.items()
+        Parting(old=old_deed, new=new_deed, count=each.count, places=tuple(each.places), example=each.example)
+        for (old_deed, new_deed), each in found.items()
     ]
     return Comparison(
         old=", ".join(old.configs),
         new=", ".join(new.configs),
         seeds=numbers,
-        differences=tuple(_difference(name, pairs) for name in FIGURES),
-        partings=tuple(sorted(partings, key=lambda each: (-each.count, each.old, each.new))),
+        differences=tuple(_difference(each, pairs) for each in FIGURES if each.compared),
+        partings=tuple(sorted(partings, key=lambda each: (each.old == _ELSEWHERE[0], -each.count, each.old, each.new))),
         slots=slots,
     )
 
 
-def _run(request: Request, host: Host) -> _Trace:
+def _part(progress: Callable[[float], None] | None, done: int, whole: int) -> Callable[[float], None] | None:
+    """The progress of one run of several."""
+    return None if progress is None else lambda share: progress((done + share) / whole)
+
+
+def _run(request: Request, host: Host, progress: Callable[[float], None] | None) -> _Trace:
     plan = plan_of(request, host)
     taken: dict[str, list[Taken]] = {slot.name: [] for machine in plan.machines for slot in machine.slots}
 
     def note(machine: Machine, slot: Slot, step: Step, now: float) -> None:
-        taken[slot.plan.name] += step.transitions
+        if step.transitions:
+            taken.setdefault(slot.plan.name, []).extend(step.transitions)
 
-    outcome = World(plan, on_step=note).run()
-    return _Trace(summary=outcome.summary, taken=taken)
+    outcome = World(plan, on_step=note).run(progress)
+    policies = {slot.name: slot.policy.expressions for machine in plan.machines for slot in machine.slots}
+    return _Trace(summary=outcome.summary, taken=taken, policies=policies)
 
 
-def _difference(name: str, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Difference:
-    olds, news = [float(old[name]) for old, _ in pairs], [float(new[name]) for _, new in pairs]
+def _difference(figure: Figure, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Difference:
+    olds = [value_of(figure, old) for old, _ in pairs]
+    news = [value_of(figure, new) for _, new in pairs]
     changes = [new - old for old, new in zip(olds, news, strict=True)]
     count = len(changes)
     mean = sum(changes) / count
@@ -154,28 +168,27 @@ def _difference(name: str, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -
         spread = math.sqrt(sum((each - mean) ** 2 for each in changes) / (count - 1))
         quantile = _T[count - 2] if count - 2 < len(_T) else _T_MANY
         margin = quantile * spread / math.sqrt(count)
-    return Difference(name=name, old=sum(olds) / count, new=sum(news) / count, change=mean, margin=margin)
+    return Difference(figure=figure, old=sum(olds) / count, new=sum(news) / count, change=mean, margin=margin)
 
 
 # -- partings ------------------------------------------------------------------------------------------------
 
 
-def _count_partings(
-    first: _Trace, second: _Trace, seed: int, found: dict[tuple[str, str], list[str | int]], width: int
-) -> None:
-    for slot, olds in first.taken.items():
-        parting = _parting(olds, second.taken[slot])
+def _count_partings(first: _Trace, second: _Trace, seed: int, found: dict[tuple[str, str], _Found], width: int) -> None:
+    for slot in sorted(first.taken.keys() | second.taken.keys()):
+        parting = _parting(first.taken.get(slot, []), second.taken.get(slot, []))
         if parting is None:
             continue
         old, new = parting
-        if not any(each is not None and each.decisions for each in parting):
-            found.setdefault(_ELSEWHERE, [0, ""])[0] = int(found.get(_ELSEWHERE, [0])[0]) + 1
-            continue
-        key = (_deed(old, new), _deed(new, old))
-        entry = found.setdefault(key, [0, ""])
-        entry[0] = int(entry[0]) + 1
-        if entry[0] == 1:
-            entry[1] = _example(slot, seed, old, new, width)
+        decided = any(each is not None and each.decisions for each in parting)
+        entry = found.setdefault((_deed(old, new), _deed(new, old)) if decided else _ELSEWHERE, _Found())
+        entry.count += 1
+        if len(entry.places) < PLACES_MAX:
+            at = min(each.at for each in parting if each is not None)
+            entry.places.append((seed, slot, round(at - BEGINNING, 3)))
+        if decided and entry.count == 1:
+            policies = tuple(each.policies.get(parent_of(slot) or slot, ClassAd()) for each in (first, second))
+            entry.example = _example(slot, seed, old, new, policies, width)
 
 
 def _parting(olds: list[Taken], news: list[Taken]) -> tuple[Taken | None, Taken | None] | None:
@@ -199,58 +212,100 @@ def _deed(taken: Taken | None, other: Taken | None) -> str:
     return f"[{taken.number}] {taken.source} -> {taken.target}: {taken.reason}"
 
 
-def _example(slot: str, seed: int, old: Taken | None, new: Taken | None, width: int) -> str:
+def _example(
+    slot: str, seed: int, old: Taken | None, new: Taken | None, policies: tuple[ClassAd, ...], width: int
+) -> str:
     at = min(each.at for each in (old, new) if each is not None)
-    from roost.sim.world import BEGINNING
-
     lines = [f"for instance {slot}, seed {seed}, at {shown(at - BEGINNING)}"]
-    for word, taken in (("old", old), ("new", new)):
-        if taken is not None and (decision := taken.decision) is not None:
-            lines.append(f"{word}: {decision.name} = {unparse_value(decision.value)}")
-            explanation = decision.explain()
-            if explanation is not None:
-                lines += [f"  {line}" for line in render_text(explanation, width - 8).rstrip().splitlines()]
+    decided = next((each.decision for each in (old, new) if each is not None and each.decision is not None), None)
+    for word, taken, policy in (("old", old, policies[0]), ("new", new, policies[1])):
+        decision = taken.decision if taken is not None else None
+        lines += _explained(word, decision, width) if decision is not None else _asked(word, decided, policy, width)
     return "\n".join(lines)
+
+
+def _explained(word: str, decision: Decision, width: int) -> list[str]:
+    explanation = decision.explain()
+    text = "" if explanation is None else render_text(explanation, width - 14).rstrip()
+    return [f"{word}: {decision.name} = {unparse_value(decision.value)}", *(f"  {line}" for line in text.splitlines())]
+
+
+def _asked(word: str, decided: Decision | None, policy: ClassAd, width: int) -> list[str]:
+    """What the policy that took no decision says to the same question: up to there both histories are the same."""
+    if decided is None:
+        return []
+    found = policy.cell(fold(decided.name))
+    if not isinstance(found, Expr):
+        return [f"{word}: {decided.name} is not set"]
+    my = decided.my.copy()
+    for name in policy:
+        my[name] = policy[name]
+    value = evaluate(found, my, decided.target, decided.world.again())
+    explanation = explain(found, my, decided.target, world=decided.world.again(), name=decided.name)
+    text = render_text(explanation, width - 14).rstrip()
+    return [f"{word}: {decided.name} = {unparse_value(value)}", *(f"  {line}" for line in text.splitlines())]
 
 
 # -- the result ------------------------------------------------------------------------------------------------
 
 
-def comparison_text(found: Comparison) -> str:
-    """The comparison for people."""
-    lines = [f"old  {found.old}", f"new  {found.new}", f"{len(found.seeds)} seeds, {found.slots} slot histories", ""]
-    lines.append(f"{'':<22}{'old':>12}{'new':>12}{'change':>12}   95 %")
-    for each in found.differences:
-        margin = "" if each.margin is None else f"± {each.margin:,.2f}"
-        figures = f"{each.name:<22}{each.old:>12,.2f}{each.new:>12,.2f}{each.change:>+12,.2f}"
-        lines.append(f"{figures}   {margin:<14}{each.verdict}".rstrip())
+def comparison_text(found: Comparison, examples: int = 10) -> str:
+    """The comparison for people, with so many kinds of changed decisions explained."""
+    seeds = f"seed {found.seeds[0]}" if len(found.seeds) == 1 else f"seeds {found.seeds[0]} to {found.seeds[-1]}"
+    lines = [f"old  {found.old}", f"new  {found.new}", f"{seeds}, {found.slots:,} slot histories", ""]
+    lines.append(f"{'':<26}{'old':>12}{'new':>12}{'change':>12}   95 % of means")
+    lines += [_difference_line(each) for each in found.differences]
+    if len(found.seeds) == 1:
+        lines += ["", "One seed says nothing of chance: give --seeds 2 or more for intervals."]
     if not found.partings:
         return "\n".join([*lines, "", "No decision changed."])
-    lines += ["", "Where slots first part ways:"]
-    for parting in found.partings:
-        lines += ["", f"{parting.count:>5} x  old {parting.old}", f"{'':>8}new {parting.new}"]
-        lines += [f"        {line}".rstrip() for line in parting.example.splitlines()]
+    lines += ["", "Decisions that changed, where a slot's two histories first part ways:"]
+    for parting in found.partings[:examples]:
+        lines += ["", f"{parting.count:>6} x  old {parting.old}", f"{'':>9}new {parting.new}"]
+        lines += [f"{'':>9}{line}".rstrip() for line in parting.example.splitlines()]
+    if len(found.partings) > examples:
+        rest = sum(each.count for each in found.partings[examples:])
+        kinds = len(found.partings) - examples
+        lines += ["", f"{rest:>6} x  of {kinds} more kinds; --examples {len(found.partings)} shows all, --json as data"]
     return "\n".join(lines)
+
+
+def _difference_line(each: Difference) -> str:
+    name = each.figure.meaning + (f" ({each.figure.unit})" if each.figure.unit else "")
+    margin = "" if each.margin is None else f"± {number(each.margin, each.figure)}"
+    values = [number(each.old, each.figure), number(each.new, each.figure), number(each.change, each.figure, "+")]
+    figures = "".join(f"{value:>12}" for value in values)
+    short = name.partition(":")[0] + (f" ({each.figure.unit})" if ":" in name and each.figure.unit else "")
+    return f"{short:<26}{figures}   {margin:<14}{each.verdict}".rstrip()
 
 
 def comparison_data(found: Comparison) -> dict[str, Any]:
     """The comparison for programs."""
     return {
+        "version": 1,
         "old": found.old,
         "new": found.new,
         "seeds": list(found.seeds),
         "figures": [
             {
-                "name": each.name,
-                "old": each.old,
-                "new": each.new,
-                "change": each.change,
-                "margin": each.margin,
+                "name": each.figure.name,
+                "unit": each.figure.unit,
+                "old": round(each.old, 6),
+                "new": round(each.new, 6),
+                "change": round(each.change, 6),
+                "margin": None if each.margin is None else round(each.margin, 6),
                 "verdict": each.verdict,
             }
             for each in found.differences
         ],
         "partings": [
-            {"old": each.old, "new": each.new, "count": each.count, "example": each.example} for each in found.partings
+            {
+                "old": each.old,
+                "new": each.new,
+                "count": each.count,
+                "places": [{"seed": seed, "slot": slot, "at_s": at_s} for seed, slot, at_s in each.places],
+                "example": each.example,
+            }
+            for each in found.partings
         ],
     }

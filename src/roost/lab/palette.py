@@ -26,3 +26,5 @@ COLOURS: Final[dict[str, str]] = {
 
 #: Colour of the time in which keys are pressed.
 OWNER_PRESENT: Final = "#5a4632"
+#: Colour of jobs that wait.
+WAITING: Final = "#7a8fa6"

@@ -8,11 +8,29 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from roost.lab.palette import COLOURS, OWNER_PRESENT
+from roost.lab.clock_face import ticks
+from roost.lab.palette import COLOURS, OWNER_PRESENT, WAITING
 from roost.lab.timelines import Timelines
 
 _INK: Final = "#1d2730"
 _SOFT: Final = "#5d6b77"
+_STYLE: Final = {
+    "font.size": 9,
+    "axes.edgecolor": "#d8d3c8",
+    "axes.titlecolor": _INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": _INK,
+    "axes.labelcolor": _SOFT,
+    "xtick.color": _SOFT,
+    "ytick.color": _SOFT,
+    "figure.facecolor": "#fbfaf7",
+    "font.family": ["DejaVu Sans"],
+}
+#: Height of a slot's row, inches.
+_ROW_INCHES: Final = 0.19
 
 
 def can_draw() -> bool:
@@ -30,81 +48,143 @@ def draw(
     """Draw ``timeline.png`` and ``metrics.png`` into a directory."""
     import_module("matplotlib").use("Agg")
     pyplot = import_module("matplotlib.pyplot")
-
-    pyplot.rcParams.update({"font.size": 9, "axes.edgecolor": "#d8d3c8", "text.color": _INK, "axes.labelcolor": _SOFT,
-                            "xtick.color": _SOFT, "ytick.color": _SOFT, "figure.facecolor": "#fbfaf7"})  # fmt: skip
     made = [out / "timeline.png", out / "metrics.png"]
-    for path, figure in zip(
-        made, (_timeline(pyplot, title, timelines, presence), _metrics(pyplot, title, summary)), strict=True
-    ):
-        figure.savefig(path, dpi=150)
-        pyplot.close(figure)
+    heading = f"{title}   slots: {summary['slots']:,}, days: {summary['days']:g}, jobs: {summary['jobs_submitted']:,}"
+    with pyplot.rc_context(_STYLE):
+        figures = (_timeline(pyplot, heading, timelines, presence), _metrics(pyplot, heading, summary))
+        for path, figure in zip(made, figures, strict=True):
+            figure.savefig(path, dpi=150)
+            pyplot.close(figure)
     return made
 
 
+def _head(figure: Any, heading: str) -> None:
+    title, _, rest = heading.partition("   ")
+    figure.suptitle(f"{title}\n\n", x=0.012, ha="left", fontsize=14, fontweight="bold", linespacing=0.9)
+    figure.text(0.012, 1 - 0.36 / figure.get_figheight(), rest, color=_SOFT, fontsize=9, va="top")
+
+
 def _timeline(
-    pyplot: Any, title: str, timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, float]]]
+    pyplot: Any, heading: str, timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, float]]]
 ) -> Any:
     rows = len(timelines.spans)
-    figure, (top, low) = pyplot.subplots(
-        2,
-        1,
-        figsize=(13, 3.6 + 0.2 * rows),
-        sharex=True,
-        height_ratios=(2.4, max(1.0, 0.2 * rows)),
-        layout="constrained",
-    )
-    figure.suptitle(title, x=0.01, ha="left", fontsize=14, fontweight="bold")
+    whole = timelines.rows() if len(timelines.rows()) > timelines.shown else []
+    heights = [2.3, 1.0, *([3.4] if whole else []), max(0.5, _ROW_INCHES * rows)]
+    figure, axes = pyplot.subplots(
+        len(heights), 1, figsize=(13, sum(heights) + 0.5 * len(heights) + 0.8), height_ratios=heights,
+        sharex=True, layout="constrained",
+    )  # fmt: skip
+    _head(figure, heading)
     days = timelines.end_s / 86_400
-    xs = [(index + 0.5) * timelines.bin_s / 86_400 for index in range(timelines.bin_count)]
-    pairs = [pair for pair in COLOURS if pair in timelines.bins]
-    shares = [timelines.shares(pair) for pair in pairs]
-    top.stackplot(xs, shares, colors=[COLOURS[pair] for pair in pairs], labels=pairs, linewidth=0)
-    top.set(ylim=(0, 1), ylabel="share of all slots")
-    top.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False, fontsize=8)
-    for place, (slot, spans) in enumerate(timelines.spans.items()):
-        for pair in pairs:
-            bars = [(s.begin / 86_400, (s.end - s.begin) / 86_400) for s in spans if s.pair == pair]
-            low.broken_barh(bars, (place - 0.3, 0.62), facecolors=COLOURS[pair], linewidth=0)
-        there = [(begin / 86_400, (end - begin) / 86_400) for begin, end in presence.get(slot, ())]
-        low.broken_barh(there, (place + 0.36, 0.12), facecolors=OWNER_PRESENT, linewidth=0)
-    low.set(ylim=(rows - 0.4, -0.6), xlim=(0, days), yticks=range(rows), yticklabels=list(timelines.spans))
-    low.tick_params(axis="y", labelsize=7, length=0)
-    names = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-    low.set_xticks(range(int(days) + 1), [names[day % 7] for day in range(int(days) + 1)])
-    low.set_xlabel("dark lines: keys are being pressed", fontsize=8)
-    for axes in (top, low):
-        axes.spines[["top", "right"]].set_visible(False)
+    _shares(axes[0], timelines)
+    _waiting(axes[1], timelines)
+    if whole:
+        _raster(axes[2], timelines, whole, days)
+    low = axes[-1]
+    _gantt(low, timelines, presence)
+    marks = [tick for tick in ticks(timelines.end_s) if tick.at_s <= timelines.end_s]
+    low.set_xlim(0, days)
+    low.set_xticks([tick.at_s / 86_400 for tick in marks], [tick.label for tick in marks])
+    low.set_xlabel("time of the pool, which begins on a Monday at 00:00", fontsize=8)
     return figure
 
 
-def _metrics(pyplot: Any, title: str, summary: Mapping[str, Any]) -> Any:
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(13, 3.9), width_ratios=(1.1, 1), layout="constrained")
-    figure.suptitle(title, x=0.01, ha="left", fontsize=14, fontweight="bold")
-    causes = summary["badput_h_by_cause"]
-    names = ["goodput", *(f"lost: {cause}" for cause in causes), "open at the end", "suspended"]
+def _edges(timelines: Timelines) -> list[float]:
+    """Borders of intervals, days."""
+    inner = [index * timelines.bin_s / 86_400 for index in range(timelines.bin_count)]
+    return [*inner, timelines.end_s / 86_400]
+
+
+def _shares(axes: Any, timelines: Timelines) -> None:
+    pairs = [pair for pair in COLOURS if pair in timelines.bins]
+    shares = [timelines.shares(pair) for pair in pairs]
+    xs = _edges(timelines)
+    axes.stackplot(
+        xs, [[100 * each for each in (*row, row[-1])] for row in shares],
+        colors=[COLOURS[pair] for pair in pairs], labels=pairs, linewidth=0, step="post",
+    )  # fmt: skip
+    axes.set(ylim=(0, 100), ylabel="% of slots", title="Slots by state")
+    axes.plot([], [], color=OWNER_PRESENT, linewidth=2, label="keys are pressed")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False, fontsize=8)
+
+
+def _waiting(axes: Any, timelines: Timelines) -> None:
+    axes.stairs(timelines.waiting(), _edges(timelines), fill=True, color=WAITING)
+    axes.set(ylim=(0, None), ylabel="jobs", title="Jobs that wait")
+
+
+def _raster(axes: Any, timelines: Timelines, rows: Sequence[bytes], days: float) -> None:
+    colours = import_module("matplotlib.colors")
+    numpy = import_module("numpy")
+    palette = colours.ListedColormap(list(COLOURS.values()))
+    cells = numpy.frombuffer(b"".join(rows), dtype=numpy.uint8).reshape(len(rows), -1)
+    width = timelines.bin_count * timelines.bin_s / 86_400
+    axes.imshow(
+        cells, aspect="auto", cmap=palette, vmin=-0.5, vmax=len(COLOURS) - 0.5, interpolation="nearest",
+        extent=(0, max(days, width), len(rows), 0),
+    )  # fmt: skip
+    many = f"{len(rows):,} of {len(timelines.slots):,}" if len(rows) < len(timelines.slots) else f"All {len(rows):,}"
+    axes.set(title=f"{many} slots, a row each", ylabel="slot", ylim=(len(rows), 0))
+
+
+def _gantt(axes: Any, timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, float]]]) -> None:
+    rows = len(timelines.spans)
+    for place, (slot, spans) in enumerate(timelines.spans.items()):
+        for pair in dict.fromkeys(span.pair for span in spans):
+            bars = [(s.begin / 86_400, (s.end - s.begin) / 86_400) for s in spans if s.pair == pair]
+            axes.broken_barh(bars, (place - 0.34, 0.6), facecolors=COLOURS[pair], linewidth=0)
+        there = [(begin / 86_400, (end - begin) / 86_400) for begin, end in presence.get(slot, ())]
+        axes.broken_barh(there, (place + 0.3, 0.13), facecolors=OWNER_PRESENT, linewidth=0)
+    axes.set(ylim=(rows - 0.45, -0.55), yticks=range(rows), yticklabels=list(timelines.spans))
+    axes.tick_params(axis="y", labelsize=7, length=0)
+    some = f"{rows} of {len(timelines.slots):,} slots, evenly spread" if rows < len(timelines.slots) else "Slot by slot"
+    axes.set_title(some)
+
+
+def _metrics(pyplot: Any, heading: str, summary: Mapping[str, Any]) -> Any:
+    causes = dict(sorted(summary["badput_h_by_cause"].items(), key=lambda item: -item[1])[:8])
+    names = ["goodput", *(f"lost: {_wrapped(cause)}" for cause in causes), "open at the end", "suspended"]
     hours = [summary["goodput_h"], *causes.values(), summary["open_h"], summary["suspended_h"]]
+    figure, (left, right) = pyplot.subplots(
+        1, 2, figsize=(13, 1.9 + max(2.9, 0.48 * len(names))), width_ratios=(1.1, 1), layout="constrained"
+    )
+    _head(figure, heading)
     colours = ["#2a9d73", *["#ee7733"] * len(causes), "#8fb8d6", "#f2b134"]
     bars = left.barh(range(len(names)), hours, color=colours, height=0.62)
     left.set_yticks(range(len(names)), names)
     left.invert_yaxis()
-    left.set_xlim(0, max([*hours, 1]) * 1.15)
-    left.bar_label(bars, [f"{each:,.0f} h" for each in hours], padding=4, color=_INK)
-    left.set_title("where the hours went", loc="left", fontsize=10, color=_SOFT)
-    left.spines[["top", "right", "left"]].set_visible(False)
+    left.set_xlim(0, max([*hours, 1]) * 1.18)
+    left.bar_label(bars, [f"{each:,.0f} h" if each >= 10 else f"{each:,.1f} h" for each in hours], padding=4)
+    left.set(title="Where the hours of slots went", xlabel="hours")
     left.tick_params(axis="y", length=0)
-    right.axis("off")
+    _figures(right, summary)
+    return figure
+
+
+def _wrapped(cause: str) -> str:
+    """Two lines at most."""
+    if len(cause) <= 30:
+        return cause
+    cut = cause.rfind(" ", 0, 30)
+    cut = cut if cut > 0 else 30
+    rest = cause[cut:].strip()
+    return f"{cause[:cut]}\n{rest if len(rest) <= 36 else rest[:35] + '…'}"
+
+
+def _figures(axes: Any, summary: Mapping[str, Any]) -> None:
+    axes.axis("off")
     figures = (
         ("jobs completed", f"{summary['jobs_completed']:,} of {summary['jobs_submitted']:,}"),
-        ("utilisation", f"{summary['utilisation']:.1%}"),
-        ("of ended runs' time counts", f"{summary['goodput_share']:.1%}"),
-        ("wait, median / 95 %", f"{summary['wait_min_median']:,.1f} / {summary['wait_min_95']:,.0f} min"),
-        ("slowdown, median / 95 %", f"{summary['slowdown_median']:,.2f} / {summary['slowdown_95']:,.1f}"),
+        ("utilisation of cores", f"{summary['utilisation']:.1%}"),
+        ("time of ended runs that counts", f"{summary['goodput_share']:.1%}"),
+        ("wait: median, 95 %", f"{summary['wait_min_median']:,.1f}, {summary['wait_min_95']:,.0f} min"),
+        ("slowdown: median, 95 %", f"{summary['slowdown_median']:,.2f}, {summary['slowdown_95']:,.1f}"),
         ("evictions per job", f"{summary['evictions_per_job']:,.2f}"),
-        ("owners shared their machine", f"{summary['owner_interference_s'] / 3600:,.1f} h"),
+        ("owners shared their machine for", f"{summary['owner_interference_s'] / 3600:,.1f} h"),
     )
-    for place, (name, figure_text) in enumerate(figures):
-        right.text(0.08, 0.92 - place * 0.145, name, color=_SOFT, fontsize=10, transform=right.transAxes)
-        right.text(0.98, 0.92 - place * 0.145, figure_text, ha="right", fontsize=12, fontweight="bold",
-                   transform=right.transAxes)  # fmt: skip
-    return figure
+    for place, (name, text) in enumerate(figures):
+        y = 0.95 - place * 0.15
+        axes.text(0.1, y, name, color=_SOFT, fontsize=10, transform=axes.transAxes, va="center")
+        axes.text(
+            0.99, y, text, ha="right", fontsize=12, fontweight="bold", transform=axes.transAxes, va="center"
+        )  # fmt: skip

@@ -1,39 +1,47 @@
 """The report of a simulation as one HTML file that needs nothing else: figures, the pool over time, slot timelines.
 
-Pictures are inline SVG; what a span is and why it began is its title, which browsers show under the pointer.
+Pictures are inline SVG; what a span is and why it began is its title, which browsers show under the pointer. Many
+slots are shown as one small picture (`raster`) with a row for each.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-from roost.lab.palette import COLOURS, OWNER_PRESENT
+from roost.lab.clock_face import Tick, ticks
+from roost.lab.palette import COLOURS, OWNER_PRESENT, WAITING
+from roost.lab.raster import png
 from roost.lab.timelines import Timelines
 
-#: Width of pictures, px; left margin of timelines.
+#: Width of pictures, px; left margin of pictures of shares, and of timelines.
 _WIDTH: Final = 1120
-_LEFT: Final = 110
-_ROW: Final = 15
+_LEFT: Final = 52
+_LEFT_OF_SLOTS: Final = 130
+_ROW: Final = 16
 
 _STYLE: Final = """
 :root{--ink:#1d2730;--soft:#5d6b77;--paper:#fbfaf7;--card:#fff;--line:#e2ded5}
 @media(prefers-color-scheme:dark){:root{--ink:#e8e6e1;--soft:#a3adb5;--paper:#171b1f;--card:#20262b;--line:#343c43}}
 *{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
-main{max-width:1200px;margin:0 auto;padding:36px 40px 64px}h1{font-size:27px;margin:0 0 2px;letter-spacing:-.01em}
-h2{font-size:18px;margin:36px 0 10px}.sub{color:var(--soft);margin:0 0 24px}code{font:13px ui-monospace,monospace}
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(165px,1fr));gap:12px}
+main{max-width:1240px;margin:0 auto;padding:36px 40px 64px}h1{font-size:27px;margin:0 0 2px;letter-spacing:-.01em}
+h2{font-size:18px;margin:36px 0 4px}.sub,.note{color:var(--soft);margin:0 0 12px}.note{font-size:13px}
+code{font:13px ui-monospace,monospace;overflow-wrap:anywhere}
+.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:12px;margin-top:24px}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:13px 16px}
 .card b{display:block;font-size:25px;font-weight:650;letter-spacing:-.02em}.card span{color:var(--soft);font-size:13px}
 .panel{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:16px;overflow-x:auto}
+.panel svg,.panel img{max-width:100%;height:auto;display:block}
 .legend{display:flex;flex-wrap:wrap;gap:4px 16px;margin:10px 0 0;font-size:13px;color:var(--soft)}
 .legend i{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:6px;border:1px solid var(--line)}
 svg text{fill:var(--soft);font:11px system-ui,sans-serif}svg .grid{stroke:var(--line);stroke-width:1}
 table{border-collapse:collapse;width:100%;font-size:14px}td,th{text-align:left;padding:5px 10px;
 border-bottom:1px solid var(--line)}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}th{color:var(--soft);
-font-weight:500}.bar{height:9px;border-radius:4px;background:#ee7733}footer{margin-top:40px;color:var(--soft);font-size:13px}
+font-weight:500}.bar{height:9px;border-radius:4px;background:#ee7733}.bad{border-color:#c1272d}
+footer{margin-top:40px;color:var(--soft);font-size:13px}
 """
 
 
@@ -51,30 +59,46 @@ def html_report(
         '<meta name=viewport content="width=device-width"><style>',
         _STYLE,
         "</style><main>",
-        f"<h1>{escape(title)}</h1><p class=sub>{summary['slots']} slots, {summary['days']:g} days, ",
-        f"{summary['jobs_submitted']} jobs. Digest <code>{outcome['digest']}</code></p>",
+        f"<h1>{escape(title)}</h1><p class=sub>Slots: {summary['slots']:,}. ",
+        f"Days, from a Monday on: {summary['days']:g}. "
+        f"Jobs: {summary['jobs_submitted']:,}. Digest <code>{outcome['digest']}</code></p>",
+        *_problems(outcome["problems"]),
         *_cards(summary),
-        "<h2>The pool over time</h2><div class=panel>",
+        "<h2>The pool over time</h2><p class=note>Share of all slots in each state.</p><div class=panel>",
         *_area(timelines),
         *_legend(timelines),
-        "</div><h2>Slots</h2><div class=panel>",
+        "</div><h2>Jobs that wait</h2><p class=note>Submitted and not running: waiting for the first time, or again ",
+        "after an eviction.</p><div class=panel>",
+        *_waiting(timelines),
+        "</div>",
+        *_all_slots(timelines),
+        "<h2>Slot by slot</h2><p class=note>",
+        _sample(timelines),
+        " Point at a bar to see what it is and why it began.</p><div class=panel>",
         *_gantt(timelines, presence),
         *_legend(timelines, owner=True),
         "</div>",
         *_causes(summary),
-        *_transitions(summary),
+        *_transitions(timelines),
         f"<footer>Repeat this run: <code>{escape(command)}</code></footer></main></html>",
     ]
     return "".join(parts)
 
 
+def _problems(problems: Sequence[str]) -> Iterator[str]:
+    if problems:
+        yield f"<div class='panel bad'><b>{len(problems)} invariants were violated</b><ul>"
+        yield from (f"<li>{escape(each)}" for each in problems)
+        yield "</ul></div>"
+
+
 def _cards(summary: Mapping[str, Any]) -> Iterator[str]:
     figures = (
+        (f"{summary['jobs_completed']:,}", f"jobs completed of {summary['jobs_submitted']:,}"),
         (f"{summary['goodput_h']:,.0f} h", "goodput: time that counts"),
         (f"{summary['badput_h']:,.0f} h", "badput: time thrown away"),
         (f"{summary['goodput_share']:.1%}", "of the time that ended runs took counts"),
-        (f"{summary['utilisation']:.1%}", "utilisation of all slots"),
-        (f"{summary['jobs_completed']:,}", f"jobs completed of {summary['jobs_submitted']:,}"),
+        (f"{summary['utilisation']:.1%}", "utilisation of all cores"),
         (f"{summary['wait_min_median']:,.1f} min", f"median wait; 95 % within {summary['wait_min_95']:,.0f} min"),
         (f"{summary['slowdown_median']:,.2f}", f"median slowdown; 95 % within {summary['slowdown_95']:,.1f}"),
         (f"{summary['evictions_per_job']:,.2f}", f"evictions per job; {summary['evictions']:,} in all"),
@@ -93,51 +117,102 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:,.0f} min" if seconds < 36_000 else f"{seconds / 3600:,.1f} h"
 
 
+# -- pictures ----------------------------------------------------------------------------------------------
+
+
 def _area(timelines: Timelines) -> Iterator[str]:
     """Shares of pairs, stacked."""
-    height, left, count = 220, 46, timelines.bin_count
-    width = _WIDTH - left
+    height, count = 220, timelines.bin_count
     yield f'<svg width={_WIDTH} height={height + 24} viewBox="0 0 {_WIDTH} {height + 24}">'
     below = [0.0] * count
-    xs = [left + width * (index + 0.5) / count for index in range(count)]
-    xs[0], xs[-1] = float(left), float(_WIDTH)
     for pair, colour in COLOURS.items():
         if pair not in timelines.bins:
             continue
         above = [low + share for low, share in zip(below, timelines.shares(pair), strict=True)]
-        points = [f"{x:.1f},{height * (1 - y):.1f}" for x, y in zip(xs, above, strict=True)]
-        points += [f"{x:.1f},{height * (1 - y):.1f}" for x, y in zip(reversed(xs), reversed(below), strict=True)]
+        points = [*_steps(above, height), *reversed(_steps(below, height))]
         yield f'<polygon points="{" ".join(points)}" fill="{colour}"><title>{pair}</title></polygon>'
         below = above
     for share in (0, 0.5, 1):
-        y = height * (1 - share) + (10 if share == 1 else 0)
-        yield f'<text x={left - 8} y="{y:.0f}" text-anchor=end>{share:.0%}</text>'
-    yield from _days(timelines, left, height)
+        yield from _height(height * (1 - share), f"{share:.0%}", height)
+    yield from _times(timelines, _LEFT, height)
     yield "</svg>"
 
 
-def _days(timelines: Timelines, left: float, height: float) -> Iterator[str]:
-    """Midnights and noons."""
-    names = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+def _steps(values: Sequence[float], height: float) -> list[str]:
+    """The corners of a line that is level within each interval; values from 0 to 1."""
+    width = (_WIDTH - _LEFT) / len(values)
+    points = []
+    for index, value in enumerate(values):
+        y = height * (1 - min(1.0, value))
+        points += [f"{_LEFT + index * width:.1f},{y:.1f}", f"{_LEFT + (index + 1) * width:.1f},{y:.1f}"]
+    return points
+
+
+def _height(y: float, label: str, height: float) -> Iterator[str]:
+    yield f'<line class=grid x1={_LEFT} x2={_WIDTH} y1={y:.1f} y2={y:.1f} opacity=".5"/>'
+    yield f'<text x={_LEFT - 8} y="{min(height, max(10.0, y + 4)):.0f}" text-anchor=end>{label}</text>'
+
+
+def _waiting(timelines: Timelines) -> Iterator[str]:
+    height = 110
+    waiting = timelines.waiting()
+    most = max([1.0, *waiting])
+    yield f'<svg width={_WIDTH} height={height + 24} viewBox="0 0 {_WIDTH} {height + 24}">'
+    corners = [f"{_LEFT},{height}", *_steps([each / most for each in waiting], height), f"{_WIDTH},{height}"]
+    yield f'<polygon points="{" ".join(corners)}" fill="{WAITING}"><title>jobs that wait</title></polygon>'
+    for value in (0.0, most / 2, most):
+        yield from _height(height * (1 - value / most), f"{value:,.0f}" if most >= 4 else f"{value:.1f}", height)
+    yield from _times(timelines, _LEFT, height)
+    yield "</svg>"
+
+
+def _times(timelines: Timelines, left: float, height: float) -> Iterator[str]:
+    """Midnights, and hours where there is room."""
     scale = (_WIDTH - left) / timelines.end_s
-    hours = 24 if timelines.end_s > 2.5 * 86_400 else 6
-    for step in range(int(timelines.end_s // (hours * 3600)) + 1):
-        hour = step * hours
-        x = left + hour * 3600 * scale
-        label = names[hour // 24 % 7] if hour % 24 == 0 else f"{hour % 24}:00"
-        yield f"<line class=grid x1={x:.1f} x2={x:.1f} y1=0 y2={height} opacity=.6 />"
+    for tick in ticks(timelines.end_s):
+        x = left + tick.at_s * scale
+        yield f"<line class=grid x1={x:.1f} x2={x:.1f} y1=0 y2={height} opacity={_opacity(tick)} />"
         if x < _WIDTH - 30:
-            yield f"<text x={x + 4:.1f} y={height + 15}>{label}</text>"
+            yield f"<text x={x + 4:.1f} y={height + 15}>{tick.label}</text>"
+
+
+def _opacity(tick: Tick) -> str:
+    return ".8" if tick.midnight else ".35"
+
+
+def _all_slots(timelines: Timelines) -> Iterator[str]:
+    """A row for each slot, where there are more than are shown one by one."""
+    rows = timelines.rows()
+    if len(rows) <= timelines.shown:
+        return
+    data = b64encode(png(rows, list(COLOURS.values()))).decode("ascii")
+    width, height = _WIDTH - _LEFT, max(160, min(520, len(rows)))
+    what = "All slots" if len(rows) == len(timelines.slots) else f"{len(rows):,} of {len(timelines.slots):,} slots"
+    yield f"<h2>{what}</h2><p class=note>A row for each slot, in the colour of the state that it was in longest.</p>"
+    yield f'<div class=panel><svg width={_WIDTH} height={height + 24} viewBox="0 0 {_WIDTH} {height + 24}">'
+    yield f'<image href="data:image/png;base64,{data}" x={_LEFT} y=0 width={width} height={height} '
+    yield 'preserveAspectRatio="none" style="image-rendering:pixelated"/>'
+    yield from _times(timelines, _LEFT, height)
+    yield "</svg>"
+    yield from _legend(timelines)
+    yield "</div>"
+
+
+def _sample(timelines: Timelines) -> str:
+    count = len(timelines.spans)
+    if count >= len(timelines.slots):
+        return "All slots."
+    return f"{count} of {len(timelines.slots):,} slots, evenly spread over the pool."
 
 
 def _gantt(timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, float]]]) -> Iterator[str]:
     """One row a slot; a thin dark line under it shows when keys are pressed."""
     height = len(timelines.spans) * _ROW
-    scale = (_WIDTH - _LEFT) / timelines.end_s
+    scale = (_WIDTH - _LEFT_OF_SLOTS) / timelines.end_s
     yield f'<svg width={_WIDTH} height={height + 24} viewBox="0 0 {_WIDTH} {height + 24}">'
     for place, (slot, spans) in enumerate(timelines.spans.items()):
         y = place * _ROW
-        yield f"<text x={_LEFT - 8} y={y + 10} text-anchor=end>{escape(slot)}</text>"
+        yield f"<text x={_LEFT_OF_SLOTS - 8} y={y + 11} text-anchor=end>{escape(_short(slot))}</text>"
         for span in spans:
             width = (span.end - span.begin) * scale
             if width < 0.15:
@@ -146,16 +221,20 @@ def _gantt(timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, fl
             title += f"\n{span.why}" if span.why else ""
             title += f"\njob {span.job}" if span.job else ""
             yield (
-                f"<rect x={_LEFT + span.begin * scale:.2f} y={y + 1} width={width:.2f} height={_ROW - 5} "
+                f"<rect x={_LEFT_OF_SLOTS + span.begin * scale:.2f} y={y + 1} width={width:.2f} height={_ROW - 5} "
                 f'fill="{COLOURS[span.pair]}"><title>{escape(title)}</title></rect>'
             )
         for begin, end in presence.get(slot, ()):
             yield (
-                f"<rect x={_LEFT + begin * scale:.2f} y={y + _ROW - 4} width={max(0.4, (end - begin) * scale):.2f} "
-                f'height=2 fill="{OWNER_PRESENT}"/>'
+                f"<rect x={_LEFT_OF_SLOTS + begin * scale:.2f} y={y + _ROW - 4} "
+                f'width={max(0.4, (end - begin) * scale):.2f} height=2 fill="{OWNER_PRESENT}"/>'
             )
-    yield from _days(timelines, _LEFT, height)
+    yield from _times(timelines, _LEFT_OF_SLOTS, height)
     yield "</svg>"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 20 else name[:19] + "…"
 
 
 def _legend(timelines: Timelines, *, owner: bool = False) -> Iterator[str]:
@@ -165,9 +244,10 @@ def _legend(timelines: Timelines, *, owner: bool = False) -> Iterator[str]:
             yield f'<span><i style="background:{colour}"></i>{pair}</span>'
     if owner:
         yield f'<span><i style="background:{OWNER_PRESENT}"></i>keys are being pressed</span>'
-        if len(timelines.slots) > len(timelines.spans):
-            yield f"<span>the first {len(timelines.spans)} of {len(timelines.slots)} slots</span>"
     yield "</div>"
+
+
+# -- tables ------------------------------------------------------------------------------------------------
 
 
 def _causes(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -184,11 +264,10 @@ def _causes(summary: Mapping[str, Any]) -> Iterator[str]:
     yield "</table></div>"
 
 
-def _transitions(summary: Mapping[str, Any]) -> Iterator[str]:
-    from roost.startd.transitions import TRANSITIONS
-
-    rows = {row.number: f"{row.source} → {row.target}" for row in reversed(TRANSITIONS)}
-    yield "<h2>Transitions</h2><div class=panel><table><tr><th>number<th>from → to<th class=n>how often"
-    for number, count in summary["transitions"].items():
-        yield f"<tr><td>{number}<td>{rows.get(number, '')}<td class=n>{count:,}"
+def _transitions(timelines: Timelines) -> Iterator[str]:
+    yield "<h2>Transitions</h2><p class=note>Numbers are those of the manual's diagram.</p><div class=panel><table>"
+    yield "<tr><th>number<th>from → to<th class=n>how often"
+    found = timelines.transitions
+    for number, source, target in sorted(found, key=lambda key: (int("".join(filter(str.isdigit, key[0]))), key)):
+        yield f"<tr><td>{number}<td>{source} → {target}<td class=n>{found[number, source, target]:,}"
     yield "</table></div>"

@@ -111,6 +111,8 @@ class Scenario:
     attributes: tuple[tuple[float, Mapping[str, Any]], ...] = ()
     #: Time, name and description of each job that is submitted.
     jobs: tuple[tuple[float, str, Mapping[str, Any]], ...] = ()
+    #: The same of jobs that a hook brings when the machine asks for work.
+    fetched: tuple[tuple[float, str, Mapping[str, Any]], ...] = ()
     #: Jobs that are described, for expectations that ask about them.
     described: Mapping[str, Mapping[str, Any]]
     deeds: tuple[Deed, ...] = ()
@@ -136,10 +138,18 @@ class Scenario:
 
     def submitted(self, start: float) -> list[Job]:
         """Its jobs."""
-        return [
-            job_of(described, number, start + at, f"{name}/{number}")
-            for number, (at, name, described) in enumerate(self.jobs, 1)
-        ]
+        return _jobs(self.jobs, start, 1)
+
+    def brought(self, start: float) -> list[Job]:
+        """Its jobs that are fetched."""
+        return _jobs(self.fetched, start, len(self.jobs) + 1)
+
+
+def _jobs(found: tuple[tuple[float, str, Mapping[str, Any]], ...], start: float, first: int) -> list[Job]:
+    return [
+        job_of(described, number, start + at, f"{name}/{number}")
+        for number, (at, name, described) in enumerate(found, first)
+    ]
 
 
 def _trace(
@@ -155,7 +165,7 @@ def _trace(
 
 
 #: Keys of a job that are no attributes of its ad.
-TRUTHS = ("run", "checkpoints", "farewell")
+TRUTHS = ("run", "checkpoints", "farewell", "stubborn", "memory", "disk", "exit_code")
 
 
 def job_of(described: Mapping[str, Any], number: int, at: float, kind: str) -> Job:
@@ -165,5 +175,9 @@ def job_of(described: Mapping[str, Any], number: int, at: float, kind: str) -> J
         run_s=float(described.get("run", 3600.0)),
         checkpoints=bool(described.get("checkpoints", False)),
         farewell_s=float(described.get("farewell", 5.0)),
+        ignores_soft_kill=bool(described.get("stubborn", False)),
+        memory=tuple(described.get("memory", ())),
+        disk_kb=int(described.get("disk", 512)),
+        exit_code=int(described.get("exit_code", 0)),
     )
     return make_job(number, str(given.get("Owner", "ada")), at, truth, given, kind)

@@ -11,7 +11,9 @@ from roost.lab.machines import LabError
 from roost.lab.scenario import Deed, Order
 from roost.model import events as ev
 from roost.model.events import DrainSchedule, ShutdownKind
-from roost.sim.host import Machine, MachinePlan, Slot
+from roost.model.reasons import Refusal
+from roost.sim.host import Machine, Slot
+from roost.sim.machine_plan import MachinePlan
 from roost.sim.queue import Place, Queue
 from roost.startd.draining import DrainOrder, OnCompletion
 
@@ -48,12 +50,12 @@ def do(deed: Deed, machine: Machine, queue: Queue, job: str, plan: Callable[[Dee
         case Order.CHECKPOINT:
             _tell(machine, deed, ev.CheckpointRequested(), now)
         case Order.SHUTDOWN:
-            for number in range(len(machine.slots)):
-                machine.receive(number, ev.ShutdownRequested(kind=_SHUTDOWNS[deed.how]), now, machine.lives)
+            for slot in list(machine.slots):
+                machine.tell(slot, ev.ShutdownRequested(kind=_SHUTDOWNS[deed.how]), now)
         case Order.DRAIN:
-            machine.drain(_drain_order(deed), now)
+            _refused(machine.drain(_drain_order(deed), now), deed)
         case Order.CANCEL_DRAIN:
-            machine.cancel_drain(now)
+            _refused(machine.cancel_drain(now), deed)
         case Order.RESTART:
             machine.die(now)
             machine.begin(now)
@@ -63,11 +65,16 @@ def do(deed: Deed, machine: Machine, queue: Queue, job: str, plan: Callable[[Dee
             assert_never(never)
 
 
+def _refused(refusal: Refusal | None, deed: Deed) -> None:
+    if refusal is not None:
+        raise LabError(f"the machine refuses to {deed.order.value.replace('_', ' ')}: {refusal}")
+
+
 def _tell(machine: Machine, deed: Deed, event: ev.Event, now: float) -> None:
     slot = slot_named(machine, deed.slot)
     if slot is None:
-        raise LabError(f"line {deed.line}: there is no slot {deed.slot} when {deed.order} is ordered")
-    machine.receive(machine.slots.index(slot), event, now, machine.lives)
+        raise LabError(f"there is no slot {deed.slot} when {deed.order} is ordered")
+    machine.tell(slot, event, now)
 
 
 def _drain_order(deed: Deed) -> DrainOrder:

@@ -156,6 +156,8 @@ def _deeds(scenario: Scenario) -> Iterator[tuple[float, str]]:
         yield at, "the machine's " + ", ".join(f"{name} is {value}" for name, value in given.items())
     for at, name, _ in scenario.jobs:
         yield at, f"job {name} is submitted"
+    for at, name, _ in scenario.fetched:
+        yield at, f"job {name} can be fetched"
     for deed in scenario.deeds:
         what = " ".join(word for word in (deed.order.value.replace("_", " "), deed.how, deed.job) if word)
         given = deed.attributes or dict(deed.settings)

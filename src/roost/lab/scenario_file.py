@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from roost.lab.durations import seconds_of
 from roost.lab.machines import Hardware
 from roost.lab.scenario import TRUTHS, Scenario
 from roost.lab.scenario_steps import read_steps
@@ -78,6 +79,7 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
             loads=tuple(steps.loads),
             attributes=tuple(steps.attributes),
             jobs=tuple(steps.jobs),
+            fetched=tuple(steps.fetched),
             described=jobs,
             deeds=tuple(steps.deeds),
             expectations=tuple(steps.expectations),
@@ -122,8 +124,28 @@ def _jobs(table: Table) -> dict[str, Mapping[str, Any]]:
         described["run"] = job.duration("run", 3600.0)
         described["farewell"] = job.duration("farewell", 5.0)
         described["checkpoints"] = job.truth("checkpoints", False)
+        described["stubborn"] = job.truth("stubborn", False)
+        described["disk"] = job.whole("disk", 512)
+        described["exit_code"] = int(job.number("exit_code", 0))
+        described["memory"] = _memory(job)
         found[name] = described
     return found
+
+
+def _memory(job: Table) -> tuple[tuple[float, int], ...]:
+    """``[["0s", 1000], ["10m", 2000]]``: sizes in KiB after times of running."""
+    value = job.values.get("memory", [])
+    points: list[tuple[float, int]] = []
+    for each in value if isinstance(value, list) else [value]:
+        pair = each if isinstance(each, list) else []
+        seconds = seconds_of(pair[0]) if len(pair) == 2 else None
+        size = pair[1] if len(pair) == 2 else None
+        if seconds is None or isinstance(size, bool) or not isinstance(size, int) or size < 0:
+            job.fail('memory is a list of times of running and sizes in KiB: [["0s", 1000], ["10m", 2000]]', "memory")
+        if points and seconds <= points[-1][0]:
+            job.fail("the times of memory must rise", "memory")
+        points.append((seconds, size))
+    return tuple(points)
 
 
 def _begins(table: Table) -> float:

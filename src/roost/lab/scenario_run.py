@@ -17,7 +17,8 @@ from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.scenario import Deed, Expectation, Scenario, job_of
 from roost.lab.scenario_deeds import do, slot_named
 from roost.lab.scenario_failure import Explainer, timeline
-from roost.sim.host import Machine, MachinePlan, Slot
+from roost.sim.host import Machine, Slot
+from roost.sim.machine_plan import MachinePlan
 from roost.sim.queue import Place
 from roost.sim.world import BEGINNING, Plan, World
 from roost.startd.idleness import connections
@@ -78,15 +79,20 @@ class _Run:
         #: Slot to its state when it was looked at last.
         self.before: dict[str, SlotState] = {}
         #: The queue's name of a job to the scenario's, and back.
-        self.names = {f"{number}.0": name for number, (_, name, _) in enumerate(scenario.jobs, 1)}
+        all_jobs = (*scenario.jobs, *scenario.fetched)
+        self.names = {f"{number}.0": name for number, (_, name, _) in enumerate(all_jobs, 1)}
         self.ids = {name: number for number, name in self.names.items()}
         self.settings = scenario.settings
         config = self._config(())
         coverage.configured(config)
         self.explainer = Explainer(width, coverage.origins)
+        pattern = make_pattern(config, scenario.hardware)
         plan = Plan(
             machines=(self._plan(config),),
             jobs=tuple(scenario.submitted(self.start)),
+            fetched=tuple(scenario.brought(self.start)),
+            preemption=pattern.preemption,
+            halflife_s=pattern.halflife_s,
             days=scenario.end_s / 86_400,
             cycle_s=scenario.cycle_s,
             start=self.start,

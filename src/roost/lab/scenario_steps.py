@@ -38,6 +38,7 @@ class Steps:
     loads: list[tuple[float, float]] = field(default_factory=list)
     attributes: list[tuple[float, Mapping[str, Any]]] = field(default_factory=list)
     jobs: list[tuple[float, str, Mapping[str, Any]]] = field(default_factory=list)
+    fetched: list[tuple[float, str, Mapping[str, Any]]] = field(default_factory=list)
     deeds: list[Deed] = field(default_factory=list)
     expectations: list[Expectation] = field(default_factory=list)
     #: How often each job has been submitted.
@@ -82,7 +83,8 @@ def _submit(found: Steps, step: Table, key: str, at_s: float) -> None:
             step.fail(f"there is no job {name!r}; describe it in [jobs.{name}]", key)
         found.counts[name] = found.counts.get(name, 0) + 1
         number = found.counts[name]
-        found.jobs.append((at_s, name if number == 1 else f"{name}/{number}", found.described[name]))
+        jobs = found.jobs if key == "submit" else found.fetched
+        jobs.append((at_s, name if number == 1 else f"{name}/{number}", found.described[name]))
 
 
 def _keys(found: Steps, step: Table, key: str, at_s: float) -> None:
@@ -198,7 +200,7 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
         step.fail(f"{pair!r} is no state; there are: {', '.join(_PAIRS)}", key)
     for name in ("job", "against"):
         job = table.text(name, "")
-        if job and job not in found.described and not any(job == each for _, each, _ in found.jobs):
+        if job and job not in found.described and not any(job == each for _, each, _ in [*found.jobs, *found.fetched]):
             step.fail(f"there is no job {job!r}; describe it in [jobs.{job}]", key)
     found.expectations.append(
         Expectation(
@@ -239,6 +241,7 @@ def _values(table: Table, step: Table, key: str) -> tuple[tuple[str, Any], ...]:
 #: Key of a step to the function that reads it.
 READERS: Final[Mapping[str, Callable[[Steps, Table, str, float], None]]] = {
     "submit": _submit,
+    "fetch": _submit,
     "keys": _keys,
     "remote_keys": _keys,
     "load": _load,

@@ -9,23 +9,29 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from roost.config import Host
 from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern
 from roost.lab.pictures import can_draw, draw
+from roost.lab.pool_file import Group, read_pool
 from roost.lab.report import html_report
 from roost.lab.timelines import Timelines
+from roost.lab.workloads import read_jobs, renumbered
 from roost.sim.bus import Faults
 from roost.sim.chance import stream
+from roost.sim.machine_plan import MachinePlan
 from roost.sim.owners import NOBODY, OwnerTrace, TraceProblem, diurnal, read_csv
-from roost.sim.swf import WorkloadProblem, read_swf
+from roost.sim.swf import WorkloadProblem
 from roost.sim.workload import Job, generated
 from roost.sim.world import BEGINNING, Outcome, Plan, World
 
+#: Machines where nothing else is said.
+MACHINES: Final = 20
 #: Jobs where nothing else is said: so many a machine and day.
 JOBS_PER_MACHINE_DAY: Final = 3
 
@@ -35,91 +41,123 @@ class Request:
     """What is to be simulated."""
 
     configs: tuple[str, ...]
-    machines: int = 20
+    #: A pool file; None where the next four say what there is.
+    pool: str | None = None
+    #: None for 20, or as many as the owners' file has.
+    machines: int | None = None
+    hardware: Hardware = Hardware()  # noqa: RUF009
+    #: A recorded trace of owners; None for generated ones.
+    owners: str | None = None
     days: float = 7.0
     seed: int = 1
-    #: A Standard Workload Format file; None for a generated mix.
-    workload: str | None = None
+    #: Files of jobs; none for a generated mix.
+    workload: tuple[str, ...] = ()
     mix: str = "desktop"
     #: Jobs of the mix; None for `JOBS_PER_MACHINE_DAY`.
     jobs: int | None = None
-    #: A recorded trace of owners; None for generated ones.
-    owners: str | None = None
-    hardware: Hardware = Hardware()  # noqa: RUF009
     faults: Faults = Faults()  # noqa: RUF009
     exhaustive: bool = False
 
     @property
     def command(self) -> str:
         """The line that repeats the run."""
-        words = ["roost lab simulate", *(f"--config {path}" for path in self.configs)]
-        words += [f"--machines {self.machines} --days {self.days:g} --seed {self.seed}"]
-        words += [f"--jobs {self.workload}"] if self.workload else [f"--mix {self.mix} --count {self.job_count}"]
-        words += [f"--owners {self.owners}"] if self.owners else []
-        words += [f"--cpus {self.hardware.cpus} --memory {self.hardware.memory_mb}"]
+        words = ["roost", "lab", "simulate", *(word for path in self.configs for word in ("--config", path))]
+        if self.pool is not None:
+            words += ["--pool", self.pool]
+        else:
+            words += ["--machines", str(self.machines)] if self.machines is not None else []
+            words += ["--cpus", str(self.hardware.cpus), "--memory", str(self.hardware.memory_mb)]
+            words += ["--owners", self.owners] if self.owners else []
+        words += ["--days", f"{self.days:g}", "--seed", str(self.seed)]
+        for path in self.workload:
+            words += ["--jobs", path]
+        if not self.workload:
+            words += ["--mix", self.mix, *(["--count", str(self.jobs)] if self.jobs is not None else [])]
         for name in ("lost", "doubled", "late", "machine_death_s", "queue_death_s"):
             value = getattr(self.faults, name)
-            words += [f"--{name.replace('_s', '').replace('_', '-')} {value:g}"] if value else []
+            words += [f"--{name.removesuffix('_s').replace('_', '-')}", f"{value:g}"] if value else []
         words += ["--exhaustive"] if self.exhaustive else []
-        return " ".join(words)
+        return shlex.join(words)
 
     @property
-    def job_count(self) -> int:
-        """Jobs of a generated mix."""
-        return round(self.machines * self.days * JOBS_PER_MACHINE_DAY) if self.jobs is None else self.jobs
+    def groups(self) -> tuple[Group, ...]:
+        """The machines. Raises LabError, OSError."""
+        if self.pool is not None:
+            return read_pool(Path(self.pool))
+        count = self.machines if self.machines is not None or self.owners else MACHINES
+        return (Group(count=count, hardware=self.hardware, owners=self.owners or "diurnal"),)
 
 
 def plan_of(request: Request, host: Host) -> Plan:
-    """The plan of a run. Raises LabError."""
-    pattern = make_pattern(
-        load_config(host, request.configs, request.hardware, "machine", request.seed), request.hardware
-    )
+    """The plan of a run. Raises LabError, OSError."""
+    machines: list[MachinePlan] = []
+    patterns: list[Pattern] = []
     try:
-        owners = _owners(request)
-        jobs = _jobs(request)
+        for group in request.groups:
+            configs = request.configs if group.configs is None else group.configs
+            config = load_config(host, configs, group.hardware, group.name, request.seed, group.settings)
+            pattern = make_pattern(config, group.hardware)
+            patterns.append(pattern)
+            machines += _machines(request, group, pattern)
+        jobs = _jobs(request, len(machines))
     except (TraceProblem, WorkloadProblem, ValueError) as error:
         raise LabError(str(error)) from None
     return Plan(
-        machines=tuple(_machines(request, pattern, owners)),
+        machines=tuple(machines),
         jobs=tuple(jobs),
         days=request.days,
         seed=request.seed,
-        cycle_s=pattern.cycle_s,
+        cycle_s=min(each.cycle_s for each in patterns),
+        preemption=patterns[0].preemption,
+        halflife_s=patterns[0].halflife_s,
         faults=request.faults,
         exhaustive=request.exhaustive,
     )
 
 
-def _machines(request: Request, pattern: Pattern, owners: Mapping[str, OwnerTrace] | None) -> Any:
+def _machines(request: Request, group: Group, pattern: Pattern) -> Iterator[MachinePlan]:
+    owners = _recorded(group)
     names = list(owners) if owners is not None else []
-    width = len(str(max(0, request.machines - 1)))
-    for index in range(request.machines):
-        name = names[index] if index < len(names) else f"m{index:0{width}}"
-        if owners is None:
-            owner = diurnal(stream(request.seed, "owner", index), BEGINNING, request.days)
-        else:
+    count = len(names) if group.count is None else group.count
+    width = len(str(max(0, count - 1)))
+    for index in range(count):
+        name = names[index] if index < len(names) else f"{group.name}{index:0{width}}"
+        # The group called m is the only one there was once: its streams have no name.
+        key = index if group.name == "m" else f"{group.name}{index}"
+        if owners is not None:
             owner = owners.get(name, NOBODY)
-        phase_s = stream(request.seed, "phase", index).randrange(300)
+        elif group.owners == "nobody":
+            owner = NOBODY
+        else:
+            owner = diurnal(stream(request.seed, "owner", key), BEGINNING, request.days, group.habits)
+        phase_s = stream(request.seed, "phase", key).randrange(300)
         yield pattern.machine(name, owner, started_at=BEGINNING, phase_s=phase_s)
 
 
-def _owners(request: Request) -> Mapping[str, OwnerTrace] | None:
-    if request.owners is None:
+def _recorded(group: Group) -> Mapping[str, OwnerTrace] | None:
+    if group.owners in ("diurnal", "nobody"):
         return None
-    return read_csv(_text(request.owners), BEGINNING, file=request.owners)
+    text = Path(group.owners).read_text(encoding="utf-8", errors="replace")
+    return read_csv(text, BEGINNING, file=group.owners)
 
 
-def _jobs(request: Request) -> Sequence[Job]:
-    if request.workload is None:
+def _jobs(request: Request, machines: int) -> Sequence[Job]:
+    if not request.workload:
         chance = stream(request.seed, "jobs")
-        return generated(chance, request.mix, request.job_count, BEGINNING, request.days)
-    jobs = read_swf(_text(request.workload), BEGINNING, file=request.workload)
+        count = round(machines * request.days * JOBS_PER_MACHINE_DAY) if request.jobs is None else request.jobs
+        return generated(chance, request.mix, count, BEGINNING, request.days)
     end = BEGINNING + request.days * 86_400
-    return [job for job in jobs if job.submitted_at < end]
+    jobs = [job for path in request.workload for job in read_jobs(Path(path), BEGINNING)]
+    found = [job for job in jobs if job.submitted_at < end]
+    if len(request.workload) > 1:
+        found = [renumbered(job, number) for number, job in enumerate(sorted(found, key=_arrival), 1)]
+    if not found:
+        raise LabError(f"{', '.join(request.workload)}: no job is submitted within {request.days:g} days")
+    return found
 
 
-def _text(path: str) -> str:
-    return Path(path).read_text(encoding="utf-8", errors="replace")
+def _arrival(job: Job) -> tuple[float, str]:
+    return job.submitted_at, job.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any, Protocol
 
@@ -21,6 +22,7 @@ from roost.model import starter_events as sev
 from roost.model.claims import ClaimKind
 from roost.model.identifiers import ClaimId, ClaimIdSource
 from roost.model.reasons import Refusal
+from roost.model.slots import SlotKind
 from roost.node.host import Host, OfferLeftovers, Out
 from roost.node.host_plan import SlotPlan
 from roost.node.host_slots import Slot as HostSlot
@@ -187,6 +189,20 @@ class Machine:
         for slot in self.slots:
             if slot.run is not None:
                 slot.run.vanish(now)
+
+    def reconfigure(self, plan: MachinePlan, now: float) -> None:
+        """The daemon reads its configuration anew: policies change, and what static slots publish; no slot is cut anew.
+
+        Starters that are there keep the policy that they were started with.
+        """
+        self.sync(now)
+        self.plan = plan
+        fresh = {each.id.number: each for each in plan.slots}
+        for slot in self.slots:
+            new = fresh[slot.plan.id.number]
+            ad = new.ad if slot.plan.kind is SlotKind.STATIC else slot.plan.ad
+            slot.resized(replace(slot.plan, policy=new.policy, starter=new.starter, ad=ad))
+        self.polling.reconfigured(now)
 
     def sync(self, now: float) -> None:
         """Make everything as it would be if nothing had been left out."""

@@ -61,6 +61,14 @@ class Polling:
         self._busy_is_sensed = self._only_sensed()
         self._at(max(now, self._start))
 
+    def reconfigured(self, now: float) -> None:
+        """The machine's plan is another one. The daemon looks at its new policy at once."""
+        self.plan = self.machine.plan
+        self._has_busy = any(each.policy.expressions.cell("cpubusy") is not MISSING for each in self.plan.slots)
+        self._busy_is_sensed = self._only_sensed()
+        self.event_at = now
+        self._at(now)
+
     def end(self) -> None:
         """The daemon is gone."""
         self._generation += 1

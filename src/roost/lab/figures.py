@@ -1,0 +1,68 @@
+"""The figures of a run in words: name, unit, and whether more is better. Everything that prints figures asks here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One figure of a summary."""
+
+    #: Its key in the summary.
+    name: str
+    meaning: str
+    #: "h", "min", "%", or "" for a number.
+    unit: str = ""
+    #: Whether more is better; None where neither is.
+    more: bool | None = None
+    digits: int = 2
+    #: Whether `compare` shows it.
+    compared: bool = True
+
+
+FIGURES: Final = (
+    Figure(name="jobs_completed", meaning="jobs completed", more=True, digits=0),
+    Figure(name="goodput_h", meaning="goodput: time that counts", unit="h", more=True, digits=1),
+    Figure(name="badput_h", meaning="badput: time thrown away", unit="h", more=False, digits=1),
+    Figure(name="goodput_share", meaning="goodput of both", unit="%", more=True, digits=1),
+    Figure(name="open_h", meaning="runs open at the end", unit="h", digits=1, compared=False),
+    Figure(name="utilisation", meaning="utilisation of cores", unit="%", digits=1),
+    Figure(name="wait_min_mean", meaning="wait, mean", unit="min", more=False, digits=1),
+    Figure(name="wait_min_median", meaning="wait, median", unit="min", more=False, digits=1),
+    Figure(name="wait_min_95", meaning="wait, 95 % within", unit="min", more=False, digits=1),
+    Figure(name="slowdown_mean", meaning="slowdown, mean", more=False),
+    Figure(name="slowdown_median", meaning="slowdown, median", more=False),
+    Figure(name="slowdown_95", meaning="slowdown, 95 % within", more=False),
+    Figure(name="evictions", meaning="evictions", more=False, digits=0, compared=False),
+    Figure(name="evictions_per_job", meaning="evictions per job", more=False),
+    Figure(name="suspensions", meaning="suspensions", digits=0),
+    Figure(name="suspended_h", meaning="time suspended", unit="h", digits=1),
+    Figure(name="owner_interference_s", meaning="owners shared machines", unit="min", more=False, digits=1),
+)
+#: Figures that are shown in another unit than they are kept in.
+_SCALES: Final = {"owner_interference_s": 1 / 60}
+
+
+def value_of(figure: Figure, summary: Mapping[str, Any]) -> float:
+    """A figure, in its unit."""
+    scale = 100 if figure.unit == "%" else _SCALES.get(figure.name, 1)
+    return float(summary[figure.name]) * scale
+
+
+def number(value: float, figure: Figure, sign: str = "") -> str:
+    """A value without its unit."""
+    return f"{value:{sign},.{figure.digits}f}"
+
+
+def summary_lines(summary: Mapping[str, Any]) -> Iterator[str]:
+    """A summary for people."""
+    yield f"{'slots':<26}{summary['slots']:>12,}"
+    yield f"{'days':<26}{summary['days']:>12g}"
+    yield f"{'jobs submitted':<26}{summary['jobs_submitted']:>12,}"
+    for figure in FIGURES:
+        yield f"{figure.meaning:<26}{number(value_of(figure, summary), figure):>12} {figure.unit}".rstrip()
+    for cause, hours in sorted(summary["badput_h_by_cause"].items(), key=lambda item: -item[1]):
+        yield f"  thrown away {hours:,.1f} h, {summary['evictions_by_cause'].get(cause, 0):,} times: {cause}"

@@ -1,0 +1,140 @@
+"""Jobs of a simulation from files: recorded ones (``.swf``), job ads (``.ads``, ``.ad``, ``.json``), submit files.
+
+A job ad says what policy may see. What really happens to the job, no policy sees; it stands in the ad under names that
+begin with ``Sim`` and is taken out before anybody else looks at it. Submit files carry the same with a plus sign:
+``+SimRunTime = 3600``.
+
+How a kind of file becomes ads is a row of `READERS`: a function from its text and name to ads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, unparse_value
+from roost.classad.forms import parse_ads
+from roost.lab.machines import LabError
+from roost.sim.swf import WorkloadProblem, read_swf
+from roost.sim.workload import Job, Truth, make_job
+
+#: Attribute to what it means.
+BEHAVIOUR: Final[Mapping[str, str]] = {
+    "SimSubmitTime": "when the job is submitted, s since the beginning (0)",
+    "SimRunTime": "how long it runs on a machine of its own, s (3600)",
+    "SimCheckpoints": "whether it can save its work when it is asked to leave (false)",
+    "SimFarewell": "how long it takes to leave when it is asked to, s (5)",
+}
+#: Attributes that differ between jobs that are alike.
+_OWN: Final = frozenset(("clusterid", "procid", "globaljobid", "qdate", "mytype"))
+
+
+def read_jobs(path: Path, start: float) -> Sequence[Job]:
+    """The jobs of a file. Raises LabError with place and remedy, OSError."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    suffix = path.suffix.lower()
+    if suffix == ".swf":
+        try:
+            return read_swf(text, start, file=str(path))
+        except WorkloadProblem as error:
+            raise LabError(str(error)) from None
+    reader = READERS.get(suffix)
+    if reader is None:
+        known = ", ".join((".swf", *READERS))
+        raise LabError(f"{path}: what kind of file this is can't be told from its name; known are {known}")
+    jobs = jobs_of(reader(text, str(path)), start, str(path))
+    if not jobs:
+        raise LabError(f"{path}: there is no job in it")
+    return jobs
+
+
+def _ads(text: str, file: str) -> Iterable[ClassAd]:
+    try:
+        return list(parse_ads(text))
+    except ParseError as error:
+        raise LabError(f"{file}: {error}") from None
+
+
+def _submitted(text: str, file: str) -> Iterable[ClassAd]:
+    """Ads as the submit language makes them."""
+    if find_spec("roost.schedd.submit") is None:
+        raise LabError(f"{file}: submit files can't be read by this version; give job ads (.ads) instead")
+    ads: Iterable[ClassAd] = import_module("roost.lab.submit_files").ads_of(text, file)
+    return ads
+
+
+READERS: Final[Mapping[str, Callable[[str, str], Iterable[ClassAd]]]] = {
+    ".ads": _ads,
+    ".ad": _ads,
+    ".json": _ads,
+    ".sub": _submitted,
+    ".submit": _submitted,
+}
+
+
+def jobs_of(ads: Iterable[ClassAd], start: float, file: str) -> list[Job]:
+    """Jobs of ads with their behaviour. Raises LabError."""
+    jobs = []
+    for number, ad in enumerate(ads, 1):
+        place = f"{file}: job {number}"
+        told = {name: ad.eval(name) for name in BEHAVIOUR}
+        _check_names(ad, place)
+        attributes: dict[str, Any] = {}
+        for name in ad:
+            if name.lower() not in _OWN and not name.lower().startswith("sim"):
+                attributes[name] = ad[name]
+        truth = Truth(
+            run_s=_seconds(told, "SimRunTime", 3600.0, place),
+            checkpoints=_truth(told["SimCheckpoints"], place),
+            farewell_s=_seconds(told, "SimFarewell", 5.0, place),
+        )
+        owner = ad.eval("Owner")
+        owner = owner if isinstance(owner, str) and owner else "user"
+        at = start + _seconds(told, "SimSubmitTime", 0.0, place)
+        jobs.append(make_job(number, owner, at, truth, attributes, _kind(owner, attributes)))
+    return sorted(jobs, key=lambda job: (job.submitted_at, job.ad["ClusterId"]))
+
+
+def _check_names(ad: ClassAd, place: str) -> None:
+    known = {name.lower() for name in BEHAVIOUR}
+    for name in ad:
+        if name.lower().startswith("sim") and name.lower() not in known:
+            raise LabError(f"{place}: {name} is no behaviour of a simulated job; there are {', '.join(BEHAVIOUR)}")
+
+
+def _seconds(told: Mapping[str, Any], name: str, otherwise: float, place: str) -> float:
+    value = told[name]
+    if not isinstance(value, bool) and isinstance(value, int | float) and 0 <= value < 1e9:
+        return float(value)
+    if value is UNDEFINED:
+        return otherwise
+    raise LabError(f"{place}: {name} must be a number of seconds that is not negative; found {value!r}")
+
+
+def _truth(value: object, place: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value is UNDEFINED:
+        return False
+    raise LabError(f"{place}: SimCheckpoints must be true or false; found {value!r}")
+
+
+def _kind(owner: str, attributes: Mapping[str, Any]) -> str:
+    """Jobs of one kind are the same to a matcher: everything in their ads is."""
+    texts = [f"{name.lower()}={_text(value)}" for name, value in sorted(attributes.items())]
+    return f"{owner}|{'|'.join(texts)}"
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, Expr) else unparse_value(value)
+
+
+def renumbered(job: Job, number: int) -> Job:
+    """The same job under another number, so that jobs of several files can be put together."""
+    ad = job.ad.copy()
+    ad["ClusterId"], ad["GlobalJobId"] = number, f"sim#{number}.0"
+    return replace(job, name=f"{number}.0", ad=ad)
