@@ -166,6 +166,9 @@ def _measured(
 def is_measured(key: str, side: Side) -> bool:
     """Whether an attribute changes while a job runs, so that it is not part of conditions that do not change."""
     row = row_of(key, side)
+    if side is Side.MACHINE and key.startswith("preempting"):
+        # There while a better claim waits.
+        return row is not None
     if row is None or not row.varies:
         return False
     return key not in (SENSORS if side is Side.MACHINE else ("imagesize", *COUNTS))

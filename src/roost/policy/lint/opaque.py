@@ -19,15 +19,16 @@ from roost.policy.lint.grid import DRIVEN, ORDER, SENSORS, is_axis, names_inside
 from roost.policy.lint.operators import SWAPPED
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.scope import row_of
-from roost.policy.lint.shapes import is_reference_to, reference, references
+from roost.policy.lint.shapes import is_boolean, is_reference_to, is_undefined, reference, references
 from roost.policy.model import Side
 
 #: Functions that the grid sees through.
 _PLAIN_CALLS: Final = frozenset(("time", "isundefined", "ifthenelse", "int", "real", "floor", "ceil", "iserror"))
 
 
-def is_opaque(expression: Expression) -> bool:
-    """Whether an expression asks for something that the grid does not vary."""
+def is_opaque(expression: Expression, computed: frozenset[str]) -> bool:
+    """Whether an expression asks for something that the grid does not vary; `computed` are the attributes that the
+    configuration computes from others, of which the grid knows no limits."""
     for node, _ in expression.nodes:
         if isinstance(node, Call) and fold(node.name) not in _PLAIN_CALLS:
             return True
@@ -35,6 +36,9 @@ def is_opaque(expression: Expression) -> bool:
             both = [[fold(name) for _, name in names_inside(side)] for side in (node.left, node.right)]
             if all(both):
                 return True
+            for other, names in ((node.right, both[0]), (node.left, both[1])):
+                if not computed.isdisjoint(names) and not (is_boolean(other) or is_undefined(other)):
+                    return True
             if node.op in (Op.IS, Op.ISNT) and any(_is_real(side) for side in (node.left, node.right)):
                 # The grid has integers where both are possible.
                 return True

@@ -135,20 +135,22 @@ class Machine:
 
     def understood(self, *knobs: str) -> bool:
         """Whether the grid holds all that these expressions can tell apart."""
-        followed: set[str] = set()
+        return self.complete and not any(is_opaque(one, self._composed) for one in self._followed(*knobs))
+
+    def _followed(self, *knobs: str) -> list[Expression]:
+        """These expressions and those that they ask for, as far as a source sets them."""
+        followed: dict[str, Expression] = {}
         work = [knob.lower() for knob in knobs]
-        by_name = {knob.lower(): self.written.get(knob) for knob in (*KNOBS, "CpuBusy")}
-        by_name.update({e.base: e for e in self._published})
+        by_name = {e.base: e for e in self._published}
+        by_name.update({knob.lower(): e for knob, e in self.written.items()})
         while work:
             key = work.pop()
-            expression = by_name.get(key)
-            if key in followed or expression is None:
-                continue
-            followed.add(key)
-            if is_opaque(expression):
-                return False
-            work.extend(name for name in expression.names if name in by_name)
-        return self.complete
+            if key not in followed and key in by_name:
+                followed[key] = by_name[key]
+                work.extend(by_name[key].names)
+                if not by_name[key].names.isdisjoint(("cpubusytime", "cpuisbusy")):
+                    work.append("cpubusy")
+        return list(followed.values())
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -159,10 +161,13 @@ class Machine:
     def never(self, knob: str, *standings: tuple[str, str]) -> bool:
         """Whether an expression is TRUE in no situation and at no time in some states and activities; not if that
         can't be told."""
+        asked = self._followed(knob)
+        axes = self._axes_of(asked)
         moments = [moment for standing in standings for moment in self._moments(*standing)]
-        if not self.understood(knob) or len(moments) * len(self.situations) > MOMENTS_MAX:
+        if any(is_opaque(one, self._composed) for one in asked) or axes.size * len(moments) > MOMENTS_MAX:
             return False
-        return not any(self.holds(knob, s, moment) for s in self.situations for moment in moments)
+        situations = [self.kept(situation) for situation in situations_of(axes, axes.size, self._ordinary)]
+        return not any(self.holds(knob, s, moment) for s in situations for moment in moments)
 
     def _moments(self, state: str, activity: str) -> Iterator[Moment]:
         """A state and activity, for as long as the expressions can tell from longer and shorter."""
@@ -239,12 +244,20 @@ class Machine:
     @cached_property
     def situations(self) -> list[Situation]:
         """The grid."""
-        ordinary = {**ORDINARY_JOB, **constants(self.pool.given.get(Side.JOB))}
-        return situations_of(self._axes, self.situations_max, ordinary)
+        return situations_of(self._axes, self.situations_max, self._ordinary)
+
+    @property
+    def _ordinary(self) -> dict[str, Value]:
+        """The job where a situation says nothing."""
+        return {**ORDINARY_JOB, **constants(self.pool.given.get(Side.JOB))}
 
     @cached_property
     def _axes(self) -> Axes:
-        return axes_of(self._asking, self._computed, None if "CpuBusy" in self.written else 0.5)
+        return self._axes_of(self._asking)
+
+    def _axes_of(self, expressions: list[Expression]) -> Axes:
+        """The values of which these expressions can tell one from another."""
+        return axes_of(expressions, self._computed, None if "CpuBusy" in self.written else 0.5)
 
     @cached_property
     def _asking(self) -> list[Expression]:
@@ -264,6 +277,11 @@ class Machine:
                     elif e.slot_type in (None, self.slot_type):
                         found[e.base] = e
         return list(found.values())
+
+    @cached_property
+    def _composed(self) -> frozenset[str]:
+        """Those of them that are not simply a value."""
+        return frozenset(e.base for e in self._published if e.tree is None or not isinstance(strip(e.tree), Literal))
 
     @cached_property
     def reached(self) -> list[Expression]:

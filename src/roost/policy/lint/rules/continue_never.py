@@ -32,7 +32,7 @@ from roost.policy.lint.situations import busy
 def check(pool: Pool) -> Iterator[Hit]:
     for machine in machines(pool):
         resume = machine.written.get("CONTINUE")
-        if machine.broken or resume is None or not machine.understood("CONTINUE", "SUSPEND", "WANT_SUSPEND"):
+        if machine.broken or resume is None:
             continue
         stops = any(
             machine.holds("WANT_SUSPEND", s, busy(3600)) and machine.holds("SUSPEND", s, busy(3600))

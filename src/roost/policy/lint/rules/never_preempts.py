@@ -33,9 +33,7 @@ def check(pool: Pool) -> Iterator[Hit]:
             written = machine.written.get(knob)
             if machine.broken or written is None or machine.is_literal(knob):
                 continue
-            if not machine.understood(knob, "WANT_SUSPEND", "SUSPEND") or written.inferred.too_deep:
-                continue
-            if _switched_off(written.mapped.text):
+            if written.inferred.too_deep or _switched_off(written.mapped.text):
                 continue
             if machine.never(knob, *HELD):
                 yield Hit(

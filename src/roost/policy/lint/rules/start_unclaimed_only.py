@@ -33,7 +33,7 @@ def check(pool: Pool) -> Iterator[Hit]:
         if machine.broken or start is None:
             continue
         willing = [s for s in machine.situations if machine.holds("START", s, UNCLAIMED)]
-        if willing and not any(machine.holds("START", s, CLAIMED) for s in willing):
+        if willing and machine.never("START", ("Claimed", "Idle")):
             yield Hit(
                 message="START accepts a claim, but no job on a claimed slot",
                 remedy="Let START hold in state Claimed, too.",
