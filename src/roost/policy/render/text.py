@@ -195,13 +195,14 @@ def _closing(explanation: Explanation) -> Iterator[str]:
 
 
 def _also(some: tuple[Clause, ...]) -> str:
+    values = {value_text(clause.value) for clause in some}
+    head = f"Also {values.pop()}" if len(values) == 1 else "Also enough"
     said = []
     for clause in some:
+        text = one_line(clause.text) + (f" is {value_text(clause.value)}" if values else "")
         why = ", ".join(reasons(clause))
-        said.append(one_line(clause.text) + (f" ({why})" if why else ""))
-    values = {value_text(clause.value) for clause in some}
-    value = values.pop() if len(values) == 1 else "so"
-    return f"Also {value}{', together' if len(some) > 1 else ''}: {'; '.join(said)}"
+        said.append(f"{text} ({why})" if why else text)
+    return f"{head}{', together' if len(some) > 1 else ''}: {'; '.join(said)}"
 
 
 def _others(explanation: Explanation) -> Iterator[Change]:
