@@ -107,6 +107,13 @@ def test_what_is_wrong_with_the_configuration_is_a_warning_beside_the_explanatio
     assert len(err.splitlines()) == 1
 
 
+def test_a_submit_command_stands_for_the_attribute_it_sets(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["explain", "expr", "periodic_hold", "--my", "[PeriodicHold = NumJobStarts > 3; NumJobStarts = 5]"]) == 0
+    )
+    assert "NumJobStarts is 5" in capsys.readouterr().out
+
+
 def test_a_macro_that_is_taken_for_an_attribute_is_pointed_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

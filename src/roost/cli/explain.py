@@ -21,7 +21,7 @@ from roost.cli.classad_input import clean, one_ad
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.config import Code, Config, ConfigError, LoadOptions, load
 from roost.config.suggest import near
-from roost.policy.catalogue import policy_named
+from roost.policy.catalogue import USER_POLICIES, policy_named
 from roost.policy.explain import Explanation, Origin, explain
 from roost.policy.explain import Side as UsedSide
 from roost.policy.explain.configured import configured_expression, configured_machine
@@ -69,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if args.my == "-" and args.target == "-":
         raise CommandError("standard input can be only one of --my and --target")
     my, target = one_ad(args.my, "--my"), one_ad(args.target, "--target")
+    args.expression = _attribute_of_command(args.expression, my)
     if args.config:
         question = _configured(args, my)
     elif "$(" in args.expression:
@@ -91,6 +92,14 @@ def run(args: argparse.Namespace) -> int:
         for line in _unpublished(explanation, question.config):
             say(line)
     return Exit.OK if truth(explanation.value) is True else Exit.NO
+
+
+def _attribute_of_command(expression: str, my: ClassAd | None) -> str:
+    """The job attribute that a submit command sets, where that is what was asked for (``periodic_hold``)."""
+    if my is None or expression in my:
+        return expression
+    rows = (row for row in USER_POLICIES.values() if row.submit_command == expression.strip().lower())
+    return next((row.attribute for row in rows if row.attribute is not None), expression)
 
 
 def _unpublished(explanation: Explanation, config: Config | None) -> Iterator[str]:
