@@ -6,7 +6,7 @@ import pytest
 
 from roost.classad import ClassAd, parse_expression
 from roost.model import events as ev
-from roost.model.effects import CountBadput, HardKill, SendClaimReply, SoftKill
+from roost.model.effects import CountBadput, HardKill, SendClaimReply, SetTimer, SoftKill
 from roost.model.reasons import Reason, Refusal, VacateReason
 from roost.model.slots import SlotKind
 from roost.startd import draining as dr
@@ -312,3 +312,88 @@ def test_an_owner_who_comes_back_does_not_wait_for_other_slots() -> None:
     machine.hands[0].sensors["KeyboardIdle"] = 0
     machine.sweep()
     assert machine.pairs == ["Preempting/Vacating", "Claimed/Retiring"]
+
+
+# -- deadlines ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("schedule", [ev.DrainSchedule.GRACEFUL, ev.DrainSchedule.QUICK])
+@pytest.mark.parametrize("left", [0, 100, 600, 1000, 5000])
+def test_at_the_deadline_of_a_drain_every_job_is_killed(schedule: ev.DrainSchedule, left: int) -> None:
+    machine = Machine(3)
+    machine.hands[0].run(job(Stay=600))
+    machine.hands[1].run(job(Stay=36_000))
+    machine.hands[2].run(job(Stay=36_000, MachineMaxVacateTime=9_999, JobMaxVacateTime=9_999))
+    deadline = machine.now + left
+    machine.request(schedule=schedule, deadline_at=deadline)
+    while machine.now < deadline + 5:
+        machine.sweep()
+    assert set(machine.pairs) == {"Preempting/Killing"}
+    killed = [hand.state.claim.activation.hard_killed_at for hand in machine.hands]  # type: ignore[union-attr]
+    assert all(at is not None and at <= deadline + 5 for at in killed)
+
+
+def test_before_the_deadline_a_job_has_its_vacate_time() -> None:
+    machine = Machine(1)
+    machine.hands[0].run(job(Stay=36_000))
+    begin = machine.now
+    machine.request(deadline_at=begin + 1000)
+    while machine.pairs == ["Claimed/Retiring"]:
+        machine.sweep()
+    assert machine.pairs == ["Preempting/Vacating"]
+    assert 940 <= machine.now - begin <= 945
+    assert machine.slots[0].vacate_until == begin + 1000
+
+
+def test_a_suspended_job_does_not_outstay_the_deadline() -> None:
+    machine = Machine(1)
+    hand = machine.hands[0].run(job(Stay=36_000))
+    hand.feed(ev.SuspendRequested(claim_id=hand.state.claim.id))
+    machine.request(deadline_at=machine.now + 700)
+    while machine.now < START + 710:
+        machine.sweep()
+    assert machine.pairs == ["Preempting/Killing"]
+
+
+def test_a_job_that_is_being_vacated_already_gets_no_longer_than_the_deadline() -> None:
+    machine = Machine(1)
+    hand = machine.hands[0].run(job(Stay=0))
+    hand.feed(ev.VacateRequested())
+    assert hand.state.vacate_until == machine.now + 60
+    machine.request(deadline_at=machine.now + 20)
+    assert hand.state.vacate_until == machine.now + 20
+    assert hand.ordered(SetTimer)
+
+
+# -- totals -------------------------------------------------------------------------------------------
+
+
+def test_cores_that_stand_empty_for_a_drain_are_counted() -> None:
+    machine = Machine(3)
+    machine.hands[0].run(job(Stay=1000))
+    cores = {"slot1@host": 4.0, "slot2@host": 2.0, "slot3@host": 1.5}
+    draining = dr.count_unclaimed(machine.draining, machine.slots, cores, machine.now + 50)
+    assert draining.unclaimed_core_s == 0.0
+    machine.request()
+    begin = machine.now
+    for after, total in ((100, 350.0), (100, 350.0), (70, 350.0), (160, 560.0)):
+        machine.now = begin + after
+        machine.draining = dr.count_unclaimed(machine.draining, machine.slots, cores, machine.now)
+        assert machine.draining.unclaimed_core_s == total
+    machine.cancel()
+    later = dr.count_unclaimed(machine.draining, machine.slots, cores, machine.now + 500)
+    assert later.unclaimed_core_s == 560.0
+    found = dr.attributes(later, machine.slots, machine.policies, machine.now)
+    assert found["TotalMachineDrainingUnclaimedTime"] == 560
+
+
+def test_a_second_drain_does_not_count_the_time_between() -> None:
+    machine = Machine(1)
+    cores = {"slot1@host": 2.0}
+    for _ in range(2):
+        machine.request()
+        machine.now += 10
+        machine.draining = dr.count_unclaimed(machine.draining, machine.slots, cores, machine.now)
+        machine.cancel()
+        machine.now += 1000
+    assert machine.draining.unclaimed_core_s == 40.0

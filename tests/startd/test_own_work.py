@@ -288,3 +288,19 @@ def test_the_reason_of_a_lost_match_is_kept_with_the_claim() -> None:
     hand.run(job(Worth=1.0))
     offer(hand, job(Worth=2.0))
     assert hand.state.waiting is not None and hand.state.waiting.displaces_for is VacateReason.BETTER_RANK
+
+
+def test_the_results_of_one_slot_are_those_of_the_machine() -> None:
+    """Told to all slots, they agree, and a slot that was waiting to measure need not any more."""
+    rules = policy({"RunBenchmarks": "LastBenchmark == 0"})
+    measuring, other = Hand(policy=rules), Hand()
+    measuring.poll(1)
+    other.poll(1)
+    other.policy = rules
+    other.now = measuring.now
+    for hand in (measuring, other):
+        hand.feed(ev.BenchmarksFinished(mips=1000, kflops=100))
+    assert measuring.state.benchmarks == other.state.benchmarks
+    assert measuring.numbers == ["4"] and not other.numbers
+    other.poll(1)
+    assert other.pair == at.UNCLAIMED

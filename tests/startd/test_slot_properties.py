@@ -259,10 +259,21 @@ class AnySlot(RuleBasedStateMachine):
     def vacate(self, fast: bool) -> None:
         self.feed(ev.VacateRequested(fast=fast))
 
-    @rule(schedule=st.sampled_from(ev.DrainSchedule), start=st.sampled_from((None, "true", "TARGET.Worth > 1")))
-    def drain(self, schedule: ev.DrainSchedule, start: str | None) -> None:
-        expression = None if start is None else parse_expression(start)
-        self.feed(ev.DrainRequested(request_id="1", schedule=schedule, start=expression, drain_remaining_s=200.0))
+    @rule(
+        schedule=st.sampled_from(ev.DrainSchedule),
+        start=st.sampled_from((None, "true", "TARGET.Worth > 1")),
+        deadline=st.sampled_from((None, None, 0.0, 40.0, 5000.0)),
+    )
+    def drain(self, schedule: ev.DrainSchedule, start: str | None, deadline: float | None) -> None:
+        self.feed(
+            ev.DrainRequested(
+                request_id="1",
+                schedule=schedule,
+                start=None if start is None else parse_expression(start),
+                drain_remaining_s=200.0,
+                deadline_at=None if deadline is None else self.hand.now + deadline,
+            )
+        )
 
     @rule()
     def end_of_drain(self) -> None:
@@ -326,6 +337,12 @@ class AnySlot(RuleBasedStateMachine):
         state = self.hand.state
         record = json.loads(json.dumps(persisted(state), allow_nan=False))
         assert restored(record, ad=state.ad, machine=state.machine) == state
+
+    @invariant()
+    def nobody_is_given_time_beyond_the_deadline_of_a_drain(self) -> None:
+        state = self.hand.state
+        if state.draining is not None and state.draining.deadline_at is not None and state.vacate_until is not None:
+            assert state.vacate_until <= max(self.hand.now, state.draining.deadline_at)
 
     @invariant()
     def the_state_is_sound(self) -> None:

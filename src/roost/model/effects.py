@@ -158,7 +158,7 @@ class DeleteDynamicSlot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunBenchmarks:
-    """Start the benchmarks."""
+    """Start the benchmarks, unless they run for another slot: one run serves all slots of the machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -212,6 +212,8 @@ class DrainRequested:
     reason: str = ""
     #: Time until the last original job must go, s.
     drain_remaining_s: float = 0.0
+    #: When the last job has to be gone, killed if need be, epoch s; None for no such time.
+    deadline_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,7 +231,7 @@ class DrainCancelled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarksFinished:
-    """All benchmarks are done, or none could be started."""
+    """All benchmarks are done, or none could be started. Every slot of the machine is told, whichever ran them."""
 
     mips: int | None = None
     kflops: int | None = None

@@ -72,8 +72,12 @@ def drain_requested(work: Work, event: DrainRequested) -> bool:
         reason=event.reason,
         shared_until=work.now + (event.drain_remaining_s if graceful else 0.0),
         had_retirement=remaining_s(work.inputs) > 0,
+        deadline_at=event.deadline_at,
     )
-    work.update(draining=draining)
+    until = work.state.vacate_until
+    if until is not None and event.deadline_at is not None:
+        until = min(until, max(work.now, event.deadline_at))
+    work.update(draining=draining, vacate_until=until)
     if work.state.state is State.CLAIMED and graceful:
         _retire_for_now(work)
     elif work.state.state is not State.MATCHED:

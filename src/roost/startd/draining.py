@@ -12,7 +12,10 @@ machine is empty. The order of use:
 An *original* job is one that ran when the drain began. While there is one, the machine may take others, if the drain
 has a START expression; they go with the last original.
 
-What this does not do: choose machines to drain (`defrag`), or end a drain after some time.
+A drain may have a deadline: retirement and vacate time of every job are cut so that the hard kill falls on it at the
+latest.
+
+What this does not do: choose machines to drain (`defrag`).
 """
 
 from __future__ import annotations
@@ -55,6 +58,8 @@ class DrainOrder:
     start: Expr | None = None
     #: Why; the name of who asks, if that gives no reason.
     reason: str = ""
+    #: When the last job has to be gone, killed if need be, epoch s; None for no such time.
+    deadline_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +77,11 @@ class MachineDraining:
     emptied_at: float | None = None
     #: The slots have been told that the original jobs are gone.
     originals_gone: bool = False
-    #: TotalMachineDrainingBadput, core s.
+    #: TotalMachineDrainingBadput and TotalMachineDrainingUnclaimedTime, core s.
     badput_core_s: float = 0.0
+    unclaimed_core_s: float = 0.0
+    #: Until when the latter has been counted, epoch s; None while nothing is.
+    counted_until: float | None = None
 
     @property
     def request_id(self) -> str:
@@ -108,7 +116,13 @@ def request(
         if not all(_passes(order.check, Inputs(slot, policies[slot.name], now), shared) for slot in slots):
             return Drain(draining=draining, refusal=Refusal.DRAIN_CHECK_FAILED)
     draining = replace(
-        draining, order=order, number=draining.number + 1, started_at=int(now), emptied_at=None, originals_gone=False
+        draining,
+        order=order,
+        number=draining.number + 1,
+        started_at=int(now),
+        emptied_at=None,
+        originals_gone=False,
+        counted_until=now,
     )
     event = DrainRequested(
         request_id=draining.request_id,
@@ -116,6 +130,7 @@ def request(
         start=order.start,
         reason=order.reason,
         drain_remaining_s=_longest_s(slots, policies, now),
+        deadline_at=order.deadline_at,
     )
     return Drain(draining=draining, events=(event,))
 
@@ -139,7 +154,7 @@ def cancel(draining: MachineDraining, request_id: str, now: float) -> Drain:
 
 
 def _stopped(draining: MachineDraining, now: float) -> MachineDraining:
-    return replace(draining, order=None, stopped_at=int(now), emptied_at=None, originals_gone=False)
+    return replace(draining, order=None, stopped_at=int(now), emptied_at=None, originals_gone=False, counted_until=None)
 
 
 def facts(
@@ -199,6 +214,25 @@ def count_badput(draining: MachineDraining, run_s: float, cores: float) -> Machi
     return replace(draining, badput_core_s=draining.badput_core_s + run_s * cores)
 
 
+def count_unclaimed(
+    draining: MachineDraining, slots: Iterable[SlotState], cores: Mapping[str, float], now: float
+) -> MachineDraining:
+    """What stood empty for the drain since it was counted last: cores of slots that are Unclaimed or Drained.
+
+    To be called before states change, before a drain ends, and at each pass. `cores` has the cores of each slot by its
+    name: of a partitionable one those that are not cut from it.
+    """
+    since = draining.counted_until
+    if draining.order is None or since is None or now <= since:
+        return draining
+    empty = sum(cores.get(slot.name, 0.0) for slot in slots if slot.state in _EMPTY and not slot.deleted)
+    counted = draining.unclaimed_core_s + (now - since) * empty
+    return replace(draining, unclaimed_core_s=counted, counted_until=now)
+
+
+_EMPTY: Final = (State.UNCLAIMED, State.DRAINED)
+
+
 # -- what a drain would cost -----------------------------------------------------------------------------
 
 #: Names of the attributes that `expectations` computes.
@@ -244,6 +278,7 @@ def attributes(
     since = now if draining.emptied_at is None else draining.emptied_at
     found: dict[str, Any] = dict(expectations(slots, policies, since))
     found["TotalMachineDrainingBadput"] = int(draining.badput_core_s)
+    found["TotalMachineDrainingUnclaimedTime"] = int(draining.unclaimed_core_s)
     if draining.started_at:
         found["LastDrainStartTime"] = draining.started_at
     if draining.stopped_at:
@@ -259,6 +294,7 @@ __all__ = [
     "attributes",
     "cancel",
     "count_badput",
+    "count_unclaimed",
     "expectations",
     "facts",
     "is_empty",

@@ -231,11 +231,20 @@ def soft_kill(work: Work) -> None:
     assert activation is not None
     if activation.soft_killed_at is not None or activation.hard_killed_at is not None:
         return
-    until = work.now + vacate_time_s(work.inputs)
+    until = vacate_end(work)
     _warn_of_vacating(work)
     work.order(SoftKill(notice=notice_for(work)))
     work.update_activation(soft_killed_at=work.now)
     work.update(vacate_until=until)
+
+
+def vacate_end(work: Work) -> float:
+    """When the vacate time of a job that is told now to end is over: at the deadline of a drain, if that is earlier."""
+    until = work.now + vacate_time_s(work.inputs)
+    draining = work.state.draining
+    if draining is None or draining.deadline_at is None:
+        return until
+    return min(until, max(work.now, draining.deadline_at))
 
 
 def hard_kill(work: Work) -> None:

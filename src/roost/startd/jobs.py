@@ -33,9 +33,8 @@ from roost.model.events import (
 from roost.model.identifiers import ClaimId
 from roost.model.reasons import Refusal
 from roost.startd.claiming import drain_refuses
-from roost.startd.entries import killing_timeout_s, notice_for
+from roost.startd.entries import killing_timeout_s, notice_for, vacate_end
 from roost.startd.guards import worklife_over
-from roost.startd.retirement import vacate_time_s
 from roost.startd.states import BUSY, CLAIMED, RETIRING, SUSPENDED, State
 from roost.startd.transitions import On
 from roost.startd.work import Work
@@ -103,7 +102,7 @@ def _order_soft_kill(work: Work) -> None:
     assert activation is not None
     if activation.soft_killed_at is not None or activation.hard_killed_at is not None:
         return
-    until = work.now + vacate_time_s(work.inputs)
+    until = vacate_end(work)
     work.order(SoftKill(notice=notice_for(work)))
     work.update_activation(soft_killed_at=work.now)
     work.update(vacate_until=until)

@@ -20,7 +20,7 @@ from roost.model.slots import SlotKind
 from roost.startd.claiming import drain_refuses, let_wait, take_request
 from roost.startd.policy_inputs import whole
 from roost.startd.slot_state import Benchmarks
-from roost.startd.states import BACKFILL, BACKFILL_BUSY, CLAIMED, CLEANING, SUSPENDED, State
+from roost.startd.states import BACKFILL, BACKFILL_BUSY, BENCHMARKING, CLAIMED, CLEANING, SUSPENDED, State
 from roost.startd.transitions import On
 from roost.startd.work import Work
 
@@ -29,13 +29,14 @@ FETCH_DELAY_S: Final = 300
 
 
 def benchmarks_finished(work: Work, event: BenchmarksFinished) -> bool:
-    """Results are weighed into the old ones, three to one."""
+    """Results are weighed into the old ones, three to one. They are the machine's, so every slot is told them."""
     old = work.state.benchmarks
     results = Benchmarks(
         last_at=int(work.now), mips=_weighed(old.mips, event.mips), kflops=_weighed(old.kflops, event.kflops)
     )
     work.update(benchmarks=results)
-    work.raised.add(On.BENCHMARKS_DONE)
+    if work.state.pair == BENCHMARKING:
+        work.raised.add(On.BENCHMARKS_DONE)
     return True
 
 

@@ -81,7 +81,7 @@ RECEPTIONS: Final[Mapping[type[ev.Event], Reception]] = {
     ev.DrainRequested: _row(commands.drain_requested, _EVERYWHERE),
     ev.DrainOriginalsGone: _row(commands.drain_originals_gone, _EVERYWHERE),
     ev.DrainCancelled: _row(commands.drain_cancelled, _EVERYWHERE),
-    ev.BenchmarksFinished: _row(own_work.benchmarks_finished, _in(at.BENCHMARKING)),
+    ev.BenchmarksFinished: _row(own_work.benchmarks_finished, _EVERYWHERE),
     ev.BackfillStarted: _row(own_work.backfill_started, _in(State.BACKFILL)),
     ev.BackfillExited: _row(own_work.backfill_exited, _in(State.BACKFILL)),
     ev.FetchedWorkOffered: _row(own_work.fetched_work_offered, _EVERYWHERE),

@@ -7,7 +7,7 @@ eviction begins early enough for the hard kill to fall on the end of the retirem
 While a machine drains gracefully, all of it waits for the longest: a job that had retirement left when the drain
 began may stay until the last original job of the machine must go. Where the drain takes jobs by a START expression,
 that holds for those it takes; others keep their own time. So does a job that has to go for another reason as well: an
-owner who comes back does not wait for other slots.
+owner who comes back does not wait for other slots. Where the drain has a deadline, nothing goes beyond it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ def remaining_s(inputs: Inputs) -> float:
     asked = inputs.of_job("MaxJobRetirementTime", activation.job_ad)
     if asked is not UNDEFINED:
         granted = min(granted, whole(asked))
-    return max(0.0, granted - activation.run_time_s(inputs.now))
+    left = granted - activation.run_time_s(inputs.now)
+    if state.draining is not None and state.draining.deadline_at is not None:
+        left = min(left, state.draining.deadline_at - inputs.now)
+    return max(0.0, left)
 
 
 def _denied(inputs: Inputs) -> bool:
@@ -69,7 +72,10 @@ def is_over(inputs: Inputs) -> bool:
     remaining = remaining_s(inputs)
     draining = state.draining
     if draining is not None and not _denied(inputs):
-        shared = max(0.0, draining.shared_until - inputs.now)
+        until = draining.shared_until
+        if draining.deadline_at is not None:
+            until = min(until, draining.deadline_at)
+        shared = max(0.0, until - inputs.now)
         alone = not state.eviction.irrevocable and state.waiting is None
         if state.activity is Activity.IDLE:
             remaining = shared

@@ -71,6 +71,8 @@ class SlotDraining:
     had_retirement: bool = False
     #: Only jobs accepted since it began are left, and they have to go as well.
     originals_gone: bool = False
+    #: When the last job has to be gone, killed if need be, epoch s; None for no such time.
+    deadline_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
