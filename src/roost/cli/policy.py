@@ -111,8 +111,12 @@ def _lint(args: argparse.Namespace) -> int:
         print(json.dumps(_document(report, found), indent=2))
     elif not args.diff:
         _print(found)
+    told = {finding.place.file for finding in found} if not args.json and not args.diff else set()
     for path in report.missing:
-        print(f"roost policy lint: cannot read {path}", file=sys.stderr)
+        if path not in told:
+            print(f"roost policy lint: cannot read {path}", file=sys.stderr)
+    if not report.sources and not report.missing:
+        print(f"roost policy lint: there is no file in {', '.join(args.paths)}", file=sys.stderr)
     if report.missing:
         return Exit.BAD
     return Exit.NO if found else Exit.OK

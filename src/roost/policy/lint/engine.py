@@ -293,8 +293,10 @@ def _finding(rule: Rule, hit: Hit, expression: Expression | None) -> Finding:
     related = list(hit.related)
     if expression is not None and place is None:
         place, through, text = _within(hit, expression)
-        if through or place.file != whole(expression.definition).file:
-            related.append((f"in the value of {expression.knob}", whole(expression.definition)))
+        value = whole(expression.definition)
+        beyond = through or place.file != value.file
+        if beyond and (place.file, place.line, place.column) != (value.file, value.line, value.column):
+            related.append((f"in the value of {expression.knob}", value))
     assert place is not None, rule.code
     return Finding(
         code=rule.code,

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from roost.classad.syntax import Op
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.registry import Hit, submit_rule
-from roost.policy.lint.shapes import binaries, is_reference_to
+from roost.policy.lint.shapes import binaries, is_reference_to, reference
 from roost.policy.lint.submit import Submission
 
 _REQUESTS = {"memory": "request_memory", "disk": "request_disk", "cpus": "request_cpus"}
@@ -40,7 +40,8 @@ def check(submission: Submission) -> Iterator[Hit]:
     for node, _ in binaries(expression, Op.GT, Op.GE, Op.LT, Op.LE):
         for side, other in ((node.left, node.right), (node.right, node.left)):
             name = next((n for n in _REQUESTS if is_reference_to(side, n)), None)
-            if name is not None and expression.alone.of(other).constant:
+            asked = reference(side)
+            if name is not None and asked is not None and asked[0] != "my" and expression.alone.of(other).constant:
                 yield Hit(
                     message=f"{expression.text(node)} asks for a machine, not for a slot of that size",
                     remedy=f"Use {_REQUESTS[name]}.",

@@ -35,6 +35,7 @@ _DECIDING = frozenset(
         "preemption_rank",
         "start",
         "append_requirements",
+        "rank",
     )
 )
 
@@ -52,5 +53,7 @@ def check(expression: Expression) -> Iterator[Hit]:
                 remedy=f"Say what holds then: ({name} > …) =!= False lets them in, =?= True keeps them out; in a rank "
                 f"use ifThenElse(isUndefined({name}), …, {name}).",
                 node=node,
+                # A job's own rank is its user's business.
+                severity=Severity.NOTE if expression.base == "rank" else None,
             )
             return
