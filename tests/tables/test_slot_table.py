@@ -9,6 +9,7 @@ from typing import Any, Final, get_args
 import pytest
 
 from roost.classad import ClassAd, parse_expression
+from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model.claims import ClaimRequest
 from roost.model.reasons import Reason
@@ -19,8 +20,9 @@ from roost.startd.entries import ENTRIES
 from roost.startd.guards import GUARDS
 from roost.startd.machine import Outcome
 from roost.startd.receptions import RECEPTIONS
+from roost.startd.slot_state import Eviction
 from roost.startd.states import PAIRS, Pair
-from roost.startd.transitions import EVALUATED_AT_ONCE, TRANSITIONS, Entry, Guard
+from roost.startd.transitions import EVALUATED_AT_ONCE, TRANSITIONS, Entry, Guard, Transition
 from roost.startd.validation import violations
 from tests.startd.kit import STRANGE, Hand, in_pair, job, policy
 
@@ -327,6 +329,95 @@ def test_evaluation_at_once_is_for_idle_and_retiring() -> None:
         "Drained/Retiring",
         "Drained/Idle",
     }
+
+
+# -- what rows order ---------------------------------------------------------------------------------------
+
+#: What an entry orders without any condition; with several kinds, one of them.
+ORDERED: Final[dict[Entry, tuple[type[Any], ...]]] = {
+    Entry.START_JOB: (ef.ActivateStarter,),
+    Entry.SUSPEND_JOB: (ef.SuspendJob,),
+    Entry.SUSPEND_BY_COMMAND: (ef.SuspendJob,),
+    Entry.CONTINUE_JOB: (ef.ContinueJob,),
+    Entry.SOFT_KILL: (ef.SoftKill,),
+    Entry.HARD_KILL: (ef.HardKill,),
+    Entry.RUN_BENCHMARKS: (ef.RunBenchmarks,),
+    Entry.STOP_BENCHMARKS: (ef.CancelBenchmarks,),
+    Entry.KILL_BACKFILL: (ef.KillBackfill,),
+    Entry.END_CLAIM: (ef.TellSchedd, ef.EvictFetched),
+}
+
+#: Entries that change what the slot knows, and order nothing of themselves or not always.
+QUIET_ENTRIES: Final = {
+    Entry.RENEW_CLAIM,
+    Entry.START_MATCH_TIMER,
+    Entry.STOP_MATCH_TIMER,
+    Entry.GRANT_CLAIM,
+    Entry.SUCCEED,
+    Entry.DROP_JOB,
+    Entry.PREEMPTED,
+    Entry.UNRETIRE,
+    Entry.START_BACKFILL,
+    Entry.HEAD_FOR_OWNER,
+    Entry.ARRIVE,
+}
+
+
+def rows_of(hand: Hand) -> list[Transition]:
+    """The rows of the table that the last step took."""
+    return [
+        next(row for row in TRANSITIONS if (row.number, row.source, row.target, row.reason) == key)
+        for key in ((one.number, one.source, one.target, one.reason) for one in hand.last.transitions)
+    ]
+
+
+def test_every_entry_is_known_to_order_something_or_not() -> None:
+    assert set(ORDERED) | QUIET_ENTRIES == set(Entry) and not set(ORDERED) & QUIET_ENTRIES
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.start}-{'-'.join(row[0] for row in case.rows)}")
+def test_a_row_orders_what_its_entries_say_and_nothing_else(case: Case) -> None:
+    hand = taken_by(case)
+    rows = rows_of(hand)
+    entries = {entry for row in rows for entry in row.entry}
+    kinds = {type(effect) for effect in hand.last.effects}
+    for entry in entries & set(ORDERED):
+        told = entry is not Entry.END_CLAIM or not holder_knows(hand, rows)
+        again = entry is Entry.HARD_KILL and hand.state.claim.activation is None
+        assert kinds & set(ORDERED[entry]) or not told or again, entry
+    for entry, ordered in ORDERED.items():
+        others = {kind for one in entries for kind in ORDERED.get(one, ())}
+        assert not (kinds & set(ordered)) - others, entry
+    assert ef.PublishAd in kinds
+
+
+def holder_knows(hand: Hand, rows: list[Transition]) -> bool:
+    """The holder ended the claim itself: it gave it back, or is taken for dead."""
+    return not any(isinstance(effect, ef.TellSchedd | ef.EvictFetched) for effect in hand.last.effects) and (
+        rows[0].reason in (R.HARD_KILL_ORDERED, R.NO_MORE_WORK, R.STARTER_GONE)
+    )
+
+
+def test_a_granted_claim_has_a_lease_a_reply_and_the_id_of_a_successor() -> None:
+    for pair in (at.OWNER, at.UNCLAIMED, at.MATCHED, at.BENCHMARKING, at.BACKFILL):
+        hand = in_pair(pair)
+        before = hand.state.claim.id
+        hand.request(job(JobLeaseDuration=77))
+        assert hand.state.claim.id == before and hand.state.claim.lease_until == hand.now + 77
+        assert [reply.accepted for reply in hand.ordered(ef.SendClaimReply)] == [True]
+        assert hand.state.preempting is not None and hand.state.preempting.id != before
+        assert hand.state.match_until is None
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if len(case.rows) > 0], ids=lambda case: str(case.start))
+def test_leaving_a_claim_leaves_nothing_of_it(case: Case) -> None:
+    hand = taken_by(case)
+    if not any(Entry.RENEW_CLAIM in row.entry for row in rows_of(hand)) or hand.pair in (at.CLAIMED, at.BUSY):
+        return
+    fresh = hand.state
+    assert fresh.claim.request is None and fresh.claim.granted_at is None and fresh.preempting is None
+    assert fresh.eviction == Eviction() and fresh.destination is None
+    assert (fresh.match_until, fresh.vacate_until, fresh.kill_again_at) == (None, None, None)
 
 
 # -- every event in every pair ----------------------------------------------------------------------------
