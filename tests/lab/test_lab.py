@@ -151,8 +151,8 @@ def test_spans_and_shares_of_a_timeline_add_up() -> None:
     timelines = Timelines(slots=["slot1@m"], end_s=1000.0, bin_s=300.0)
     for at, pair in ((100.0, "Unclaimed/Idle"), (250.5, "Claimed/Busy"), (950.0, "Owner/Idle")):
         timelines.take(
-            {"t": at, "what": "transition", "slot": "slot1@m", "target": pair, "number": "1", "reason": "r"}
-            | {"expression": None, "value": None, "job": None}
+            {"t": at, "what": "transition", "slot": "slot1@m", "source": "?", "target": pair, "number": "1"}
+            | {"reason": "r", "expression": None, "value": None, "job": None}
         )
     timelines.close()
     assert sum(sum(row) for row in timelines.bins.values()) == pytest.approx(1000.0)

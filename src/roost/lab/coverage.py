@@ -18,11 +18,13 @@ from roost.classad.syntax import Binary, Conditional, Literal, Node, Op, Unary, 
 from roost.classad.values import fold
 from roost.config import Config
 from roost.policy.explain import Origin
-from roost.policy.explain.configured import configured_machine
+from roost.policy.explain.configured import configured_expression, configured_machine
 from roost.sim.quiet import EXPRESSIONS
 from roost.startd.policy_inputs import Decision, Inputs, StepWorld
 from roost.startd.states import BACKFILL, BENCHMARKING, BUSY, RETIRING, SUSPENDED, UNCLAIMED, VACATING, Pair, State
 from roost.startd.transitions import ROWS
+from roost.starter.policy_inputs import Inputs as StarterInputs
+from roost.starter.states import State as StarterState
 
 _WITH_JOB: Final = frozenset((BUSY, SUSPENDED, RETIRING, VACATING))
 #: Attributes of the slot's ad that hold the policy, in the order of the report, to the pairs in which they are asked.
@@ -43,6 +45,14 @@ POLICY: Final[Mapping[str, frozenset[Pair]]] = {
     "EVICT_BACKFILL": frozenset((BACKFILL,)),
     "PERIODIC_CHECKPOINT": frozenset((BUSY, RETIRING)),
     "WANT_HOLD": _WITH_JOB,
+}
+
+
+#: Expressions of the starter to the states in which it asks them.
+STARTER: Final[Mapping[str, frozenset[StarterState]]] = {
+    "STARTER_EVICT": frozenset((StarterState.RUNNING, StarterState.SUSPENDED)),
+    "STARTER_WANT_VACATE": frozenset(),
+    "STARTER_KILL": frozenset((StarterState.VACATING,)),
 }
 
 
@@ -98,6 +108,19 @@ class Coverage:
                 if isinstance(found, Expr) and key in self.origins:
                     for clause in clauses(found.tree):
                         self.seen.setdefault((key, _text(found, clause)), set())
+
+        for name in STARTER:
+            set_to = configured_expression(config, name, subsys="STARTER")
+            if set_to is not None and set_to.origin is not None and set_to.origin.file != _DEFAULT:
+                self.origins[name] = set_to.origin
+                for clause in clauses(set_to.expression.tree):
+                    self.seen.setdefault((name, _text(set_to.expression, clause)), set())
+
+    def look_at_starter(self, inputs: StarterInputs) -> None:
+        """Look at what a starter would ask now."""
+        for name, states in STARTER.items():
+            if inputs.state.state in states:
+                self.decided(inputs.decide(name))
 
     def look(self, inputs: Inputs, waiting: Iterable[ClassAd] = (), named: Iterable[str] = ()) -> None:
         """Look at what a slot would ask now: of its own job, of `waiting` ones, and what is `named` in any case."""

@@ -37,6 +37,8 @@ class Expectation:
     #: Number and reason of the last transition; None where they do not matter.
     transition: str | None = None
     reason: str | None = None
+    #: State of the job as its starter sees it; "" for no starter; None where it does not matter.
+    starter: str | None = None
     #: Job to its place in the queue.
     places: tuple[tuple[str, str], ...] = ()
     #: The job that expressions are asked for, instead of the one that is there.

@@ -22,6 +22,7 @@ from roost.startd.policy_inputs import Decision, Inputs, StepWorld
 from roost.startd.states import Pair, State
 from roost.startd.transitions import ROWS, Guard, On, Transition
 from roost.startd.work import Taken, Work
+from roost.starter.work import Taken as StarterTaken
 
 #: Lines of a timeline before and after a failure.
 BEFORE: Final = 8
@@ -54,17 +55,18 @@ class Explainer:
         here = inputs.state.pair
         if wanted.startswith("Claimed") and here.state in (State.OWNER, State.UNCLAIMED):
             return self._why_unmatched(inputs, waiting)
-        texts = []
-        rows = _first_rows(here, wanted)
-        for row in [each for each in rows if On.POLL in each.on] or rows:
+        asked, facts = [], []
+        for row in _first_rows(here, wanted):
             verdict, guard = _in_the_way(row, inputs)
             if guard is None:
                 continue
             text = f"Transition {row.number} to {row.target} waits until {guard}."
             if verdict.decisions:
                 text += f"\n{self.decision(verdict.decisions[-1])}"
-            texts.append(text)
-        return "\n\n".join(dict.fromkeys(texts[:2]))
+                asked.append(text)
+            elif On.POLL in row.on:
+                facts.append(text)
+        return "\n\n".join(list(dict.fromkeys(asked))[:2] or facts[:1])
 
     def _why_unmatched(self, inputs: Inputs, waiting: Iterable[tuple[str, ClassAd]]) -> str:
         texts = []
@@ -80,7 +82,7 @@ class Explainer:
                 texts.append(f"Slot and job {name} want each other now; the next round of matching has not come.")
         return "\n\n".join(texts)
 
-    def why_here(self, last: Taken | None, start: float) -> str:
+    def why_here(self, last: Taken | StarterTaken | None, start: float) -> str:
         """What led to where the slot is."""
         if last is None:
             return "The slot has been there since the machine started."
@@ -124,14 +126,15 @@ def _in_the_way(row: Transition, inputs: Inputs) -> tuple[Verdict, Guard | None]
     return Verdict(True), None
 
 
-def row_text(taken: Taken, start: float) -> str:
+def row_text(taken: Taken | StarterTaken, start: float) -> str:
     """A transition in one line."""
-    text = f"{shown(taken.at - start):>10}  [{taken.number}] {taken.source} -> {taken.target}: {taken.reason}"
+    what = "the starter's " if isinstance(taken, StarterTaken) else ""
+    text = f"{shown(taken.at - start):>10}  [{what}{taken.number}] {taken.source} -> {taken.target}: {taken.reason}"
     decision = taken.decision
     return text if decision is None else f"{text} ({decision.name} = {unparse_value(decision.value)})"
 
 
-def timeline(scenario: Scenario, start: float, taken: Iterable[Taken], at_s: float) -> Iterator[str]:
+def timeline(scenario: Scenario, start: float, taken: Iterable[Taken | StarterTaken], at_s: float) -> Iterator[str]:
     """Transitions around an instant, with what people did between them."""
     lines = [(each.at - start, 1, row_text(each, start)) for each in taken]
     lines += [(at, 0, f"{shown(at):>10}  {text}") for at, text in _deeds(scenario)]

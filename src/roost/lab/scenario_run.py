@@ -6,6 +6,7 @@ of that instant are looked at; one that has to hold for a while is looked at aga
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.scenario import Deed, Expectation, Scenario, job_of
 from roost.lab.scenario_deeds import do, slot_named
 from roost.lab.scenario_failure import Explainer, timeline
+from roost.node.host_slots import Starter
 from roost.sim.host import Machine, Slot
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.queue import Place
@@ -26,6 +28,9 @@ from roost.startd.machine import Step
 from roost.startd.policy_inputs import Decision, Inputs, StepWorld
 from roost.startd.slot_state import SlotState
 from roost.startd.work import Taken
+from roost.starter.machine import Step as StarterStep
+from roost.starter.policy_inputs import Inputs as StarterInputs
+from roost.starter.work import Taken as StarterTaken
 
 #: Deeds come after polls and before matching, expectations after everything else of the instant.
 _RANK_LOOK: Final = 9
@@ -68,6 +73,24 @@ class _Miss:
     explanation: str = ""
 
 
+class _World(World):
+    """A world that also tells what starters do."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        on_step: Callable[[Machine, Slot, Step, float], None],
+        on_starter: Callable[[Slot, StarterStep, float], None],
+    ) -> None:
+        self._on_starter = on_starter
+        super().__init__(plan, on_step=on_step)
+
+    def starter_stepped(self, machine: Machine, slot: Slot, step: StarterStep, now: float) -> None:
+        """What a starter decided."""
+        super().starter_stepped(machine, slot, step, now)
+        self._on_starter(slot, step, now)
+
+
 class _Run:
     def __init__(self, scenario: Scenario, host: Host, coverage: Coverage, width: int) -> None:
         self.scenario = scenario
@@ -75,6 +98,7 @@ class _Run:
         self.coverage = coverage
         self.start = BEGINNING + scenario.begins_s
         self.taken: list[tuple[str, Taken]] = []
+        self.starters: list[tuple[str, StarterTaken]] = []
         self.missed: list[_Miss] = []
         #: Slot to its state when it was looked at last.
         self.before: dict[str, SlotState] = {}
@@ -97,7 +121,7 @@ class _Run:
             cycle_s=scenario.cycle_s,
             start=self.start,
         )
-        self.world = World(plan, on_step=self._stepped)
+        self.world = _World(plan, self._stepped, self._starter_stepped)
         for deed in scenario.deeds:
             self.world.engine.at(self.start + deed.at_s, lambda now, deed=deed: self._do(deed, now))  # type: ignore[misc]
         for each in scenario.expectations:
@@ -138,7 +162,16 @@ class _Run:
             if each.for_s and each.at_s < at_s <= each.at_s + each.for_s and slot is self._slot(each):
                 self._look_at_pair(each, slot, Inputs(slot.state, slot.plan.policy, now), at_s)
 
+    def _starter_stepped(self, slot: Slot, step: StarterStep, now: float) -> None:
+        for taken in step.transitions:
+            if taken.decision is not None:
+                self.starters.append((slot.plan.name, taken))
+            for decision in taken.decisions:
+                self.coverage.decided(decision)
+
     def _cover(self, slot: Slot, now: float) -> None:
+        if slot.starter is not None and slot.starter.alive:
+            self.coverage.look_at_starter(StarterInputs(slot.starter.state, slot.starter.policy, now))
         waiting = [entry.job.ad for entry in self.world.queue.entries.values() if entry.place is Place.IDLE]
         self.coverage.look(Inputs(slot.state, slot.plan.policy, now), waiting)
         # What the slot has just left, or ordered meanwhile, was asked in the state before.
@@ -176,6 +209,7 @@ class _Run:
         job = "" if slot.process is None else self.names[slot.process.job.name]
         if each.job is not None and each.job != job:
             self._miss(each, f"job {each.job or 'none'}", f"job {job or 'none'}", self._why_job(each.job, inputs))
+        self._look_at_starter(each, slot)
         self._look_at_last(each, slot)
         for name, wanted in each.values:
             self._look_at_value(each, name, wanted, inputs)
@@ -205,6 +239,14 @@ class _Run:
     def _last(self, slot: Slot) -> Taken | None:
         return next((taken for name, taken in reversed(self.taken) if name == slot.plan.name), None)
 
+    def _look_at_starter(self, each: Expectation, slot: Slot) -> None:
+        alive = slot.starter is not None and slot.starter.alive
+        found = slot.starter.state.state.value if alive and slot.starter is not None else ""
+        if each.starter is not None and each.starter != found:
+            mine = [taken for name, taken in self.starters if name == slot.plan.name]
+            why = self.explainer.why_here(mine[-1], self.start) if mine else ""
+            self._miss(each, f"starter {each.starter or 'none'}", f"starter {found or 'none'}", why)
+
     def _look_at_last(self, each: Expectation, slot: Slot) -> None:
         last = self._last(slot)
         for what, wanted, found in (
@@ -232,13 +274,22 @@ class _Run:
         if each.against is not None:
             job = job_of(self.scenario.described[each.against.split("/")[0]], 0, inputs.now, "").ad
         self.coverage.look(inputs, [] if each.against is None or job is None else [job], [name])
-        decision = inputs.decide_for_job(name, job) if name.isidentifier() else _decided(name, inputs, job)
+        starter = self._starter_of(each)
+        if starter is not None and name.upper() in starter.policy.expressions:
+            decision = StarterInputs(starter.state, starter.policy, inputs.now).decide(name.upper())
+            self.coverage.decided(decision)
+        else:
+            decision = inputs.decide_for_job(name, job) if name.isidentifier() else _decided(name, inputs, job)
         value, expected = decision.value, _value(wanted)
         if (value.__class__ is expected.__class__ and value == expected) or _near(value, expected):
             return
         text = self.explainer.decision(decision)
         asked = name if each.against is None else f"{name} for job {each.against}"
         self._miss(each, f"{asked} = {unparse_value(expected)}", f"{asked} = {unparse_value(value)}", text)
+
+    def _starter_of(self, each: Expectation) -> Starter | None:
+        slot = self._slot(each)
+        return slot.starter if slot is not None and slot.starter is not None and slot.starter.alive else None
 
     # -- the result ------------------------------------------------------------------------------------------
 
@@ -257,9 +308,10 @@ class _Run:
         )
         return Verdict(scenario=self.scenario, checked=len(self.scenario.expectations), failures=failures)
 
-    def _taken_by(self, each: Expectation) -> list[Taken]:
+    def _taken_by(self, each: Expectation) -> list[Taken | StarterTaken]:
         prefix = f"slot{each.slot}@"
-        return [taken for name, taken in self.taken if name.startswith(prefix)]
+        mine: list[Taken | StarterTaken] = [taken for name, taken in self.taken if name.startswith(prefix)]
+        return mine + [taken for name, taken in self.starters if name.startswith(prefix)]
 
 
 def _decided(text: str, inputs: Inputs, job: ClassAd | None) -> Decision:

@@ -15,13 +15,15 @@ from roost.lab.durations import shown
 from roost.lab.scenario import Deed, Expectation, Order
 from roost.lab.tables import Table
 from roost.startd.states import PAIRS
+from roost.starter.states import State as StarterState
 
 _PAIRS: Final = tuple(sorted(str(pair) for pair in PAIRS))
 _STATES: Final = frozenset(pair.state.value for pair in PAIRS)
 #: Where a job can be.
 PLACES: Final = ("idle", "running", "suspended", "completed", "held", "removed")
 #: Keys of a table that is expected; whatever else is in it is an expression.
-EXPECT_KEYS: Final = ("state", "for", "job", "jobs", "transition", "reason", "against")
+EXPECT_KEYS: Final = ("state", "for", "job", "jobs", "starter", "transition", "reason", "against")
+_STARTER: Final = ("", *(state.value for state in StarterState))
 #: Attributes that the machine senses itself, and the key that moves them.
 _SENSED: Final = {
     "keyboardidle": "keys or remote_keys", "consoleidle": "keys", "loadavg": "load", "totalloadavg": "load",
@@ -212,6 +214,7 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
             job=table.text("job", "") if "job" in table else None,
             transition=str(table.values["transition"]) if "transition" in table else None,
             reason=table.text("reason", "") if "reason" in table else None,
+            starter=table.choice("starter", _STARTER) if "starter" in table else None,
             places=_places(table, step, key),
             against=table.text("against", "") or None,
             values=_values(table, step, key),
