@@ -11,7 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from roost.classad import ERROR, UNDEFINED, ClassAd, Value, evaluate, parse_expression, unparse_value
-from roost.policy.explain import Explanation, Role, explain
+from roost.policy.explain import Explanation, Role, explain, repeated
+from roost.policy.explain.reach import VALUES_MAX
 
 #: For each kind of leaf: its text, and the values of its attribute that make it TRUE, FALSE, UNDEFINED.
 LEAVES: dict[str, tuple[str, tuple[Value, Value, Value]]] = {
@@ -220,6 +221,25 @@ def test_an_expression_too_entangled_for_the_smallest_set_is_still_decided() -> 
     assert 20 <= len(explanation.clauses) <= 60
     held = {clause.text for clause in explanation.clauses}
     assert all(held.intersection(clause.strip("()").split(" || ")) for clause in clauses)
+
+
+def test_a_search_that_takes_too_long_leaves_a_set_that_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, ad = "(A && B) || (A && !C) || (B && C)", ClassAd({"A": True, "B": True, "C": True})
+    assert {clause.text for clause in explain(text, ad).clauses} in ({"A", "B"}, {"B", "C"})
+    monkeypatch.setattr(repeated, "WORK_MAX", 1)
+    held = {clause.text for clause in explain(text, ad).clauses}
+    for values in product(VALUES, repeat=3 - len(held)):
+        free = [name for name in "ABC" if name not in held]
+        changed = ClassAd({"A": True, "B": True, "C": True} | dict(zip(free, values, strict=True)))
+        assert evaluate(parse_expression(text), changed) is True
+
+
+def test_sums_of_more_values_than_are_kept_are_decided_by_all_their_clauses() -> None:
+    count = 4 * VALUES_MAX
+    text = " + ".join(f"(x{index} > 0) * {index + 1}" for index in range(count)) + " > 100000"
+    explanation = explain(text, ClassAd({f"x{index}": index % 3 for index in range(count)}))
+    assert explanation.value is False
+    assert len(explanation.clauses) == count
 
 
 @pytest.mark.parametrize(
