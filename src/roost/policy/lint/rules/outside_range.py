@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roost.classad.syntax import Op
+from roost.classad.syntax import Node, Op
 from roost.policy.lint.abstract import INF
 from roost.policy.lint.findings import Severity
+from roost.policy.lint.mapping import is_template
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, reference
@@ -34,7 +35,7 @@ def check(expression: Expression) -> Iterator[Hit]:
             if found is None or limit.single is None or (value.low, value.high) == (-INF, INF):
                 continue
             result = expression.alone.of(node)
-            if result.can_be_true or not result.can_be_false:
+            if result.can_be_true or not result.can_be_false or _is_of_template(expression, node):
                 continue
             high = f"to {value.high:g}" if value.high < INF else "up"
             yield Hit(
@@ -42,3 +43,9 @@ def check(expression: Expression) -> Iterator[Hit]:
                 remedy="Correct the limit, or the unit that it is written in.",
                 node=node,
             )
+
+
+def _is_of_template(expression: Expression, node: Node) -> bool:
+    """Whether a comparison is a template's: its limit is a checked argument, such as the hour 0 or 24."""
+    written = expression.mapped.written(*node.span)
+    return written is not None and is_template(written[0].span.file)
