@@ -9,7 +9,7 @@ import time
 from tests.conformance.cases import Case
 from tests.conformance.differences import too_frequent
 from tests.conformance.oracle import Oracle, available
-from tests.conformance.run import Report, chunk, run_parallel, smallest
+from tests.conformance.run import Report, chunk, run_in_zones, smallest
 
 
 def main() -> int:
@@ -28,7 +28,7 @@ def main() -> int:
     started = time.monotonic()
     report = Report()
     try:
-        for part in run_parallel(range(options.seed, options.seed + options.cases), jobs=options.jobs):
+        for part in run_in_zones(range(options.seed, options.seed + options.cases), jobs=options.jobs):
             report.add(part)
             for seed, found in part.mismatches:
                 print(f"\rseed {seed} differs in {found.observation}", file=sys.stderr)
@@ -36,6 +36,7 @@ def main() -> int:
     except KeyboardInterrupt:
         print(" stopped", end="", file=sys.stderr)
     print(file=sys.stderr)
+    # Where the zone matters, a case found in the other one is shown as it is.
     with Oracle() as oracle:
         shown: set[Case] = set()
         for seed, mismatch in sorted(report.mismatches, key=lambda found: found[0]):

@@ -7,6 +7,7 @@ text. `witness` answers whether something happened at all while a case was evalu
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -189,6 +190,8 @@ class _GivingUp(_OpenWalk):
     def _select(self, node: Select, task: refs._Task) -> None:
         value = self.value_of(Expr(node.base), task.scope)
         self.given_up |= not isinstance(value, ClassAd) and value is not UNDEFINED
+        # Its literals know the ad around them here, and lead back into it.
+        self.given_up |= _is_literal(Expr(node.base)) and node.name.lower() == "parent"
         super()._select(node, task)
 
 
@@ -263,6 +266,7 @@ def _watching(seen: Witness) -> Iterator[None]:
 
     with (
         mock.patch.object(evaluation, "deeply", watched_deeply),
+        mock.patch.object(sys.modules["roost.classad.trace"], "deeply", watched_deeply),
         mock.patch.object(compiler, "subscript_value", watched_subscript),
         mock.patch.object(compiler, "select_value", watched_select),
         mock.patch.object(evaluation, "select_value", watched_select),

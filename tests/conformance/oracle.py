@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from tests.conformance import ours
 from tests.conformance.cases import CRASHED, Answer, Case
 
 #: Size of the pipes to the child.
@@ -105,7 +106,7 @@ def available() -> str | None:
 
 def _start() -> subprocess.Popen[str]:
     child = subprocess.Popen(
-        [sys.executable, "-B", str(_PROGRAM)],
+        [sys.executable, "-B", str(_PROGRAM), ours.zone],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

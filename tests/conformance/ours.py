@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 
 from roost.classad.ad import ClassAd
@@ -11,12 +13,37 @@ from roost.classad.expr import Expr, parse_expression
 from roost.classad.trace import trace
 from roost.classad.unparse import unparse_value
 from roost.classad.values import AbsTime, Exceptional, ListValue, RelTime, Value
-from roost.classad.world import FixedWorld
+from roost.classad.world import FixedWorld, SystemWorld
 from tests.conformance import encoding, forms
 from tests.conformance.cases import REFUSED, Answer, Case, Kind
 
-#: A clock that stands still and a zone of UTC, as in the process of the reference library.
+#: The zone of an ordinary run.
+UTC = "UTC"
+
+
+class _ZonedWorld(FixedWorld):
+    """A clock that stands still in this process's zone."""
+
+    def zone_offset(self, epoch: float) -> int:
+        return SystemWorld().zone_offset(epoch)
+
+    def zone_name(self) -> str:
+        return SystemWorld().zone_name()
+
+
+#: The zone of this process and its children.
+zone = UTC
+
+#: A clock that stands still, and the zone of the process of the reference library.
 WORLD = FixedWorld(instant=1_700_000_000.0)
+
+
+def use_zone(name: str) -> None:
+    """Make the zone of that name that of this process and its children, for good: what is parsed by it stays so."""
+    global WORLD, zone
+    os.environ["TZ"] = zone = name
+    time.tzset()
+    WORLD = FixedWorld(instant=WORLD.instant) if zone == UTC else _ZonedWorld(instant=WORLD.instant)
 
 
 def answer(case: Case) -> Answer:

@@ -1,7 +1,7 @@
 """The reference library's answers. Runs in a process of its own: the library can crash on odd input.
 
 Reads lines of JSON, each a list of cases, from standard input, and writes the answer to each case as a line of
-JSON as soon as it is known, so that the parent can tell at which case the library crashed.
+JSON as soon as it is known, so that the parent can tell at which case the library crashed. Its argument is the zone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REFUSED = "!refused"
 
 def main() -> None:
     """Answer until end of input."""
-    os.environ["TZ"] = "UTC"
+    os.environ["TZ"] = sys.argv[1]
     time.tzset()
     library = Library()
     for line in sys.stdin:

@@ -19,8 +19,11 @@ from tests.conformance.comparison import Mismatch, batches, compare_all
 from tests.conformance.drawing import DEFAULTS, Settings
 from tests.conformance.generators import case_of, unstable
 from tests.conformance.oracle import Oracle
+from tests.conformance.ours import UTC, use_zone
 from tests.conformance.shrink import shrink
 
+#: A zone with summer time, west of UTC.
+OTHER_ZONE: Final = "America/New_York"
 #: Cases sent to the reference at a time.
 BATCH_CASES: Final = 500
 #: Cases of one task of a worker process.
@@ -67,11 +70,13 @@ def run(seeds: range, settings: Settings = DEFAULTS) -> Report:
     return report
 
 
-def run_parallel(seeds: range, settings: Settings = DEFAULTS, jobs: int | None = None) -> Iterator[Report]:
+def run_parallel(
+    seeds: range, settings: Settings = DEFAULTS, jobs: int | None = None, zone: str = UTC
+) -> Iterator[Report]:
     """Compare the cases of `seeds` in `jobs` processes (None: one a core); yields a report for each part."""
     parts = [seeds[start : start + TASK_CASES] for start in range(0, len(seeds), TASK_CASES)]
     workers = jobs or os.cpu_count()
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_prepare) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_prepare, initargs=(zone,)) as pool:
         futures = {pool.submit(run, part, settings): part for part in parts}
         for done in as_completed(futures):
             try:
@@ -81,7 +86,15 @@ def run_parallel(seeds: range, settings: Settings = DEFAULTS, jobs: int | None =
                 raise RuntimeError(f"a case ended our own process; its seed is in one of {unfinished}") from error
 
 
-def _prepare() -> None:
+def run_in_zones(seeds: range, jobs: int | None = None) -> Iterator[Report]:
+    """Compare the cases of `seeds`, the last tenth of them in another zone than UTC."""
+    border = len(seeds) - len(seeds) // 10
+    yield from run_parallel(seeds[:border], jobs=jobs)
+    yield from run_parallel(seeds[border:], jobs=jobs, zone=OTHER_ZONE)
+
+
+def _prepare(zone: str) -> None:
+    use_zone(zone)
     faulthandler.enable()
     # A case that needs more shows as a MemoryError with its seed, and does not stop the machine.
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))

@@ -17,7 +17,7 @@ from tests.conformance.comparison import compare_all
 from tests.conformance.drawing import Settings
 from tests.conformance.generators import Generator, case_of, unstable
 from tests.conformance.oracle import Oracle
-from tests.conformance.run import Report, chunk, run_parallel, smallest
+from tests.conformance.run import Report, chunk, run_in_zones, smallest
 
 #: Cases of the ordinary test run; ``python -m tests.conformance`` does more.
 CASES = int(os.environ.get("ROOST_CONFORMANCE_CASES", "20000"))
@@ -38,7 +38,7 @@ def reference() -> Iterator[Oracle]:
 @pytest.mark.slow
 def test_generated_cases_have_the_same_answers(reference: Oracle) -> None:
     report = Report()
-    for part in run_parallel(range(SEED, SEED + CASES), jobs=2):
+    for part in run_in_zones(range(SEED, SEED + CASES), jobs=2):
         report.add(part)
     chunks = [chunk(seed, smallest(found, reference)) for seed, found in report.mismatches[:5]]
     assert not chunks, f"{len(report.mismatches)} of {report.cases} cases differ\n" + "\n".join(chunks)

@@ -21,6 +21,9 @@ from roost.classad.syntax import Literal as LiteralNode
 from roost.classad.values import (
     ERROR,
     UNDEFINED,
+    AbsTime,
+    Exceptional,
+    ListValue,
     RelTime,
     Value,
     fold,
@@ -224,7 +227,7 @@ class ClassAd(MutableMapping[str, Any]):
                 if self.own_spellings is None:
                     self.own_spellings = {}
                 self.own_spellings[key] = name
-        if isinstance(cell, ClassAd) and cell.scope is None and cell is not self:
+        if cell.__class__ not in _NO_ADS and isinstance(cell, ClassAd) and cell.scope is None and cell is not self:
             cell.scope = self
         cells[key] = cell
 
@@ -263,7 +266,7 @@ class ClassAd(MutableMapping[str, Any]):
         self.own_spellings = None if other.own_spellings is None else dict(other.own_spellings)
         self.chained = other.chained
         for key, cell in other.cells.items():
-            if isinstance(cell, ClassAd):
+            if cell.__class__ not in _NO_ADS and isinstance(cell, ClassAd):
                 cell = cell.copy()
                 cell.scope = self
             self.cells[key] = cell
@@ -402,6 +405,8 @@ def _restore(cells: list[tuple[str, Cell]], chained: ClassAd | None) -> ClassAd:
 
 
 _NUMBERS: Final = frozenset((int, float))
+#: Classes of cells that are no ads: isinstance is slow where, as with a mapping, abstract classes are asked too.
+_NO_ADS: Final = frozenset((int, float, str, bool, Exceptional, AbsTime, RelTime, ListValue, Expr))
 
 # At the end, for the modules need each other: evaluation works on ads, and ads evaluate.
 from roost.classad.evaluation import deeply, evaluate  # noqa: E402

@@ -27,6 +27,10 @@ class World(Protocol):
         """Seconds east of UTC of the local zone at that instant."""
         ...
 
+    def zone_name(self) -> str:
+        """The name of the local zone, outside of summer."""
+        ...
+
     def home_of(self, user: str) -> str | None:
         """The home directory of a user of this machine; None if there is none."""
         ...
@@ -53,6 +57,10 @@ class SystemWorld:
             return time.localtime(epoch).tm_gmtoff
         except (OverflowError, ValueError, OSError):
             return 0
+
+    def zone_name(self) -> str:
+        """The zone of the environment (TZ)."""
+        return time.tzname[0]
 
     def home_of(self, user: str) -> str | None:
         """The user database."""
@@ -93,6 +101,10 @@ class FixedWorld:
         """The given zone."""
         return self.offset
 
+    def zone_name(self) -> str:
+        """What the distance from UTC is called."""
+        return zone_name(self.offset)
+
     def home_of(self, user: str) -> str | None:
         """A given home directory."""
         return self.homes.get(user)
@@ -100,6 +112,15 @@ class FixedWorld:
     def user_map(self, name: str) -> Mapping[str, str] | None:
         """A given map."""
         return self.user_maps.get(name)
+
+
+def zone_name(offset: int) -> str:
+    """What a zone is called of which only the distance east of UTC is known, in seconds: UTC, +02, -0330."""
+    if offset == 0:
+        return "UTC"
+    hours, minutes = divmod(abs(offset) // 60, 60)
+    sign = "-" if offset < 0 else "+"
+    return f"{sign}{hours:02d}{minutes:02d}" if minutes else f"{sign}{hours:02d}"
 
 
 #: The real world.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Final
 
 from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
-from roost.classad.forms import Form, parse_ad, read
+from roost.classad.forms import Form, parse_ads, read
 from roost.classad.forms.source import ReadWarning, placed
 from roost.classad.limits import SOURCE_CHARS_MAX
 from roost.cli.terminal import CommandError, complain
@@ -25,19 +25,21 @@ _INLINE: Final = ("[", "{", "<")
 def ads_from(
     where: str, form: Form | None = None, *, strict: bool = True, delimiter: str | None = None
 ) -> Iterator[ClassAd]:
-    """The ads of a file, of ``-`` (standard input), or of a text that begins with a bracket.
+    """The ads of a file, of ``-`` (standard input), or of a text that begins with a bracket or holds a ``=``.
 
-    Raises ParseError, OSError.
+    Raises ParseError, OSError, CommandError.
     """
+    if not where.strip():
+        raise CommandError("an empty text is given where a file or an ad is expected; [] is an ad without attributes")
     if where.lstrip().startswith(_INLINE):
-        yield parse_ad(clean(where), form, strict=strict, warn=warn)
+        yield from parse_ads(clean(where), form, delimiter=delimiter, strict=strict, warn=warn)
         return
     if where == STDIN:
         yield from read(sys.stdin.buffer, form, strict=strict, warn=warn, origin="standard input", delimiter=delimiter)
         return
     path = _path(where)
     if "=" in where and not path.exists():
-        yield parse_ad(clean(where), Form.OLD, strict=strict, warn=warn)
+        yield from parse_ads(clean(where), Form.OLD, delimiter=delimiter, strict=strict, warn=warn)
         return
     with path.open("rb") as stream:
         yield from read(stream, form, strict=strict, warn=warn, origin=where, delimiter=delimiter)
@@ -53,7 +55,7 @@ def one_ad(where: str | None, what: str) -> ClassAd | None:
         # An empty file is an ad without attributes.
         return ClassAd()
     if next(ads, None) is not None:
-        raise CommandError(f"{what}: {where} holds more than one ad; give a file with one")
+        raise CommandError(f"{what}: {where} holds more than one ad; give one")
     return ad
 
 

@@ -111,8 +111,8 @@ def _drawn(expression: Expr, root: Traced, width: int, indent: str) -> Iterator[
         lead = "" if start == 0 else "  "
         yield f"{indent}{lead}{text[start:end].rstrip()}"
         inside = [(len(lead) + mark.at - start, mark.text) for mark in marks if start <= mark.at < end]
-        for row in _rows(inside):
-            yield f"{indent}{row}"
+        if inside:
+            yield from (f"{indent}{row}" for row in _rows(inside))
 
 
 def _text_and_spans(expression: Expr) -> tuple[str, dict[int, Span]]:
@@ -196,8 +196,12 @@ def _shown(traced: Traced) -> str:
 # -- pieces and rows -----------------------------------------------------------------------------
 
 
+_QUOTED: Final = re.compile(r"""\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'""")
+
+
 def _pieces(text: str, marks: list[_Mark], width: int) -> Iterator[tuple[int, int]]:
     """The spans of the pieces of a text that is drawn no wider than `width`."""
+    quoted = [found.span() for found in _QUOTED.finditer(text)]
     start = 0
     while len(text) - start > width:
         latest = start + width - 2
@@ -205,11 +209,18 @@ def _pieces(text: str, marks: list[_Mark], width: int) -> Iterator[tuple[int, in
         if breaks:
             end = min(breaks, key=lambda mark: (mark.depth, -mark.at)).at
         else:
-            blank = text.rfind(" ", start + width // 4, latest)
-            end = blank + 1 if blank > 0 else latest
+            end = _gap(text, quoted, start, latest, width)
         yield start, end
         start = end
     yield start, len(text)
+
+
+def _gap(text: str, quoted: list[tuple[int, int]], start: int, latest: int, width: int) -> int:
+    """Where a piece without a good operator to end before ends: behind a blank, not within quotes if it can be."""
+    for blank in range(latest - 1, start + width // 4 - 1, -1):
+        if text[blank] == " " and not any(first < blank < last for first, last in quoted):
+            return blank + 1
+    return next((first for first, last in quoted if start < first <= latest < last), latest)
 
 
 def _rows(marks: list[tuple[int, str]]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol
 
 from roost.classad import ClassAd, Expr, Trace, Value, parse_expression, trace, unparse_value
-from roost.classad.world import World
+from roost.classad.world import World, zone_name
 
 if TYPE_CHECKING:
     from roost.policy.explain import Explanation
@@ -70,6 +70,10 @@ class StepWorld:
     def zone_offset(self, epoch: float) -> int:
         """The machine's zone."""
         return self.policy.zone_offset_s
+
+    def zone_name(self) -> str:
+        """What the distance of the machine's zone from UTC is called."""
+        return zone_name(self.policy.zone_offset_s)
 
     def home_of(self, user: str) -> str | None:
         """As the policy's lookups say."""

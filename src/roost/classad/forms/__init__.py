@@ -63,7 +63,7 @@ def parse_ad(
             code="form",
             source=text,
             origin=origin,
-            hint="read it with parse_ads",
+            hint="give one ad; in Python, parse_ads reads several",
         )
     return ad
 

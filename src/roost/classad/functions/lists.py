@@ -8,15 +8,18 @@ one comparison to the next is therefore the converted number (`_alike`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from roost.classad import ops
-from roost.classad.functions.registry import builtin
+from roost.classad.functions.registry import FUNCTIONS, builtin
 from roost.classad.functions.strings import is_ad
-from roost.classad.values import ERROR, UNDEFINED, ListValue, Value
+from roost.classad.values import ERROR, UNDEFINED, ListValue, Value, fold
 
 if TYPE_CHECKING:
-    from roost.classad.evaluation import State
+    from roost.classad.compiler import Compiler
+    from roost.classad.evaluation import Code, State
+    from roost.classad.syntax import Call
 
 _NUMERIC: Final = frozenset((bool, int, float))
 
@@ -113,6 +116,27 @@ def any_compare(ctx: State, operator: Value, among: Value, other: Value) -> Valu
 def all_compare(ctx: State, operator: Value, among: Value, other: Value) -> Value:
     """allCompare(op, list, x): whether ``item op x`` for all items."""
     return _compare_items(ctx, operator, among, other, False)
+
+
+def _one_by_one(compiler: Compiler, call: Call) -> Code:
+    """Both stop at an UNDEFINED operator or list: what stands behind is not evaluated."""
+    operator, among, other = (compiler.compile(argument) for argument in call.args)
+    decisive = fold(call.name) == "anycompare"
+
+    def run(state: State) -> Value:
+        sign = operator(state)
+        if sign is UNDEFINED:
+            return UNDEFINED
+        if sign.__class__ is not str or sign not in _COMPARISONS:
+            return ERROR
+        found = among(state)
+        return UNDEFINED if found is UNDEFINED else _compare_items(state, sign, found, other(state), decisive)
+
+    return run
+
+
+for _name in ("anycompare", "allcompare"):
+    FUNCTIONS[_name] = replace(FUNCTIONS[_name], special=_one_by_one)
 
 
 # -- sums and bounds -----------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 Own code because the parts of a time may be anything here (month 14, hour 30): the standard library refuses
 such times and follows the process's locale. It prints what glibc prints: flags ``_ - 0 ^ #``, widths, unknown
-conversions as they stand. Zones have no names here, so ``%Z`` is ``UTC`` or the distance from it.
+conversions as they stand.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from roost.classad.values import to_bytes
+from roost.classad.values import from_bytes, to_bytes
 
 _DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 _MONTHS: Final = (
@@ -187,25 +187,32 @@ def _twelve(hour: int) -> int:
     return hour - 12 if hour > 12 else hour or 12
 
 
-def format_broken_time(
-    time: BrokenTime, pattern: str, zone_offset: Callable[[float], int], bytes_max: int
-) -> str | None:
-    """`time` as `pattern` says; None if that is longer than `bytes_max` bytes."""
-    out: list[str] = []
-    size = at = 0
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """The local zone."""
+
+    #: Seconds east of UTC at an instant.
+    offset: Callable[[float], int]
+    #: Its name outside of summer.
+    name: Callable[[], str]
+
+
+def format_broken_time(time: BrokenTime, pattern: str, zone: Zone, bytes_max: int) -> str:
+    """`time` as `pattern` says. What is longer than `bytes_max` bytes ends before the first part that does not fit."""
+    out = bytearray()
+    at = 0
     for found in _CONVERSION.finditer(pattern):
-        for piece in (pattern[at : found.start()], _convert(time, found, zone_offset)):
-            out.append(piece)
-            size += len(piece) if piece.isascii() else len(to_bytes(piece))
+        out += to_bytes(pattern[at : found.start()])
+        piece = to_bytes(_convert(time, found, zone))
         at = found.end()
-        if size > bytes_max:
-            return None
-    out.append(pattern[at:])
-    text = "".join(out)
-    return text if len(to_bytes(text)) <= bytes_max else None
+        if len(out) + len(piece) > bytes_max:
+            return from_bytes(bytes(out[:bytes_max]))
+        out += piece
+    out += to_bytes(pattern[at:])
+    return from_bytes(bytes(out[:bytes_max]))
 
 
-def _convert(time: BrokenTime, found: re.Match[str], zone_offset: Callable[[float], int]) -> str:
+def _convert(time: BrokenTime, found: re.Match[str], zone: Zone) -> str:
     flags, digits, modifier, letter = found.groups()
     width = min(int(digits[-5:]), _WIDTH_MAX) if digits else 0
     fill = next((flag for flag in reversed(flags) if flag in "_-0"), "")
@@ -216,15 +223,15 @@ def _convert(time: BrokenTime, found: re.Match[str], zone_offset: Callable[[floa
         number = get(time)
         return _padded(number, width if fill == "-" else max(width, least), _FILLS.get(fill, usual))
     elif letter == "s":
-        return _padded(_epoch(time, zone_offset), width, _FILLS.get(fill, "0"))
+        return _padded(_epoch(time, zone.offset), width, _FILLS.get(fill, "0"))
     elif letter in _SHORTHANDS:
-        text = format_broken_time(time, _SHORTHANDS[letter], zone_offset, _WIDTH_MAX) or ""
+        text = format_broken_time(time, _SHORTHANDS[letter], zone, _WIDTH_MAX)
     elif letter in _TEXTS:
         text = _TEXTS[letter](time)
     elif letter == "z":
         text = "+0000"
     elif letter == "Z":
-        text = _zone_name(zone_offset(_epoch(time, zone_offset)))
+        text = zone.name()
     else:
         text = found[0]
     if "^" in flags and letter not in "pP":
@@ -251,11 +258,3 @@ def _epoch(time: BrokenTime, zone_offset: Callable[[float], int]) -> int:
     secs += time.hour * 3600 + time.minute * 60 + time.second
     seasons = (secs, day_count(time.year, 1, 1) * 86400, day_count(time.year, 7, 1) * 86400)
     return secs - min(map(zone_offset, seasons))
-
-
-def _zone_name(offset: int) -> str:
-    if offset == 0:
-        return "UTC"
-    hours, minutes = divmod(abs(offset) // 60, 60)
-    sign = "-" if offset < 0 else "+"
-    return f"{sign}{hours:02d}{minutes:02d}" if minutes else f"{sign}{hours:02d}"

@@ -18,6 +18,7 @@ from roost.classad.functions.conversion import cut32, to_integer, wrap32
 from roost.classad.functions.registry import builtin
 from roost.classad.functions.strftime import (
     BrokenTime,
+    Zone,
     broken_time,
     day_count,
     format_broken_time,
@@ -170,7 +171,7 @@ def _parts_of_duration(secs: float) -> dict[str, Value]:
     return {"Type": "RelativeTime", "Days": days, "Hours": hours, "Minutes": minutes, "Seconds": seconds}
 
 
-#: Bytes that a formatted time may have, as in the reference library; there, what is longer is garbage.
+#: Bytes that a formatted time may have, as in the reference library.
 _FORMATTED_BYTES_MAX: Final = 1022
 
 
@@ -193,8 +194,8 @@ def format_time(ctx: State, *arguments: Value) -> Value:
     if not isinstance(pattern, str):
         return ERROR
     ctx.spend(len(pattern))
-    text = format_broken_time(parts, pattern, ctx.world.zone_offset, _FORMATTED_BYTES_MAX)
-    return ERROR if text is None else text
+    zone = Zone(ctx.world.zone_offset, ctx.world.zone_name)
+    return format_broken_time(parts, pattern, zone, _FORMATTED_BYTES_MAX)
 
 
 def _parts_of_ad(ctx: State, ad: Value) -> BrokenTime:

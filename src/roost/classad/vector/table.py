@@ -202,6 +202,10 @@ class Moment:
         """The world's zone."""
         return self._world.zone_offset(epoch)
 
+    def zone_name(self) -> str:
+        """The world's zone."""
+        return self._world.zone_name()
+
     def home_of(self, user: str) -> str | None:
         """The world's answer."""
         return self._world.home_of(user)
