@@ -107,6 +107,27 @@ def test_a_name_that_nobody_defines_is_answered_with_the_one_that_was_meant(
         ]
 
 
+@pytest.mark.parametrize("arguments", [["-D", "A"], ["-D", "=1"], ["--slot", "0"], ["--slot-type", "x"]])
+def test_an_option_that_makes_no_sense_is_refused(root: Path, arguments: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        roost("get", "A", "-c", str(root), *arguments)
+
+
+def test_what_is_asked_for_in_vain_is_said(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root.write_text("E =\nX = $(Y)\nY = $(X)\n")
+    assert roost("show", "Zz*", "-c", str(root)) == 1
+    assert roost("get", "E", "-c", str(root)) == 1
+    assert roost("get", "X", "--subsystem", "nonsense", "-c", str(root)) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:3] == [
+        "roost config: no name matches Zz*",
+        "roost config: E is empty",
+        "roost config: NONSENSE is no daemon that Roost knows",
+    ]
+    assert len(lines) == 4
+    assert "X -> Y -> X" in lines[3]
+
+
 def test_only_files_and_commands_are_counted_as_sources(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root.write_text("use POLICY : Limit_Job_Runtimes(60)\nuse SECURITY : Strong\n")
     assert roost("check", "-c", str(root)) == 0

@@ -29,7 +29,7 @@ from roost.config import (
     load,
 )
 from roost.config.diagnostics import is_template_name
-from roost.config.knobs import ALL, DEFAULTS
+from roost.config.knobs import ALL, DEFAULTS, SUBSYSTEMS
 from roost.config.suggest import near, near_among
 from roost.runtime.machine import STANDARD_FILES, SystemHost, detected_values, root_files
 
@@ -60,14 +60,32 @@ def _command(
 ) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, help=text, description=text)
     parser.add_argument("-c", "--config", action="append", metavar="PATH", help="file or directory to begin with")
-    parser.add_argument("-D", "--define", action="append", default=[], metavar="NAME=VALUE", help="set a name last")
-    parser.add_argument("--subsystem", default="TOOL", help="daemon in whose view names are looked up")
-    parser.add_argument("--local-name", help="instance of that daemon")
-    parser.add_argument("--slot", type=int, help="slot in whose view names are looked up")
-    parser.add_argument("--slot-type", type=int, help="slot type in whose view names are looked up")
+    parser.add_argument(
+        "-D", "--define", action="append", default=[], type=_setting, metavar="NAME=VALUE", help="set a name last"
+    )
+    parser.add_argument("--subsystem", default="TOOL", metavar="NAME", help="daemon in whose view names are looked up")
+    parser.add_argument("--local-name", metavar="NAME", help="instance of that daemon")
+    parser.add_argument("--slot", type=slot_number, metavar="N", help="slot in whose view names are looked up")
+    parser.add_argument(
+        "--slot-type", type=slot_number, metavar="N", help="slot type in whose view names are looked up"
+    )
     parser.add_argument("--no-environment", action="store_true", help="ignore _CONDOR_ and _ROOST_ variables")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
+
+
+def slot_number(text: str) -> int:
+    """The number of a slot or a slot type, from 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+    return int(text)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} has not the form NAME=VALUE")
+    return name.strip(), value
 
 
 def run(args: argparse.Namespace) -> int:
@@ -89,9 +107,11 @@ def run(args: argparse.Namespace) -> int:
             detected=detected_values(),
             environment=not args.no_environment,
             user_file=os.getuid() != 0,
-            runtime=tuple((name, value) for name, _, value in (one.partition("=") for one in args.define)),
+            runtime=tuple(args.define),
         ),
     )
+    if args.subsystem.lower() not in SUBSYSTEMS:
+        print(f"roost config: {args.subsystem.upper()} is no daemon that Roost knows", file=sys.stderr)
     status = _COMMANDS[args.config_command](config, args)
     if args.config_command != "check":
         _complain(config)
@@ -144,6 +164,9 @@ def _show(config: Config, args: argparse.Namespace) -> int:
     else:
         for row in rows:
             print(f"{row['name']} = {row['value'] or ''}    # {row['place']}")
+    if patterns and not rows:
+        print(f"roost config: no name matches {' '.join(args.patterns)}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -155,9 +178,20 @@ def _get(config: Config, args: argparse.Namespace) -> int:
     for name, value in values.items():
         if value is not None:
             print(value)
-        else:
+        elif config.find(name, slot=args.slot, slot_type=args.slot_type) is None:
             _not_defined(config, name)
+        elif not _is_broken(config, name, args):
+            print(f"roost config: {name} is empty", file=sys.stderr)
     return int(None in values.values())
+
+
+def _is_broken(config: Config, name: str, args: argparse.Namespace) -> bool:
+    """Whether a name has no value because it can't be expanded, which has been said."""
+    try:
+        config.get(name, slot=args.slot, slot_type=args.slot_type)
+    except ConfigError:
+        return True
+    return False
 
 
 def _not_defined(config: Config, name: str) -> None:

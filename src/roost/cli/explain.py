@@ -18,6 +18,7 @@ from pathlib import Path
 from roost.classad import WORLD, ClassAd, Expr, FixedWorld, World, parse_expression
 from roost.classad.ops import truth
 from roost.cli.classad_input import clean, one_ad
+from roost.cli.config import slot_number
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.config import Code, Config, ConfigError, LoadOptions, load
 from roost.config.suggest import near
@@ -58,8 +59,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     expr.add_argument("--my", metavar="AD", help=f"the ad to evaluate in: {_AD_HELP}")
     expr.add_argument("--target", metavar="AD", help="the other ad of a match")
     expr.add_argument("-c", "--config", action="append", metavar="PATH", help="file or directory of configuration")
-    expr.add_argument("--slot", type=int, metavar="N", help="slot in whose view knobs are looked up")
-    expr.add_argument("--slot-type", type=int, metavar="N", help="slot type in whose view knobs are looked up")
+    expr.add_argument("--slot", type=slot_number, metavar="N", help="slot in whose view knobs are looked up")
+    expr.add_argument("--slot-type", type=slot_number, metavar="N", help="slot type in whose view knobs are looked up")
     expr.add_argument("--time", type=float, metavar="EPOCH", help="the time that the expression sees")
     expr.add_argument("--json", action="store_true", help="print one JSON document")
 
