@@ -139,6 +139,17 @@ def test_an_ad_may_be_text_file_or_standard_input(roost: Roost, tmp_path: Path, 
     assert roost("classad", "eval", "--my", "-", "a", stdin=where).out == "5\n"
 
 
+@pytest.mark.parametrize("text", ["[x=1] [x=2]", "{[x=1],[x=2]}", "x = 1\n\nx = 2"])
+def test_a_text_may_hold_several_ads(roost: Roost, text: str) -> None:
+    assert roost("classad", "eval", "--my", text, "x") == Done(0, "1\n2\n", "")
+
+
+def test_an_empty_text_is_no_ad(roost: Roost) -> None:
+    done = roost("classad", "eval", "--my", "", "x")
+    assert (done.code, done.out) == (2, "")
+    assert "an empty text" in done.err and "[]" in done.err
+
+
 def test_check_asks_whether_all_is_true(roost: Roost) -> None:
     assert roost("classad", "eval", "--check", "1 < 2", "true").code == 0
     assert roost("classad", "eval", "--check", "1 < 2", "undefined").code == 1

@@ -73,6 +73,13 @@ def test_an_expression_that_has_no_text_of_its_own_is_drawn_too() -> None:
     ]
 
 
+def test_a_piece_does_not_end_within_a_string_if_it_need_not() -> None:
+    text = 'TARGET.Owner == "ada" || stringListMember("x", "a b c d e f")'
+    lines = drawn(text, width=30)
+    assert '"a b c d e f")' in [line.strip() for line in lines]
+    assert "" not in lines
+
+
 @given(tree=trees, my=ads(3), target=st.none() | ads(3), width=st.integers(1, 120))
 def test_anything_can_be_drawn(tree: object, my: ClassAd, target: ClassAd | None, width: int) -> None:
     text = unparse(tree)  # type: ignore[arg-type]
