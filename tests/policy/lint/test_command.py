@@ -87,3 +87,25 @@ def test_a_job_ad_makes_its_attributes_known(tmp_path: Path) -> None:
 def test_a_code_that_no_rule_has_is_an_error(option: str, bad: Path) -> None:
     assert main(["policy", "lint", option, "RTS403", str(bad)]) == 2
     assert main(["policy", "lint", option, "RST9", str(bad)]) == 2
+
+
+def test_a_missing_path_is_told_once_and_an_empty_directory_at_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["policy", "lint", str(tmp_path / "none")]) == 2
+    told = capsys.readouterr()
+    assert told.out.count(str(tmp_path / "none")) == 2 and told.err == ""
+    assert main(["policy", "lint", str(tmp_path)]) == 0
+    told = capsys.readouterr()
+    assert told.out == "" and str(tmp_path) in told.err
+
+
+def test_a_finding_in_a_template_begins_with_the_line_that_uses_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "hours.config"
+    path.write_text('use POLICY : Desktop\nStartIdleTime = "900"\n')
+    assert main(["policy", "lint", str(path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{path}:1:1: error RST102")
+    assert lines[1].startswith("    in a template: POLICY:Desktop:")

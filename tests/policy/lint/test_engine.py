@@ -232,6 +232,12 @@ def test_a_job_that_makes_its_own_load_high_is_told_so() -> None:
         "START = (time() - MY.DaemonStartTime) > 600\n",
         "START = (ClockMin + 30) % 1440 < 60\n",
         "START = KeyboardIdle - ConsoleIdle > 100\n",
+        "START = (time() - EnteredCurrentState) < 60\n",
+        "SUSPEND = (time() - JobStart) == 60\n",
+        "PREEMPT = (time() - JobStart) > 4000 && (time() - JobStart) < 4010\n",
+        "WANT_SUSPEND = True\nCONTINUE = KeyboardIdle > 5\nSUSPEND = CpuBusyTime > 5 * 86400\n",
+        "Shade = ClockMin\nSTARTD_ATTRS = Shade\nSTART = Shade < 1\n",
+        "START = TARGET.RequestMemory =?= 600\n",
     ],
 )
 def test_nothing_is_said_to_be_never_true_that_the_grid_does_not_vary(text: str) -> None:
@@ -241,6 +247,44 @@ def test_nothing_is_said_to_be_never_true_that_the_grid_does_not_vary(text: str)
 def test_a_path_of_a_daemon_and_a_foreign_knob_set_twice_are_no_mistakes() -> None:
     paths = "".join(f"{name} = /usr/sbin/condor_{name.lower()}\n" for name in ("STARTD", "SCHEDD", "MASTER", "STARTER"))
     assert found(paths + "CERTIFICATE_MAPFILE = /a\nCERTIFICATE_MAPFILE = /b\n") == []
+
+
+def test_a_place_in_a_template_is_the_line_that_uses_it() -> None:
+    text = '# roost: allow RST102 a text\nuse POLICY : Desktop\nStartIdleTime = "900"\n'
+    assert found(text) == []
+    (inside,) = found(text.partition("\n")[2])
+    assert (inside.code, inside.place.file, inside.place.line, inside.place.column) == ("RST102", "pool.config", 1, 1)
+    assert inside.place.template.startswith("POLICY:Desktop:")
+
+
+def test_each_undefined_macro_of_a_macro_is_named_where_it_stands() -> None:
+    codes = [(f.message, f.place.column) for f in found("Busy = ($(ConsBusy) || $(KeybBusy))\n")]
+    assert codes == [("$(ConsBusy) is not defined", 9), ("$(KeybBusy) is not defined", 24)]
+
+
+def test_an_attribute_is_not_asked_of_the_wrong_ad_if_that_ad_was_handed_in_with_it() -> None:
+    host = MemoryHost(files={"a": "START = TARGET.KeyboardIdle > 900\n"})
+    assert [f.code for f in lint(host, ["a"]).findings] == ["RST211"]
+    assert lint(host, ["a"], None, {Side.JOB: ClassAd({"KeyboardIdle": 1})}).findings == []
+
+
+def test_a_count_of_runs_that_ends_the_loop_is_no_loop() -> None:
+    start = "START = KeyboardIdle > 900\n"
+    assert [f.code for f in found(f"{start}PREEMPT = TARGET.NumJobStarts > 3\n")] == ["RST403"]
+    assert found(f"{start}PREEMPT = TARGET.NumJobStarts == 3\n") == []
+
+
+def test_a_mistake_in_kill_does_not_hide_what_the_others_do_together() -> None:
+    text = "START = KeyboardIdle > 900\nPREEMPT = KeyboardIdle > 900\nKILL = TARGET.ImageSize > Memory\n"
+    assert [f.code for f in found(text)] == ["RST403", "RST301"]
+
+
+def test_slot_types_with_the_same_expressions_are_looked_at_once() -> None:
+    types = "".join(
+        f"SLOT_TYPE_{n} = cpus=1, memory=5%, disk=5%\nNUM_SLOTS_TYPE_{n} = 1\nSLOT_TYPE_{n}_START = KeyboardIdle > 900\n"
+        for n in range(1, 9)
+    )
+    assert [f.code for f in found(f"START = KeyboardIdle > 900\nPREEMPT = KeyboardIdle > 900\n{types}")] == ["RST403"]
 
 
 PIECES = [

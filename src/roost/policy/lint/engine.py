@@ -20,7 +20,6 @@ from roost.policy.lint.findings import Finding, Place, Severity, in_order
 from roost.policy.lint.mapping import whole
 from roost.policy.lint.pool import Expression, Pool, pool_of
 from roost.policy.lint.registry import Hit, Rule, all_rules
-from roost.policy.lint.simulate import KNOBS
 from roost.policy.lint.submit import Submission, read_submission
 from roost.policy.model import Side
 
@@ -229,16 +228,19 @@ _MISLEADING: Final = frozenset(
 )
 
 
+#: Expressions that decide together when a job comes and goes. The others come after that, each for itself.
+_DECIDING: Final = frozenset(("start", "is_owner", "want_suspend", "suspend", "continue", "preempt"))
+
+
 def _causes(findings: list[Finding]) -> list[Finding]:
     """The findings without those about state logic that only follow from a mistake inside an expression."""
-    policy = {knob.lower() for knob in KNOBS}
     wrong = {
         finding.knob.lower()
         for finding in findings
         if finding.knob is not None and finding.code < "RST400" and finding.severity is not Severity.NOTE
     }
     misled = any(
-        finding.code in _MISLEADING and finding.knob is not None and finding.knob.lower() in policy
+        finding.code in _MISLEADING and finding.knob is not None and finding.knob.lower() in _DECIDING
         for finding in findings
     )
     return [

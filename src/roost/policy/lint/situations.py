@@ -164,11 +164,13 @@ _DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday"
 
 
 def shown(name: str, value: Value) -> str:
-    """The value of an attribute in a witness, times of day and days in words as well."""
+    """The value of an attribute in a witness, days and times of day in words as well."""
     if value is UNDEFINED:
         return "missing"
     if fold(name) == "clockmin" and isinstance(value, int):
         return f"{value} ({value // 60}:{value % 60:02})"
     if fold(name) == "clockday" and isinstance(value, int) and 0 <= value < len(_DAYS):
         return f"{value} ({_DAYS[value]})"
+    if fold(name) in ("keyboardidle", "consoleidle") and isinstance(value, int) and value >= 86_400:
+        return f"{value} ({value // 86_400} days)"
     return f'"{value}"' if isinstance(value, str) else str(value)
