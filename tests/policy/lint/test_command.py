@@ -108,4 +108,4 @@ def test_a_finding_in_a_template_begins_with_the_line_that_uses_it(
     assert main(["policy", "lint", str(path)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"{path}:1:1: error RST102")
-    assert lines[1].startswith("    in a template: POLICY:Desktop:")
+    assert lines[1].startswith("    in a template: FEATURE:UWCS_DESKTOP_POLICY_VALUES:")

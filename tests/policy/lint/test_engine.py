@@ -254,7 +254,7 @@ def test_a_place_in_a_template_is_the_line_that_uses_it() -> None:
     assert found(text) == []
     (inside,) = found(text.partition("\n")[2])
     assert (inside.code, inside.place.file, inside.place.line, inside.place.column) == ("RST102", "pool.config", 1, 1)
-    assert inside.place.template.startswith("POLICY:Desktop:")
+    assert inside.place.template.startswith("FEATURE:UWCS_DESKTOP_POLICY_VALUES:")
 
 
 def test_each_undefined_macro_of_a_macro_is_named_where_it_stands() -> None:
@@ -281,7 +281,7 @@ def test_a_mistake_in_kill_does_not_hide_what_the_others_do_together() -> None:
 
 def test_slot_types_with_the_same_expressions_are_looked_at_once() -> None:
     types = "".join(
-        f"SLOT_TYPE_{n} = cpus=1, memory=5%, disk=5%\nNUM_SLOTS_TYPE_{n} = 1\nSLOT_TYPE_{n}_START = KeyboardIdle > 900\n"
+        f"SLOT_TYPE_{n} = cpus=1, memory=5%\nNUM_SLOTS_TYPE_{n} = 1\nSLOT_TYPE_{n}_START = KeyboardIdle > 900\n"
         for n in range(1, 9)
     )
     assert [f.code for f in found(f"START = KeyboardIdle > 900\nPREEMPT = KeyboardIdle > 900\n{types}")] == ["RST403"]
