@@ -293,3 +293,8 @@ def test_an_elseif_is_reported_even_where_it_is_skipped() -> None:
 def test_a_defined_with_operators_is_a_complex_condition() -> None:
     (finding,) = check(read("if defined A && B\nendif\n"))
     assert finding.code is Code.COMPLEX_CONDITION
+
+
+def test_an_old_name_without_effect_that_is_referred_to_has_one() -> None:
+    assert check(read("use POLICY : Desktop\nUWCS_START = KeyboardIdle > 60\n")) == []
+    assert [one.code for one in check(read("UWCS_START = True\n"))] == [Code.DEPRECATED_NAME]

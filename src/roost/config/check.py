@@ -110,6 +110,8 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
     """Problems of the name itself."""
     name, span = definition.name, definition.span
     present = replacement(name)
+    if present == "" and name.lower() in used:
+        return []
     if present is not None and not span.is_template:
         message = f"{name} is an old name" if present else f"{name} has no effect any more"
         remedy = None if present else "Remove the line."
