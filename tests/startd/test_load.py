@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.model.slots import SlotId
-from roost.startd.idleness import Idleness, connections, log_line, machine_idleness, slot_idleness
+from roost.startd.idleness import (
+    Idleness,
+    connections,
+    log_line,
+    machine_idleness,
+    slot_idleness,
+    watched_idle_s,
+)
 from roost.startd.load import WINDOW_S, CpuUse, LoadReading, apportion, averages_line, slot_lines
 from tests.startd.layout_cases import configured
 
@@ -216,3 +223,10 @@ def test_a_dynamic_slot_notices_what_its_parent_notices() -> None:
     idle = Idleness(keyboard_s=1, console_s=2)
     assert slot_idleness(idle, SlotId(1, 9), connected, now=10, started_at=0).keyboard_s == 1
     assert slot_idleness(idle, SlotId(2, 1), connected, now=10, started_at=0).keyboard_s == 1210
+
+
+def test_a_device_that_is_watched_tells_of_the_time_before_the_daemon_what_is_configured() -> None:
+    for text, boost in (("", 0), ("STARTUP_KEYBOARD_IDLE_BOOST = 900\n", 900)):
+        connected = connections(configured(text))
+        assert watched_idle_s(None, connected, now=1_060.0, started_at=1_000.0) == 60 + boost
+        assert watched_idle_s(1_050.0, connected, now=1_060.0, started_at=1_000.0) == 10

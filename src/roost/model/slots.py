@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from roost.classad import Value
+from roost.classad import ClassAd, Value
 from roost.model.resources import CPUS, DISK, MEMORY, Amount, Amounts
 
 
@@ -104,6 +104,8 @@ class CustomResource:
     offline: tuple[str, ...] = ()
     #: Further attributes that its inventory printed.
     properties: Mapping[str, Value] = field(default_factory=dict)
+    #: Identifier of a unit to its properties; units of which nothing is told are not in it.
+    units: Mapping[str, ClassAd] = field(default_factory=dict)
 
     @property
     def total(self) -> int:

@@ -74,6 +74,31 @@ virtual machine `SUSPEND_VM`.
 * In Preempting/Killing everything below the starter is killed again every `KILLING_TIMEOUT`, until the starter is
   gone.
 * A poll in which no row is taken asks `PERIODIC_CHECKPOINT`, starts the backfill client, and fetches work.
+* Results of benchmarks are the machine's: all slots are told them, whichever ran them.
+
+## Draining
+
+A drain empties the whole machine. *Graceful*: every job may stay until the one with the most retirement has to go;
+*quick*: no job has retirement, each has its vacate time; *fast*: all are killed. A drain may have a **deadline**:
+retirement and vacate time of every job are cut so that the hard kill falls on it at the latest. While a drain goes on
+the cores of slots that are Unclaimed or Drained are counted in `TotalMachineDrainingUnclaimedTime`, those of jobs that
+it killed, with all the time that they had run, in `TotalMachineDrainingBadput` (both core seconds).
+
+## When the daemon dies
+
+Each slot writes down what it knows before its orders are carried out: its claims with their ids and leases, the job
+and its times, deadlines, why a claim is to end, a drain, latches. A daemon that is started again reads that, asks which
+starters are still there, gives the last orders once more and goes on; a job whose starter lives does not notice. What
+went with the daemon (benchmarks, the backfill client, a hook) is begun again when it is due. A record that does not fit
+is not used: then the daemon begins anew, and its claims end by their leases.
+
+## What there is not
+
+* COD claims (jobs that suspend the claim's job for as long as they run): fetched work with a higher `RANK`, or a slot
+  of their own whose claim suspends the others (`STARTD_SLOT_ATTRS`), serves the same purpose with the states above.
+* A partitionable slot that is claimed itself.
+* Lending what a suspended job holds: its claim keeps all of it. Who wants to use the cores of suspended jobs advertises
+  them twice and lets policy choose, see [slots](slots.md#accounts).
 """
 
 

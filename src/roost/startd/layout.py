@@ -13,7 +13,7 @@ What it does not do: make dynamic slots, or keep account of what is claimed. See
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -26,6 +26,7 @@ from roost.startd.layout_problems import LayoutCode, LayoutProblem, LayoutRefuse
 from roost.startd.layout_resources import is_set, machine_resources, span_of
 from roost.startd.layout_shares import Given, Wanted, divide
 from roost.startd.layout_types import SlotType, Special, read_slot_type
+from roost.startd.layout_units import Lacking, assigned_units
 
 #: Most static and partitionable slots of one machine.
 SLOTS_MAX: Final = 10_000
@@ -73,10 +74,42 @@ def _planned(config: Config, reading: HostReading) -> Layout | LayoutRefused:
     mode = _mode(config)
     division = divide(resources, list(_wanted(config, reading, counted)), trim=mode == _BEST_EFFORT)
     problems += [_problem(each, counted, resources) for each in division.unmet]
-    if division.unmet and mode == _EXCEPT:
+    problems += _without_properties(counted, resources)
+    units, lacking = assigned_units(resources, division.given)
+    problems += [_lacking(each) for each in lacking]
+    failed = division.unmet or lacking
+    if failed and mode == _EXCEPT:
         return LayoutRefused(problems=tuple(problems))
-    given = () if division.unmet and mode != _BEST_EFFORT else division.given
-    return Layout(resources=resources, slots=tuple(_shapes(resources, given)), problems=tuple(problems))
+    given = () if failed and mode != _BEST_EFFORT else division.given
+    short = {each.given.wanted.number: each.resource for each in lacking}
+    return Layout(resources=resources, slots=tuple(_shapes(given, resources, units, short)), problems=tuple(problems))
+
+
+def _without_properties(counted: list[_Counted], resources: MachineResources) -> Iterator[LayoutProblem]:
+    bare = {each.name for each in resources.custom if not each.units}
+    for each in counted:
+        for name in sorted(bare & set(each.type.conditions)):
+            yield LayoutProblem(
+                code=LayoutCode.CONSTRAINT_IGNORED,
+                message=f"nothing is known of the units of {name}, so they are not chosen",
+                knob=each.type.knob,
+                span=each.type.span,
+                remedy=f"the command in MACHINE_RESOURCE_INVENTORY_{name} has to print an ad for each unit",
+            )
+
+
+def _lacking(lacking: Lacking) -> LayoutProblem:
+    wanted = lacking.given.wanted
+    return LayoutProblem(
+        code=LayoutCode.EXCEEDED,
+        message=(
+            f"slot of type {wanted.type.number} number {wanted.nth} can't be made: {lacking.found} of {lacking.wanted}"
+            f" units of {lacking.resource} that are left meet {lacking.condition}"
+        ),
+        knob=wanted.type.knob,
+        span=wanted.type.span,
+        remedy="make fewer slots, or a condition that more units meet",
+    )
 
 
 def _mode(config: Config) -> str:
@@ -159,13 +192,19 @@ def _wanted(config: Config, reading: HostReading, counted: list[_Counted]) -> It
 # -- what they get ---------------------------------------------------------------------------------------
 
 
-def _shapes(resources: MachineResources, given: tuple[Given, ...]) -> Iterator[SlotShape]:
-    units = {each.name: list(each.ids) for each in resources.custom if each.ids}
+def _shapes(
+    given: tuple[Given, ...],
+    resources: MachineResources,
+    units: Mapping[int, Mapping[str, tuple[str, ...]]],
+    lacking: Mapping[int, str],
+) -> Iterator[SlotShape]:
+    """`lacking` has a resource of each slot that did not get the units of its type."""
     for each in given:
+        number = each.wanted.number
+        assigned = units[number]
         custom = {one.name: int(each.amounts.get(one.name, 0)) for one in resources.custom}
-        assigned = {name: tuple(ids[: custom[name]]) for name, ids in units.items()}
-        for name, ids in assigned.items():
-            del units[name][: len(ids)]
+        custom |= {name: len(ids) for name, ids in assigned.items()}
+        short = (*each.short, *((lacking[number],) if number in lacking else ()))
         yield SlotShape(
             number=each.wanted.number,
             type_id=each.wanted.type.number,
@@ -177,7 +216,7 @@ def _shapes(resources: MachineResources, given: tuple[Given, ...]) -> Iterator[S
             filesystem=each.wanted.filesystem,
             custom=custom,
             assigned=assigned,
-            broken=f"Not enough {', '.join(each.short)}" if each.short else None,
+            broken=f"Not enough {', '.join(short)}" if short else None,
         )
 
 

@@ -18,6 +18,7 @@ from fractions import Fraction
 from math import floor
 from typing import Final, Self
 
+from roost.classad import Expr
 from roost.model.resources import (
     CPUS,
     DISK,
@@ -33,6 +34,7 @@ from roost.model.resources import (
 from roost.model.slots import MachineResources, SlotId, SlotKind, SlotShape, SlotSize
 from roost.resources import Booking, Ledgers, Part
 from roost.startd.layout import Layout
+from roost.startd.layout_units import meeting
 
 #: Name of the machine's own ledger.
 HOST: Final = "host"
@@ -51,6 +53,8 @@ class DynamicRequest:
     swap_kb: Amount | None = None
     swap_in_proportion: bool = False
     custom: Mapping[str, Amount] = field(default_factory=dict)
+    #: Custom resource to what its units have to meet.
+    requires: Mapping[str, Expr] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,9 +178,12 @@ class MachineSlots:
         if len(taken) >= DYNAMIC_SLOTS_MAX:
             return Denied(obstacles=(AlreadyHeld(booking=str(parent), by=f"{len(taken)} dynamic slots"),))
         number = next(number for number in range(1, len(taken) + 2) if number not in taken)
-        slot = DynamicShape(
-            id=SlotId(parent.number, number), request=request, assigned=self._units(parent, request.custom)
-        )
+        units = self._units(parent, request)
+        lacking = [name for name in request.requires if len(units.get(name, ())) < request.custom.get(name, 0)]
+        if lacking:
+            uses = ", ".join(f"{name} that meet {request.requires[name]}" for name in lacking)
+            return Denied(obstacles=(NotOffered(ledger=str(parent), use=uses),))
+        slot = DynamicShape(id=SlotId(parent.number, number), request=request, assigned=units)
         grown = self.ledgers.divide(str(slot.id), parent=str(parent), capacity=self._dynamic_capacity(slot))
         if isinstance(grown, Denied):
             return grown
@@ -220,9 +227,12 @@ class MachineSlots:
         dynamic = {key: one for key, one in self.dynamic.items() if key != slot}
         return replace(self, ledgers=shrunk, dynamic=dynamic)
 
-    def _units(self, parent: SlotId, wanted: Mapping[str, Amount]) -> Mapping[str, tuple[str, ...]]:
-        free = self.assigned(parent)
-        return {name: units[: floor(wanted.get(name, 0))] for name, units in free.items()}
+    def _units(self, parent: SlotId, request: DynamicRequest) -> Mapping[str, tuple[str, ...]]:
+        described = {each.name: each for each in self.resources.custom}
+        return {
+            name: meeting(units, described[name], request.requires.get(name))[: floor(request.custom.get(name, 0))]
+            for name, units in self.assigned(parent).items()
+        }
 
     def _dynamic_capacity(self, slot: DynamicShape) -> Amounts:
         shape, request = self.fixed[slot.id.number], slot.request

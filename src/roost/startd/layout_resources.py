@@ -17,6 +17,7 @@ from roost.config import Config, Span
 from roost.config.scope import DEFAULT_SPAN
 from roost.model.slots import CustomResource, HostReading, MachineResources
 from roost.startd.layout_problems import LayoutCode, LayoutProblem
+from roost.startd.layout_units import described_units, is_description
 
 #: Most units of one custom resource.
 UNITS_MAX: Final = 1_000_000
@@ -186,7 +187,13 @@ def _of_inventory(spelled: str, output: str | None, configured: bool) -> CustomR
             return replace(found, properties=_properties(ad, spelled))
         case str():
             listed = _of_text(spelled, detected)
-            return listed if isinstance(listed, str) else replace(listed, properties=_properties(ad, spelled))
+            if isinstance(listed, str):
+                return listed
+            units = described_units(ad, listed.ids)
+            found_properties = {
+                name: value for name, value in _properties(ad, spelled).items() if not is_description(name, listed.ids)
+            }
+            return replace(listed, properties=found_properties, units=units)
         case _:
             pass
     return f"the command for {spelled} printed no Detected{spelled} with a number or a list of identifiers"
@@ -198,4 +205,5 @@ def _properties(ad: ClassAd, spelled: str) -> dict[str, Value]:
 
 def _without_offline(found: CustomResource, offline: tuple[str, ...]) -> CustomResource:
     gone = tuple(one for one in found.ids if one in offline)
-    return replace(found, ids=tuple(one for one in found.ids if one not in gone), offline=gone)
+    units = {unit: ad for unit, ad in found.units.items() if unit not in gone}
+    return replace(found, ids=tuple(one for one in found.ids if one not in gone), offline=gone, units=units)

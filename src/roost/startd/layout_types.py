@@ -20,6 +20,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Final, TypeAlias
 
+from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.config import Span
 from roost.model.resources import CPUS, DISK, MEMORY, SWAP
 from roost.startd.layout_problems import LayoutCode, LayoutProblem
@@ -83,6 +84,8 @@ class SlotType:
     shares: Mapping[str, Share] = field(default_factory=dict)
     #: Share of every resource that is not named.
     others: Share = Special.AUTO
+    #: Custom resource, as published, to the condition on its units.
+    conditions: Mapping[str, Expr] = field(default_factory=dict)
     #: The knob that describes it, and where it was set.
     knob: str
     span: Span
@@ -100,6 +103,7 @@ class _Reader:
     custom: Mapping[str, str]
     shares: dict[str, Share] = field(default_factory=dict)
     others: Share | None = None
+    conditions: dict[str, Expr] = field(default_factory=dict)
     problems: list[LayoutProblem] = field(default_factory=list)
 
     def report(self, code: LayoutCode, message: str, remedy: str = "") -> None:
@@ -125,9 +129,20 @@ class _Reader:
         if resource is not None and self.fits_kind(resource, share, share_text):
             self.put(resource, share)
             if colon:
-                self.report(
-                    LayoutCode.CONSTRAINT_IGNORED, f'units of {resource} are not chosen by "{constraint.strip()}"'
-                )
+                self.condition(resource, constraint.strip())
+
+    def condition(self, resource: str, text: str) -> None:
+        if resource not in self.custom.values():
+            self.report(LayoutCode.CONSTRAINT_IGNORED, f'{resource} has no units to choose by "{text}"')
+            return
+        try:
+            self.conditions[resource] = parse_expression(text, Syntax.OLD)
+        except ParseError as error:
+            self.report(
+                LayoutCode.BAD_DESCRIPTION,
+                f'Bad description of slot type {self.number}: "{text}" is no condition: {error.message}',
+                "write name=share : expression over the properties of a unit",
+            )
 
     def blanket(self, text: str) -> None:
         share = read_share(text)
@@ -230,6 +245,7 @@ def read_slot_type(
     described = SlotType(
         number=number,
         shares=reader.shares,
+        conditions=reader.conditions,
         others=Special.AUTO if reader.others is None else reader.others,
         knob=f"SLOT_TYPE_{number}",
         span=span,

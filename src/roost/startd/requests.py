@@ -84,7 +84,8 @@ def within_resource_limits(custom: Sequence[str], policy: RequestPolicy) -> Expr
     """WithinResourceLimits: whether what a job asks for fits into the slot whose ad has it.
 
     A job that does not say how many cores it wants gets one; one that does not say how much memory or disk it wants
-    does not fit.
+    does not fit. What it requires of the units of a custom resource is for its own requirements to count, as
+    ``countMatches(RequireX, TARGET.AvailableX)``; a slot is cut only if there are enough of them.
     """
     if policy.consumption is not None:
         needs = [f"MY.Consumption{name} >= 0 && MY.Consumption{name} <= MY.{name}" for name in policy.consumption]
@@ -329,7 +330,12 @@ def size_of(
         swap_kb=_whole(swap_kb),
         swap_in_proportion=policy.swap_in_proportion,
         custom={name: known[name] for name in custom},
+        requires=_requires(job, custom),
     )
+
+
+def _requires(job: ClassAd, custom: Sequence[str]) -> dict[str, Expr]:
+    return {name: job.lookup(f"Require{name}") for name in custom if f"Require{name}" in job}
 
 
 def _is_silent(job: ClassAd, resource: str) -> bool:

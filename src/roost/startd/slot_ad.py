@@ -22,6 +22,7 @@ from roost.config import Config
 from roost.model.slots import SlotId, SlotKind, SlotSize
 from roost.startd.idleness import Idleness
 from roost.startd.layout_machine import MachineSlots
+from roost.startd.layout_units import unit_attributes
 from roost.startd.load import MachineLoad
 from roost.startd.requests import RequestPolicy, number, request_policy, within_resource_limits
 from roost.startd.slot_ad_config import AttributeProblem, configured_attributes, policy_expressions
@@ -201,8 +202,10 @@ def _sizes(machine: MachineSlots, slot: SlotId) -> Iterator[tuple[str, Any]]:
     yield from _amounts(left, "")
     yield "VirtualMemory", number(left.swap_kb)
     yield from _amounts(machine.size(slot), "TotalSlot")
-    for name, units in machine.assigned(slot).items():
+    assigned = machine.assigned(slot)
+    for name, units in assigned.items():
         yield f"Assigned{name}", ",".join(units)
+    yield from unit_attributes(machine.resources.custom, assigned)
 
 
 def _amounts(size: SlotSize, prefix: str) -> Iterator[tuple[str, Any]]:
