@@ -1,7 +1,7 @@
 """Why a scenario failed: the slot's timeline around the instant, and the expression that decided otherwise.
 
-A slot that is not where it was expected waits for something. The shortest way there through the table of transitions
-shows what: of its first row, the guard that does not hold is named, and the expression that it asks is explained.
+A slot that is not where it was expected waits for something. The ways there through the table of transitions show what:
+of the first row of the shortest that asks an expression, the guard that does not hold is named and explained.
 Where nothing stands in the way, the last transition is shown, with the expression that decided it. A job that was
 expected to run and waits in the queue is explained by the slot's requirements and its own.
 """
@@ -55,18 +55,19 @@ class Explainer:
         here = inputs.state.pair
         if wanted.startswith("Claimed") and here.state in (State.OWNER, State.UNCLAIMED):
             return self._why_unmatched(inputs, waiting)
-        asked, facts = [], []
-        for row in _first_rows(here, wanted):
+        asked: dict[int, list[str]] = {}
+        facts = []
+        for row, length in _ways(here, wanted):
             verdict, guard = _in_the_way(row, inputs)
             if guard is None:
                 continue
             text = f"Transition {row.number} to {row.target} waits until {guard}."
             if verdict.decisions:
-                text += f"\n{self.decision(verdict.decisions[-1])}"
-                asked.append(text)
+                asked.setdefault(length, []).append(f"{text}\n{self.decision(verdict.decisions[-1])}")
             elif On.POLL in row.on:
                 facts.append(text)
-        return "\n\n".join(list(dict.fromkeys(asked))[:2] or facts[:1])
+        nearest = asked[min(asked)] if asked else facts[:1]
+        return "\n\n".join(list(dict.fromkeys(nearest))[:2])
 
     def _why_unmatched(self, inputs: Inputs, waiting: Iterable[tuple[str, ClassAd]]) -> str:
         texts = []
@@ -94,26 +95,28 @@ def _matches(wanted: str, pair: Pair) -> bool:
     return wanted in (str(pair), pair.state.value)
 
 
-def _first_rows(here: Pair, wanted: str) -> list[Transition]:
-    """The first rows of the shortest ways from a pair, by what polls and their consequences can do."""
-    steps: dict[Pair, list[Transition]] = {}
-    edge = deque([here])
-    depth = {here: 0}
+def _ways(here: Pair, wanted: str) -> Iterator[tuple[Transition, int]]:
+    """The rows by which a pair is left on a way to the wanted one, each with the length of that way."""
+    for row in ROWS[here]:
+        if On.POLL in row.on or On.COUPLED in row.on:
+            length = _distance(row.target, wanted, here)
+            if length is not None:
+                yield row, length
+
+
+def _distance(begin: Pair, wanted: str, avoided: Pair) -> int | None:
+    """How many more transitions it takes, by what polls and their consequences can do; None if there is no way."""
+    edge = deque([(begin, 0)])
+    seen = {begin, avoided}
     while edge:
-        pair = edge.popleft()
-        if pair is not here and _matches(wanted, pair):
-            return steps[pair]
+        pair, length = edge.popleft()
+        if _matches(wanted, pair):
+            return length
         for row in ROWS[pair]:
-            if On.POLL not in row.on and On.COUPLED not in row.on:
-                continue
-            first = [row] if pair is here else steps[pair]
-            if row.target not in depth:
-                depth[row.target] = depth[pair] + 1
-                steps[row.target] = list(first)
-                edge.append(row.target)
-            elif depth[row.target] == depth[pair] + 1:
-                steps[row.target] += [each for each in first if each not in steps[row.target]]
-    return []
+            if (On.POLL in row.on or On.COUPLED in row.on) and row.target not in seen:
+                seen.add(row.target)
+                edge.append((row.target, length + 1))
+    return None
 
 
 def _in_the_way(row: Transition, inputs: Inputs) -> tuple[Verdict, Guard | None]:
