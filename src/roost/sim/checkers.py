@@ -4,6 +4,7 @@
 2. A job runs only on a slot whose state has a starter, under the claim that the slot has.
 3. A job is in one place, and the queue's counts fit. It never completes twice, and none is lost.
 4. A claim has one holder: no two entries of the queue hold the same one.
+5. Claims are booked in the ledgers of their machine, and never exceed them.
 
 Problems are sentences with time and slot; they end up in the outcome, and a run with problems has failed.
 """
@@ -42,6 +43,8 @@ class Checker:
             self._report(f"{state.name} is in {state.pair}")
         if (state.claim.activation is not None) and state.pair not in WITH_STARTER:
             self._report(f"{state.name} has a job in {state.pair}")
+        if slot.process is not None and slot.process.here and state.claim.activation is None:
+            self._report(f"{state.name} has no job, and {slot.process.job.name} runs")
         if slot.starter is not None and slot.starter.alive and state.claim.activation is None:
             self._report(f"{state.name} has forgotten the job {slot.starter.state.job_ad.eval('ClusterId')}")
 
@@ -62,6 +65,7 @@ class Checker:
                     self._report(f"jobs {other} and {name} have the same claim")
         if not places[Place.IDLE] == idle == queue.idle_count:
             self._report(f"{places[Place.IDLE]} jobs are idle, {idle} wait, {queue.idle_count} are counted")
+        self._check_accounts()
         running: dict[str, str] = {}
         for machine in self.world.machines:
             for slot in machine.slots:
@@ -73,3 +77,18 @@ class Checker:
             for name, where in running.items():
                 if name in queue.entries and queue.entries[name].place is not Place.RUNNING:
                     self._report(f"job {name} runs on {where} and is {queue.entries[name].place} in the queue")
+
+    def _check_accounts(self) -> None:
+        for machine in self.world.machines:
+            accounts = machine.host.accounts
+            if accounts is None or not machine.alive:
+                continue
+            for problem in (*accounts.slots.problems(), *map(str, accounts.slots.ledgers.overdrawn())):
+                self._report(f"{machine.plan.name}: {problem}")
+            held = {str(slot.plan.id) for slot in machine.slots if slot.state.claim.granted_at is not None}
+            booked = set(accounts.slots.ledgers.bookings)
+            if held != booked:
+                self._report(f"{machine.plan.name}: {sorted(held)} are claimed and {sorted(booked)} booked")
+            there = [slot.plan.id for slot in machine.slots]
+            if there != list(accounts.slots.ids):
+                self._report(f"{machine.plan.name}: there are {there}, and by the accounts {accounts.slots.ids}")

@@ -40,6 +40,10 @@ from roost.startd.slot_state import SlotState
 from roost.starter.machine import Step as StarterStep
 
 
+#: Orders that come with looks that may be left out; no death falls between them, for it would fall elsewhere then.
+REPEATED = (sef.SetTimer, sef.CancelTimer, sef.ReportUsage, sef.Warn, ef.Warn)
+
+
 class Watcher(Protocol):
     """Who is told what happens on machines, and knows the jobs."""
 
@@ -287,7 +291,7 @@ class Machine:
     def _carry_out(self, now: float) -> None:
         pending = self._pending
         while pending:
-            if self._cut_in is not None:
+            if self._cut_in is not None and not isinstance(pending[0].effect, REPEATED):
                 self._cut_in -= 1
                 if self._cut_in <= 0:
                     self._cut_in = None
@@ -335,7 +339,7 @@ class Machine:
                     slot.run = None
                 return
         if slot.run is not None and slot.run.starter is starter:
-            slot.run.perform(effect, now)
+            slot.run.perform(effect, now, counted=not isinstance(effect, REPEATED))
 
     def _crash_in(self) -> int | None:
         if self._chance is None or self._chance.random() >= self._crashes:

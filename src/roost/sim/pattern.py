@@ -79,6 +79,7 @@ def load_config(
     host = cast(Host, SeededHost(host, seed))
     detected = {
         "DETECTED_CPUS": str(hardware.cpus),
+        "DETECTED_CORES": str(hardware.cpus),
         "DETECTED_MEMORY": str(hardware.memory_mb),
         "HOSTNAME": name,
         "FULL_HOSTNAME": name,

@@ -138,6 +138,7 @@ class Polling:
         if machine.host.drains.active:
             return now
         before = [slot.state for slot in machine.slots]
+        facts = machine.host.drains.facts(now)
         loads = self._loads(now)
         for number, slot in enumerate(machine.slots):
             ad = self._sense(number, now, loads)
@@ -147,7 +148,7 @@ class Polling:
                 if busy is not (slot.latches.busy_since is not None):
                     quiet = now
                     break
-            slot.state = replace(slot.state, ad=ad)
+            slot.state = replace(slot.state, ad=ad, machine=facts)
         else:
             quiet = self._quiet(now)
         if quiet > now:
@@ -188,9 +189,10 @@ class Polling:
         if last <= self.polled_at or last <= self.event_at:
             return
         self.polled_at = last
+        facts = machine.host.drains.facts(last)
         loads = self._loads(last)
         for number, slot in enumerate(machine.slots):
-            slot.state = replace(slot.state, ad=self._sense(number, last, loads))
+            slot.state = replace(slot.state, ad=self._sense(number, last, loads), machine=facts)
 
     # -- sensors -----------------------------------------------------------------------------------------
 

@@ -1,15 +1,17 @@
 """Users' priorities: who has used less of late comes first.
 
-A priority is the number of slots that a user has had, weighed so that what is a half-life old counts for half; a lower
-one is better, and none is below 0.5.
+A priority is the number of slots that a user has had, weighed so that what is a half-life old counts for half, and at
+least 0.5; times the factor of all users. A lower one is better.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-#: Best priority that there is.
+#: Best priority that there is, without the factor.
 BEST: Final = 0.5
+#: DEFAULT_PRIO_FACTOR.
+FACTOR: Final = 1000.0
 
 
 class Priorities:
@@ -35,4 +37,4 @@ class Priorities:
 
     def of(self, user: str, slots: int, now: float) -> float:
         """The priority of a user who has had so many slots lately."""
-        return max(BEST, self._use(user, slots, now))
+        return FACTOR * max(BEST, self._use(user, slots, now))

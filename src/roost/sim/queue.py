@@ -12,6 +12,7 @@ ALIVE_INTERVAL: to the slot it is the same.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -60,6 +61,8 @@ class Entry:
     done_s: float = 0.0
     starts: int = 0
     evictions: int = 0
+    #: Evictions by the starter's own policy.
+    thrown_out: int = 0
     started_at: float | None = None
     ended_at: float | None = None
     claim: Held | None = None
@@ -109,6 +112,8 @@ class Queue:
         #: Owner to the number of jobs that run for them.
         self.running: dict[str, int] = {}
         self.priorities = Priorities(engine.now)
+        #: Evictions by a starter's policy after which a job goes on hold, as its own policy would have it.
+        self.thrown_out_max = math.inf
         #: What happens when it dies between two messages, and after how many of them it does; None where it does not.
         self.cut: Callable[[], None] = lambda: None
         self._cut_in: int | None = None
@@ -297,6 +302,10 @@ class Queue:
             if then - held.seen_at > held.lease_s and faulty:
                 self._close(held)
                 return
+            if self.alive and held.entry is None:
+                # The word that it is over has been lost, or that it goes on without a job.
+                self._release(held)
+                return
             if self.alive:
                 to = f"{held.claim_id.text}|alive" if faulty else ""
                 self._send(held, ev.AliveReceived(claim_id=held.claim_id, reply_to=to))
@@ -328,10 +337,11 @@ class Queue:
             self._complete(entry, mine, now)
             return
         entry.evictions += end.outcome == "evicted"
+        entry.thrown_out += end.outcome == "evicted" and end.claim_stays
         if held is None or not mine:
             return
         held.entry = None
-        if end.outcome == "held":
+        if end.outcome == "held" or entry.thrown_out >= self.thrown_out_max:
             self._put(entry, Place.HELD)
             entry.claim, entry.ended_at = None, now
         else:

@@ -73,9 +73,9 @@ class Run:
 
     # -- orders ------------------------------------------------------------------------------------------
 
-    def perform(self, effect: ef.StarterEffect, now: float) -> None:
+    def perform(self, effect: ef.StarterEffect, now: float, *, counted: bool = True) -> None:
         """Carry out an order of the starter, unless it dies before."""
-        if self._crash_in is not None:
+        if self._crash_in is not None and counted:
             self._crash_in -= 1
             if self._crash_in < 0:
                 self._crash_in = None
@@ -234,7 +234,9 @@ class Run:
         cause = self.starter.state.cause
         self.machine.sync(now)
         self._vanish(now)
-        self._finish("lost" if cause is None else "evicted", None if cause is None else cause.text, True, now)
+        outcome = "lost" if cause is None else "evicted"
+        stays = cause is not None and cause.by is OrderedBy.STARTER
+        self._finish(outcome, None if cause is None else cause.text, True, now, stays=stays)
         self.machine.starter_lost(self.slot, self.starter, now)
 
     def vanish(self, now: float, outcome: str = "lost") -> None:

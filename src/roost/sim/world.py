@@ -7,6 +7,7 @@ and `matcher` for the rest of the pool, `bus` for messages and faults.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -72,6 +73,8 @@ class Plan:
     #: PREEMPTION_REQUIREMENTS and PRIORITY_HALFLIFE of the pool's matcher.
     preemption: Expr | None = None
     halflife_s: float = 86_400.0
+    #: Evictions by a starter's policy after which a job goes on hold.
+    thrown_out_max: float = math.inf
     #: Work that machines fetch; the numbers of these jobs are no numbers of `jobs`.
     fetched: tuple[Job, ...] = ()
     #: What administrators order.
@@ -114,6 +117,7 @@ class World:
         self.bus = Bus(self.engine, plan.seed, plan.faults)
         self.queue = Queue(self.engine, self.bus, self.recorder)
         self.queue.priorities.halflife_s = plan.halflife_s
+        self.queue.thrown_out_max = plan.thrown_out_max
         self.source = WorkSource(plan.fetched)
         self.checker = Checker(self)
         self._on_step = on_step
@@ -267,7 +271,8 @@ class World:
 
     def stepped(self, machine: Machine, slot: Slot, step: Step, now: float) -> None:
         """Transitions are recorded, each with its reason."""
-        job = slot.process.job.name if slot.process is not None else None
+        there = slot.process is not None and slot.state.claim.activation is not None
+        job = slot.process.job.name if there and slot.process is not None else None
         for taken in step.transitions:
             decision = taken.decision
             self.recorder.write(

@@ -1,0 +1,154 @@
+"""Runs in which messages are lost, doubled, late and out of order, and daemons die: one world for each seed.
+
+`run_seed` runs the world of a seed (`worlds`) and looks at two things. Safety: while things go wrong, no invariant
+(`checkers`) is violated. Liveness: once nothing goes wrong any more, every job comes to its end, every claim is given
+back, and every ledger is full again.
+
+As a program it runs many: ``python -m roost.sim.fault_run --seed 1 --count 1000``. A seed that fails is told with the
+line that runs it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from roost.sim.host import Machine
+from roost.sim.queue import Place
+from roost.sim.record import Record
+from roost.sim.world import World
+from roost.sim.worlds import Drawn, drawn
+from roost.startd.states import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedOutcome:
+    """What came of a seed."""
+
+    seed: int
+    layout: str
+    policy: str
+    digest: str
+    #: What was violated, in words; empty where all is well.
+    problems: tuple[str, ...]
+    #: Messages lost, doubled and late, deaths and crashes.
+    mishaps: int
+    #: Transitions taken, by number.
+    transitions: Counter[str]
+
+    @property
+    def command(self) -> str:
+        """The line that runs it again."""
+        return f"make sim SEED={self.seed} N=1"
+
+    def __str__(self) -> str:
+        state = "ok" if not self.problems else "FAILED"
+        return f"seed {self.seed}: {state} ({self.layout}, {self.policy}, {self.mishaps} mishaps)"
+
+
+class _Tally:
+    """Counts what a run is judged by."""
+
+    def __init__(self) -> None:
+        self.completed: Counter[str] = Counter()
+        self.deaths = 0
+        self.transitions: Counter[str] = Counter()
+
+    def take(self, record: Record) -> None:
+        match record["what"]:
+            case "complete":
+                self.completed[record["job"]] += 1
+            case "transition":
+                self.transitions[record["number"]] += 1
+            case "dead":
+                self.deaths += 1
+            case "end" if record["outcome"] == "lost":
+                self.deaths += 1
+
+
+def run_seed(seed: int, *, exhaustive: bool = False) -> SeedOutcome:
+    """Run the world of a seed."""
+    world_drawn = drawn(seed)
+    tally = _Tally()
+    world = World(replace(world_drawn.plan, exhaustive=exhaustive), sinks=(tally.take,))
+    try:
+        outcome = world.run()
+    except Exception:
+        # Whatever is raised in there is a mistake of ours; the seed is what it takes to look for it.
+        at_s = world.engine.now - world_drawn.plan.start
+        problems: tuple[str, ...] = (f"at {at_s:.3f} s: {traceback.format_exc()}",)
+    else:
+        problems = (*outcome.problems, *_not_come_right(world, world_drawn, tally))
+    counts = world.bus.counts
+    return SeedOutcome(
+        seed=seed,
+        layout=world_drawn.layout,
+        policy=world_drawn.policy,
+        digest=world.recorder.digest,
+        problems=problems,
+        mishaps=tally.deaths + counts["lost"] + counts["doubled"] + counts["late"],
+        transitions=tally.transitions,
+    )
+
+
+def _not_come_right(world: World, drawn: Drawn, tally: _Tally) -> Iterator[str]:
+    """What is not as it should be at the end."""
+    for name, entry in world.queue.entries.items():
+        if tally.completed[name] > 1:
+            yield f"job {name} completed {tally.completed[name]} times"
+        held = entry.place is Place.HELD and drawn.policy == "holds"
+        if entry.place is not Place.COMPLETED and name not in drawn.hopeless and not held:
+            yield f"job {name} ({entry.job.kind}) is still {entry.place}, after {entry.starts} starts"
+    for job in drawn.plan.fetched:
+        if job.name not in world.source.completed:
+            yield f"fetched job {job.name} has not completed"
+    busy = any(entry.claim is not None for entry in world.queue.entries.values())
+    for machine in world.machines:
+        if not machine.alive:
+            yield f"{machine.plan.name} is still dead"
+            continue
+        if not busy:
+            yield from _left_over(machine)
+
+
+def _left_over(machine: Machine) -> Iterator[str]:
+    for slot in machine.slots:
+        if slot.state.state in (State.CLAIMED, State.PREEMPTING, State.MATCHED, State.DRAINED):
+            yield f"{slot.state.name} is still {slot.state.pair}"
+    accounts, division = machine.host.accounts, machine.plan.division
+    if accounts is not None and division is not None and accounts.slots != division.slots:
+        yield f"the ledgers of {machine.plan.name} are not as they were: {accounts.slots.ledgers}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run seeds; 1 if one failed."""
+    parser = argparse.ArgumentParser(prog="python -m roost.sim.fault_run", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="the first seed (1)")
+    parser.add_argument("--count", type=int, default=100, metavar="N", help="number of seeds (100)")
+    parser.add_argument("--failures", type=int, default=5, metavar="N", help="stop after so many failures (5)")
+    asked = parser.parse_args(arguments)
+    failed, transitions, mishaps = 0, Counter[str](), 0
+    for seed in range(asked.seed, asked.seed + asked.count):
+        outcome = run_seed(seed)
+        transitions += outcome.transitions
+        mishaps += outcome.mishaps
+        if outcome.problems or asked.count == 1:
+            print(outcome, outcome.digest, flush=True)
+        if outcome.problems:
+            failed += 1
+            for problem in outcome.problems:
+                print(f"  {problem}")
+            print(f"  again: {outcome.command}", flush=True)
+            if failed >= asked.failures:
+                break
+    kinds = f"{len(transitions)} kinds of transitions"
+    print(f"{asked.count} seeds from {asked.seed}: {failed} failed; {mishaps} mishaps, {kinds}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""Worlds drawn from seeds: whatever goes wrong, invariants hold, and all comes right once nothing goes wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from roost.sim.fault_run import main, run_seed
+from roost.sim.worlds import LAYOUTS, POLICIES, drawn
+
+#: A sample of what `make sim` runs.
+SEEDS = range(1, 26)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_safety_holds_while_things_go_wrong_and_liveness_after_it(seed: int) -> None:
+    outcome = run_seed(seed)
+    assert outcome.problems == (), outcome.command
+
+
+def test_seeds_differ_in_everything_that_matters() -> None:
+    worlds = [drawn(seed) for seed in range(120)]
+    assert {world.policy for world in worlds} == set(POLICIES)
+    assert {world.layout for world in worlds} == set(LAYOUTS)
+    for name in ("lost", "doubled", "late", "machine_death_s", "queue_death_s", "machine_cut", "starter_crash"):
+        assert {getattr(world.plan.faults, name) > 0 for world in worlds} == {True, False}, name
+
+
+def test_a_seed_is_one_world_and_one_run() -> None:
+    assert drawn(7).plan.faults == drawn(7).plan.faults
+    assert run_seed(4).digest == run_seed(4).digest
+
+
+@pytest.mark.parametrize("seed", [3, 12])
+def test_what_polls_leave_out_changes_nothing_where_things_go_wrong(seed: int) -> None:
+    assert run_seed(seed).digest == run_seed(seed, exhaustive=True).digest
+
+
+def test_the_program_tells_what_came_of_a_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--seed", "4", "--count", "1"]) == 0
+    assert "seed 4: ok" in capsys.readouterr().out
