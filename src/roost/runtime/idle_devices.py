@@ -1,0 +1,165 @@
+"""When somebody last used keyboard, mouse or a terminal of this machine.
+
+Three kinds of traces are looked at, because none is there on every machine:
+
+* terminals of users who are logged in (utmp), and the console's devices: the kernel notes when they were read;
+* input devices (``/dev/input/event*``), which a daemon of root or of the group ``input`` may listen to; of what is
+  typed nothing is kept but the instant;
+* interrupts of a keyboard controller, where the devices may not be opened;
+* files that a session's own helper touches when its user is active, for desktops that leave no other trace.
+
+What this module does not do: ask an X or Wayland server; only a program of the session may.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import stat
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+_UTMP: Final = Path("/var/run/utmp")
+#: type, process, line, id, user, host; the rest is of no interest here.
+_ENTRY: Final = struct.Struct("hi32s4s32s256s")
+_ENTRY_BYTES: Final = 384
+_USER_PROCESS: Final = 7
+_INPUT: Final = "/dev/input/event*"
+_EVENT_BYTES: Final = 24 * 64
+#: Devices listened to at once.
+_DEVICES_MAX: Final = 64
+_CONTROLLER: Final = b"i8042"
+
+
+@dataclass(slots=True, kw_only=True)
+class IdleDevices:
+    """Looks at the devices of this machine. Keep one; it listens between two looks."""
+
+    #: CONSOLE_DEVICES, names in /dev.
+    console: tuple[str, ...] = ("console",)
+    #: STARTD_HAS_BAD_UTMP: all terminals count, not only those of users who are known to be logged in.
+    bad_utmp: bool = False
+    #: Files, or patterns of files, that are touched when a user is active.
+    activity: tuple[str, ...] = ()
+    _open: dict[str, int] = field(default_factory=dict)
+    _heard_at: float | None = None
+    _interrupts: int | None = None
+    _interrupted_at: float | None = None
+
+    def terminals_s(self, now: float) -> list[float]:
+        """Idle times of terminals and of what is touched, s."""
+        return [now - used for used in (*self._terminals(), *self._touched())]
+
+    def consoles_s(self, now: float) -> list[float]:
+        """Idle times of the machine's own keyboard and mouse, s; empty where they cannot be found out."""
+        used = [found for name in self.console if (found := _used_at(f"/dev/{name}")) is not None]
+        used += [found for found in (self._listened(now), self._counted(now)) if found is not None]
+        return [now - each for each in used]
+
+    def close(self) -> None:
+        """Do not listen any more."""
+        for file in self._open.values():
+            os.close(file)
+        self._open.clear()
+
+    def _terminals(self) -> Iterator[float]:
+        lines = None if self.bad_utmp else logged_in()
+        paths = [*glob.glob("/dev/tty[0-9]*"), *glob.glob("/dev/pts/[0-9]*")] if lines is None else lines  # noqa: PTH207
+        for path in paths:
+            used = _used_at(path)
+            if used is not None:
+                yield used
+
+    def _touched(self) -> Iterator[float]:
+        for pattern in self.activity:
+            for path in glob.glob(pattern):  # noqa: PTH207 - absolute patterns
+                with contextlib.suppress(OSError):
+                    yield Path(path).stat().st_mtime
+
+    def _listened(self, now: float) -> float | None:
+        """When an input device was last heard; since the first look, if there are any."""
+        paths = [path for path in sorted(glob.glob(_INPUT))[:_DEVICES_MAX] if is_of_a_person(path)]  # noqa: PTH207
+        for path in set(self._open) - set(paths):
+            os.close(self._open.pop(path))
+        for path in paths:
+            if path not in self._open:
+                with contextlib.suppress(OSError):
+                    self._open[path] = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        if not self._open:
+            return None
+        if self._heard_at is None:
+            # Nothing is known of the time before; somebody may just have been there.
+            self._heard_at = now
+        if any([_has_events(file) for file in self._open.values()]):
+            self._heard_at = now
+        return self._heard_at
+
+    def _counted(self, now: float) -> float | None:
+        count = controller_interrupts()
+        if count is None:
+            return None
+        if count != self._interrupts:
+            self._interrupts, self._interrupted_at = count, now
+        return self._interrupted_at
+
+
+def logged_in(path: Path = _UTMP) -> list[str] | None:
+    """The terminals of users who are logged in; None where the machine keeps no record of them."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    found = []
+    for at in range(0, len(data) - _ENTRY_BYTES + 1, _ENTRY_BYTES):
+        kind, _, line, *_ = _ENTRY.unpack_from(data, at)
+        name = line.split(b"\0", 1)[0].decode("utf-8", "replace")
+        # Displays are written ":0"; they are no terminals.
+        if kind == _USER_PROCESS and name and not name.startswith(":") and ".." not in name:
+            found.append(f"/dev/{name}")
+    return found
+
+
+def is_of_a_person(path: str) -> bool:
+    """Whether an input device has keys or moves by itself, unlike sensors of position."""
+    base = Path("/sys/class/input") / Path(path).name / "device" / "capabilities"
+    for name in ("key", "rel"):
+        try:
+            if (base / name).read_text().replace(" ", "").strip("0\n"):
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def controller_interrupts() -> int | None:
+    """How often the keyboard controller called; None for a machine without one."""
+    try:
+        lines = Path("/proc/interrupts").read_bytes().splitlines()
+    except OSError:
+        return None
+    found = [line.split() for line in lines if _CONTROLLER in line]
+    if not found:
+        return None
+    return sum(int(word) for words in found for word in words[1:] if word.isdigit())
+
+
+def _has_events(file: int) -> bool:
+    """Empty the queue of a device; whether there was anything in it."""
+    heard = False
+    with contextlib.suppress(OSError):
+        while os.read(file, _EVENT_BYTES):
+            heard = True
+    return heard
+
+
+def _used_at(path: str) -> float | None:
+    """When a device was read; None for what is no device."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - called for every terminal
+    except OSError:
+        return None
+    return found.st_atime if stat.S_ISCHR(found.st_mode) else None
