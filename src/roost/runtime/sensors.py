@@ -10,9 +10,9 @@ read again when it changes:
 are numbers: ``cpus``, ``memory_mb``, ``swap_kb``, ``disk_kb``, ``zone_offset_s``. ``attributes`` go into the ads of all
 slots. A file that cannot be read as that changes nothing, and `Sensors.problem` says what is wrong with it.
 
-It reads /proc and devices of Linux. Elsewhere memory and swap are unknown (0), and a keyboard that leaves no trace counts
-as never used. On Linux that is so for a desktop whose input devices the daemon may not open and that no terminal is used
-on: let a helper of the session touch a file of ROOST_ACTIVITY_FILES.
+It reads /proc and devices of Linux. Elsewhere memory and swap are unknown (0), and a keyboard that leaves no trace
+counts as never used. On Linux that is so for a desktop whose input devices the daemon may not open and on which no
+terminal is used: let a helper of the session touch a file of ROOST_ACTIVITY_FILES.
 """
 
 from __future__ import annotations
