@@ -388,3 +388,26 @@ def test_the_starters_own_eviction_shows_and_changes_nothing() -> None:
     assert slot_attributes(hand.state, hand.policy, hand.now).eval("StarterJobState") == "Vacating"
     hand.gone()
     assert hand.numbers == ["12"]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "user", "owner", "group"),
+    [
+        ({"User": "al@cs.edu"}, "al@cs.edu", "al@cs.edu", None),
+        ({"User": "al@cs.edu", "AccountingGroup": "phys.al"}, "al@cs.edu", "al@cs.edu", "phys.al@cs.edu"),
+        ({"User": "al@cs.edu", "AccountingGroup": "phys.al@x"}, "al@cs.edu", "al@cs.edu", "phys.al@x"),
+        ({"AccountingGroup": "phys.al"}, "alice", "alice", "phys.al"),
+        ({"User": "al@cs.edu", "NiceUser": True}, "nice-user.al@cs.edu", "al@cs.edu", None),
+    ],
+)
+def test_a_slot_names_its_user_as_queue_and_negotiator_do(
+    attributes: dict[str, object], user: str, owner: str, group: str | None
+) -> None:
+    hand = Hand()
+    hand.run(job(**attributes))
+    hand.policy = policy({"MAXJOBRETIREMENTTIME": "10000"})
+    hand.preempt(job(Rank=1, **attributes))
+    ad = slot_attributes(hand.state, hand.policy, hand.now)
+    assert (ad["RemoteUser"], ad["RemoteOwner"], ad.get("AccountingGroup")) == (user, owner, group)
+    assert hand.state.waiting is not None
+    assert (ad["PreemptingUser"], ad["PreemptingOwner"], ad.get("PreemptingAccountingGroup")) == (user, owner, group)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from roost.startd.policy_inputs import SlotPolicy
 
 #: Attributes of the job that are always copied into the ad of a claimed slot.
-COPIED_ALWAYS: Final = ("JobUniverse", "NiceUser", "ImageSize", "ExecutableSize")
+COPIED_ALWAYS: Final = ("JobUniverse", "NiceUser", "ImageSize", "ExecutableSize", "NumPids")
 
 _NAMES: Final = (
     *COPIED_ALWAYS,
@@ -149,6 +149,7 @@ def add_known(cells: dict[str, Any], state: SlotState, now: float) -> None:
         if waiting is not None:
             cells["preemptingrank"] = waiting.rank
             _copy(waiting.job_ad, _PREEMPTING, cells)
+            _name_submitter(waiting.job_ad, cells, "preemptinguser", "preemptingaccountinggroup")
     if state.draining is not None:
         cells["draining"] = True
         cells["drainreason"] = state.draining.reason
@@ -169,6 +170,7 @@ def _add_claim(cells: dict[str, Any], claim: Claim, now: float) -> None:
     if request.client_machine:
         cells["clientmachine"] = request.client_machine
     _copy(claim.job_ad, _REMOTE, cells)
+    _name_submitter(claim.job_ad, cells, "remoteuser", "accountinggroup")
     activation = claim.activation
     run_s, suspended_s = claim.run_s, claim.suspended_s
     if activation is not None:
@@ -233,6 +235,17 @@ def _copy(job: ClassAd | None, keys: Iterable[tuple[str, tuple[str, ...]]], cell
             if isinstance(value, str):
                 cells[key] = value
                 break
+
+
+def _name_submitter(job: ClassAd | None, cells: dict[str, Any], user: str, group: str) -> None:
+    """Name who competes for the slot as the queue does: a group with the user's domain, and whether he is nice."""
+    if job is None:
+        return
+    known, grouped = cells.get(user), cells.get(group)
+    if isinstance(known, str) and isinstance(grouped, str) and "@" in known and "@" not in grouped:
+        cells[group] = f"{grouped}@{known.partition('@')[2]}"
+    if isinstance(known, str) and job.cell("niceuser") is True:
+        cells[user] = f"nice-user.{known}"
 
 
 def spent(state: SlotState, now: float) -> dict[str, int]:
