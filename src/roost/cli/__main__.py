@@ -10,15 +10,34 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Final
 
 from roost import __version__
 from roost.cli.terminal import Exit, guarded
 
-#: Subcommands in the order of the help; one whose module is not installed is left out.
-COMMANDS: Final = ("classad", "config", "explain", "lab", "policy")
+#: Subcommands in the order of the help, and the modules that they are in.
+COMMANDS: Final = {
+    "up": "up",
+    "down": "down",
+    "status": "status",
+    "submit": "submit",
+    "queue": "queue",
+    "wait": "wait",
+    "rm": "acting",
+    "hold": "acting",
+    "release": "acting",
+    "suspend": "acting",
+    "continue": "acting",
+    "vacate": "acting",
+    "edit": "acting",
+    "history": "history",
+    "classad": "classad",
+    "config": "config",
+    "explain": "explain",
+    "lab": "lab",
+    "policy": "policy",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,7 +51,7 @@ def _run(arguments: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"roost {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     modules = _modules(arguments)
-    for module in modules.values():
+    for module in dict.fromkeys(modules.values()):
         module.add_parser(subparsers)
     try:
         args = parser.parse_args(arguments)
@@ -50,8 +69,7 @@ def _run(arguments: list[str]) -> int:
 def _modules(arguments: list[str]) -> dict[str, ModuleType]:
     """The module of the command that is asked for; all of them where it is not clear."""
     asked = [argument for argument in arguments[:1] if argument in COMMANDS]
-    names = [name for name in asked or COMMANDS if find_spec(f"roost.cli.{name}") is not None]
-    return {name: import_module(f"roost.cli.{name}") for name in names}
+    return {name: import_module(f"roost.cli.{COMMANDS[name]}") for name in asked or COMMANDS}
 
 
 if __name__ == "__main__":

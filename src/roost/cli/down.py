@@ -12,12 +12,18 @@ from roost.runtime.home import Home, HomeError
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``down``."""
-    parser = subparsers.add_parser("down", help="end the pool on this machine", description="End the daemons of this machine.")
+    parser = subparsers.add_parser(
+        "down", help="end the pool on this machine", description="End the daemons of this machine."
+    )
     parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--fast", action="store_const", dest="how", const="fast", help="kill running jobs at once")
     how.add_argument(
-        "--leave-jobs", action="store_const", dest="how", const="leave", help="let jobs run on; the next `roost up` takes them over"
+        "--leave-jobs",
+        action="store_const",
+        dest="how",
+        const="leave",
+        help="let jobs run on; the next `roost up` takes them over",
     )
     parser.set_defaults(how="graceful")
 

@@ -107,9 +107,14 @@ def print_json(data: Any) -> None:
 
 def table(rows: list[list[str]], titles: list[str], right: frozenset[int] = frozenset()) -> None:
     """Print rows under titles; columns in `right` are flush right."""
-    widths = [max(len(title), *(len(row[at]) for row in rows)) if rows else len(title) for at, title in enumerate(titles)]
+    widths = [
+        max(len(title), *(len(row[at]) for row in rows)) if rows else len(title) for at, title in enumerate(titles)
+    ]
     for row in [titles, *rows]:
-        cells = [cell.rjust(width) if at in right else cell.ljust(width) for at, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        cells = [
+            cell.rjust(width) if at in right else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
         say("  ".join(cells).rstrip())
 
 

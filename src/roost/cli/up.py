@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from roost.cli.terminal import CommandError, Exit, say
@@ -23,7 +24,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "Everything it keeps is in one directory. Ctrl-C ends it: running jobs get their time to end.",
     )
     parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
-    parser.add_argument("-c", "--config", metavar="FILE", action="append", help="configuration file (default: roost.config in the state directory)")
+    parser.add_argument(
+        "-c",
+        "--config",
+        metavar="FILE",
+        action="append",
+        help="configuration file (default: roost.config in the state directory)",
+    )
     parser.add_argument("-d", "--detach", action="store_true", help="go to the background once the pool is ready")
 
 
@@ -40,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     return _foreground(home, roots, lambda: say(f"pool in {home.path} is up; Ctrl-C ends it"))
 
 
-def _foreground(home: Home, roots: tuple[str, ...] | None, ready: object) -> int:
+def _foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[], None]) -> int:
     from roost.runtime import central_daemon, node_daemon, schedd_daemon
     from roost.runtime.master import Master
     from roost.runtime.nats_server import ServerFailed
@@ -54,10 +61,10 @@ def _foreground(home: Home, roots: tuple[str, ...] | None, ready: object) -> int
         say(line)
         sys.stdout.flush()
 
-    master = Master(home, roots, config, makers, tell)  # type: ignore[arg-type]
+    master = Master(home, roots, config, makers, tell)
 
     def told() -> None:
-        ready()  # type: ignore[operator]
+        ready()
         sys.stdout.flush()
 
     try:
@@ -79,7 +86,12 @@ def _detached(home: Home, roots: tuple[str, ...] | None) -> int:
             os.dup2(source, target)
         status = 1
         try:
-            status = _foreground(home, roots, lambda: (os.write(writer, b"1"), os.close(writer)))
+
+            def ready() -> None:
+                os.write(writer, b"1")
+                os.close(writer)
+
+            status = _foreground(home, roots, ready)
         except CommandError as error:
             os.write(writer, str(error).encode())
         finally:

@@ -8,6 +8,7 @@ A claim that the ledgers do not grant is a mistake of this room: the slots' mach
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +23,7 @@ from roost.node.host_plan import Division
 from roost.node.host_slots import Slot
 from roost.policy.decision import StepWorld
 from roost.startd.attributes import published
-from roost.startd.layout_machine import MachineSlots
+from roost.startd.layout_machine import DynamicShape, MachineSlots
 from roost.startd.requests import NotPlaced, RequestPolicy, place
 from roost.startd.slot_state import SlotState, new_slot
 from roost.startd.states import State
@@ -143,6 +144,32 @@ class Accounts:
             plan = replace(slot.plan, ad=self.division.ad_of(self.slots, slot.plan.id))
             slot.resized(plan)
             slot.state = replace(slot.state, ad=_over(slot.state.ad, plan.ad))
+
+    # -- after a death of the daemon ---------------------------------------------------------------------
+
+    @property
+    def next_block(self) -> int:
+        """The first block of claim ids that no slot has had."""
+        return self._block + 1
+
+    def restore(self, shapes: Sequence[DynamicShape], next_block: int, now: float) -> None:
+        """Cut the dynamic slots again that there were; one that there is no room for any more is not."""
+        self._block = max(self._block, next_block - 1)
+        self.slots, _ = self.slots.with_dynamic(shapes)
+        for slot in self.slots.ids:
+            if slot.is_dynamic:
+                parent = next(each for each in self.host.slots if each.plan.id == slot.parent)
+                plan = self.division.cut(self.slots, slot, parent.plan)
+                state = new_slot(plan.name, kind=SlotKind.DYNAMIC, ids=parent.state.ids, now=now, ad=plan.ad)
+                self._insert(self.host.made(plan, state))
+        for each in self.host.slots:
+            each.resized(replace(each.plan, ad=self.division.ad_of(self.slots, each.plan.id)))
+
+    def hold(self, slot: Slot) -> None:
+        """A slot was claimed when the daemon died."""
+        party = _party(slot.state)
+        if party is not None:
+            self.slots = _booked(self.slots.claim(slot.plan.id, party), slot)
 
     # -- claims ------------------------------------------------------------------------------------------
 

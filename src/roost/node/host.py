@@ -172,6 +172,15 @@ class Host(Generic[S]):
         self.drains.progress(now)
         return self._settled(now)
 
+    def resumed(self, slot: S, taken: Step, of_starter: starter_machine.Step | None, now: float) -> list[Out[S]]:
+        """A slot, and the starter of its job if that is still there, go on from what was written down."""
+        starter = slot.starter
+        if starter is not None and of_starter is not None:
+            starter.state = of_starter.state
+            self._order_of_starter(slot, starter, of_starter, now)
+        self._take(slot, taken, now)
+        return self._settled(now)
+
     def slot_of(self, claim_id: ClaimId) -> S | None:
         """The slot that has a claim, or promises it."""
         for slot in self.slots:
@@ -219,8 +228,10 @@ class Host(Generic[S]):
         before = slot.state
         if before.deleted:
             return
-        taken = step(before, event, now, slot.plan.policy)
-        slot.state = taken.state
+        self._take(slot, step(before, event, now, slot.plan.policy), now)
+
+    def _take(self, slot: S, taken: Step, now: float) -> None:
+        before, slot.state = slot.state, taken.state
         if self.accounts is not None and before.claim is not taken.state.claim:
             self.accounts.account(slot, before)
         self.observer.stepped(slot, before, taken, now)

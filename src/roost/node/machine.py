@@ -49,6 +49,11 @@ class NodeSlot(Slot):
         return self.state.name
 
     @property
+    def is_dynamic(self) -> bool:
+        """Whether it was cut from another."""
+        return self.plan.id.is_dynamic
+
+    @property
     def schedd(self) -> str:
         """Whose queue holds the claim, or asks for it; "" for nobody's."""
         request = self.state.claim.request

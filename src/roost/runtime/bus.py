@@ -77,7 +77,7 @@ class Bus:
                 inbox_prefix=bus.subjects.inbox(settings.name).encode(),
                 allow_reconnect=patient,
                 max_reconnect_attempts=-1 if patient else 0,
-                reconnect_time_wait=0.1,
+                reconnect_time_wait=0.1,  # type: ignore[arg-type]
                 connect_timeout=2,
                 ping_interval=10,
                 max_outstanding_pings=2,
@@ -171,6 +171,18 @@ class Bus:
         finally:
             with contextlib.suppress(NatsError):
                 await subscription.unsubscribe()
+
+    async def request(self, subject: str, message: Message, timeout_s: float = ANSWER_S) -> Message:
+        """Send a message that is answered by one other. Raises BusError."""
+        try:
+            raw = await self._nats.request(subject, encode(message), timeout=timeout_s)
+            return decode(raw.data)
+        except NoRespondersError:
+            raise BusError("nobody is there to answer") from None
+        except (NatsTimeoutError, TimeoutError):
+            raise BusError(f"no answer within {timeout_s:g} s") from None
+        except (NatsError, OSError, WireError) as error:
+            raise BusError(str(error)) from None
 
     async def answer(self, reply: str, answer: Answer) -> None:
         """Answer, in pieces where there are many rows."""

@@ -128,7 +128,9 @@ class Home:
         try:
             data = json.loads((self.run / "contact.json").read_text())
         except FileNotFoundError:
-            raise HomeError(f"no pool runs in {self.path}: start one with `roost up`, or name another with --home") from None
+            raise HomeError(
+                f"no pool runs in {self.path}: start one with `roost up`, or name another with --home"
+            ) from None
         except (OSError, ValueError) as error:
             raise HomeError(f"{self.run / 'contact.json'}: {error}") from None
         assert isinstance(data, dict)

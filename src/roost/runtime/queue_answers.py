@@ -196,9 +196,9 @@ def _named(names: list[str], clusters: dict[int, Cluster]) -> Iterator[tuple[Clu
         return
     for name in names:
         number, proc = _numbers(name)
-        cluster = clusters.get(number)
-        if cluster is not None:
-            yield cluster, range(cluster.count) if proc is None else [proc]
+        found = clusters.get(number)
+        if found is not None:
+            yield found, range(found.count) if proc is None else [proc]
 
 
 def _numbers(name: str) -> tuple[int, int | None]:

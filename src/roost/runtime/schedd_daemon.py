@@ -89,10 +89,13 @@ class ScheddDaemon:
         self._restore()
         name = self.context.name
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
-        await self.bus.listen(self.subjects.schedd(name, "") .rpartition(".")[0] + ".*", self._on_message)
-        await self.bus.listen(self.subjects.ask_schedd(name, "").rpartition(".")[0] + ".*", self.answers.on_ask)
+        await self.bus.listen(self.subjects.schedd(name, "*"), self._on_message)
+        await self.bus.listen(self.subjects.ask_schedd(name, "*"), self.answers.on_ask)
         self.bus.on_reconnect = self._reconnected
-        self._tasks = [asyncio.create_task(self._commits(), name="commits"), asyncio.create_task(self._ticks(), name="ticks")]
+        self._tasks = [
+            asyncio.create_task(self._commits(), name="commits"),
+            asyncio.create_task(self._ticks(), name="ticks"),
+        ]
         self._reconnected()
 
     def _restore(self) -> None:
@@ -314,15 +317,21 @@ class ScheddDaemon:
             case m.Significant(attributes=attributes):
                 self.feed(ev.SignificantChanged(attributes=tuple(attributes)))
 
-    async def _on_message(self, message: Message, sender: str, reply: str) -> None:
+    def _on_message(self, message: Message, sender: str, reply: str) -> None:
+        if reply:
+            # Files: each run has one request under way, and disks take their time.
+            self._tasks.append(asyncio.create_task(self._serve(message, reply)))
+            return
         try:
             for event in self._events(message, sender):
                 self.feed(event)
         except WireError as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
-            return
-        if isinstance(message, m.GetFile | m.PutFile):
-            await self.bus.send(reply, await self.spool.serve(message, self.queue.book))
+
+    async def _serve(self, message: Message, reply: str) -> None:
+        answer = await self.spool.serve(message, self.queue.book)
+        if answer is not None:
+            await self.bus.send(reply, answer)
 
     def _events(self, message: Message, sender: str) -> list[ev.Event]:
         match message:

@@ -446,13 +446,16 @@ def _migrate(engine: Engine) -> None:
             version = int(_meta(connection, "schema") or 0)
     if version > len(MIGRATIONS):
         raise StoreError(
-            f"the database has schema {version}, this program knows {len(MIGRATIONS)}: use the newer Roost that wrote it"
+            f"the database has schema {version}, this program knows {len(MIGRATIONS)}: "
+            "use the newer Roost that wrote it"
         )
     for number in range(version, len(MIGRATIONS)):
         with engine.begin() as connection:
             MIGRATIONS[number](connection)
             if number == 0:
-                connection.execute(insert(META), [{"name": "schema", "value": "1"}, {"name": "next_cluster", "value": "1"}])
+                connection.execute(
+                    insert(META), [{"name": "schema", "value": "1"}, {"name": "next_cluster", "value": "1"}]
+                )
             connection.execute(update(META).where(META.c.name == "schema").values(value=str(number + 1)))
 
 

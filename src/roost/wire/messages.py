@@ -99,15 +99,35 @@ class Reconnect(Message, frozen=True, kw_only=True):
     reply_to: str = ""
 
 
+class Files(Message, frozen=True, kw_only=True):
+    """The input of a run, the answer to `AskFiles`; or why there is none."""
+
+    #: The items, as `transfer.pack_items` writes them.
+    items: bytes = b""
+    error: str = ""
+    #: HoldReasonCode and its subcode.
+    code: int = 0
+    subcode: int = 0
+
+
 class FilePart(Message, frozen=True, kw_only=True):
     """A piece of a file, the answer to `GetFile`; or why there is none."""
 
     data: bytes = b""
     #: The file ends with this piece.
     last: bool = False
-    mode: int = 0o644
     error: str = ""
-    errno: int = 0
+    code: int = 0
+    subcode: int = 0
+
+
+class FileTaken(Message, frozen=True, kw_only=True):
+    """The answer to `PutFile`: from which byte on more is wanted; or why nothing is."""
+
+    offset: int = 0
+    error: str = ""
+    code: int = 0
+    subcode: int = 0
 
 
 # -- machine to queue ----------------------------------------------------------------------------------------
@@ -217,6 +237,12 @@ class ClaimsKnown(Message, frozen=True, kw_only=True):
     unknown: list[str]
 
 
+class AskFiles(Message, frozen=True, kw_only=True):
+    """A machine asks what the input of a run is."""
+
+    run: str
+
+
 class GetFile(Message, frozen=True, kw_only=True):
     """A machine asks for a piece of an input file of a run."""
 
@@ -227,15 +253,23 @@ class GetFile(Message, frozen=True, kw_only=True):
 
 
 class PutFile(Message, frozen=True, kw_only=True):
-    """A machine sends a piece of an output file of a run."""
+    """A machine sends a piece of an output file of a run; without `begun` it asks from where on the file is wanted."""
 
     run: str
-    name: str
-    offset: int
-    data: bytes
-    last: bool
-    mode: int = 0o644
+    #: The item, as `transfer.pack_items` writes one.
+    item: bytes
+    offset: int = 0
+    data: bytes = b""
+    last: bool = False
+    begun: bool = False
     #: "home" for where the user wants it, "spool" for the next run.
+    to: str = "home"
+
+
+class OutputDone(Message, frozen=True, kw_only=True):
+    """All output of a run has been sent; what was sent to the spool takes the place of what was there."""
+
+    run: str
     to: str = "home"
 
 

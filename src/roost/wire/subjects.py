@@ -37,9 +37,9 @@ class Role(StrEnum):
 
 
 def token(name: str) -> str:
-    """A name as one token of a subject."""
-    if not name:
-        return "="
+    """A name as one token of a subject; ``*`` stands for any name."""
+    if not name or name == "*":
+        return name or "="
     return _UNSAFE.sub(lambda m: "".join(f"={byte:02x}" for byte in m.group().encode()), name)
 
 

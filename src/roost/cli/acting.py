@@ -1,0 +1,141 @@
+"""What users do to jobs in the queue: ``roost rm|hold|release|suspend|continue|vacate|edit``."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import Any, Final
+
+from roost.classad import ClassAd, Syntax, parse_expression
+from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
+from roost.cli.terminal import CommandError, Exit, complain, say
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """One of these commands."""
+
+    action: str
+    help: str
+    #: What has happened to a job, after "are".
+    done: str
+    #: What a job must be for it.
+    needs: str
+
+
+DEEDS: Final = {
+    "rm": Deed("remove", "remove jobs from the queue", "removed", "still in the queue"),
+    "hold": Deed("hold", "put jobs on hold", "held", "idle or running"),
+    "release": Deed("release", "let held jobs wait again", "released", "on hold, and off its machine"),
+    "suspend": Deed("suspend", "let running jobs stand still", "being suspended", "running"),
+    "continue": Deed("continue", "let suspended jobs go on", "being continued", "suspended"),
+    "vacate": Deed("vacate", "get running jobs off their machines; they wait again", "being vacated", "running"),
+    "edit": Deed("edit", "change attributes of jobs", "changed", "in the queue"),
+}
+
+_WHY: Final = {
+    "not-found": "not in the queue",
+    "permission-denied": "another user's",
+    "already-done": "so already",
+    "immutable": "an attribute that nobody changes",
+}
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add all of them."""
+    for name, deed in DEEDS.items():
+        parser = subparsers.add_parser(name, help=deed.help, description=f"{deed.help[0].upper()}{deed.help[1:]}.")
+        add_pool_options(parser)
+        add_choice(parser)
+        if name != "edit":
+            parser.add_argument(
+                "--reason", metavar="TEXT", default="", help="why; it is kept with the job and in its log"
+            )
+        else:
+            parser.add_argument(
+                "--set",
+                metavar="NAME=EXPR",
+                action="append",
+                required=True,
+                help='attribute and expression, as in JobPrio=5 or Tag="x"',
+            )
+        if name == "rm":
+            parser.add_argument(
+                "-x", "--at-once", action="store_true", help="out of the queue at once, whatever still runs"
+            )
+        if name == "vacate":
+            parser.add_argument("--fast", action="store_true", help="kill the jobs, without time for their own end")
+
+
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """The options that choose jobs."""
+    parser.add_argument("job", nargs="*", help="job (12.0), cluster (12) or user")
+    parser.add_argument("--constraint", metavar="EXPR", help="jobs for which this is true")
+    parser.add_argument("--all", action="store_true", help="all jobs that one may act upon")
+
+
+def chosen(args: argparse.Namespace) -> dict[str, Any]:
+    """The choice as the queue is told it. Raises CommandError where nothing is chosen."""
+    jobs = [each for each in args.job if each[:1].isdigit()]
+    owners = [each for each in args.job if not each[:1].isdigit()]
+    if not (jobs or owners or args.constraint or args.all):
+        raise CommandError("name jobs, clusters or users, or give --constraint or --all")
+    if jobs and owners:
+        raise CommandError("name either jobs and clusters, or users")
+    return {"jobs": jobs, "owners": owners, "constraint": args.constraint}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run one of them."""
+    deed = DEEDS[args.command]
+    action = deed.action
+    if getattr(args, "at_once", False):
+        action = "remove-x"
+    if getattr(args, "fast", False):
+        action = "vacate-fast"
+    choice = chosen(args)
+    attributes = _attributes(args)
+
+    async def ask(pool: Pool) -> Any:
+        return await pool.schedd(
+            "act", action=action, reason=getattr(args, "reason", ""), attributes=attributes, **choice
+        )
+
+    from roost.cli.pool import Refused
+
+    try:
+        data = with_pool(args, ask)
+    except Refused as refused:
+        data = refused.answer.data
+        if not isinstance(data, dict):
+            raise
+    return _tell(args, deed, data)
+
+
+def _attributes(args: argparse.Namespace) -> dict[str, Any]:
+    from roost.wire.ads import ad_data
+
+    ad = ClassAd()
+    for text in getattr(args, "set", None) or ():
+        name, equals, expression = text.partition("=")
+        if not equals or not name.strip():
+            raise CommandError(f"--set {text}: write NAME=EXPR")
+        ad[name.strip()] = parse_expression(expression.strip(), Syntax.OLD)
+    return ad_data(ad)
+
+
+def _tell(args: argparse.Namespace, deed: Deed, data: dict[str, Any]) -> int:
+    if args.json:
+        print_json(data)
+    done = data["counts"].get("ok", 0)
+    refused = data["refused"]
+    if not args.json:
+        if done:
+            say(f"{counted(done, 'job')} {deed.done}")
+        for job, why in list(refused.items())[:10]:
+            complain(f"job {job} is {_WHY.get(why, f'not {deed.needs}')}")
+        if len(refused) > 10:
+            complain(f"and {counted(len(refused) - 10, 'other job')} likewise")
+        if not done and not refused:
+            complain("no job in the queue is meant")
+    return Exit.OK if done and not refused else Exit.NO

@@ -1,0 +1,88 @@
+"""``roost history``: jobs that have left the queue, the last first."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any, Final
+
+from roost.cli.pool import Pool, add_pool_options, duration, print_json, table, with_pool
+from roost.cli.queue import print_ads
+from roost.cli.terminal import Exit
+
+_SHOWN: Final = (
+    "ClusterId",
+    "ProcId",
+    "Owner",
+    "QDate",
+    "JobStatus",
+    "Cmd",
+    "Arguments",
+    "RemoteWallClockTime",
+    "CompletionDate",
+    "EnteredCurrentStatus",
+    "ExitCode",
+    "ExitSignal",
+    "ExitBySignal",
+    "RemoveReason",
+)
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``history``."""
+    parser = subparsers.add_parser(
+        "history",
+        help="list jobs that have left the queue",
+        description="List jobs that have left the queue, the last first.",
+    )
+    add_pool_options(parser)
+    parser.add_argument("job", nargs="*", help="job (12.0) or cluster (12); all jobs where none is named")
+    parser.add_argument("--constraint", metavar="EXPR", help="jobs for which this is true")
+    parser.add_argument("--long", action="store_true", help="whole ads")
+    parser.add_argument(
+        "-n", "--limit", metavar="N", type=int, default=100, help="no more than N jobs; 0 for all (default: 100)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``history``."""
+
+    async def ask(pool: Pool) -> list[dict[str, Any]]:
+        projection = [] if args.long else list(_SHOWN)
+        rows: list[dict[str, Any]] = await pool.schedd(
+            "history", jobs=args.job, constraint=args.constraint, projection=projection, limit=args.limit
+        )
+        return rows
+
+    rows = with_pool(args, ask)
+    if args.json:
+        print_json(rows)
+    elif args.long:
+        print_ads(rows)
+    else:
+        lines = [
+            [
+                f"{row.get('ClusterId')}.{row.get('ProcId')}",
+                str(row.get("Owner", "")),
+                _date(row.get("QDate")),
+                duration(float(row.get("RemoteWallClockTime", 0.0))),
+                _date(row.get("CompletionDate") or row.get("EnteredCurrentStatus")),
+                _end(row),
+                f"{str(row.get('Cmd', '')).rpartition('/')[2]} {row.get('Arguments', '')}".rstrip(),
+            ]
+            for row in rows
+        ]
+        table(lines, ["ID", "OWNER", "SUBMITTED", "RUN TIME", "ENDED", "HOW", "CMD"], frozenset({0, 3}))
+    return Exit.OK
+
+
+def _date(at: Any) -> str:
+    return time.strftime("%m-%d %H:%M", time.localtime(float(at))) if at else ""
+
+
+def _end(row: dict[str, Any]) -> str:
+    if row.get("JobStatus") == 3:
+        return "removed"
+    if row.get("ExitBySignal"):
+        return f"signal {row.get('ExitSignal')}"
+    return f"status {row.get('ExitCode', '?')}"

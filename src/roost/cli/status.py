@@ -1,0 +1,99 @@
+"""``roost status``: the machines of the pool, what they do, and which daemons run here."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from typing import Any, Final
+
+from roost.cli.pool import Pool, add_pool_options, duration, print_json, table, with_pool
+from roost.cli.queue import print_ads
+from roost.cli.terminal import CommandError, Exit, say
+from roost.cli.up import alive
+from roost.runtime.home import Home
+
+_ROLES: Final = ("central", "schedd", "node")
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``status``."""
+    parser = subparsers.add_parser(
+        "status", help="show the machines of the pool", description="Show the slots of the pool."
+    )
+    add_pool_options(parser)
+    parser.add_argument("slot", nargs="*", help="slots or machines; all of them where none is named")
+    parser.add_argument("--constraint", metavar="EXPR", help="slots for which this is true")
+    parser.add_argument("--long", action="store_true", help="whole ads")
+    parser.add_argument("--daemons", action="store_true", help="the daemons on this machine")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``status``."""
+    if args.daemons:
+        return _daemons(args)
+
+    async def ask(pool: Pool) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = await pool.central("ads", kind="Machine", constraint=args.constraint)
+        return rows
+
+    rows = [row for row in with_pool(args, ask) if _is_meant(row, args.slot)]
+    if args.json:
+        print_json(rows)
+    elif args.long:
+        print_ads(rows)
+    else:
+        _show(rows)
+    return Exit.OK if rows or not args.slot else Exit.NO
+
+
+def _is_meant(row: dict[str, Any], names: list[str]) -> bool:
+    return not names or row.get("Name") in names or row.get("Machine") in names
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    now = time.time()
+    lines = [
+        [
+            str(row.get("Name", "")),
+            str(row.get("OpSys", "")),
+            str(row.get("Arch", "")),
+            str(row.get("State", "")),
+            str(row.get("Activity", "")),
+            f"{float(row.get('LoadAvg', 0.0)):.3f}",
+            str(row.get("Cpus", "")),
+            str(row.get("Memory", "")),
+            duration(now - float(row.get("EnteredCurrentActivity", now))),
+            str(row.get("RemoteOwner", "")),
+        ]
+        for row in rows
+    ]
+    titles = ["NAME", "OPSYS", "ARCH", "STATE", "ACTIVITY", "LOADAV", "CPUS", "MEM", "FOR", "USER"]
+    table(lines, titles, frozenset({5, 6, 7, 8}))
+    counts = Counter(str(row.get("State", "?")).lower() for row in rows)
+    parts = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
+    say("")
+    say(f"{len(rows)} slots" + (f": {parts}" if parts else ""))
+
+
+def _daemons(args: argparse.Namespace) -> int:
+    home = Home.find(args.home)
+    found: dict[str, Any] = {"home": str(home.path)}
+    running = True
+    for role in _ROLES:
+        path = home.run / f"{role}.pid"
+        try:
+            pid = int(path.read_text())
+        except (OSError, ValueError):
+            pid = 0
+        found[role] = pid if pid and alive(pid) else 0
+        running = running and bool(found[role])
+    if args.json:
+        print_json(found)
+    elif not any(found[role] for role in _ROLES):
+        raise CommandError(f"no pool runs in {home.path}: start one with `roost up`")
+    else:
+        for role in _ROLES:
+            say(f"{role:<8} {f'runs, pid {found[role]}' if found[role] else 'does not run'}")
+        say(f"state is in {home.path}, logs are in {home.log}")
+    return Exit.OK if running else Exit.NO

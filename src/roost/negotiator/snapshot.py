@@ -1,0 +1,82 @@
+"""What a cycle of the matchmaker is about: slots, idle jobs and accounts, as they are at one instant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from roost.classad import ClassAd
+from roost.classad.vector import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Idle jobs of one autocluster that follow each other in their submitter's order."""
+
+    autocluster: int
+    ad: ClassAd
+    count: int
+    #: The first of them, ``12.0``.
+    job: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitterDemand:
+    """What one submitter wants from one queue, in the submitter's order."""
+
+    schedd: str
+    submitter: str
+    requests: tuple[Request, ...]
+    #: The submitter's ad.
+    ad: ClassAd = field(default_factory=ClassAd)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The pool as a cycle sees it."""
+
+    #: Slot ads by name.
+    slots: Table
+    #: Name of a slot to the id of the claim that it offers; slots that are not in it are not to be given away.
+    claims: Mapping[str, str]
+    #: Name of a slot to the machine that it is on.
+    nodes: Mapping[str, str]
+    demands: tuple[SubmitterDemand, ...]
+    #: Epoch s.
+    now: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """A slot for a job."""
+
+    schedd: str
+    submitter: str
+    autocluster: int
+    job: str
+    slot: str
+    node: str
+    claim_id: str
+    #: "none", "rank" or "prio".
+    preempts: str = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """Why jobs of an autocluster got no, or no further, slot."""
+
+    #: The text that queues know.
+    text: str
+    #: Cause to number of slots that were out of the question for it.
+    causes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a cycle decided."""
+
+    matches: tuple[Match, ...] = ()
+    #: (queue, autocluster) to why.
+    rejected: Mapping[tuple[str, int], Rejection] = field(default_factory=dict)
+    #: Figures of the cycle, for the log and for `roost status`.
+    record: Mapping[str, object] = field(default_factory=dict)

@@ -1,0 +1,101 @@
+"""What a machine writes down to go on after it was killed, and how it goes on.
+
+There is one record of the machine and one of each slot that somebody holds: the slot, the starter of its job, the name
+of the run. Slots without a record begin anew. Whether the processes of a run are still there is not in any record; who
+starts the daemon looks, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+
+from roost.model.claims import ClaimKind
+from roost.model.effects import ActivateStarter
+from roost.model.plain import Plain
+from roost.node.host_slots import Starter
+from roost.node.machine import Machine, NodeSlot, Outs
+from roost.startd import persisted as slots
+from roost.startd.persisted import MachineRecord, UnreadableRecord
+from roost.startd.resumption import resume
+from roost.starter import persisted as starters
+from roost.starter.resumption import resume as resume_starter
+
+__all__ = ["UnreadableRecord", "is_kept", "machine_record", "restore", "slot_record"]
+
+
+def is_kept(slot: NodeSlot) -> bool:
+    """Whether a slot is in a state that has to be written down."""
+    state = slot.state
+    return state.claim.granted_at is not None or slot.starter is not None or slot.is_dynamic
+
+
+def slot_record(slot: NodeSlot) -> Plain:
+    """A slot and the starter of its job."""
+    starter = slot.starter
+    return {
+        "slot": slots.persisted(slot.state),
+        "run": slot.run,
+        "starter": None if starter is None else starters.persisted(starter.state),
+    }
+
+
+def machine_record(machine: Machine) -> Plain:
+    """What the slots share."""
+    accounts = machine.host.accounts
+    assert accounts is not None
+    return slots.persisted_machine(
+        MachineRecord(
+            draining=machine.host.drains.draining,
+            latches={slot.name: slot.latches for slot in machine.slots},
+            dynamic=tuple(accounts.slots.dynamic.values()),
+            next_block=accounts.next_block,
+        )
+    )
+
+
+def restore(
+    machine: Machine, shared: object, records: Mapping[str, object], alive: Container[str], now: float
+) -> tuple[Outs, list[str]]:
+    """Go on from what was written down; orders to carry out, and what could not be used. `alive` has the runs whose
+    processes are known of, running or ended."""
+    problems: list[str] = []
+    host = machine.host
+    accounts = host.accounts
+    assert accounts is not None
+    try:
+        found = slots.restored_machine(shared)
+    except UnreadableRecord as problem:
+        return [], [str(problem)]
+    host.drains.draining = found.draining
+    accounts.restore(found.dynamic, found.next_block, now)
+    outs: Outs = []
+    for slot in list(machine.slots):
+        slot.latches = found.latches.get(slot.name, slot.latches)
+        record = records.get(slot.name)
+        if record is not None:
+            try:
+                outs += _go_on(machine, slot, record, alive, now)
+            except (UnreadableRecord, starters.UnreadableRecord, KeyError) as problem:
+                problems.append(f"{slot.name}: {problem}")
+    return outs, problems
+
+
+def _go_on(machine: Machine, slot: NodeSlot, record: object, alive: Container[str], now: float) -> Outs:
+    if not isinstance(record, dict):
+        raise UnreadableRecord("This is no record of a slot")
+    accounts = machine.host.accounts
+    assert accounts is not None
+    run = str(record["run"])
+    slot.state = slots.restored(record["slot"], ad=slot.plan.ad)
+    slot.run = run
+    accounts.hold(slot)
+    of_starter = None
+    if record["starter"] is not None and run in alive:
+        state = starters.restored(record["starter"])
+        request = slot.state.claim.request
+        kind = ClaimKind.SCHEDD if request is None else request.kind
+        order = ActivateStarter(claim_id=slot.state.claim.id, kind=kind, job_ad=state.job_ad)
+        slot.starter = Starter(order, state, slot.plan.starter)
+        of_starter = resume_starter(state, now, slot.plan.starter)
+    taken = resume(slot.state, now, slot.plan.policy, starter_alive=slot.starter is not None)
+    return machine.host.resumed(slot, taken, of_starter, now)

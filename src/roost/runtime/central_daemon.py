@@ -1,0 +1,320 @@
+"""The central manager's daemon: the collector's table and the matchmaker between them and the bus.
+
+Cycles are driven by events: an idle job or a free slot starts one at once, unless the last ended less than
+NEGOTIATOR_MIN_INTERVAL ago and found nothing to do; NEGOTIATOR_INTERVAL is the longest time between two.
+
+A slot that was given away is not given again until its machine offers another claim, or until MATCH_TIMEOUT has passed.
+What a queue was given and has not been seen to act upon is not given to it again.
+
+It keeps nothing that others would not tell it again: after a start it says hello, and everybody answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from roost.classad import ClassAd, ParseError, parse_expression
+from roost.collector.table import SLOT, AdTable
+from roost.config import Config
+from roost.negotiator.cycle import negotiate
+from roost.negotiator.snapshot import Plan, Request, Snapshot, SubmitterDemand
+from roost.runtime.bus import Bus
+from roost.runtime.role import Ending, RoleContext
+from roost.wire import messages as m
+from roost.wire.ads import ad_data, ad_from
+from roost.wire.errors import WireError
+from roost.wire.messages import Answer, Ask, Message
+
+_log = logging.getLogger("roost.central")
+
+#: Changes within this time are answered by one cycle, s.
+GATHER_S: Final = 0.005
+#: How long a slot that was given away is kept for who got it, s.
+PROMISE_S: Final = 120.0
+_EXPIRE_S: Final = 60.0
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of one queue."""
+
+    #: (submitter, autocluster) to jobs given and not seen to be acted upon: serial and count.
+    given: dict[tuple[str, int], list[tuple[int, int]]] = field(default_factory=dict)
+    ads: dict[int, ClassAd] = field(default_factory=dict)
+    demand: m.Demand | None = None
+    serial: int = 0
+
+    def pending(self, submitter: str, autocluster: int) -> int:
+        """Jobs of an autocluster that a slot is on its way to."""
+        return sum(count for _, count in self.given.get((submitter, autocluster), ()))
+
+    def heard(self, serial: int) -> None:
+        """The queue has acted upon everything up to that."""
+        for key, given in list(self.given.items()):
+            left = [each for each in given if each[0] > serial]
+            if left:
+                self.given[key] = left
+            else:
+                del self.given[key]
+
+
+class CentralDaemon:
+    """Collector and matchmaker at work."""
+
+    def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
+        self.context = context
+        self.bus = bus
+        self.subjects = bus.subjects
+        self.started_at = time.time()
+        self.table = AdTable()
+        self.interval_s = config.get_float("NEGOTIATOR_INTERVAL", 60.0)
+        self._queues: dict[str, _Known] = {}
+        #: Name of a slot to the claim that was given away, and when.
+        self._promised: dict[str, tuple[str, float]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._wanted = asyncio.Event()
+        self.last: Plan | None = None
+        self.last_s = 0.0
+        self.cycles = 0
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Listen, say hello, begin with cycles."""
+        await self.bus.listen(f"{self.subjects.prefix}.central.ads.*", self._on_ads)
+        await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self._on_ask)
+        self.bus.on_reconnect = lambda: self._spawn(self._hello())
+        await self._hello()
+        self._spawn(self._cycles())
+        self._spawn(self._expire())
+
+    async def _hello(self) -> None:
+        await self.bus.send(self.subjects.everybody(self.context.name), m.Hello(started_at=self.started_at))
+
+    async def reconfigure(self, config: Config) -> None:
+        """Take another configuration."""
+        self.interval_s = config.get_float("NEGOTIATOR_INTERVAL", 60.0)
+        self._wanted.set()
+
+    async def stop(self, ending: Ending) -> None:
+        """Come to an end."""
+        for task in list(self._tasks):
+            task.cancel()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("a mistake in Roost", exc_info=task.exception())
+
+    async def _expire(self) -> None:
+        while True:
+            await asyncio.sleep(_EXPIRE_S)
+            for name in self.table.expire(time.time()):
+                _log.info("%s has not been heard of and is forgotten", name)
+
+    # -- ads -----------------------------------------------------------------------------------------
+
+    def _on_ads(self, message: Message, sender: str, reply: str) -> None:
+        try:
+            match message:
+                case m.SlotAds():
+                    self._slots(message, sender)
+                case m.Demand():
+                    self._demand(message, sender)
+                case m.DaemonAds():
+                    self._daemons(message, sender)
+        except (WireError, ValueError) as error:
+            _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
+
+    def _slots(self, message: m.SlotAds, sender: str) -> None:
+        now = time.time()
+        names = []
+        for data in message.ads:
+            ad = ad_from(data)
+            name = ad.get("Name")
+            if not isinstance(name, str):
+                raise WireError("a slot's ad has no Name")
+            names.append(name)
+            claim_id = message.claim_ids.get(name, "")
+            self.table.put(ad, sender=sender, now=now, claim_id=claim_id)
+            promised = self._promised.get(name)
+            if promised is not None and promised[0] != claim_id:
+                del self._promised[name]
+        for name in message.gone:
+            self.table.remove(SLOT, name)
+            self._promised.pop(name, None)
+        if message.whole:
+            self.table.only(SLOT, sender, names)
+        self._wanted.set()
+
+    def _daemons(self, message: m.DaemonAds, sender: str) -> None:
+        now = time.time()
+        for data in message.ads:
+            ad = ad_from(data)
+            if ad.get("MyType") == SLOT:
+                raise WireError("slots are told by their machines")
+            self.table.put(ad, sender=sender, now=now)
+        for name in message.gone:
+            for kind in {kind for kind, _ in list(self.table._kept)}:
+                if kind != SLOT:
+                    self.table.remove(kind, name)
+
+    def _demand(self, message: m.Demand, sender: str) -> None:
+        known = self._queues.setdefault(sender, _Known())
+        for requests in message.submitters.values():
+            for request in requests:
+                if request.ad:
+                    known.ads[request.autocluster] = ad_from(request.ad)
+        present = {request.autocluster for requests in message.submitters.values() for request in requests}
+        known.ads = {number: ad for number, ad in known.ads.items() if number in present}
+        known.demand = message
+        known.heard(message.heard)
+        for claim_id in message.declined:
+            for name, (promised, _) in list(self._promised.items()):
+                if promised == claim_id:
+                    del self._promised[name]
+        now = time.time()
+        for name, data in message.ads.items():
+            ad = ad_from({**data, "MyType": "Submitter", "Name": f"{name}", "ScheddName": sender})
+            self.table.put(ad, sender=sender, now=now)
+        if message.submitters:
+            self._wanted.set()
+
+    # -- cycles --------------------------------------------------------------------------------------
+
+    async def _cycles(self) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wanted.wait(), self.interval_s)
+            await asyncio.sleep(GATHER_S)
+            self._wanted.clear()
+            await self._cycle()
+
+    async def _cycle(self) -> None:
+        snapshot = self._snapshot()
+        if not snapshot.demands:
+            return
+        began = time.perf_counter()
+        plan = self.last = negotiate(snapshot)
+        self.last_s = time.perf_counter() - began
+        self.cycles += 1
+        await self._deliver(plan)
+        if plan.matches:
+            _log.info("cycle %d: %s in %.1f ms", self.cycles, dict(plan.record), self.last_s * 1000)
+
+    def _snapshot(self) -> Snapshot:
+        now = time.time()
+        claims, nodes = {}, {}
+        for name, kept in self.table.of(SLOT):
+            nodes[name] = kept.sender
+            promised = self._promised.get(name)
+            if promised is not None and now - promised[1] > PROMISE_S:
+                del self._promised[name]
+                promised = None
+            if kept.claim_id and promised is None and _is_offered(kept.ad):
+                claims[name] = kept.claim_id
+        return Snapshot(slots=self.table.slots, claims=claims, nodes=nodes, demands=tuple(self._demands()), now=now)
+
+    def _demands(self) -> list[SubmitterDemand]:
+        found = []
+        for schedd, known in sorted(self._queues.items()):
+            if known.demand is None:
+                continue
+            for submitter, wanted in known.demand.submitters.items():
+                requests = []
+                for each in wanted:
+                    ad = known.ads.get(each.autocluster)
+                    count = each.count - known.pending(submitter, each.autocluster)
+                    if ad is not None and count > 0:
+                        requests.append(Request(autocluster=each.autocluster, ad=ad, count=count, job=each.job))
+                if requests:
+                    found.append(SubmitterDemand(schedd=schedd, submitter=submitter, requests=tuple(requests)))
+        return found
+
+    async def _deliver(self, plan: Plan) -> None:
+        now = time.time()
+        by_queue: dict[str, list[m.Match]] = {}
+        for match in plan.matches:
+            self._promised[match.slot] = (match.claim_id, now)
+            kept = self.table.get(SLOT, match.slot)
+            assert kept is not None
+            by_queue.setdefault(match.schedd, []).append(
+                m.Match(
+                    submitter=match.submitter,
+                    autocluster=match.autocluster,
+                    slot=match.slot,
+                    node=match.node,
+                    claim_id=match.claim_id,
+                    slot_ad=ad_data(kept.ad),
+                    preempts=match.preempts,
+                )
+            )
+        rejected: dict[str, dict[str, str]] = {}
+        for (schedd, autocluster), rejection in plan.rejected.items():
+            rejected.setdefault(schedd, {})[str(autocluster)] = rejection.text
+        for schedd in sorted({*by_queue, *rejected}):
+            await self._tell(schedd, by_queue.get(schedd, []), rejected.get(schedd, {}))
+
+    async def _tell(self, schedd: str, matches: list[m.Match], rejected: dict[str, str]) -> None:
+        known = self._queues[schedd]
+        if not matches:
+            return
+        known.serial += 1
+        for match in matches:
+            given = known.given.setdefault((match.submitter, match.autocluster), [])
+            given.append((known.serial, 1))
+        message = m.Matched(matches=matches, rejected=rejected, serial=known.serial)
+        await self.bus.send(self.subjects.schedd(schedd, self.context.name), message)
+
+    # -- questions -----------------------------------------------------------------------------------
+
+    async def _on_ask(self, message: Message, sender: str, reply: str) -> None:
+        if not isinstance(message, Ask):
+            return
+        try:
+            answer = self._answered(message)
+        except (KeyError, TypeError, ValueError, ParseError) as error:
+            answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
+        await self.bus.answer(reply, answer)
+
+    def _answered(self, ask: Ask) -> Answer:
+        args = ask.args
+        match ask.what:
+            case "ads":
+                constraint = args.get("constraint")
+                expression = None if not constraint else parse_expression(str(constraint))
+                kind, limit = str(args.get("kind", "")), int(args.get("limit", 0))
+                return Answer(data=[ad_data(ad) for ad in self.table.query(kind, expression, limit=limit)])
+            case "cycle":
+                record = {} if self.last is None else dict(self.last.record)
+                rejected = (
+                    {}
+                    if self.last is None
+                    else {
+                        f"{schedd} {number}": {"text": each.text, "causes": dict(each.causes)}
+                        for (schedd, number), each in self.last.rejected.items()
+                    }
+                )
+                return Answer(data={"cycles": self.cycles, "seconds": self.last_s, **record, "rejections": rejected})
+        return Answer(ok=False, code="bad-request", text=f"the central manager can't answer {ask.what!r}")
+
+
+def _is_offered(ad: ClassAd) -> bool:
+    """Whether a slot may be given to somebody: nobody has it."""
+    return ad.get("State") in ("Unclaimed", "Owner", "Backfill", "Drained")
+
+
+def make(context: RoleContext, config: Config, bus: Bus) -> CentralDaemon:
+    """The daemon of the central manager."""
+    return CentralDaemon(context, config, bus)

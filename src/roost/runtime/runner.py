@@ -1,0 +1,336 @@
+"""The starter's hands: what one starter core orders about its job, its files and its hooks is done here.
+
+Each order that takes time is a task; what comes of it goes back to the core as an event. Signals and the like are done
+in the order in which they were given, after the job has been started. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from roost.classad import ClassAd
+from roost.config import Config
+from roost.model import starter_effects as sef
+from roost.model import starter_events as sev
+from roost.model.starter import Doing, Output, StarterHold, StarterTimer, Usage
+from roost.runtime.bus import Bus
+from roost.runtime.family import Family
+from roost.runtime.home import Home
+from roost.runtime.job_order import BadJob, job_order
+from roost.runtime.nursery import Nursery, NurseryFailed
+from roost.runtime.output_files import Baseline
+from roost.runtime.sandbox import Sandbox, SandboxFailed
+from roost.runtime.spawn_order import NotStarted, OrderTooLarge, ProcessEnd
+from roost.runtime.transfer import TransferProblem
+from roost.runtime.transfers import Transfers
+
+_log = logging.getLogger("roost.node")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a runner works with."""
+
+    home: Home
+    nursery: Nursery
+    bus: Bus
+    #: The machine.
+    name: str
+    config: Config
+    #: Takes an event of the starter's core.
+    tell: Callable[[sev.StarterEvent], None]
+    #: Called with number and pid when the job's program runs.
+    began: Callable[[int, int], None]
+
+
+class Runner:
+    """The hands of one starter."""
+
+    def __init__(
+        self, around: Surroundings, run: str, schedd: str, slot: str, slot_ad: ClassAd, job_ad: ClassAd
+    ) -> None:
+        self.around = around
+        self.run = run
+        self.schedd = schedd
+        self.slot = slot
+        self.slot_ad = slot_ad
+        self.job_ad = job_ad
+        self.record = around.home.jobs / file_name(run)
+        self.sandbox: Sandbox | None = None
+        self.baseline: Baseline | None = None
+        #: Its files have been moved here, so that it runs in its sandbox.
+        self.moved = False
+        self.transfers = Transfers(around.bus, around.name, schedd, run)
+        self.family: Family | None = None
+        #: Which start of the job the family is of.
+        self.number = 0
+        self._timers: dict[StarterTimer, asyncio.TimerHandle] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._queue: asyncio.Queue[Coroutine[Any, Any, None]] = asyncio.Queue()
+        self._worker = asyncio.create_task(self._work(), name=f"runner of {run}")
+        #: Processor time and instant of the last answer, and of the last look.
+        self._cpu_s = self._looked_cpu_s = 0.0
+        self._cpu_at = self._looked_at = time.monotonic()
+
+    # -- orders --------------------------------------------------------------------------------------
+
+    def perform(self, effect: sef.StarterEffect) -> None:
+        """Do what the core orders."""
+        match effect:
+            case sef.SetTimer(timer=timer, at=at):
+                self._cancel_timer(timer)
+                wait_s = max(0.0, at - time.time())
+                self._timers[timer] = asyncio.get_running_loop().call_later(wait_s, self._fired, timer)
+            case sef.CancelTimer(timer=timer):
+                self._cancel_timer(timer)
+            case sef.MakeSandbox():
+                self._begin(Doing.SANDBOX, self._make_sandbox())
+            case sef.RemoveSandbox():
+                self._begin(Doing.CLEANUP, self._remove_sandbox())
+            case sef.TransferInput(job_ad=job_ad):
+                self._begin(Doing.INPUT, self._input(job_ad))
+            case sef.TransferOutput(job_ad=job_ad, destination=destination):
+                self._begin(Doing.OUTPUT, self._output(job_ad, destination))
+            case sef.TransferCheckpoint(run=run, job_ad=job_ad):
+                self._begin(Doing.CHECKPOINT, self._checkpoint(run, job_ad))
+            case sef.AbortWork(doing=doing):
+                task = self._tasks.pop(str(doing), None)
+                if task is not None:
+                    task.cancel()
+            case sef.StartJob(run=run, job_ad=job_ad):
+                self._queue.put_nowait(self._start(run, job_ad))
+            case sef.SuspendProcesses():
+                self._queue.put_nowait(self._suspend())
+            case sef.ContinueProcesses():
+                self._queue.put_nowait(self._resume())
+            case sef.SignalJob(signal=name):
+                self._queue.put_nowait(self._signal(name))
+            case sef.KillProcesses():
+                self._queue.put_nowait(self.kill())
+            case sef.RunHook(point=point, awaited=awaited):
+                if awaited:
+                    self.around.tell(sev.HookNotRun(point=point, text="hooks are not run yet"))
+            case sef.RunScript(point=script):
+                self.around.tell(sev.ScriptEnded(point=script, status=None))
+            case _:
+                raise AssertionError(f"an order that nobody carries out: {effect}")
+
+    def _begin(self, doing: Doing, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work, name=f"{doing} of {self.run}")
+        self._tasks[str(doing)] = task
+        task.add_done_callback(_told)
+
+    async def _work(self) -> None:
+        """Orders about the job's processes, one after another."""
+        while True:
+            work = await self._queue.get()
+            try:
+                await work
+            except asyncio.CancelledError:
+                raise
+            except Exception:
+                _log.exception("%s: a mistake in Roost", self.run)
+
+    # -- timers --------------------------------------------------------------------------------------
+
+    def _cancel_timer(self, timer: StarterTimer) -> None:
+        old = self._timers.pop(timer, None)
+        if old is not None:
+            old.cancel()
+
+    def _fired(self, timer: StarterTimer) -> None:
+        self._timers.pop(timer, None)
+        family = self.family
+        if timer in (StarterTimer.POLL, StarterTimer.UPDATE) and family is not None and not family.is_ended:
+            self._begin_look(timer, family)
+        else:
+            self.around.tell(sev.StarterTimerFired(timer=timer))
+
+    def _begin_look(self, timer: StarterTimer, family: Family) -> None:
+        async def look() -> None:
+            usage = await family.usage()
+            if usage is not None:
+                self._looked_at, self._looked_cpu_s = time.monotonic(), usage.user_cpu_s + usage.system_cpu_s
+                if self.sandbox is not None and self.moved:
+                    usage = replace(usage, disk_usage_kib=await asyncio.to_thread(self.sandbox.size_kib))
+                self.around.tell(sev.UsageSampled(run=self.number, usage=usage))
+            self.around.tell(sev.StarterTimerFired(timer=timer))
+
+        task = asyncio.create_task(look(), name=f"{timer} of {self.run}")
+        self._tasks[str(timer)] = task
+        task.add_done_callback(_told)
+
+    # -- sandbox and files ---------------------------------------------------------------------------
+
+    async def _make_sandbox(self) -> None:
+        try:
+            self.sandbox = await asyncio.to_thread(Sandbox.make, self.around.home.execute, file_name(self.run))
+        except SandboxFailed as problem:
+            self.around.tell(sev.SandboxFailed(text=str(problem)))
+        else:
+            self.around.tell(sev.SandboxMade())
+
+    async def _remove_sandbox(self) -> None:
+        text = "" if self.sandbox is None else await asyncio.to_thread(self.sandbox.remove)
+        self.around.tell(sev.SandboxRemoved(text=text))
+
+    async def _input(self, job_ad: ClassAd) -> None:
+        assert self.sandbox is not None
+        problem = await self.transfers.fetch_input(self.sandbox.path, None)
+        if problem is not None:
+            self.around.tell(sev.InputFailed(text=problem.text, code=problem.code, subcode=problem.subcode))
+            return
+        self.moved = True
+        self.baseline = await asyncio.to_thread(Baseline.of, self.sandbox.path)
+        self.around.tell(sev.InputTransferred())
+
+    async def _output(self, job_ad: ClassAd, destination: Output) -> None:
+        problem = await self._sent(lambda path, base: self.transfers.send_output(job_ad, path, base, destination))
+        if problem is not None:
+            self.around.tell(sev.OutputFailed(text=problem.text, code=problem.code, subcode=problem.subcode))
+        else:
+            self.around.tell(sev.OutputTransferred())
+
+    async def _checkpoint(self, run: int, job_ad: ClassAd) -> None:
+        problem = await self._sent(lambda path, base: self.transfers.send_checkpoint(job_ad, path, base))
+        if problem is not None:
+            text, code, subcode = problem.text, problem.code, problem.subcode
+            self.around.tell(sev.CheckpointFailed(run=run, text=text, code=code, subcode=subcode))
+        else:
+            self.around.tell(sev.CheckpointTransferred(run=run))
+
+    async def _sent(
+        self, send: Callable[[Path, Baseline], Coroutine[Any, Any, TransferProblem | None]]
+    ) -> TransferProblem | None:
+        assert self.sandbox is not None
+        return await send(self.sandbox.path, self.baseline or Baseline(files={}))
+
+    # -- the job -------------------------------------------------------------------------------------
+
+    async def _start(self, number: int, job_ad: ClassAd) -> None:
+        self.number = number
+        try:
+            order = await job_order(self, number, job_ad)
+            family = await self.around.nursery.spawn(order)
+        except BadJob as problem:
+            self._not_started(number, str(problem), problem.code)
+            return
+        except (NurseryFailed, OrderTooLarge, OSError) as problem:
+            self._not_started(number, str(problem), StarterHold.FAILED_TO_CREATE_PROCESS)
+            return
+        if isinstance(family, NotStarted):
+            self._not_started(number, family.text, family.code, family.errno)
+            return
+        self._has(family, number)
+        self.around.began(number, family.pid)
+
+    def _not_started(self, number: int, text: str, code: StarterHold, errno: int = 0) -> None:
+        self.around.tell(sev.JobNotStarted(run=number, text=text, errno=errno, code=code))
+
+    def _has(self, family: Family, number: int) -> None:
+        self.family, self.number = family, number
+        task = asyncio.create_task(self._watch(family, number), name=f"end of {self.run}")
+        self._tasks["end"] = task
+        task.add_done_callback(_told)
+
+    async def _watch(self, family: Family, number: int) -> None:
+        end: ProcessEnd = await family.wait()
+        self.around.tell(sev.UsageSampled(run=number, usage=_last_usage(end)))
+        self.around.tell(
+            sev.JobEnded(run=number, exit_code=end.exit_code, signal=end.signal, core_dumped=end.core_dumped)
+        )
+
+    def adopted(self, family: Family, number: int) -> None:
+        """The job of an earlier daemon."""
+        self._has(family, number)
+
+    async def _suspend(self) -> None:
+        if self.family is not None:
+            await self.family.suspend()
+
+    async def _resume(self) -> None:
+        if self.family is not None:
+            await self.family.resume()
+
+    async def _signal(self, name: str) -> None:
+        if self.family is None:
+            return
+        try:
+            await self.family.signal(signal.Signals[name] if name in signal.Signals.__members__ else signal.SIGTERM)
+        except (ProcessLookupError, PermissionError):
+            self.around.tell(sev.SoftKillFailed(run=self.number))
+
+    async def kill(self) -> None:
+        """Kill all that is left of the job."""
+        if self.family is not None:
+            await self.family.kill()
+
+    # -- measuring -----------------------------------------------------------------------------------
+
+    def cpu_percent(self) -> float:
+        """Percent of one core that the job has used since this was asked last."""
+        passed_s, used_s = max(0.001, self._looked_at - self._cpu_at), max(0.0, self._looked_cpu_s - self._cpu_s)
+        self._cpu_at, self._cpu_s = self._looked_at, self._looked_cpu_s
+        return used_s / passed_s * 100 if passed_s > 0.01 else 0.0
+
+    # -- the end -------------------------------------------------------------------------------------
+
+    def done(self) -> None:
+        """The starter is done: nothing is kept but what queues have not heard."""
+        self.forget()
+        asyncio.get_running_loop().run_in_executor(None, remove_record, self.record)
+
+    def forget(self) -> None:
+        """Do not look after the job any longer; it goes on if it runs."""
+        for timer in list(self._timers):
+            self._cancel_timer(timer)
+        for task in self._tasks.values():
+            if task is not asyncio.current_task():
+                task.cancel()
+        self._worker.cancel()
+        while not self._queue.empty():
+            self._queue.get_nowait().close()
+        if self.family is not None and not self.family.is_ended:
+            self.family.forget()
+
+
+def _last_usage(end: ProcessEnd) -> Usage:
+    return Usage(
+        image_size_kib=end.max_resident_kib,
+        resident_kib=end.max_resident_kib,
+        user_cpu_s=end.user_cpu_s,
+        system_cpu_s=end.system_cpu_s,
+        process_count=0,
+    )
+
+
+def _told(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        _log.error("%s: a mistake in Roost", task.get_name(), exc_info=task.exception())
+
+
+def file_name(run: str) -> str:
+    """The name of a run as that of a file."""
+    return "".join(char if char.isalnum() or char in ".-_" else "_" for char in run)
+
+
+def remove_record(record: Path) -> None:
+    """Remove the record of a run that is over, with those of its starts."""
+    for path in sorted(record.parent.glob(f"{record.name}*")):
+        if path.suffix == ".report":
+            continue
+        with contextlib.suppress(OSError):
+            if path.is_dir():
+                for each in path.iterdir():
+                    each.unlink(missing_ok=True)
+                path.rmdir()
+            else:
+                path.unlink()

@@ -1,0 +1,146 @@
+"""The queue's end of file transfers: input looked up, pieces served and taken, and what is kept for the next run.
+
+What a job has saved comes into a directory beside the one that the next run gets, and takes its place when it is whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections import OrderedDict
+from pathlib import Path
+from typing import Final
+
+from roost.model.starter import StarterHold
+from roost.runtime.input_files import input_manifest
+from roost.runtime.output_files import output_place
+from roost.runtime.transfer import (
+    FileItem,
+    LocalSink,
+    LocalSource,
+    Manifest,
+    Piece,
+    TransferProblem,
+    pack_items,
+    unpack_items,
+)
+from roost.schedd.book import Book, Job
+from roost.schedd.identifiers import JobId
+from roost.wire.messages import AskFiles, FilePart, Files, FileTaken, GetFile, Message, OutputDone, PutFile
+
+#: Manifests kept for runs that are being served.
+MANIFESTS_MAX: Final = 500
+
+
+class Spool:
+    """Files of jobs, as the queue sees them."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._manifests: OrderedDict[str, Manifest] = OrderedDict()
+
+    def kept(self, job: JobId) -> Path:
+        """Where files are that a job gets with its next run."""
+        return self._directory / f"{job}"
+
+    def _coming(self, job: JobId) -> Path:
+        return self._directory / f"{job}.new"
+
+    def forget(self, job: JobId) -> None:
+        """A job has left: nothing is kept for it."""
+        for path in (self.kept(job), self._coming(job)):
+            if path.exists():
+                shutil.rmtree(path, ignore_errors=True)
+
+    async def serve(self, message: Message, book: Book) -> Message | None:
+        """Answer a machine's request about files; None for a message of another kind."""
+        if not isinstance(message, AskFiles | GetFile | PutFile | OutputDone):
+            return None
+        job = _job_of(message.run, book)
+        match message:
+            case AskFiles():
+                return await self._input(message.run, job)
+            case GetFile():
+                return await self._part(message, job)
+            case PutFile():
+                return await self._take(message, job)
+            case OutputDone():
+                return await self._done(message, job)
+
+    async def _input(self, run: str, job: Job | None) -> Files:
+        if job is None:
+            return Files(error="the run is not known any more", code=int(StarterHold.TRANSFER_INPUT_ERROR))
+        found = await asyncio.to_thread(input_manifest, job.ad, spool=self.kept(job.id))
+        if isinstance(found, TransferProblem):
+            return Files(error=found.text, code=int(found.code), subcode=found.subcode)
+        self._manifests[run] = found
+        while len(self._manifests) > MANIFESTS_MAX:
+            self._manifests.popitem(last=False)
+        return Files(items=pack_items(found.items))
+
+    async def _part(self, message: GetFile, job: Job | None) -> FilePart:
+        code = StarterHold.TRANSFER_INPUT_ERROR
+        if message.run not in self._manifests:
+            found = await self._input(message.run, job)
+            if found.error:
+                return FilePart(error=found.error, code=found.code, subcode=found.subcode)
+        manifest = self._manifests[message.run]
+        item = next((each for each in manifest.items if each.name == message.name), FileItem(name=message.name))
+        piece = await LocalSource(manifest, code).read(item, message.offset, message.size)
+        if isinstance(piece, TransferProblem):
+            return FilePart(error=piece.text, code=int(piece.code), subcode=piece.subcode)
+        return FilePart(data=piece.data, last=piece.last)
+
+    async def _take(self, message: PutFile, job: Job | None) -> FileTaken:
+        code = StarterHold.TRANSFER_OUTPUT_ERROR
+        if job is None:
+            return FileTaken(error="the run is not known any more", code=int(code))
+        try:
+            (item,) = unpack_items(message.item)
+            coming = self._coming(job.id)
+            where = output_place(job.ad) if message.to == "home" else lambda name: coming / name
+        except ValueError as error:
+            return FileTaken(error=str(error), code=int(code))
+        sink = LocalSink(where, code, sync=message.to != "home")
+        if not message.begun:
+            if message.to != "home":
+                coming.mkdir(mode=0o700, exist_ok=True)
+            begun = await sink.begin(item)
+            if isinstance(begun, TransferProblem):
+                return FileTaken(error=begun.text, code=int(begun.code), subcode=begun.subcode)
+            return FileTaken(offset=begun)
+        problem = await sink.write(item, message.offset, Piece(data=message.data, last=message.last))
+        if problem is not None:
+            return FileTaken(error=problem.text, code=int(problem.code), subcode=problem.subcode)
+        return FileTaken(offset=message.offset + len(message.data))
+
+    async def _done(self, message: OutputDone, job: Job | None) -> FileTaken:
+        if job is None:
+            return FileTaken(error="the run is not known any more", code=int(StarterHold.TRANSFER_OUTPUT_ERROR))
+        if message.to == "home":
+            return FileTaken()
+        return await asyncio.to_thread(self._replace, job.id)
+
+    def _replace(self, job: JobId) -> FileTaken:
+        kept, coming, old = self.kept(job), self._coming(job), self._directory / f"{job}.old"
+        try:
+            if not coming.exists():
+                return FileTaken()
+            shutil.rmtree(old, ignore_errors=True)
+            if kept.exists():
+                kept.rename(old)
+            coming.rename(kept)
+            shutil.rmtree(old, ignore_errors=True)
+        except OSError as error:
+            code = int(StarterHold.FAILED_TO_CHECKPOINT)
+            return FileTaken(error=f"{error.filename}: {error.strerror}", code=code, subcode=error.errno or 0)
+        return FileTaken()
+
+
+def _job_of(run: str, book: Book) -> Job | None:
+    """The job whose present run has that name."""
+    try:
+        job = book.find(JobId.read(run.partition("#")[0]))
+    except ValueError:
+        return None
+    return job if job is not None and job.run == run else None

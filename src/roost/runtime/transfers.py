@@ -1,0 +1,176 @@
+"""Files of a run between the machine that it runs on and the queue that it belongs to, over the bus.
+
+The machine pulls the input and pushes the output, piece by piece; each piece is a message and its answer, asked again
+when it is lost. So one machine needs nothing of the other's disk, and a queue's file is never in memory as a whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Final, TypeVar
+
+from roost.classad import ClassAd
+from roost.model.starter import Output, StarterHold
+from roost.runtime.accounts import Account
+from roost.runtime.bus import Bus, BusError
+from roost.runtime.output_files import Baseline, checkpoint_manifest, output_manifest
+from roost.runtime.transfer import (
+    FileItem,
+    LocalSink,
+    LocalSource,
+    Manifest,
+    Piece,
+    TransferProblem,
+    move,
+    pack_items,
+    unpack_items,
+)
+from roost.wire.messages import AskFiles, FilePart, Files, FileTaken, GetFile, Message, OutputDone, PutFile
+
+_log = logging.getLogger("roost.node")
+
+#: How often a lost message is sent again, and how long each is waited for, s.
+TRIES: Final = 8
+ANSWER_S: Final = 15.0
+
+A = TypeVar("A", bound=Message)
+
+
+class QueueAway(Exception):
+    """The queue does not answer."""
+
+
+class Transfers:
+    """The files of one run."""
+
+    def __init__(self, bus: Bus, node: str, schedd: str, run: str) -> None:
+        self._bus = bus
+        self._subject = bus.subjects.schedd(schedd, node)
+        self._run = run
+        #: Bytes that the job got and left.
+        self.received = 0
+        self.sent = 0
+
+    async def _ask(self, message: Message, kind: type[A]) -> A:
+        for attempt in range(TRIES):
+            try:
+                answer = await self._bus.request(self._subject, message, ANSWER_S)
+            except BusError as error:
+                _log.info("%s: %s: %s", self._run, type(message).__name__, error)
+                await asyncio.sleep(min(5.0, 0.1 * 2**attempt))
+                continue
+            if isinstance(answer, kind):
+                return answer
+            raise QueueAway(f"the queue answers {type(message).__name__} with {type(answer).__name__}")
+        raise QueueAway("the queue does not answer")
+
+    async def fetch_input(self, sandbox: Path, owner: Account | None) -> TransferProblem | None:
+        """Bring the input into the sandbox; why not, if not."""
+        code = StarterHold.TRANSFER_INPUT_ERROR
+        try:
+            files = await self._ask(AskFiles(run=self._run), Files)
+            if files.error:
+                return _told(files.error, files.code, files.subcode, code)
+            items = unpack_items(files.items)
+            sink = LocalSink(lambda name: sandbox / name, code, owner=owner)
+            found = await move(items, _Remote(self, code), sink)
+        except (QueueAway, ValueError) as problem:
+            return TransferProblem(code=code, text=str(problem))
+        if isinstance(found, TransferProblem):
+            return found
+        self.received += found
+        return None
+
+    async def send_output(
+        self, job_ad: ClassAd, sandbox: Path, baseline: Baseline, destination: Output
+    ) -> TransferProblem | None:
+        """Send the output where it belongs; why not, if not."""
+        manifest = await asyncio.to_thread(output_manifest, job_ad, sandbox, baseline)
+        to = "spool" if destination is Output.KEPT else "home"
+        return await self._send(manifest, sandbox, to, StarterHold.TRANSFER_OUTPUT_ERROR)
+
+    async def send_checkpoint(self, job_ad: ClassAd, sandbox: Path, baseline: Baseline) -> TransferProblem | None:
+        """Send what the job has saved of its state; why not, if not."""
+        manifest = await asyncio.to_thread(checkpoint_manifest, job_ad, sandbox, baseline)
+        return await self._send(manifest, sandbox, "spool", StarterHold.FAILED_TO_CHECKPOINT)
+
+    async def _send(
+        self, manifest: Manifest | TransferProblem, sandbox: Path, to: str, code: StarterHold
+    ) -> TransferProblem | None:
+        if isinstance(manifest, TransferProblem):
+            return manifest
+        source = LocalSource(manifest, code, inside=sandbox)
+        try:
+            found = await move(manifest.items, source, _RemoteSink(self, to, code))
+            if isinstance(found, TransferProblem):
+                return found
+            done = await self._ask(OutputDone(run=self._run, to=to), FileTaken)
+        except QueueAway as problem:
+            return TransferProblem(code=code, text=str(problem))
+        if done.error:
+            return _told(done.error, done.code, done.subcode, code)
+        self.sent += found
+        return None
+
+    async def get(self, item: FileItem, offset: int, size: int) -> FilePart:
+        """A piece of an input file."""
+        return await self._ask(GetFile(run=self._run, name=item.name, offset=offset, size=size), FilePart)
+
+    async def put(self, message: PutFile) -> FileTaken:
+        """Hand over a piece of an output file."""
+        return await self._ask(message, FileTaken)
+
+    @property
+    def run(self) -> str:
+        """The name of the run."""
+        return self._run
+
+
+class _Remote:
+    """The queue's files."""
+
+    def __init__(self, transfers: Transfers, code: StarterHold) -> None:
+        self._transfers = transfers
+        self._code = code
+
+    async def read(self, item: FileItem, offset: int, size: int) -> Piece | TransferProblem:
+        part = await self._transfers.get(item, offset, size)
+        if part.error:
+            return _told(part.error, part.code, part.subcode, self._code)
+        return Piece(data=part.data, last=part.last)
+
+
+class _RemoteSink:
+    """Where the queue puts files."""
+
+    def __init__(self, transfers: Transfers, to: str, code: StarterHold) -> None:
+        self._transfers = transfers
+        self._to = to
+        self._code = code
+
+    async def begin(self, item: FileItem) -> int | TransferProblem:
+        taken = await self._transfers.put(PutFile(run=self._transfers.run, item=pack_items([item]), to=self._to))
+        if taken.error:
+            return _told(taken.error, taken.code, taken.subcode, self._code)
+        return taken.offset
+
+    async def write(self, item: FileItem, offset: int, piece: Piece) -> TransferProblem | None:
+        taken = await self._transfers.put(
+            PutFile(
+                run=self._transfers.run,
+                item=pack_items([item]),
+                offset=offset,
+                data=piece.data,
+                last=piece.last,
+                begun=True,
+                to=self._to,
+            )
+        )
+        return _told(taken.error, taken.code, taken.subcode, self._code) if taken.error else None
+
+
+def _told(text: str, code: int, subcode: int, otherwise: StarterHold) -> TransferProblem:
+    known = {int(each): each for each in StarterHold}
+    return TransferProblem(code=known.get(code, otherwise), subcode=subcode, text=text)
