@@ -11,7 +11,7 @@ unit is not known has unit None, a plain number the unit `PLAIN`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from roost.policy.model import Kind
@@ -136,11 +136,13 @@ class Abstract:
 
     def without(self, types: int) -> Abstract:
         """The same, these types excluded."""
-        return replace(self, types=self.types & ~types)
+        if not self.types & types:
+            return self
+        return Abstract(self.types & ~types, self.low, self.high, self.unit, self.texts, self.constant)
 
     def with_(self, types: int) -> Abstract:
         """The same, these types possible as well."""
-        return replace(self, types=self.types | types)
+        return Abstract(self.types | types, self.low, self.high, self.unit, self.texts, self.constant)
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from roost.classad.ad import ClassAd
 from roost.classad.errors import ParseError
 from roost.classad.expr import Expr, parse_expression
 from roost.classad.lexer import Syntax
-from roost.classad.syntax import Call, Node, children
+from roost.classad.syntax import Binary, Call, Node, children
 from roost.classad.values import fold
 from roost.config import Config, ConfigError, Definition, Diagnostic, KnobType, Origin, Span, check
 from roost.config.knobs import SUBSYSTEMS
@@ -72,6 +72,8 @@ class Expression:
     _inference: Inference | None = None
     _alone: Inference | None = None
     _nodes: list[tuple[Node, Node | None]] | None = None
+    _binaries: list[tuple[Binary, Node | None]] | None = None
+    _names: frozenset[str] | None = None
 
     @property
     def tree(self) -> Node | None:
@@ -110,6 +112,13 @@ class Expression:
             self._nodes = found
         return self._nodes
 
+    @property
+    def binaries(self) -> list[tuple[Binary, Node | None]]:
+        """Every infix operator with its parent, parents first."""
+        if self._binaries is None:
+            self._binaries = [(node, parent) for node, parent in self.nodes if isinstance(node, Binary)]
+        return self._binaries
+
     def text(self, node: Node) -> str:
         """The expanded text of a node."""
         return " ".join(self.mapped.text[node.span[0] : node.span[1]].split())
@@ -122,10 +131,11 @@ class Expression:
     @property
     def names(self) -> frozenset[str]:
         """Folded names that stand in it, scopes taken off."""
-        if self.expr is None:
-            return frozenset()
-        mentioned = self.expr.mentioned
-        return frozenset(fold(n) for n in (*mentioned.plain, *mentioned.my, *mentioned.target))
+        if self._names is None:
+            mentioned = None if self.expr is None else self.expr.mentioned
+            found = () if mentioned is None else (*mentioned.plain, *mentioned.my, *mentioned.target)
+            self._names = frozenset(fold(n) for n in found)
+        return self._names
 
     def calls(self, name: str) -> Iterator[Call]:
         """Every call of a function; `name` is folded."""

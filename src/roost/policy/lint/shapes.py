@@ -97,8 +97,8 @@ def own_load(expression: Expression | None) -> str:
 
 def binaries(expression: Expression, *ops: Op) -> Iterator[tuple[Binary, Node | None]]:
     """Every infix operator of some kinds, with its parent."""
-    for node, parent in expression.nodes:
-        if isinstance(node, Binary) and node.op in ops:
+    for node, parent in expression.binaries:
+        if node.op in ops:
             yield node, parent
 
 

@@ -26,6 +26,8 @@ from roost.policy.lint.shapes import binaries, is_reference_to
 
 @expression_rule("RST310", Severity.WARNING, "C2")
 def check(expression: Expression) -> Iterator[Hit]:
+    if "clockmin" not in expression.names:
+        return
     for node, _ in binaries(expression, Op.LT, Op.LE, Op.GT, Op.GE, Op.EQ):
         for side, other in ((node.left, node.right), (node.right, node.left)):
             limit = expression.alone.of(other).single
