@@ -1,45 +1,19 @@
-"""Signals by name and number: what a job's ad asks for as its soft kill.
-
-Numbers are those of Linux on the usual processors.
-"""
+"""The signal that a job's ad asks for as its soft kill."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from roost.classad import ClassAd, Value
+from roost.classad import ClassAd
+from roost.model.signals import NAMES, signal_named
 from roost.model.starter import Ending
+
+__all__ = ["DEFAULT", "NAMES", "signal_named", "soft_kill_attribute"]
 
 DEFAULT: Final = "SIGTERM"
 
-_NUMBERED: Final = (
-    "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU "
-    "URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS"
-)
-
-#: Names in the order of their numbers, from 1.
-NAMES: Final[tuple[str, ...]] = tuple("SIG" + name for name in _NUMBERED.split())
-
-#: Other names of some of them.
-_ALIASES: Final = {"SIGIOT": "SIGABRT", "SIGCLD": "SIGCHLD", "SIGPOLL": "SIGIO"}
-
 #: The attribute that says how a job wants to be told that it has to end; where it is missing, KillSig does.
 _ATTRIBUTES: Final = {Ending.REMOVE: "RemoveKillSig", Ending.HOLD: "HoldKillSig"}
-
-
-def signal_named(value: Value) -> str | None:
-    """The name of a signal given as name, with or without SIG and in any case, or as number; None for anything else."""
-    if isinstance(value, str):
-        text = value.strip().upper()
-        if text.isdecimal() and len(text) < 4:
-            value = int(text)
-        else:
-            name = text if text.startswith("SIG") else "SIG" + text
-            name = _ALIASES.get(name, name)
-            return name if name in NAMES else None
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= len(NAMES):
-        return NAMES[value - 1]
-    return None
 
 
 def soft_kill_attribute(job_ad: ClassAd, ending: Ending) -> str:

@@ -1,0 +1,32 @@
+"""The submit description language: from a text to plans of clusters.
+
+`read_submission` reads a description with the help of a `SubmitHost` and gives a `Submission`: its clusters as
+`ClusterPlan`, each with what is common to its jobs and how each differs, and all that is wrong, with place and remedy.
+`fill` is what the queue does to a job's ad; `listing` shows the ads without submitting them.
+
+The stages, each a module: `script` (lines to definitions and queue statements, on the reader of `roost.config`),
+`queue_statement` (items), `macros` and `job` (values of commands for one job), `sections` and the modules it names
+(commands to attributes), `planning`, `batch` and `plan` (what differs from job to job), `submission` (all together).
+"""
+
+from __future__ import annotations
+
+from roost.schedd.submit.diagnostics import CODES, Finding, SubmitCode
+from roost.schedd.submit.host import FileKind, MemorySubmitHost, SubmitHost
+from roost.schedd.submit.plan import ClusterPlan, PlanError, fill
+from roost.schedd.submit.submission import Submission, listing, read_submission
+
+__all__ = [
+    "CODES",
+    "ClusterPlan",
+    "FileKind",
+    "Finding",
+    "MemorySubmitHost",
+    "PlanError",
+    "Submission",
+    "SubmitCode",
+    "SubmitHost",
+    "fill",
+    "listing",
+    "read_submission",
+]

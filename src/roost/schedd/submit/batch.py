@@ -1,0 +1,400 @@
+"""The jobs of one queue statement: what they have in common beside the rest of their cluster, and how each differs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from roost.classad import ClassAd, Expr, FixedWorld, parse_expression
+from roost.classad.ad import Cell, cell_of
+from roost.classad.unparse import item_node, unparse
+from roost.config import CommandResult, Limits, Span
+from roost.config.expand import Found
+from roost.config.expressions import constant_value, parsed
+from roost.schedd.submit.diagnostics import Findings
+from roost.schedd.submit.job import Defaults, Job
+from roost.schedd.submit.macros import CLUSTER_NAMES, PROC_NAMES, Macros, Position
+from roost.schedd.submit.sections import Result, Section, run, section_named
+from roost.schedd.submit.templates import MARKS_MAX, Form, agrees, form_of, form_of_expression, mark
+
+#: The words of every job, by number; those of its item follow.
+_WORDS: Final = ("process", "procid", "step", "itemindex", "row", "cluster", "clusterid", "jobid")
+_ITEMS_FROM: Final = len(_WORDS)
+
+
+@dataclass(slots=True, kw_only=True)
+class PlanHost:
+    """The world as a plan sees it: what was noted of the real one when the description was read."""
+
+    variables: dict[str, str]
+    seed: int
+    now: float
+    #: Which job chance is for: the same job always draws the same numbers.
+    job: int = 0
+    _drawn: random.Random | None = None
+
+    def at(self, job: int) -> PlanHost:
+        """The world for one job."""
+        return PlanHost(variables=self.variables, seed=self.seed, now=self.now, job=job)
+
+    def read_text(self, path: str) -> str | None:
+        return None
+
+    def list_directory(self, path: str) -> list[str] | None:
+        return None
+
+    def run_command(self, command: str) -> CommandResult:
+        return CommandResult(status=127, output="")
+
+    def write_cache(self, path: str, text: str) -> bool:
+        return False
+
+    def environment(self) -> Mapping[str, str]:
+        return self.variables
+
+    def random_integer(self, low: int, high: int) -> int:
+        if self._drawn is None:
+            self._drawn = random.Random(f"{self.seed}/{self.job}")
+        return self._drawn.randint(low, high)
+
+    def evaluate(self, expression: str) -> object:
+        return constant_value(expression, FixedWorld(instant=self.now, source=random.Random(f"{self.seed}/{self.job}")))
+
+    def parse_expression(self, expression: str) -> None:
+        parsed(expression)
+
+
+@dataclass(slots=True, kw_only=True)
+class Batch:
+    """The jobs of one queue statement."""
+
+    #: Jobs for each row.
+    per_row: int
+    #: Folded names of the variables.
+    variables: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    #: Place of each row before the slice; None where that is its place here.
+    indices: tuple[int, ...] | None
+    #: Number of the first job in its cluster.
+    first: int
+    macros: Macros
+    host: PlanHost
+    defaults: Defaults
+    #: Names of the sections that differ from job to job.
+    sections: tuple[str, ...]
+    #: Names of those that differ from cluster to cluster only.
+    by_cluster: tuple[str, ...] = ()
+    #: What all these jobs have and others of their cluster have not.
+    own: dict[str, Cell] = field(default_factory=dict)
+    #: What most jobs have of attributes that differ, as the cluster's ad has it.
+    steady: dict[str, Cell] = field(default_factory=dict)
+    #: Attributes that were found out for each job beforehand: one value a job.
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+    #: Folded names of attributes that the user sets over what sections give.
+    overridden: frozenset[str] = frozenset()
+    #: Number of the cluster, once it has one.
+    cluster: int = 1
+    _forms: tuple[Form, ...] | None = None
+    _rest: tuple[Section, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Jobs in all."""
+        return self.per_row * len(self.rows)
+
+    # -- one job
+
+    def position(self, index: int) -> Position:
+        """Where a job stands."""
+        row, step = divmod(index, self.per_row)
+        return Position(
+            cluster=self.cluster,
+            proc=self.first + index,
+            step=step,
+            item_index=row if self.indices is None else self.indices[row],
+            row=self.rows[row],
+        )
+
+    def words(self, index: int) -> list[str]:
+        """The words of a job, in the order of their numbers."""
+        row, step = divmod(index, self.per_row)
+        proc, cluster = str(self.first + index), str(self.cluster)
+        item = str(row if self.indices is None else self.indices[row])
+        return [proc, proc, str(step), item, item, cluster, cluster, f"{cluster}.{proc}", *self.rows[row]]
+
+    def differences(self, index: int, findings: Findings | None = None) -> dict[str, Cell]:
+        """What sets one job apart; mistakes go to `findings`."""
+        forms = self._forms
+        if forms is None:
+            forms = self.prepare()
+        found: dict[str, Cell] = dict(self.own) if self.own else {}
+        rest = self._rest
+        if forms:
+            words = self.words(index)
+            for form in forms:
+                if not form.checked or form.fits(words):
+                    form.fill(words, found)
+                else:
+                    rest = (*rest, section_named(form.section))
+        if rest:
+            self._long_way(index, rest, found, findings)
+        for name, column in self.columns.items():
+            found[name] = column[index]
+        return found
+
+    def _long_way(
+        self, index: int, sections: tuple[Section, ...], found: dict[str, Cell], findings: Findings | None
+    ) -> None:
+        for name, cell in self.cells(index, sections, findings).items():
+            if name in self.steady and same(cell, self.steady[name]):
+                continue
+            found[name] = cell
+
+    def cells(self, index: int, sections: tuple[Section, ...], findings: Findings | None = None) -> dict[str, Cell]:
+        """What sections give for a job."""
+        macros = self.macros_at(index)
+        job = Job(macros, self.position(index), self.defaults, Findings() if findings is None else findings)
+        found: dict[str, Cell] = {}
+        for result in run(job, sections):
+            found.update(self.in_force(result))
+        return found
+
+    def in_force(self, result: Result) -> dict[str, Cell]:
+        """What a section gave, without what the user sets over it."""
+        if not self.overridden or result.section.name.startswith("my."):
+            return result.cells
+        return {name: cell for name, cell in result.cells.items() if name.lower() not in self.overridden}
+
+    def macros_at(self, index: int) -> Macros:
+        """The macros as one job sees them: chance is its own."""
+        made = Macros(
+            defined=self.macros.defined,
+            variables=self.macros.variables,
+            built_in=self.macros.built_in,
+            host=self.host.at(self.first + index),
+            limits=self.macros.limits,
+            cwd=self.macros.cwd,
+        )
+        made.share(self.macros)
+        return made
+
+    # -- the short way
+
+    def prepare(self) -> tuple[Form, ...]:
+        """Find out which sections are forms to fill in."""
+        forms, rest = [], []
+        for name in self.sections:
+            section = section_named(name)
+            form = self._form(section) if self.count else None
+            if form is not None and self._agrees(form, section):
+                forms.append(form)
+            else:
+                rest.append(section)
+        self._rest = tuple(rest)
+        self._forms = tuple(forms)
+        return self._forms
+
+    def _form(self, section: Section) -> Form | None:
+        if len(self.variables) > MARKS_MAX - _ITEMS_FROM:
+            return None
+        marked = _Marked(
+            defined=self.macros.defined,
+            variables=self.variables,
+            built_in=self.macros.built_in,
+            host=self.macros.host,
+            limits=self.macros.limits,
+            cwd=self.macros.cwd,
+        )
+        findings = Findings()
+        job = Job(marked, self.position(0), self.defaults, findings)
+        if section.name.startswith("my."):
+            found = self.macros.find(section.name, self.position(0))
+            text = job.text(section.name)
+            if found is None or text is None or "?" in self.macros.varying(section.name):
+                return None
+            return form_of_expression(section.name, found.name[3:], text, _ITEMS_FROM)
+        (result,) = run(job, (section,))
+        differing = {name for name in result.asked if self.macros.varying(name)}
+        unsure = any("?" in self.macros.varying(name) for name in differing)
+        if findings.kept or unsure or not differing <= section.inert or marked.computed:
+            return None
+        return form_of(section.name, self.in_force(result), _ITEMS_FROM)
+
+    def _agrees(self, form: Form, section: Section) -> bool:
+        last = self.count - 1
+        indices = sorted({0, min(1, last), last // 2, last})
+        return agrees(form, self.words, lambda index: self.cells(index, (section,)), indices)
+
+
+class _Marked(Macros):
+    """Macros in which the words of a job are marks. `computed`: a function was given one."""
+
+    __slots__ = ("computed",)
+
+    computed: bool
+
+    def find(self, name: str, position: Position) -> Found | None:
+        if not hasattr(self, "computed"):
+            object.__setattr__(self, "computed", False)
+        if name in self.variables:
+            return Found(name, mark(_ITEMS_FROM + self.variables.index(name)), Span("<queue>"))
+        if name in ("process", "cluster") or (name in PROC_NAMES | CLUSTER_NAMES and name not in self.defined):
+            return Found(name, mark(_WORDS.index(name)), Span("<queue>"))
+        found = super().find(name, position)
+        if found is not None and self._calls(found.text):
+            object.__setattr__(self, "computed", True)
+        return found
+
+    def _calls(self, text: str) -> bool:
+        """Whether a text hands a word that differs to a function, or to a default."""
+        from roost.config.references import Call, Reference, pieces
+
+        for piece in pieces(text) if "$" in text else ():
+            if isinstance(piece, Call) and any(self.varying(name) for name in self.names_in(piece.text, set())):
+                return True
+            if isinstance(piece, Reference) and piece.default is not None and self.varying(piece.name.lower()):
+                return True
+        return False
+
+
+# -- cells as JSON ---------------------------------------------------------------------------------------------------
+
+
+def cell_to_data(cell: Cell) -> str:
+    """A cell as the text of an expression."""
+    return unparse(item_node(cell), exact=True)
+
+
+def cell_from_data(text: str, ad: ClassAd | None = None) -> Cell:
+    """The cell of such a text."""
+    expression = parse_expression(text)
+    return cell_of(expression.tree, ClassAd() if ad is None else ad, expression=expression)
+
+
+def same(one: Cell, other: Cell) -> bool:
+    """Whether two cells say the same."""
+    if isinstance(one, Expr) or isinstance(other, Expr):
+        return one is other or cell_to_data(one) == cell_to_data(other)
+    return type(one) is type(other) and one == other
+
+
+def batch_to_data(batch: Batch) -> dict[str, Any]:
+    """A batch as JSON; the definitions that its jobs do not need are left out."""
+    needed = _needed(batch)
+    defaults = batch.defaults
+    return {
+        "per_row": batch.per_row,
+        "variables": list(batch.variables),
+        "rows": [list(row) for row in batch.rows] if batch.variables else len(batch.rows),
+        "indices": None if batch.indices is None else list(batch.indices),
+        "first": batch.first,
+        "cluster": batch.cluster,
+        "macros": {key: [found.name, found.text] for key, found in batch.macros.defined.items() if key in needed},
+        "built_in": {key: text for key, text in batch.macros.built_in.items() if key in needed},
+        "cwd": batch.macros.cwd,
+        "environment": batch.host.variables,
+        "seed": batch.host.seed,
+        "sections": list(batch.sections),
+        "by_cluster": list(batch.by_cluster),
+        "own": {name: cell_to_data(cell) for name, cell in batch.own.items()},
+        "steady": {name: cell_to_data(cell) for name, cell in batch.steady.items()},
+        "columns": batch.columns,
+        "overridden": sorted(batch.overridden),
+        "defaults": _defaults_to_data(defaults) if batch.sections or batch.by_cluster else None,
+        "now": defaults.now,
+    }
+
+
+def _needed(batch: Batch) -> frozenset[str]:
+    """Folded names that the sections still ask for, through everything they refer to."""
+    if not batch.sections and not batch.by_cluster:
+        return frozenset()
+    sections = tuple(section_named(name) for name in (*batch.sections, *batch.by_cluster))
+    pending: list[str] = []
+    for index in {0, batch.count - 1} if batch.count else ():
+        job = Job(batch.macros_at(index), batch.position(index), batch.defaults, Findings())
+        for _ in run(job, sections):
+            pass
+        pending += sorted(job.commands | job.used)
+    unsure: set[str] = set()
+    seen = set(pending)
+    while pending:
+        found = batch.macros.defined.get(pending.pop())
+        for inner in batch.macros.names_in(found.text, unsure) if found is not None else ():
+            if inner not in seen:
+                seen.add(inner)
+                pending.append(inner)
+    if "?" in unsure:
+        return frozenset((*batch.macros.defined, *batch.macros.built_in))
+    return frozenset(seen)
+
+
+_DEFAULT_TEXTS: Final = (
+    "owner",
+    "uid_domain",
+    "filesystem_domain",
+    "cwd",
+    "arch",
+    "opsys",
+    "request_cpus",
+    "request_memory",
+    "request_disk",
+    "rank",
+    "append_rank",
+    "append_requirements",
+    "should_transfer",
+)
+
+
+def _defaults_to_data(defaults: Defaults) -> dict[str, Any]:
+    found: dict[str, Any] = {name: getattr(defaults, name) for name in _DEFAULT_TEXTS}
+    return {
+        **found,
+        "lease_s": defaults.lease_s,
+        "retries_max": defaults.retries_max,
+        "attributes": [list(pair) for pair in defaults.attributes],
+        "inherited": dict(defaults.inherited),
+    }
+
+
+def batch_from_data(data: Mapping[str, Any]) -> Batch:
+    """The batch of such JSON."""
+    texts: Mapping[str, Any] = data["defaults"] or dict.fromkeys(_DEFAULT_TEXTS, "")
+    defaults = Defaults(
+        **{name: texts[name] for name in _DEFAULT_TEXTS},
+        now=data["now"],
+        lease_s=texts.get("lease_s", 0),
+        retries_max=texts.get("retries_max", 0),
+        attributes=tuple((name, text) for name, text in texts.get("attributes", ())),
+        inherited=texts.get("inherited", {}),
+    )
+    host = PlanHost(variables=dict(data["environment"]), seed=data["seed"], now=float(data["now"]))
+    variables = tuple(data["variables"])
+    rows: Sequence[Sequence[str]] = data["rows"] if variables else [()] * data["rows"]
+    macros = Macros(
+        defined={key: Found(name, text, Span("<plan>")) for key, (name, text) in data["macros"].items()},
+        variables=variables,
+        built_in=data["built_in"],
+        host=host,
+        limits=Limits(),
+        cwd=data["cwd"],
+    )
+    return Batch(
+        per_row=data["per_row"],
+        variables=variables,
+        rows=tuple(tuple(row) for row in rows),
+        indices=None if data["indices"] is None else tuple(data["indices"]),
+        first=data["first"],
+        cluster=data["cluster"],
+        macros=macros,
+        host=host,
+        defaults=defaults,
+        sections=tuple(data["sections"]),
+        by_cluster=tuple(data["by_cluster"]),
+        own={name: cell_from_data(text) for name, text in data["own"].items()},
+        steady={name: cell_from_data(text) for name, text in data["steady"].items()},
+        columns={name: list(values) for name, values in data["columns"].items()},
+        overridden=frozenset(data["overridden"]),
+    )

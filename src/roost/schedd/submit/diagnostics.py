@@ -1,0 +1,232 @@
+"""What is wrong with a submit description: a stable code, a severity, a place, a sentence and a remedy.
+
+Reading goes on after a mistake, so that all of them are told at once. What the reader of the configuration language
+finds, which reads the same lines, comes in as `Finding` too. `CODES` is the catalogue for the documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from roost.config import Diagnostic, Severity, Span
+
+
+class SubmitCode(StrEnum):
+    """Stable identifiers of everything that can be wrong."""
+
+    NO_EXECUTABLE = "submit-no-executable"
+    EXECUTABLE_MISSING = "submit-executable-missing"
+    NO_SUCH_DIRECTORY = "submit-no-such-directory"
+    FILE_MISSING = "submit-file-missing"
+    UNIVERSE = "submit-universe"
+    ARGUMENTS = "submit-arguments"
+    ENVIRONMENT = "submit-environment"
+    EXPRESSION = "submit-expression"
+    INTEGER = "submit-integer"
+    BOOLEAN = "submit-boolean"
+    SIZE = "submit-size"
+    WORD = "submit-word"
+    SIGNAL = "submit-signal"
+    TRANSFER = "submit-transfer"
+    ACCOUNTING = "submit-accounting"
+    LIMITS = "submit-limits"
+    NAME = "submit-name"
+    QUEUE = "submit-queue"
+    ITEMS = "submit-items"
+    LIMIT_REACHED = "submit-limit-reached"
+    MACRO = "submit-macro"
+    NO_JOBS = "submit-no-jobs"
+    NO_QUEUE = "submit-no-queue"
+    UNUSED = "submit-unused"
+    OBSOLETE = "submit-obsolete"
+    DUPLICATE_ITEM = "submit-duplicate-item"
+    CONFLICT = "submit-conflict"
+    SUSPICIOUS = "submit-suspicious"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeDoc:
+    """What a code means and what to do about it."""
+
+    severity: Severity
+    meaning: str
+    remedy: str
+
+
+_E, _W = Severity.ERROR, Severity.WARNING
+
+CODES: Final[dict[SubmitCode, CodeDoc]] = {
+    SubmitCode.NO_EXECUTABLE: CodeDoc(
+        _E, "The description does not say what to run.", "Add a line `executable = PROGRAM`, or `shell = COMMAND LINE`."
+    ),
+    SubmitCode.EXECUTABLE_MISSING: CodeDoc(
+        _E,
+        "The program to run is not there; it is looked for relative to where you submit.",
+        "Correct the path, or write `transfer_executable = false` if the program is already on the machines.",
+    ),
+    SubmitCode.NO_SUCH_DIRECTORY: CodeDoc(
+        _E, "The directory that the job starts in is not there.", "Create it, or correct `initialdir`."
+    ),
+    SubmitCode.FILE_MISSING: CodeDoc(
+        _W,
+        "A file that the job takes along is not there now; the job is put on hold if it still is not when it starts.",
+        "Create the file, or correct the path; paths are relative to `initialdir`.",
+    ),
+    SubmitCode.UNIVERSE: CodeDoc(
+        _E, "Jobs of this universe cannot be run.", "Leave `universe` out, or use vanilla, container or docker."
+    ),
+    SubmitCode.ARGUMENTS: CodeDoc(
+        _E,
+        "The arguments cannot be told apart.",
+        'Put all of them into double quotes; within, single quotes hold together and "" is a double quote.',
+    ),
+    SubmitCode.ENVIRONMENT: CodeDoc(
+        _E, "The environment cannot be read.", "Write environment = \"NAME=value OTHER='two words'\"."
+    ),
+    SubmitCode.EXPRESSION: CodeDoc(_E, "A value is no ClassAd expression.", "Correct it; a text needs double quotes."),
+    SubmitCode.INTEGER: CodeDoc(_E, "A value is no whole number.", "Write a number, or an expression of numbers."),
+    SubmitCode.BOOLEAN: CodeDoc(_E, "A value is neither true nor false.", "Write true or false."),
+    SubmitCode.SIZE: CodeDoc(_E, "A value is no size.", "Write a number with K, M, G or T, for instance 1.5 GB."),
+    SubmitCode.WORD: CodeDoc(_E, "A value is none of the words that are allowed.", "Use one of the words named."),
+    SubmitCode.SIGNAL: CodeDoc(_E, "A value names no signal.", "Write a name such as SIGTERM, or a number."),
+    SubmitCode.TRANSFER: CodeDoc(
+        _E, "What is said about the transfer of files contradicts itself.", "Remove one of the two."
+    ),
+    SubmitCode.ACCOUNTING: CodeDoc(
+        _E, "A name of a group or user has characters that are not allowed.", "Use letters, digits, `_`, `.`, `-`, `@`."
+    ),
+    SubmitCode.LIMITS: CodeDoc(
+        _E,
+        "A concurrency limit is no name, or name and number.",
+        "Write for instance `concurrency_limits = licence:2`.",
+    ),
+    SubmitCode.NAME: CodeDoc(_E, "A name of an attribute is none.", "Use letters, digits and `_`, a letter first."),
+    SubmitCode.QUEUE: CodeDoc(
+        _E,
+        "The queue statement cannot be read.",
+        "Write `queue [N] [variables] [in | from | matching] [slice] items`.",
+    ),
+    SubmitCode.ITEMS: CodeDoc(_E, "The items to queue jobs for cannot be read.", "Correct the file or the command."),
+    SubmitCode.LIMIT_REACHED: CodeDoc(_E, "The description exceeds a limit.", "Submit in several parts."),
+    SubmitCode.MACRO: CodeDoc(_E, "A macro cannot be expanded.", "Correct the reference or its definition."),
+    SubmitCode.NO_JOBS: CodeDoc(_W, "A queue statement makes no jobs.", "Check the items or the number."),
+    SubmitCode.NO_QUEUE: CodeDoc(
+        _W, "There is no queue statement; one job is queued.", "End the description with `queue`."
+    ),
+    SubmitCode.UNUSED: CodeDoc(
+        _W, "A line has no effect: it is no command, and nothing refers to it.", "Correct the name, or remove the line."
+    ),
+    SubmitCode.OBSOLETE: CodeDoc(_W, "There is a better way to say this.", "Use the command that is named."),
+    SubmitCode.DUPLICATE_ITEM: CodeDoc(
+        _W, "A file matches several patterns; it is taken once.", "Make the patterns exclude each other."
+    ),
+    SubmitCode.CONFLICT: CodeDoc(_W, "Two commands say different things; one is ignored.", "Remove one of them."),
+    SubmitCode.SUSPICIOUS: CodeDoc(
+        _W, "A value is allowed, and is probably not what was meant.", "See what is said about it."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that is wrong, or may be."""
+
+    code: str
+    severity: Severity
+    message: str
+    span: Span
+    remedy: str
+    #: Command or attribute.
+    name: str | None = None
+    #: What was probably meant.
+    suggestion: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.span.chain()}: {self.severity}: {self.message} [{self.code}] {self.remedy}"
+
+    def to_json(self) -> dict[str, object]:
+        """As a JSON object."""
+        return {
+            "code": self.code,
+            "severity": str(self.severity),
+            "message": self.message,
+            "file": self.span.file,
+            "line": self.span.line,
+            "column": self.span.column,
+            "place": self.span.chain(),
+            "remedy": self.remedy,
+            "name": self.name,
+            "suggestion": self.suggestion,
+        }
+
+
+#: Findings kept; later ones are counted.
+FINDINGS_MAX: Final = 1000
+
+
+@dataclass(slots=True)
+class Findings:
+    """A bounded list of findings, each told once."""
+
+    kept: list[Finding] = field(default_factory=list)
+    dropped: int = 0
+
+    def report(
+        self,
+        code: SubmitCode,
+        message: str,
+        span: Span,
+        *,
+        name: str | None = None,
+        remedy: str | None = None,
+        suggestion: str | None = None,
+    ) -> None:
+        """Add one; its severity, and its remedy unless given, come from the catalogue."""
+        doc = CODES[code]
+        meant = f"Did you mean {suggestion}?" if suggestion else doc.remedy
+        self.add(
+            Finding(
+                code=str(code),
+                severity=doc.severity,
+                message=message,
+                span=span,
+                remedy=meant if remedy is None else remedy,
+                name=name,
+                suggestion=suggestion,
+            )
+        )
+
+    def add(self, finding: Finding) -> None:
+        """Add one that is made."""
+        if finding in self.kept[-50:]:
+            return
+        if len(self.kept) >= FINDINGS_MAX:
+            self.dropped += 1
+            return
+        self.kept.append(finding)
+
+    def take(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Add what the reader of the configuration language found."""
+        for one in diagnostics:
+            self.add(
+                Finding(
+                    code=str(one.code),
+                    severity=one.severity,
+                    message=one.message,
+                    span=one.span,
+                    remedy=one.remedy,
+                    name=one.name,
+                    suggestion=one.suggestion,
+                )
+            )
+
+    @property
+    def errors(self) -> list[Finding]:
+        """Those that keep the description from being submitted."""
+        return [one for one in self.kept if one.severity is Severity.ERROR]
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.kept)

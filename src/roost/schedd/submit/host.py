@@ -1,0 +1,178 @@
+"""What reading a submit description needs of the machine it is submitted from, as one protocol.
+
+The room itself opens no file and runs no command: the command line hands in the real machine (`roost.runtime`), tests
+and the simulator a `MemorySubmitHost`. Paths are as users write them; what is not absolute starts at `cwd`.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from roost.classad import FixedWorld, World
+from roost.config import CommandResult
+from roost.config.expressions import constant_value, parsed
+
+
+class FileKind(StrEnum):
+    """What is found under a path."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+
+
+class SubmitHost(Protocol):
+    """The machine as a submit description sees it."""
+
+    @property
+    def cwd(self) -> str:
+        """Where the user submits, absolute."""
+        ...
+
+    def environment(self) -> Mapping[str, str]:
+        """The user's environment."""
+        ...
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a file, or None when it cannot be read."""
+        ...
+
+    def kind_of(self, path: str) -> FileKind | None:
+        """What a path is; None when there is nothing that the user may read."""
+        ...
+
+    def size_of(self, path: str) -> int | None:
+        """The size of a file, or of all in a directory, bytes; None when there is nothing."""
+        ...
+
+    def glob(self, pattern: str) -> list[str]:
+        """The paths that a pattern matches, as written there: relative ones stay relative. In any order."""
+        ...
+
+    def run_command(self, command: str) -> CommandResult:
+        """Run a command line for its output."""
+        ...
+
+    def random_integer(self, low: int, high: int) -> int:
+        """A random whole number, both ends included."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class MemorySubmitHost:
+    """A machine made of dictionaries."""
+
+    cwd: str = "/home/me"
+    #: Absolute path to text; directories are what is above them, and those named below.
+    files: dict[str, str] = field(default_factory=dict)
+    directories: set[str] = field(default_factory=set)
+    variables: dict[str, str] = field(default_factory=dict)
+    commands: dict[str, CommandResult] = field(default_factory=dict)
+    seed: int = 0
+    _random: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)
+
+    def environment(self) -> Mapping[str, str]:
+        return self.variables
+
+    def _absolute(self, path: str) -> str:
+        return posixpath.normpath(posixpath.join(self.cwd, path))
+
+    def read_text(self, path: str) -> str | None:
+        return self.files.get(self._absolute(path))
+
+    def kind_of(self, path: str) -> FileKind | None:
+        whole = self._absolute(path)
+        if whole in self.files:
+            return FileKind.FILE
+        inside = whole.rstrip("/") + "/"
+        known = whole == self.cwd or whole == "/" or whole in self.directories
+        return FileKind.DIRECTORY if known or any(file.startswith(inside) for file in self.files) else None
+
+    def size_of(self, path: str) -> int | None:
+        whole = self._absolute(path)
+        match self.kind_of(path):
+            case FileKind.FILE:
+                return len(self.files[whole].encode())
+            case FileKind.DIRECTORY:
+                inside = whole.rstrip("/") + "/"
+                return sum(len(text.encode()) for file, text in self.files.items() if file.startswith(inside))
+            case None:
+                return None
+
+    def glob(self, pattern: str) -> list[str]:
+        whole = self._absolute(pattern)
+        known = set(self.directories)
+        for file in self.files:
+            known.add(file)
+            while (file := posixpath.dirname(file)) not in ("", "/"):
+                known.add(file)
+        depth = whole.count("/")
+        found = [path for path in known if path.count("/") == depth and fnmatch.fnmatchcase(path, whole)]
+        cut = 0 if pattern.startswith("/") else len(self.cwd.rstrip("/")) + 1
+        return [path[cut:] for path in found]
+
+    def run_command(self, command: str) -> CommandResult:
+        return self.commands.get(command, CommandResult(status=127, output=""))
+
+    def random_integer(self, low: int, high: int) -> int:
+        return self._random.randint(low, high)
+
+
+@dataclass(slots=True, kw_only=True)
+class LanguageHost:
+    """A `SubmitHost` as the reader of the configuration language asks for it."""
+
+    host: SubmitHost
+    #: What time() in expressions gives.
+    now: float
+    #: Names of environment variables that were asked for.
+    asked: set[str] = field(default_factory=set)
+
+    @property
+    def _world(self) -> World:
+        return FixedWorld(instant=self.now)
+
+    def read_text(self, path: str) -> str | None:
+        return self.host.read_text(path)
+
+    def list_directory(self, path: str) -> list[str] | None:
+        return None
+
+    def run_command(self, command: str) -> CommandResult:
+        return self.host.run_command(command)
+
+    def write_cache(self, path: str, text: str) -> bool:
+        return False
+
+    def environment(self) -> Mapping[str, str]:
+        return _Noted(self.host.environment(), self.asked)
+
+    def random_integer(self, low: int, high: int) -> int:
+        return self.host.random_integer(low, high)
+
+    def evaluate(self, expression: str) -> object:
+        return constant_value(expression, self._world)
+
+    def parse_expression(self, expression: str) -> None:
+        parsed(expression)
+
+
+class _Noted(dict[str, str]):
+    """An environment that notes what it is asked for."""
+
+    def __init__(self, variables: Mapping[str, str], asked: set[str]) -> None:
+        super().__init__(variables)
+        self._asked = asked
+
+    def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
+        """The value of a variable."""
+        self._asked.add(name)
+        return super().get(name, default)

@@ -1,0 +1,230 @@
+"""One job while its ad is made: its commands as text, and what is put into the ad.
+
+Sections (see `sections`) are functions of a `Job`. They ask for commands by name and put attributes; what they asked
+for is noted, so that a section whose commands do not differ from job to job is run once for all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from roost.classad import UNDEFINED, ClassAd, Expr, FixedWorld, ParseError, Syntax, Value, evaluate, parse_expression
+from roost.classad.ad import Cell, cell_of
+from roost.config import Definition, Span
+from roost.schedd.submit.diagnostics import Findings, SubmitCode
+from roost.schedd.submit.macros import JobScope, Macros, Position, SubmitExpander, expander
+
+T = TypeVar("T")
+
+_TRUE: Final = frozenset(("true", "t", "yes", "y"))
+_FALSE: Final = frozenset(("false", "f", "no", "n"))
+_INTEGER: Final = re.compile(r"[+-]?\d{1,18}\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """What the pool's configuration says about jobs, and who submits where."""
+
+    owner: str
+    uid_domain: str
+    filesystem_domain: str
+    cwd: str
+    now: int
+    arch: str = "X86_64"
+    opsys: str = "LINUX"
+    request_cpus: str = "1"
+    request_memory: str = "128"
+    request_disk: str = "MAX({1024, (TransferInputSizeMB+1) * 1.25}) * 1024"
+    lease_s: int = 2400
+    retries_max: int = 2
+    rank: str = ""
+    append_rank: str = ""
+    append_requirements: str = ""
+    should_transfer: str = "IF_NEEDED"
+    #: Names and expressions put into every ad (SUBMIT_ATTRS).
+    attributes: tuple[tuple[str, str], ...] = ()
+    #: Environment that jobs may inherit with getenv.
+    inherited: Mapping[str, str] = field(default_factory=dict)
+
+
+class Job:
+    """A job of a cluster, at one position."""
+
+    __slots__ = ("_facts", "_scope", "ad", "asked", "commands", "defaults", "definitions", "findings", "macros")
+
+    def __init__(
+        self,
+        macros: Macros,
+        position: Position,
+        defaults: Defaults,
+        findings: Findings,
+        definitions: Mapping[str, Definition] | None = None,
+    ) -> None:
+        self.macros = macros
+        self.defaults = defaults
+        self.findings = findings
+        #: For the places of mistakes; empty when the description is not at hand any more.
+        self.definitions = definitions or {}
+        self.ad = ClassAd()
+        #: Folded names of commands and macros that were asked for.
+        self._scope = JobScope(macros=macros, position=position)
+        #: Commands that the running section asked for.
+        self.asked: set[str] = set()
+        #: Commands that any section asked for.
+        self.commands: set[str] = set()
+        self._facts: dict[str, tuple[Any, frozenset[str]]] = {}
+
+    @property
+    def used(self) -> set[str]:
+        """Folded names that were looked up, commands and macros alike."""
+        return self._scope.used
+
+    @property
+    def position(self) -> Position:
+        """Which job it is."""
+        return self._scope.position
+
+    # -- commands
+
+    def text(self, *names: str) -> str | None:
+        """The expanded value of the first of the commands that is given and not empty."""
+        for name in names:
+            key = name.lower()
+            self.asked.add(key)
+            self.commands.add(key)
+            found = self._scope.find(key)
+            if found is None or not found.text:
+                continue
+            text = found.text
+            if "$" in text:
+                text = self.expand(text, key)
+            text = text.strip()
+            if text:
+                return text
+        return None
+
+    def given(self, *names: str) -> str | None:
+        """Which of the commands is given, as it is spelled first in the list; None for none."""
+        return next((name for name in names if self.text(name) is not None), None)
+
+    def expand(self, text: str, name: str) -> str:
+        """A text with its references followed; `name` is the command it belongs to."""
+        made: SubmitExpander = expander(self._scope)
+        result = made.expand(text, name=name)
+        for problem in made.problems:
+            self.report(SubmitCode.MACRO, f"{name}: {problem.message}", name)
+        return result
+
+    def fact(self, make: Callable[[Job], T]) -> T:
+        """What a function of the job gives, computed once; its commands count for whoever asks."""
+        key = make.__name__
+        known = self._facts.get(key)
+        if known is None:
+            outer, self.asked = self.asked, set()
+            result = make(self)
+            known = result, frozenset(self.asked)
+            self.asked = outer
+            self._facts[key] = known
+        self.asked |= known[1]
+        return known[0]
+
+    # -- mistakes
+
+    def span(self, name: str | None, offset: int = 0) -> Span:
+        """Where a command is written; `offset`: which character of its value, if that holds no macros."""
+        definition = None if name is None else self.definitions.get(name.lower())
+        if definition is None:
+            return Span("<submit>")
+        if not definition.segments or "$" in definition.written or definition.appended:
+            return definition.span
+        line, column = definition.segments[0][1:]
+        for start, at, col in definition.segments:
+            if start <= offset:
+                line, column = at, col + offset - start
+        return Span(definition.span.file, line, column, definition.span.via)
+
+    def report(
+        self,
+        code: SubmitCode,
+        message: str,
+        name: str | None = None,
+        *,
+        offset: int = 0,
+        remedy: str | None = None,
+        suggestion: str | None = None,
+    ) -> None:
+        """Note a mistake in a command."""
+        span = self.span(name, offset)
+        self.findings.report(code, message, span, name=name, remedy=remedy, suggestion=suggestion)
+
+    # -- attributes
+
+    def put(self, attribute: str, cell: Cell) -> None:
+        """Set an attribute."""
+        self.ad.put(attribute, cell)
+
+    def put_expression(self, attribute: str, text: str, name: str | None) -> Expr | None:
+        """Set an attribute to an expression; a mistake in it is reported, and None given."""
+        expression = self.parsed(attribute, text, name)
+        if expression is not None:
+            self.ad.put(attribute, cell_of(expression.tree, self.ad, expression=expression))
+        return expression
+
+    def parsed(self, attribute: str, text: str, name: str | None) -> Expr | None:
+        """The expression that a text is; a mistake in it is reported, and None given."""
+        try:
+            return parse_expression(text, Syntax.OLD)
+        except ParseError as problem:
+            hint = f" ({problem.hint})" if problem.hint else ""
+            message = f"{attribute} = {text}: {problem.message}{hint}"
+            self.report(SubmitCode.EXPRESSION, message, name, offset=problem.start)
+            return None
+
+    def computed(self, text: str) -> Value:
+        """The value of a text as an expression of constants; UNDEFINED if it is none."""
+        try:
+            return evaluate(parse_expression(text, Syntax.OLD), world=FixedWorld(instant=float(self.defaults.now)))
+        except ParseError:
+            return UNDEFINED
+
+    def truth(self, *names: str) -> bool | None:
+        """Whether a command says yes; None if it is not given, or says neither."""
+        text = self.text(*names)
+        if text is None:
+            return None
+        word = text.lower()
+        if word in _TRUE or word in _FALSE:
+            return word in _TRUE
+        value = self.computed(text)
+        if isinstance(value, bool | int | float):
+            return bool(value)
+        name = self.given(*names)
+        self.report(SubmitCode.BOOLEAN, f"{name} = {text} is neither true nor false", name)
+        return None
+
+    def integer(self, *names: str) -> int | None:
+        """The number that a command gives; None if it is not given, or is no number."""
+        text = self.text(*names)
+        if text is None:
+            return None
+        if _INTEGER.match(text):
+            return int(text)
+        value = self.computed(text)
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**62:
+            return int(value)
+        name = self.given(*names)
+        self.report(SubmitCode.INTEGER, f"{name} = {text} is no whole number", name)
+        return None
+
+
+def listed(text: str) -> list[str]:
+    """The members of a list with commas, trimmed; quotes around all of it count for nothing."""
+    return [member.strip() for member in unquoted(text).split(",") if member.strip()]
+
+
+def unquoted(text: str) -> str:
+    """A text without the double quotes around all of it."""
+    return text[1:-1] if len(text) >= 2 and text[0] == text[-1] == '"' and '"' not in text[1:-1] else text

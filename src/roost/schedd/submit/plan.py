@@ -1,0 +1,184 @@
+"""Plans: what is common to the jobs of a cluster, and how each differs, computed when somebody asks.
+
+A plan needs neither the submit description nor the machine it was read on: it keeps the macros that its jobs still
+depend on, the items, and the names of the sections to run again for each job. `to_data` and `from_data` take it to JSON
+and back. Most jobs differ only in a number or a word put into a text: for them a template is filled in (`templates`).
+
+    >>> plan.count
+    100000
+    >>> plan.differences(41)
+    {'Args': '41'}
+
+The queue numbers a cluster with `for_cluster`, which settles what depends on ``$(Cluster)``; `fill` then makes the ad
+of one job whole.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from roost.classad import ClassAd
+from roost.classad.ad import Cell
+from roost.schedd.submit.batch import Batch, batch_from_data, batch_to_data, cell_from_data, cell_to_data, same
+from roost.schedd.submit.sections import section_named
+
+#: Version of the JSON form. A reader refuses a later one.
+VERSION: Final = 1
+
+
+class PlanError(ValueError):
+    """Data is no plan, or of a version that this Roost does not know."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterPlan:
+    """The jobs of one cluster."""
+
+    #: What is equal in all of them; ClusterId, ProcId and GlobalJobId are not among it.
+    common: ClassAd
+    #: One for each queue statement, in the order of their jobs.
+    batches: tuple[Batch, ...]
+    #: Jobs that are in the queue at a time; None for all.
+    max_materialize: int | None = None
+    #: Idle jobs that are in the queue at a time; None for all.
+    max_idle: int | None = None
+    _ends: tuple[int, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        ends, total = [], 0
+        for batch in self.batches:
+            total += batch.count
+            ends.append(total)
+        object.__setattr__(self, "_ends", tuple(ends))
+
+    @property
+    def count(self) -> int:
+        """Jobs in the cluster."""
+        return self._ends[-1] if self._ends else 0
+
+    @property
+    def varying(self) -> frozenset[str]:
+        """Folded names of all attributes in which jobs may differ."""
+        found: set[str] = set()
+        for batch in self.batches:
+            found |= {name.lower() for name in (*batch.own, *batch.columns, *batch.steady)}
+            for name in batch.sections:
+                found |= section_named(name).gives
+            if batch.count:
+                found |= {name.lower() for name in batch.differences(0)}
+        return frozenset(found)
+
+    def differences(self, index: int) -> dict[str, Cell]:
+        """Attributes of a job that are not common to all: name to value or expression."""
+        if len(self.batches) == 1:
+            return self.batches[0].differences(index)
+        if not 0 <= index < self.count:
+            raise IndexError(f"the cluster has {self.count} jobs, and none has the number {index}")
+        number = bisect_right(self._ends, index)
+        return self.batches[number].differences(index - (self._ends[number - 1] if number else 0))
+
+    def for_cluster(self, number: int) -> ClusterPlan:
+        """The plan with the cluster's number known."""
+        batches = tuple(replace(batch, cluster=number) for batch in self.batches)
+        common = self.common
+        if len(batches) == 1 and batches[0].by_cluster and batches[0].count:
+            common = common.copy()
+            for name, cell in _of_cluster(batches[0]).items():
+                common.put(name, cell)
+        elif any(batch.by_cluster for batch in batches):
+            batches = tuple(replace(batch, own={**batch.own, **_of_cluster(batch)}) for batch in batches)
+        return replace(self, common=common, batches=batches)
+
+    def ads(self) -> Iterator[ClassAd]:
+        """The jobs' ads one after another, each whole but for what `fill` gives."""
+        for index in range(self.count):
+            ad = self.common.copy()
+            for name, cell in self.differences(index).items():
+                ad.put(name, cell)
+            yield ad
+
+    def to_data(self) -> dict[str, Any]:
+        """All of it as JSON."""
+        return {
+            "version": VERSION,
+            "common": {name: cell_to_data(self.common.cells[name.lower()]) for name in self.common},
+            "batches": [batch_to_data(batch) for batch in self.batches],
+            "max_materialize": self.max_materialize,
+            "max_idle": self.max_idle,
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> ClusterPlan:
+        """The plan of such JSON. Raises `PlanError`."""
+        version = data.get("version") if isinstance(data, Mapping) else None
+        if version != VERSION:
+            raise PlanError(f"a plan of version {version!r} cannot be read; this is version {VERSION}")
+        try:
+            common = ClassAd()
+            for name, text in data["common"].items():
+                common.put(name, cell_from_data(text, common))
+            return cls(
+                common=common,
+                batches=tuple(batch_from_data(batch) for batch in data["batches"]),
+                max_materialize=data["max_materialize"],
+                max_idle=data["max_idle"],
+            )
+        except (KeyError, TypeError, AttributeError, ValueError) as problem:
+            raise PlanError(f"the plan is damaged: {problem!r}") from problem
+
+
+def _of_cluster(batch: Batch) -> dict[str, Cell]:
+    if not batch.count:
+        return {}
+    return batch.cells(0, tuple(section_named(name) for name in batch.by_cluster))
+
+
+def fill(
+    ad: ClassAd,
+    cluster: int,
+    proc: int,
+    *,
+    schedd: str,
+    owner: str | None = None,
+    uid_domain: str | None = None,
+    now: int | None = None,
+) -> None:
+    """Put into a job's ad what only the queue knows.
+
+    ClusterId, ProcId and GlobalJobId always; Owner and User when the queue knows better than the description who
+    submits; QDate and EnteredCurrentStatus when it has its own clock.
+    """
+    ad["ClusterId"] = cluster
+    ad["ProcId"] = proc
+    if owner is not None:
+        ad["Owner"] = owner
+        ad["User"] = f"{owner}@{uid_domain}" if uid_domain else owner
+    if now is not None:
+        ad["QDate"] = ad["EnteredCurrentStatus"] = now
+    ad["GlobalJobId"] = f"{schedd}#{cluster}.{proc}#{ad.get('QDate', 0)}"
+
+
+def merged(batches: list[tuple[Batch, dict[str, Cell]]]) -> tuple[ClassAd, tuple[Batch, ...]]:
+    """The common ad of batches that each have their constant attributes; what is not common becomes their own."""
+    first = batches[0][1]
+    shared = {
+        name: cell
+        for name, cell in first.items()
+        if all([name in constants and same(cell, constants[name]) for _, constants in batches[1:]])
+        and all([name not in batch.steady for batch, _ in batches[1:]])
+    }
+    common = ClassAd()
+    for name, cell in shared.items():
+        common.put(name, cell.copy() if isinstance(cell, ClassAd) else cell)
+    if len(batches) == 1:
+        return common, (batches[0][0],)
+    made = []
+    for batch, constants in batches:
+        own = {name: cell for name, cell in constants.items() if name not in shared}
+        # What is steady in a batch alone is not in the cluster's ad: each job then says it.
+        steady = {name: cell for name, cell in batch.steady.items() if name in shared}
+        made.append(replace(batch, own=own, steady=steady))
+    return common, tuple(made)

@@ -1,0 +1,186 @@
+"""What a job asks for: cores, memory, disk, other resources; what it is known to need."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from roost.classad import Expr
+from roost.schedd.submit.diagnostics import SubmitCode
+from roost.schedd.submit.job import Job
+
+_SIZE: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*([KMGT])?B?\Z", re.IGNORECASE)
+_POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
+_OWN: Final = frozenset(("cpus", "memory", "disk", "gpus"))
+_RESOURCE: Final = re.compile(r"request_([A-Za-z_]\w*)\Z", re.IGNORECASE)
+_GPU_WORDS: Final = (
+    ("gpus_minimum_capability", "GPUsMinCapability", "Capability >= GPUsMinCapability"),
+    ("gpus_maximum_capability", "GPUsMaxCapability", "Capability <= GPUsMaxCapability"),
+    ("gpus_minimum_memory", "GPUsMinMemory", "GlobalMemoryMb >= GPUsMinMemory"),
+    ("gpus_minimum_runtime", "GPUsMinRuntime", "MaxSupportedVersion >= GPUsMinRuntime"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked for of one resource."""
+
+    #: Attribute: RequestMemory.
+    attribute: str
+    #: The machine's attribute: Memory.
+    resource: str
+    #: Number, text or expression; None: nothing is asked for, by the user's own word.
+    value: int | float | str | Expr | None
+    #: Whether the user said it.
+    given: bool
+
+
+def size_in(text: str, power: int) -> int | None:
+    """A size with or without a unit, in KiB (`power` 1) or MiB (2), rounded up; None if the text is no size."""
+    found = _SIZE.match(text)
+    if found is None:
+        return None
+    number, unit = float(found[1]), found[2]
+    if unit:
+        number *= 1024.0 ** (_POWERS[unit.upper()] - power)
+    return math.ceil(number)
+
+
+def _sized(job: Job, command: str, attribute: str, default: str, power: int) -> Request:
+    name = job.given(command, attribute)
+    text = job.text(name) if name else default
+    resource = attribute.removeprefix("Request")
+    assert text is not None
+    value: int | str | Expr | None
+    if text.lower() == "undefined" or not text:
+        value = None
+    else:
+        value = size_in(text, power)
+        if value is None:
+            value = _expression(job, attribute, text, name or command)
+            if value is None:
+                job.report(SubmitCode.SIZE, f"{name} = {text} is no size", name)
+        if isinstance(value, int) and value < 0:
+            job.report(SubmitCode.SIZE, f"{name} = {text} is less than nothing", name)
+    return Request(attribute=attribute, resource=resource, value=value, given=name is not None)
+
+
+def _expression(job: Job, attribute: str, text: str, name: str) -> Expr | None:
+    """The expression of a text; a text that looks like a size is not reported as an expression."""
+    if re.match(r"[\d.+-]+\s*[A-Za-z]+\Z", text):
+        return None
+    return job.parsed(attribute, text, name)
+
+
+def _counted(job: Job, command: str, attribute: str, default: str) -> Request:
+    name = job.given(command, attribute)
+    text = (job.text(name) if name else default) or ""
+    value = None if text.lower() in ("undefined", "") else _number_or_expression(job, attribute, text, name or command)
+    return Request(attribute=attribute, resource=attribute.removeprefix("Request"), value=value, given=name is not None)
+
+
+def _number_or_expression(job: Job, attribute: str, text: str, name: str) -> int | float | str | Expr | None:
+    expression = job.parsed(attribute, text, name)
+    if expression is None or not expression.is_literal:
+        return expression
+    value = job.computed(text)
+    return value if isinstance(value, int | float | str) and not isinstance(value, bool) else expression
+
+
+def requests_of(job: Job) -> tuple[Request, ...]:
+    """Everything asked for, in the order in which requirements name it."""
+    defaults = job.defaults
+    found = [
+        _sized(job, "request_disk", "RequestDisk", defaults.request_disk, 1),
+        _sized(job, "request_memory", "RequestMemory", defaults.request_memory, 2),
+        _counted(job, "request_cpus", "RequestCpus", defaults.request_cpus),
+        _counted(job, "request_gpus", "RequestGPUs", ""),
+    ]
+    for key in (*job.macros.defined, *job.macros.variables):
+        match = _RESOURCE.match(key)
+        if match and match[1] not in _OWN:
+            spelled = (
+                job.definitions[key].name
+                if key in job.definitions
+                else job.macros.defined[key].name
+                if key in job.macros.defined
+                else key
+            )
+            resource = spelled.partition("_")[2]
+            request = _counted(job, key, f"Request{resource}", "")
+            if request.given:
+                found.append(request)
+    return tuple(found)
+
+
+def requests(job: Job) -> None:
+    """RequestCpus and the rest."""
+    for request in job.fact(requests_of):
+        match request.value:
+            case None:
+                pass
+            case Expr():
+                job.put_expression(request.attribute, request.value.source or str(request.value), None)
+            case value:
+                job.put(request.attribute, value)
+    gpus(job)
+
+
+def gpus(job: Job) -> None:
+    """What is wanted of each graphics processor."""
+    if job.given("request_gpus", "RequestGPUs") is None:
+        return
+    parts = []
+    wanted = job.text("require_gpus", "RequireGPUs")
+    if wanted is not None and job.parsed("RequireGPUs", wanted, "require_gpus") is not None:
+        parts.append(wanted)
+    for command, attribute, clause in _GPU_WORDS:
+        text = job.text(command)
+        if text is None:
+            continue
+        value = size_in(text, 2) if command == "gpus_minimum_memory" else job.computed(text)
+        if not isinstance(value, int | float):
+            job.report(SubmitCode.SIZE, f"{command} = {text} is no number", command)
+            continue
+        job.put(attribute, value)
+        parts.append(clause)
+    if parts:
+        job.put_expression("RequireGPUs", " && ".join(parts), "require_gpus")
+
+
+def retries_with_more_memory(job: Job) -> None:
+    """What to ask for when the job was got rid of for its use of memory."""
+    steps = job.text("retry_request_memory")
+    if steps is not None:
+        sizes = [size_in(word.strip(), 2) for word in steps.split(",")]
+        if None in sizes:
+            job.report(SubmitCode.SIZE, f"retry_request_memory = {steps} is no list of sizes", "retry_request_memory")
+        else:
+            numbers = [size for size in sizes if size is not None]
+            job.put("RetryRequestMemory", numbers[0] if len(numbers) == 1 else ",".join(map(str, numbers)))
+    following = job.text("retry_request_memory_increase")
+    if following is not None:
+        job.put_expression("NextRequestMemory", following, "retry_request_memory_increase")
+    limit = job.text("retry_request_memory_max")
+    if limit is not None:
+        size = size_in(limit, 2)
+        if size is None:
+            job.report(SubmitCode.SIZE, f"retry_request_memory_max = {limit} is no size", "retry_request_memory_max")
+        else:
+            job.put("MaxRequestMemory", size)
+
+
+def literal(value: object) -> float | None:
+    """A number that is known now; None for anything else."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def is_nothing(request: Request) -> bool:
+    """Whether so little is asked for that any machine has it."""
+    number = literal(request.value)
+    if request.value is None:
+        return True
+    least = 0.0 if request.resource.lower() not in ("cpus", "memory") else 1.0
+    return number is not None and number <= least

@@ -1,0 +1,194 @@
+"""Executing the lines of a submit description up to each queue statement.
+
+The lines are those of the configuration language, with three differences: ``+Name = expression`` is short for
+``MY.Name``; a queue statement is one more kind of line, which may be followed by lines of items; and nothing of the
+pool's configuration is seen by ``$(NAME)``. At each queue statement what was said so far is kept as a `QueuePoint`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from roost.config import Definition, Origin, Span
+from roost.config.diagnostics import Code
+from roost.config.expand import Found
+from roost.config.lines import LineReader, LogicalLine
+from roost.config.load import Loader
+from roost.config.parse import Parser
+from roost.config.references import NAME
+from roost.config.scope import NameScope
+from roost.config.statements import Assign, Operator, Statement, Value
+
+#: ``queue`` as a word of its own; ``queue = 3`` is no statement of the language.
+_QUEUE: Final = re.compile(r"queue(?=\s|$)(?!\s*=)\s*", re.IGNORECASE)
+_OPEN: Final = re.compile(r"\(\s*\Z|\([^()]*\Z")
+#: Lines of items of one queue statement.
+ITEM_LINES_MAX: Final = 5_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue(Assign):
+    """A queue statement: what stands behind the word, and the lines of items that follow it."""
+
+    #: None: the parenthesis is closed on the same line, or there is none.
+    item_lines: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuePoint:
+    """What holds where a queue statement stands."""
+
+    span: Span
+    arguments: str
+    item_lines: tuple[str, ...] | None
+    #: Folded name to definition.
+    defined: Mapping[str, Definition]
+
+
+class _Parser(Parser):
+    """Reads a submit description."""
+
+    def statement(self, line: LogicalLine) -> Statement | None:
+        match = _QUEUE.match(line.text)
+        if match is None:
+            return super().statement(line)
+        text = line.text[match.end() :].strip()
+        return Queue(
+            span=self._span(line),
+            name="queue",
+            operator=Operator.ASSIGN,
+            value=Value(text),
+            item_lines=self._item_lines(line) if _OPEN.search(text) else None,
+        )
+
+    def _item_lines(self, opening: LogicalLine) -> tuple[str, ...]:
+        found: list[str] = []
+        for line in self.lines:
+            if line.text.startswith(")"):
+                if line.text[1:].strip():
+                    self.log.report(Code.JUNK_AFTER_KEYWORD, "text after the closing parenthesis is ignored",
+                                    self._span(line))  # fmt: skip
+                return tuple(found)
+            if len(found) < ITEM_LINES_MAX:
+                found.append(line.text)
+            if line.text.endswith(")") and line.text.count(")") > line.text.count("("):
+                found[-1] = line.text[:-1].rstrip()
+                return tuple(one for one in found if one)
+        self.log.report(Code.UNTERMINATED_BLOCK, "no line `)` ends the items that begin here", self._span(opening))
+        return tuple(found)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Names(NameScope):
+    """Names while the description is read; names that live only in jobs mean the first one."""
+
+    built_in: Mapping[str, str]
+
+    def find(self, name: str) -> Found | None:
+        definition = self.last(name)
+        if definition is not None:
+            return Found(definition.name, definition.text, definition.span)
+        return self.fallback(name)
+
+    def fallback(self, name: str) -> Found | None:
+        if name == "dollar":
+            return Found(name, "$", Span("<built in>"))
+        text = self.built_in.get(name)
+        return None if text is None else Found(name, text, Span("<built in>"))
+
+
+@dataclass(slots=True, kw_only=True)
+class Script(Loader):
+    """A submit description while it is executed."""
+
+    built_in: Mapping[str, str]
+    points: list[QueuePoint] = field(default_factory=list)
+    #: Folded names that the lines themselves asked for, in conditions, paths and the like.
+    asked: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        Loader.__post_init__(self)
+        self.scope = _Names(
+            last=self.table.last, detected={}, subsystem="SUBMIT", localname=None, built_in=self.built_in
+        )
+
+    def source(self, text: str, file: str, origin: Origin, via: Span | None = None, depth: int = 0) -> None:
+        """Read and execute the text of one source."""
+        if len(self.sources) >= self.limits.sources_max:
+            self._limit(f"more than sources_max = {self.limits.sources_max} sources", via or Span(file))
+            return
+        if len(text) > self.limits.file_chars_max:
+            message = f"{file} is longer than file_chars_max = {self.limits.file_chars_max} characters"
+            self.log.report(Code.SOURCE_TOO_LARGE, message, Span(file, via=via))
+            return
+        self.sources.append(file)
+        reader = LineReader(text, file, via, self.log, self.limits)
+        self.execute(_Parser(reader, self.log, self.limits).statements(), origin, depth)
+
+    def expand(self, text: str, span: Span) -> str:
+        """The text with references followed, as things stand now."""
+        if "$" in text:
+            self.asked |= {name.lower() for name in re.findall(r"\$\(([\w.]+)", text)}
+        return Loader.expand(self, text, span)
+
+    def _defined(self, name: str) -> bool:
+        self.asked.add(name.lower())
+        return Loader._defined(self, name)
+
+    def assign(self, statement: Assign, origin: Origin) -> None:
+        """Keep a definition; or, for a queue statement, all that holds there."""
+        if isinstance(statement, Queue):
+            self._queued(statement)
+            return
+        name = self.expand(statement.name, statement.span) if "$" in statement.name else statement.name
+        if name.startswith("+"):
+            name = f"MY.{name[1:].strip()}"
+        if not NAME.match(name):
+            self.log.report(Code.ILLEGAL_NAME, f"{name[:60]!r} is not a name", statement.span)
+            return
+        if len(self.table) >= self.limits.macros_max and self.table.last(name.lower()) is None:
+            self._limit(f"more than macros_max = {self.limits.macros_max} names", statement.span)
+            return
+        text = self._stored(name.lower(), statement)
+        if len(text) > self.limits.value_chars_max:
+            message = f"the value of {name} is longer than value_chars_max = {self.limits.value_chars_max} characters"
+            self.log.report(Code.EXPANSION_LIMIT, message, statement.span, name=name)
+            return
+        self.table.add(
+            Definition(
+                name=name,
+                text=text,
+                written=statement.value.text,
+                span=statement.span,
+                origin=origin,
+                appended=statement.operator is Operator.APPEND,
+                segments=statement.value.segments,
+            )
+        )
+
+    def _queued(self, statement: Queue) -> None:
+        chains = self.table.chains
+        self.points.append(
+            QueuePoint(
+                span=statement.span,
+                arguments=statement.value.text,
+                item_lines=statement.item_lines,
+                defined={key: chain[-1] for key, chain in chains.items()},
+            )
+        )
+
+    def append(self, lines: tuple[str, ...]) -> None:
+        """Have lines of the command line precede every queue statement: the later word counts."""
+        appended = Script(host=self.host, subsystem="SUBMIT", built_in=self.built_in, limits=self.limits)
+        appended.source("\n".join(lines), "<command line>", Origin.RUNTIME)
+        self.log.kept.extend(appended.log.kept)
+        last = {key: chain[-1] for key, chain in appended.table.chains.items()}
+        self.points = [
+            QueuePoint(
+                span=one.span, arguments=one.arguments, item_lines=one.item_lines, defined={**one.defined, **last}
+            )
+            for one in self.points
+        ] or appended.points

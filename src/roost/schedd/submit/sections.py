@@ -1,0 +1,239 @@
+"""The sections that a job's ad is made of, each a function that reads commands and puts attributes.
+
+The table says of each which attributes it may give, and for which commands a text that differs from job to job goes
+into the attribute as it is, so that it can be put in place without running the section again (`inert`). The order is
+that of the ad.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from roost.classad import UNDEFINED
+from roost.classad.ad import Cell
+from roost.schedd.submit import ending, files, matching, program, requests
+from roost.schedd.submit.commands import SIMPLE, Command, Kind
+from roost.schedd.submit.diagnostics import SubmitCode
+from roost.schedd.submit.job import Job, unquoted
+from roost.schedd.submit.macros import Macros
+
+_ATTRIBUTE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
+_MY: Final = "my."
+_DIRECTORIES: Final = ("initialdir", "initial_dir", "iwd", "job_iwd")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One row."""
+
+    name: str
+    run: Callable[[Job], None]
+    #: Folded names of what it may give; for those that give more than one thing, or sometimes another.
+    gives: frozenset[str] = frozenset()
+    #: Commands whose text goes into the attributes as it is.
+    inert: frozenset[str] = frozenset()
+    #: It gives one attribute, always the same: common to all jobs but those that differ.
+    steady: bool = False
+
+
+def _row(
+    name: str,
+    run: Callable[[Job], None],
+    gives: str = "",
+    *,
+    inert: tuple[str, ...] = (),
+    steady: bool = False,
+) -> Section:
+    return Section(name=name, run=run, gives=frozenset(gives.lower().split()), inert=frozenset(inert), steady=steady)
+
+
+#: What every job begins with.
+_ZEROES: Final = (
+    "CommittedSlotTime CommittedSuspensionTime CommittedTime CumulativeSlotTime CumulativeSuspensionTime CurrentHosts "
+    "ExitStatus JobRunCount LastSuspensionTime NumCkpts NumHolds NumJobCompletions NumJobStarts NumRestarts "
+    "NumShadowStarts NumSystemHolds TotalSuspensions"
+)
+_ZERO_SECONDS: Final = "CumulativeRemoteSysCpu CumulativeRemoteUserCpu RemoteSysCpu RemoteUserCpu RemoteWallClockTime"
+
+
+def begin(job: Job) -> None:
+    """Who submits what when, and counters at nothing."""
+    defaults = job.defaults
+    job.put("MyType", "Job")
+    job.put("TargetType", "Machine")
+    job.put("Owner", defaults.owner)
+    job.put("User", f"{defaults.owner}@{defaults.uid_domain}")
+    job.put("QDate", defaults.now)
+    job.put("EnteredCurrentStatus", defaults.now)
+    job.put("JobSubmitMethod", 0)
+    job.put("ExitBySignal", False)
+    job.put("MinHosts", 1)
+    job.put("MaxHosts", 1)
+    job.put("LeaveJobInQueue", False)
+    for name in _ZEROES.split():
+        job.put(name, 0)
+    for name in _ZERO_SECONDS.split():
+        job.put(name, 0.0)
+    for name, text in defaults.attributes:
+        job.put_expression(name, text, None)
+
+
+def _simple(row: Command) -> Callable[[Job], None]:
+    def run(job: Job) -> None:
+        if row.kind is Kind.BOOLEAN:
+            truth = job.truth(*row.names)
+            if truth is not None:
+                job.put(row.attribute, truth)
+            return
+        if row.kind is Kind.INTEGER:
+            number = job.integer(*row.names)
+            if number is not None:
+                job.put(row.attribute, number)
+            return
+        text = job.text(*row.names)
+        if text is None:
+            return
+        match row.kind:
+            case Kind.EXPRESSION:
+                job.put_expression(row.attribute, text, job.given(*row.names))
+            case Kind.UNQUOTED:
+                job.put(row.attribute, unquoted(text))
+            case Kind.PATH:
+                job.put(row.attribute, files.text_path(job, text))
+            case _:
+                job.put(row.attribute, text)
+
+    return run
+
+
+def _simple_section(row: Command) -> Section:
+    names = tuple(name.lower() for name in row.names)
+    inert: tuple[str, ...] = ()
+    if row.kind in (Kind.TEXT, Kind.UNQUOTED):
+        inert = names
+    elif row.kind is Kind.PATH:
+        inert = (*names, *_DIRECTORIES)
+    return _row(row.name, _simple(row), inert=inert)
+
+
+_ENCRYPTED: Final = "encryptinputfiles encryptoutputfiles dontencryptinputfiles dontencryptoutputfiles"
+
+SECTIONS: Final[tuple[Section, ...]] = (
+    _row("begin", begin),
+    _row(
+        "universe",
+        program.universe,
+        "WantDocker WantContainer WantDockerImage WantSIF WantSandboxImage DockerImage ContainerImage",
+    ),
+    _row("executable", program.executable, "Cmd TransferExecutable", inert=("executable", "cmd")),
+    _row("arguments", program.arguments, "Args Arguments", inert=("arguments", "arguments2", "args", "shell")),
+    _row("environment", program.environment, inert=("environment", "environment2", "env")),
+    _row("directory", files.directory, inert=_DIRECTORIES),
+    _row(
+        "standard files",
+        files.standard_files,
+        "In Out Err TransferIn TransferOut TransferErr StreamIn StreamOut StreamErr",
+        inert=("input", "stdin", "output", "stdout", "error", "stderr"),
+    ),
+    _row(
+        "moving",
+        files.moving,
+        "ShouldTransferFiles WhenToTransferOutput FileSystemDomain TransferInput TransferOutput "
+        f"WantTransferPluginMethods {_ENCRYPTED}",
+        inert=("transfer_input_files", "transfer_output_files"),
+    ),
+    _row("checkpoints", files.checkpoints, "SuccessCheckpointExitCode WantFTOnCheckpoint TransferCheckpoint"),
+    _row("status", ending.status, "JobStatus HoldReason HoldReasonCode"),
+    _row("priority", ending.priority, steady=True),
+    _row("accounting", ending.accounting, "AcctGroup AcctGroupUser AccountingGroup MaxJobRetirementTime"),
+    _row("limits", ending.limits),
+    _row("notification", ending.notification, steady=True),
+    _row("lease", ending.lease, steady=True),
+    _row("retries", ending.retries, "OnExitRemove OnExitHold JobMaxRetries JobSuccessExitCode"),
+    _row("signals", ending.signals, "KillSig RemoveKillSig HoldKillSig"),
+    _row(
+        "deferral",
+        ending.deferral,
+        "DeferralTime DeferralWindow DeferralPrepTime ScheddInterval "
+        "CronMinute CronHour CronDayOfMonth CronMonth CronDayOfWeek",
+    ),
+    _row(
+        "requests",
+        requests.requests,
+        "RequestCpus RequestMemory RequestDisk RequestGPUs RequireGPUs GPUsMinCapability GPUsMaxCapability "
+        "GPUsMinMemory GPUsMinRuntime",
+    ),
+    _row("memory", requests.retries_with_more_memory, "RetryRequestMemory NextRequestMemory MaxRequestMemory"),
+    *map(_simple_section, SIMPLE),
+    _row("rank", matching.rank, steady=True),
+    _row("requirements", matching.requirements, steady=True),
+)
+
+BY_NAME: Final[Mapping[str, Section]] = {section.name: section for section in SECTIONS}
+
+
+def custom(key: str) -> Section:
+    """The section of ``MY.Name``: any attribute, over whatever the other sections gave."""
+
+    def run(job: Job) -> None:
+        found = job.macros.find(key, job.position)
+        if found is None:
+            return
+        name = found.name[len(_MY) :]
+        if not _ATTRIBUTE.match(name):
+            job.report(SubmitCode.NAME, f"{name!r} is no name of an attribute", key)
+            return
+        text = job.text(key)
+        if text is None:
+            job.put(name, UNDEFINED)
+        else:
+            job.put_expression(name, text, key)
+            _unquoted_word(job, name, text, key)
+
+    return Section(name=key, run=run, gives=frozenset((key[len(_MY) :],)))
+
+
+def _unquoted_word(job: Job, name: str, text: str, key: str) -> None:
+    """Say so where a word was probably meant to be a text."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", text) or text.lower() in ("true", "false", "undefined", "error"):
+        return
+    message = f"+{name} = {text} refers to an attribute {text}; it is not the text {text!r}"
+    job.report(SubmitCode.SUSPICIOUS, message, key, remedy=f'For a text write +{name} = "{text}".')
+
+
+def custom_keys(macros: Macros) -> list[str]:
+    """Folded names of all attributes that the user sets, in the order in which they were written."""
+    return [key for key in (*macros.defined, *macros.variables) if key.startswith(_MY)]
+
+
+def section_named(name: str) -> Section:
+    """The section of a name. Raises KeyError."""
+    return custom(name) if name.startswith(_MY) else BY_NAME[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a section gave for one job."""
+
+    section: Section
+    #: Attribute to cell.
+    cells: dict[str, Cell]
+    #: Commands that it asked for.
+    asked: frozenset[str]
+
+
+def run(job: Job, sections: tuple[Section, ...]) -> Iterator[Result]:
+    """Run sections for a job, one after another."""
+    for section in sections:
+        job.asked = set()
+        job.ad = type(job.ad)()
+        section.run(job)
+        ad = job.ad
+        yield Result(
+            section=section,
+            cells={ad.spelling(key): cell for key, cell in ad.cells.items()},
+            asked=frozenset(job.asked),
+        )

@@ -1,0 +1,337 @@
+"""Reading a submit description: text in, plans of clusters out, with everything that is wrong.
+
+    >>> found = read_submission("executable = /bin/sleep\\narguments = $(Process)\\nqueue 3\\n", file="x.sub",
+    ...                         host=MemorySubmitHost(files={"/bin/sleep": ""}), now=0, owner="me", uid_domain="here")
+    >>> [plan.differences(2) for plan in found.clusters]
+    [{'Args': '2'}]
+
+Queue statements after one another make one cluster as long as the executable stays the same. With errors there are no
+clusters: nobody is to submit half of a description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from roost.classad import ClassAd
+from roost.classad.ad import Cell
+from roost.classad.forms import Form, format_ad
+from roost.config import Config, ConfigError, Origin, Severity, Span
+from roost.config.expressions import ExpressionProblem
+from roost.schedd.submit.batch import Batch, PlanHost
+from roost.schedd.submit.diagnostics import Finding, Findings, SubmitCode
+from roost.schedd.submit.host import LanguageHost, SubmitHost
+from roost.schedd.submit.job import Defaults
+from roost.schedd.submit.plan import ClusterPlan, fill, merged
+from roost.schedd.submit.planning import Planned, Planner
+from roost.schedd.submit.queue_statement import QueueItems, read_queue
+from roost.schedd.submit.script import QueuePoint, Script
+from roost.schedd.submit.suggest import near
+
+_SUBSYSTEM = "SUBMIT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What a description comes to."""
+
+    file: str
+    #: Empty where there are errors.
+    clusters: tuple[ClusterPlan, ...]
+    findings: tuple[Finding, ...]
+    #: Findings beyond those that are kept.
+    dropped: int = 0
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """What keeps it from being submitted."""
+        return tuple(one for one in self.findings if one.severity is Severity.ERROR)
+
+    @property
+    def count(self) -> int:
+        """Jobs in all."""
+        return sum(plan.count for plan in self.clusters)
+
+
+def read_submission(
+    text: str,
+    *,
+    file: str,
+    host: SubmitHost,
+    now: float,
+    owner: str,
+    uid_domain: str,
+    config: Config | None = None,
+    filesystem_domain: str | None = None,
+    arguments: tuple[str, ...] = (),
+    append: tuple[str, ...] = (),
+    queue: str | None = None,
+    look_at_files: bool = True,
+) -> Submission:
+    """Read a description.
+
+    `arguments` are ``name=value`` words of the command line, which count as lines before the file; `append` are lines
+    that precede every queue statement; `queue` is what stands behind ``queue`` for a description without such a
+    statement. `look_at_files` False: files need not be there. `config` gives defaults and site policy.
+    """
+    return _Reader(
+        text=text,
+        file=file,
+        host=host,
+        now=now,
+        config=config,
+        arguments=arguments,
+        append=append,
+        queue=queue,
+        looks=look_at_files,
+        owner=owner,
+        uid_domain=uid_domain,
+        filesystem_domain=filesystem_domain or uid_domain,
+    ).submission()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reader:
+    text: str
+    file: str
+    host: SubmitHost
+    now: float
+    config: Config | None
+    arguments: tuple[str, ...]
+    append: tuple[str, ...]
+    queue: str | None
+    looks: bool
+    owner: str
+    uid_domain: str
+    filesystem_domain: str
+
+    def submission(self) -> Submission:
+        findings = Findings()
+        language = LanguageHost(host=self.host, now=self.now)
+        built_in = self._built_in()
+        script = Script(host=language, subsystem=_SUBSYSTEM, built_in=built_in)
+        if self.arguments:
+            script.source("\n".join(self.arguments), "<command line>", Origin.RUNTIME)
+        script.source(self.text, self.file, Origin.FILE)
+        self._points(script, findings)
+        findings.take(script.log)
+        plan_host = PlanHost(
+            variables=dict(language.host.environment()),
+            seed=self.host.random_integer(0, 2**31 - 1),
+            now=float(self.now),
+        )
+        planner = Planner(
+            host=self.host,
+            plan_host=plan_host,
+            defaults=self._defaults(findings),
+            built_in=built_in,
+            findings=findings,
+            looks=self.looks,
+        )
+        clusters, used = self._clusters(script, planner, language, findings)
+        self._unused(script, used, findings)
+        for plan in clusters:
+            _forget_environment(plan, used)
+        return Submission(
+            file=self.file,
+            clusters=() if findings.errors else tuple(clusters),
+            findings=tuple(findings),
+            dropped=findings.dropped,
+        )
+
+    def _points(self, script: Script, findings: Findings) -> None:
+        """See to the queue statements: those of the command line, or one that nobody wrote."""
+        if self.queue is not None:
+            if script.points:
+                message = "the command line has a queue statement, and the description has one too"
+                findings.report(SubmitCode.QUEUE, message, script.points[0].span, remedy="Remove one of them.")
+            else:
+                script.source(f"queue {self.queue}", "<command line>", Origin.RUNTIME)
+        if self.append:
+            script.append(self.append)
+        if not script.points:
+            findings.report(SubmitCode.NO_QUEUE, "the description has no queue statement", Span(self.file))
+            script.source("queue", "<end>", Origin.FILE)
+
+    def _clusters(
+        self, script: Script, planner: Planner, language: LanguageHost, findings: Findings
+    ) -> tuple[list[ClusterPlan], set[str]]:
+        used = set(script.asked)
+        clusters: list[list[Planned]] = []
+        first = 0
+        for point in script.points:
+            items = self._items(script, point, language, findings, used)
+            if items is None:
+                continue
+            if clusters and not _same_program(clusters[-1][0], point):
+                clusters.append([])
+                first = 0
+            planned = planner.plan(point.defined, items, first)
+            used |= planned.used
+            if clusters:
+                clusters[-1].append(planned)
+            else:
+                clusters.append([planned])
+            first += items.jobs
+        plans = [_cluster(group) for group in clusters if group]
+        return [plan for plan in plans if plan.count], used
+
+    def _items(
+        self, script: Script, point: QueuePoint, language: LanguageHost, findings: Findings, used: set[str]
+    ) -> QueueItems | None:
+        """What a queue statement says, with the macros as they are there."""
+        reader = Script(host=language, subsystem=_SUBSYSTEM, built_in=script.built_in)
+        for definition in point.defined.values():
+            reader.table.add(definition)
+        items = read_queue(
+            point.arguments,
+            point.item_lines,
+            point.span,
+            expand=lambda text: reader.expand(text, point.span),
+            host=language,
+            findings=findings,
+        )
+        findings.take(reader.log)
+        used |= reader.asked
+        return items
+
+    def _unused(self, script: Script, used: set[str], findings: Findings) -> None:
+        for key, chain in script.table.chains.items():
+            if key in used or key.startswith("my."):
+                continue
+            definition = chain[-1]
+            findings.report(
+                SubmitCode.UNUSED,
+                f"the line `{definition.name} = {definition.written}` has no effect",
+                definition.span,
+                name=definition.name,
+                suggestion=near(definition.name),
+            )
+
+    # -- what is there without a description
+
+    def _built_in(self) -> dict[str, str]:
+        moment = datetime.fromtimestamp(self.now)
+        found = {
+            "submit_file": self.file,
+            "submit_time": str(int(self.now)),
+            "year": f"{moment.year}",
+            "month": f"{moment.month:02}",
+            "day": f"{moment.day:02}",
+            "islinux": "1",
+            "iswindows": "0",
+        }
+        for name in ("arch", "opsys", "opsysver", "opsysandver", "opsysmajorver", "spool"):
+            value = self._knob(name.upper())
+            if value:
+                found[name] = value
+        found.setdefault("arch", "X86_64")
+        found.setdefault("opsys", "LINUX")
+        return found
+
+    def _knob(self, name: str, default: str = "") -> str:
+        if self.config is None:
+            return default
+        try:
+            return self.config.get(name, subsys=_SUBSYSTEM) or default
+        except ConfigError:
+            return default
+
+    def _defaults(self, findings: Findings) -> Defaults:
+        plain = Defaults(owner="", uid_domain="", filesystem_domain="", cwd="", now=0)
+        built_in = self._built_in()
+        return Defaults(
+            owner=self.owner,
+            uid_domain=self.uid_domain,
+            filesystem_domain=self.filesystem_domain,
+            cwd=self.host.cwd,
+            now=int(self.now),
+            arch=built_in["arch"],
+            opsys=built_in["opsys"],
+            request_cpus=self._knob("JOB_DEFAULT_REQUESTCPUS", plain.request_cpus),
+            request_memory=self._knob("JOB_DEFAULT_REQUESTMEMORY", plain.request_memory),
+            request_disk=self._knob("JOB_DEFAULT_REQUESTDISK", plain.request_disk),
+            lease_s=self._number("JOB_DEFAULT_LEASE_DURATION", plain.lease_s, findings),
+            retries_max=self._number("DEFAULT_JOB_MAX_RETRIES", plain.retries_max, findings),
+            rank=self._knob("DEFAULT_RANK"),
+            append_rank=self._knob("APPEND_RANK"),
+            append_requirements=self._knob("APPEND_REQUIREMENTS"),
+            should_transfer=self._knob("SUBMIT_DEFAULT_SHOULD_TRANSFER_FILES", plain.should_transfer),
+            attributes=tuple(self._attributes()),
+            inherited=dict(self.host.environment()),
+        )
+
+    def _number(self, knob: str, default: int, findings: Findings) -> int:
+        if self.config is None:
+            return default
+        try:
+            return self.config.get_int(knob, default, subsys=_SUBSYSTEM)
+        except (ConfigError, ExpressionProblem) as problem:
+            findings.report(SubmitCode.INTEGER, f"{knob} of the configuration: {problem}", Span("<configuration>"))
+            return default
+
+    def _attributes(self) -> Iterator[tuple[str, str]]:
+        """SUBMIT_ATTRS: names of macros whose values go into every ad."""
+        names = self._knob("SUBMIT_ATTRS").replace(",", " ").split()
+        for name in names:
+            text = self._knob(name.lstrip("+"))
+            if text:
+                yield name.lstrip("+"), text
+
+
+def _same_program(planned: Planned, point: QueuePoint) -> bool:
+    """Whether a queue statement runs what the cluster runs."""
+    names = ("executable", "cmd", "shell", "docker_image", "container_image", "universe")
+    before = planned.batch.macros.defined
+
+    def text_of(found: Mapping[str, object], name: str) -> str:
+        return getattr(found.get(name), "text", "")
+
+    return all(text_of(before, name) == text_of(point.defined, name) for name in names)
+
+
+def _cluster(group: list[Planned]) -> ClusterPlan:
+    common, batches = merged([(planned.batch, planned.constants) for planned in group])
+    return ClusterPlan(
+        common=common,
+        batches=batches,
+        max_materialize=_whole(group[0].constants, "JobMaterializeLimit"),
+        max_idle=_whole(group[0].constants, "JobMaterializeMaxIdle"),
+    )
+
+
+def _whole(constants: Mapping[str, Cell], name: str) -> int | None:
+    value = constants.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _forget_environment(plan: ClusterPlan, used: set[str]) -> None:
+    """Keep of the environment only what jobs still ask for: it may hold what is nobody's business."""
+    for batch in plan.batches:
+        _trim(batch)
+
+
+def _trim(batch: Batch) -> None:
+    from dataclasses import replace
+
+    wanted = any("$ENV(" in found.text for found in batch.macros.defined.values()) and bool(
+        batch.sections or batch.by_cluster
+    )
+    if not wanted:
+        batch.host.variables = {}
+    if "environment" not in (*batch.sections, *batch.by_cluster):
+        batch.defaults = replace(batch.defaults, inherited={})
+
+
+def listing(submission: Submission, *, schedd: str = "submit", cluster: int = 1) -> Iterator[str]:
+    """The ads that would be queued, in old form, one text a job, with numbers from `cluster` on."""
+    for number, plan in enumerate(submission.clusters, cluster):
+        bound = plan.for_cluster(number)
+        for proc, ad in enumerate(bound.ads()):
+            fill(ad, number, proc, schedd=schedd)
+            yield format_ad(ad, Form.OLD)
+
+
+__all__ = ["ClassAd", "ClusterPlan", "Submission", "listing", "read_submission"]

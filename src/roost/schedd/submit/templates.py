@@ -1,0 +1,134 @@
+"""Texts with places for words: how most jobs of a cluster differ.
+
+A section is run once with marks, characters that no user writes, in place of the words that differ. Where its
+attributes come out with the marks in them, they become templates. A word goes into a template only if it is plain: then
+no section looks into it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from roost.classad.ad import Cell
+
+#: A word that no quoting, list or path treats in a special way.
+PLAIN: Final = re.compile(r"[A-Za-z0-9_.+@%~-][A-Za-z0-9_./+@%~-]*\Z")
+#: Marks are characters from here on, of Unicode's area for private use.
+_MARKS_FROM: Final = 0xF0000
+#: Words that one template may have.
+MARKS_MAX: Final = 1000
+_MARK: Final = re.compile(f"[{chr(_MARKS_FROM)}-{chr(_MARKS_FROM + MARKS_MAX)}]")
+
+
+def mark(number: int) -> str:
+    """The mark for a word."""
+    return chr(_MARKS_FROM + number)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """An attribute as pieces of text and numbers of words."""
+
+    attribute: str
+    pieces: tuple[str | int, ...]
+    #: The value is the one word, as a number.
+    number: bool = False
+
+    def cell(self, words: Sequence[str]) -> Cell:
+        """The attribute with words in their places."""
+        if self.number:
+            return int(words[self.pieces[0]])  # type: ignore[index]
+        return "".join([words[piece] if piece.__class__ is int else piece for piece in self.pieces])  # type: ignore[index,misc]
+
+    @property
+    def used(self) -> frozenset[int]:
+        """Numbers of the words in it."""
+        return frozenset(piece for piece in self.pieces if isinstance(piece, int))
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a section gives: templates, and attributes that stay the same."""
+
+    section: str
+    templates: tuple[Template, ...]
+    fixed: tuple[tuple[str, Cell], ...]
+    #: Numbers of words that must be plain: those of the items.
+    checked: tuple[int, ...]
+
+    def fits(self, words: Sequence[str]) -> bool:
+        """Whether the words may go into it."""
+        return all([PLAIN.match(words[number]) is not None for number in self.checked])
+
+    def fill(self, words: Sequence[str], found: dict[str, Cell]) -> None:
+        """Put the attributes with the words in them."""
+        for template in self.templates:
+            found[template.attribute] = template.cell(words)
+        if self.fixed:
+            found.update(self.fixed)
+
+
+def split(text: str) -> tuple[str | int, ...]:
+    """A text with marks as pieces."""
+    pieces: list[str | int] = []
+    at = 0
+    for match in _MARK.finditer(text):
+        if match.start() > at:
+            pieces.append(text[at : match.start()])
+        pieces.append(ord(match.group()) - _MARKS_FROM)
+        at = match.end()
+    if at < len(text):
+        pieces.append(text[at:])
+    return tuple(pieces)
+
+
+def form_of(section: str, cells: Mapping[str, Cell], items_from: int) -> Form | None:
+    """The form of what a section gave with marks; None if a mark is where no word can be put.
+
+    Words from `items_from` on are those of items, and are looked at before they go in.
+    """
+    templates: list[Template] = []
+    fixed: list[tuple[str, Cell]] = []
+    for attribute, cell in cells.items():
+        if isinstance(cell, str) and _MARK.search(cell):
+            templates.append(Template(attribute, split(cell)))
+        elif isinstance(cell, str | bool | int | float):
+            fixed.append((attribute, cell))
+        else:
+            return None
+    used = frozenset[int]().union(*(template.used for template in templates))
+    checked = tuple(sorted(number for number in used if number >= items_from))
+    return Form(section, tuple(templates), tuple(fixed), checked)
+
+
+_TEXT: Final = re.compile(r'"([^"\\]*)"\Z')
+
+
+def form_of_expression(section: str, attribute: str, text: str, items_from: int) -> Form | None:
+    """The form of ``+Attribute = text`` with marks in it: one number, or one text in quotes; None for anything else."""
+    pieces = split(text)
+    if len(pieces) == 1 and isinstance(pieces[0], int) and pieces[0] < items_from:
+        return Form(section, (Template(attribute, pieces, number=True),), (), ())
+    quoted = _TEXT.match(text)
+    if quoted is None:
+        return None
+    return form_of(section, {attribute: quoted[1]}, items_from)
+
+
+#: Gives the cells of a section for one job the long way.
+LongWay = Callable[[int], Mapping[str, Cell]]
+
+
+def agrees(form: Form, words_of: Callable[[int], Sequence[str]], long_way: LongWay, indices: Sequence[int]) -> bool:
+    """Whether the form gives for some jobs what the long way does."""
+    for index in indices:
+        words = words_of(index)
+        if form.fits(words):
+            found: dict[str, Cell] = {}
+            form.fill(words, found)
+            if found != dict(long_way(index)):
+                return False
+    return True
