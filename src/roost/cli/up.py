@@ -51,11 +51,12 @@ def _foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[], N
     from roost.runtime import central_daemon, node_daemon, schedd_daemon
     from roost.runtime.master import Master
     from roost.runtime.nats_server import ServerFailed
+    from roost.runtime.role import Make
 
     config = home.config(roots, "MASTER")
     if config.errors:
         raise CommandError("\n".join(str(each) for each in config.errors))
-    makers = {"central": central_daemon.make, "schedd": schedd_daemon.make, "node": node_daemon.make}
+    makers: dict[str, Make] = {"central": central_daemon.make, "schedd": schedd_daemon.make, "node": node_daemon.make}
 
     def tell(line: str) -> None:
         say(line)

@@ -152,6 +152,7 @@ class Master:
             "urls": list(client.urls),
             "schedd": names["schedd"],
             "node": names["node"],
+            "uid_domain": self.config.get("UID_DOMAIN") or names["node"],
             "client": {"name": client.name, "user": client.user, "password": client.password},
         }
         write_private(self.home.run / "contact.json", json.dumps(data, indent=1))

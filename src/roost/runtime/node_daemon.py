@@ -34,12 +34,15 @@ from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot, Outs
 from roost.node.plan import NodePlan, make_plan
 from roost.runtime.bus import Bus
+from roost.runtime.benchmarks import run_benchmarks
+from roost.runtime.node_state import NodeState, Tickets
 from roost.runtime.nursery import Nursery, NurseryFailed
 from roost.runtime.reports import Reports
 from roost.runtime.role import ConfigurationRefused, RoleContext
 from roost.runtime.role import Ending as DaemonEnding
 from roost.runtime.runner import Runner, Surroundings
 from roost.runtime.sensors import Sensors
+from roost.runtime.takeover import take_over
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.layout_problems import LayoutRefused
 from roost.startd.machine import Step
@@ -71,11 +74,13 @@ class NodeDaemon:
         self.bus = bus
         self.subjects = bus.subjects
         self.started_at = time.time()
-        self.sensors = Sensors(config, context.home.execute)
+        self.sensors = self._sensors(config)
         plan = self._plan(config)
         self.machine = Machine(plan, self, birth=int(self.started_at), key=context.home.secret(), now=self.started_at)
         self.runners: dict[Starter, Runner] = {}
         self.reports = Reports(context.home.jobs)
+        self.tickets = Tickets(context.home.jobs)
+        self.state = NodeState(context.home.run / "slots")
         self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._publish: asyncio.TimerHandle | None = None
@@ -88,6 +93,12 @@ class NodeDaemon:
         self._outbox: asyncio.Queue[tuple[str, Message]] = asyncio.Queue()
         self.nursery: Nursery | None = None
 
+    def _sensors(self, config: Config) -> Sensors:
+        try:
+            return Sensors.configured(config, self.context.home.execute)
+        except ConfigError as error:
+            raise ConfigurationRefused(str(error)) from None
+
     def _plan(self, config: Config) -> NodePlan:
         try:
             identity = host_identity(
@@ -97,7 +108,7 @@ class NodeDaemon:
                 started_at=self.started_at,
                 platform=_platform(config),
             )
-            plan = make_plan(config, self.sensors.host_reading(), identity, zone_offset_s=_zone_offset_s())
+            plan = make_plan(config, self.sensors.host(), identity, zone_offset_s=_zone_offset_s())
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
         if isinstance(plan, LayoutRefused):
@@ -115,8 +126,6 @@ class NodeDaemon:
         except NurseryFailed as error:
             raise ConfigurationRefused(str(error)) from None
         self.reports.load()
-        from roost.runtime.takeover import take_over
-
         await take_over(self)
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.node(self.name, "*"), self._on_message)
@@ -153,6 +162,8 @@ class NodeDaemon:
             runner.forget()
         if self.nursery is not None:
             await self.nursery.close()
+        self.state.close()
+        self.state.write(self.machine)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Do something beside."""
@@ -173,35 +184,38 @@ class NodeDaemon:
     # -- sensors -------------------------------------------------------------------------------------
 
     async def _polls(self) -> None:
+        problem = ""
         while True:
             percents = {
                 slot.plan.id: self.runners[slot.starter].cpu_percent()
                 for slot in self.machine.slots
                 if slot.starter is not None and slot.starter in self.runners
             }
-            reading = await self.sensors.reading(percents)
+            reading = self.sensors.read(percents)
+            if self.sensors.problem != problem:
+                problem = self.sensors.problem
+                _log.warning("sensors: %s", problem or "the file of replacements can be read again")
             self.carry_out(self.machine.poll(reading, time.time()))
             await self._until_next_poll()
 
     async def _until_next_poll(self) -> None:
-        """The next poll is when it is due, when something asks for it, or when injected sensors have changed."""
+        """The next poll is when it is due, or when something asks for it."""
         self._poll_now.clear()
-        waits = [asyncio.create_task(self._poll_now.wait()), asyncio.create_task(self.sensors.changed())]
-        try:
-            await asyncio.wait(waits, timeout=self.machine.interval_s, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waits:
-                each.cancel()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._poll_now.wait(), self.machine.interval_s)
 
     # -- what the core is told of its steps ----------------------------------------------------------
 
     def stepped(self, slot: NodeSlot, before: SlotState, taken: Step, now: float) -> None:
         """A slot has taken a step."""
+        if before is not taken.state:
+            self.state.touch(slot, self.machine)
         for each in taken.transitions:
             _log.info("%s: %s -> %s (%s: %s)", slot.name, each.source, each.target, each.number, each.reason)
 
     def starter_stepped(self, slot: NodeSlot, starter: Starter, taken: StarterStep, now: float) -> None:
         """A starter has taken a step."""
+        self.state.touch(slot, self.machine)
         for each in taken.transitions:
             _log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run, each.source, each.target, each.reason)
 
@@ -297,7 +311,7 @@ class NodeDaemon:
             self.carry_out(self.machine.host.starter_lost(slot, starter, time.time()))
 
     async def _benchmark(self, slot: NodeSlot) -> None:
-        mips, kflops = await self.sensors.benchmark()
+        mips, kflops = await run_benchmarks()
         event = ev.BenchmarksFinished(mips=mips, kflops=kflops)
         self.carry_out(self.machine.host.receive(slot, event, time.time()))
 
@@ -360,6 +374,7 @@ class NodeDaemon:
             slot_ad = self.machine.ad(slot, time.time())
             found = Runner(around, slot.run, slot.schedd, slot.name, slot_ad, starter.state.job_ad)
             self.runners[starter] = found
+            self.tickets.keep(slot.run, schedd=slot.schedd, claim_id=starter.claim_id.text, slot=slot.name)
         return found
 
     def _starter_event(self, slot: NodeSlot, starter: Starter, event: sev.StarterEvent) -> None:

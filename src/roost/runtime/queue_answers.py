@@ -72,12 +72,8 @@ class QueueAnswers:
     # -- changes -------------------------------------------------------------------------------------
 
     async def _submit(self, ask: Ask, sender: str, reply: str) -> None:
-        clusters = []
-        for number, data in enumerate(_list(ask.args, "clusters")):
-            common = ad_from(data["common"], f"clusters[{number}].common")
-            plan = ClusterPlan.from_data(data["plan"])
-            clusters.append(ev.NewCluster(common=common, source=plan))
-        if not clusters:
+        clusters = [ClusterPlan.from_data(data) for data in _list(ask.args, "clusters")]
+        if not sum(each.count for each in clusters):
             raise BadAsk("nothing is submitted")
         self._daemon.feed(ev.Submitted(clusters=tuple(clusters), owner=sender, reply_to=self._reply_to(reply)))
 

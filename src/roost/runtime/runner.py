@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import signal
 import time
@@ -22,15 +23,17 @@ from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.starter import Doing, Output, StarterHold, StarterTimer, Usage
 from roost.runtime.bus import Bus
-from roost.runtime.family import Family
+from roost.runtime.family import Family, adopt
 from roost.runtime.home import Home
 from roost.runtime.job_order import BadJob, job_order
-from roost.runtime.nursery import Nursery, NurseryFailed
+from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
 from roost.runtime.output_files import Baseline
 from roost.runtime.sandbox import Sandbox, SandboxFailed
-from roost.runtime.spawn_order import NotStarted, OrderTooLarge, ProcessEnd
+from roost.runtime.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
 from roost.runtime.transfer import TransferProblem
 from roost.runtime.transfers import Transfers
+from roost.starter.starter_state import StarterState
+from roost.starter.transfer_plan import moves_files
 
 _log = logging.getLogger("roost.node")
 
@@ -190,6 +193,8 @@ class Runner:
             return
         self.moved = True
         self.baseline = await asyncio.to_thread(Baseline.of, self.sandbox.path)
+        with contextlib.suppress(OSError):
+            self._baseline_path.write_text(json.dumps(dict(self.baseline.files)))
         self.around.tell(sev.InputTransferred())
 
     async def _output(self, job_ad: ClassAd, destination: Output) -> None:
@@ -219,7 +224,7 @@ class Runner:
         self.number = number
         try:
             order = await job_order(self, number, job_ad)
-            family = await self.around.nursery.spawn(order)
+            family = await self._spawned(order)
         except BadJob as problem:
             self._not_started(number, str(problem), problem.code)
             return
@@ -231,6 +236,30 @@ class Runner:
             return
         self._has(family, number)
         self.around.began(number, family.pid)
+
+    async def _spawned(self, order: SpawnOrder) -> Family | NotStarted:
+        """Start the program, or find it started by an earlier daemon that nobody heard of any more."""
+        try:
+            return await self.around.nursery.spawn(order)
+        except AlreadyStarted:
+            found = await adopt(order.record_dir, order.key)
+            if found is None:
+                raise NurseryFailed(f"{order.record_dir} has a record of a start that can't be read") from None
+            return found
+
+    def resume(self, state: StarterState) -> None:
+        """Go on for a starter that an earlier daemon had."""
+        path = self.around.home.execute / f"dir_{file_name(self.run)}"
+        if path.is_dir():
+            self.sandbox = Sandbox(path=path)
+            launch = state.launch
+            self.moved = moves_files(state.job_ad, launch.shares, from_queue=launch.from_queue)
+            self.baseline = _read_baseline(self._baseline_path)
+        self.number = state.run
+
+    @property
+    def _baseline_path(self) -> Path:
+        return self.record.with_name(f"{self.record.name}.baseline")
 
     def _not_started(self, number: int, text: str, code: StarterHold, errno: int = 0) -> None:
         self.around.tell(sev.JobNotStarted(run=number, text=text, errno=errno, code=code))
@@ -300,6 +329,14 @@ class Runner:
             self._queue.get_nowait().close()
         if self.family is not None and not self.family.is_ended:
             self.family.forget()
+
+
+def _read_baseline(path: Path) -> Baseline | None:
+    try:
+        data = json.loads(path.read_text())
+        return Baseline(files={str(name): tuple(value) for name, value in data.items()})
+    except (OSError, ValueError, AttributeError, TypeError):
+        return None
 
 
 def _last_usage(end: ProcessEnd) -> Usage:

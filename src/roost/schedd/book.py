@@ -20,7 +20,14 @@ from roost.schedd.status import JobStatus
 
 
 class JobSource(Protocol):
-    """How the jobs of a cluster differ."""
+    """What is common to the jobs of a cluster, and how they differ."""
+
+    @property
+    def common(self) -> ClassAd:
+        """What is equal in all of them."""
+
+    def for_cluster(self, number: int) -> JobSource:
+        """The same, with what depends on the cluster's number settled."""
 
     @property
     def count(self) -> int:

@@ -13,18 +13,11 @@ from roost.schedd.identifiers import JobId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewCluster:
-    """Jobs as they are submitted, without numbers."""
-
-    common: ClassAd
-    source: JobSource
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
     """A user hands in jobs: all of them are taken, or none."""
 
-    clusters: tuple[NewCluster, ...]
+    #: Without numbers yet.
+    clusters: tuple[JobSource, ...]
     owner: str
     reply_to: str
 

@@ -138,7 +138,7 @@ class Queue:
 
     def _submitted(self, turn: Turn, event: Submitted) -> None:
         settings = self.holder.settings
-        jobs = sum(each.source.count for each in event.clusters)
+        jobs = sum(each.count for each in event.clusters)
         present = sum(cluster.left for cluster in self.book.clusters.values())
         if jobs > settings.jobs_per_submission_max:
             self._refuse(turn, event, f"{jobs} jobs are more than MAX_JOBS_PER_SUBMISSION")
@@ -146,7 +146,7 @@ class Queue:
         if present + jobs > settings.jobs_max:
             self._refuse(turn, event, f"the queue would hold more than MAX_JOBS_SUBMITTED = {settings.jobs_max} jobs")
             return
-        taken = [self._take(turn, each.common, each.source, event.owner) for each in event.clusters]
+        taken = [self._take(turn, each, event.owner) for each in event.clusters]
         data = [{"cluster": cluster.number, "jobs": cluster.count} for cluster in taken]
         turn.order(Reply(to=event.reply_to, data=data))
         turn.offer()
@@ -155,11 +155,12 @@ class Queue:
         remedy = "Submit fewer jobs, or ask the administrator for a higher limit."
         turn.order(Reply(to=event.reply_to, ok=False, code="too-many-jobs", text=text, remedy=remedy))
 
-    def _take(self, turn: Turn, common: ClassAd, source: JobSource, owner: str) -> Cluster:
+    def _take(self, turn: Turn, source: JobSource, owner: str) -> Cluster:
         number, now = self.book.next_cluster, int(turn.now)
         self.book.next_cluster += 1
         settings = self.holder.settings
-        ad = common.copy()
+        source = source.for_cluster(number)
+        ad = source.common.copy()
         ad.update(
             {
                 "ClusterId": number,

@@ -1,0 +1,94 @@
+"""``roost submit``: read a submit description and hand its jobs to the queue."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
+from roost.cli.terminal import CommandError, Exit, complain, say
+from roost.runtime.home import Home, HomeError, user_name
+from roost.schedd.submit import Submission, listing, read_submission
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``submit``."""
+    parser = subparsers.add_parser(
+        "submit",
+        help="submit jobs",
+        description="Submit the jobs of a submit description: a file, or - for standard input.",
+    )
+    add_pool_options(parser)
+    parser.add_argument("file", nargs="?", default="-", help="submit description; - for standard input")
+    parser.add_argument("assignment", nargs="*", help="NAME=VALUE, as if it stood before the file")
+    parser.add_argument("-a", "--append", metavar="LINE", action="append", default=[], help="as if it stood before queue")
+    parser.add_argument("-q", "--queue", metavar="STATEMENT", help="what follows 'queue' where the file has none")
+    parser.add_argument("--dry-run", action="store_true", help="print the ads of the jobs, and submit nothing")
+    parser.add_argument("--wait", action="store_true", help="wait until the jobs have left the queue")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``submit``."""
+    submission = _read(args)
+    for finding in submission.findings:
+        complain(str(finding))
+    if submission.dropped:
+        complain(f"and {counted(submission.dropped, 'finding')} more")
+    if submission.errors:
+        return Exit.BAD
+    if args.dry_run:
+        for text in listing(submission):
+            say(text)
+        return Exit.OK
+    if not submission.count:
+        raise CommandError("the description comes to no job: nothing is submitted")
+
+    async def ask(pool: Pool) -> list[dict[str, Any]]:
+        data: list[dict[str, Any]] = await pool.schedd("submit", clusters=[plan.to_data() for plan in submission.clusters])
+        return data
+
+    taken = with_pool(args, ask)
+    if args.json:
+        print_json(taken)
+    else:
+        for each in taken:
+            say(f"{counted(each['jobs'], 'job')} submitted to cluster {each['cluster']}")
+    if not args.wait:
+        return Exit.OK
+    from roost.cli import wait
+
+    sys.stdout.flush()
+    args.job, args.timeout, args.held = [str(each["cluster"]) for each in taken], None, False
+    return wait.run(args)
+
+
+def _read(args: argparse.Namespace) -> Submission:
+    from roost.runtime.submit_host import SystemSubmitHost
+
+    if "=" in args.file and not Path(args.file).exists():
+        args.assignment.insert(0, args.file)
+        args.file = "-"
+    try:
+        text = sys.stdin.read() if args.file == "-" else Path(args.file).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise CommandError(f"{args.file}: {error.strerror}") from None
+    try:
+        domain = str(Home.find(args.home).contact().get("uid_domain", ""))
+    except HomeError:
+        if not args.dry_run:
+            raise CommandError(f"no pool runs in {Home.find(args.home).path}: start one with `roost up`") from None
+        domain = ""
+    return read_submission(
+        text,
+        file="<stdin>" if args.file == "-" else args.file,
+        host=SystemSubmitHost(),
+        now=time.time(),
+        owner=user_name(),
+        uid_domain=domain,
+        arguments=tuple(args.assignment),
+        append=tuple(args.append),
+        queue=args.queue,
+    )

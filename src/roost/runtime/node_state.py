@@ -1,0 +1,119 @@
+"""The state of a machine on disk: records of slots with jobs, and of what slots share, written soon after they change.
+
+Writing is put off a moment, so that a short job costs nothing; a daemon killed within that moment finds the ticket and
+the record of the run, but no slot for it, and ends the run (`takeover`). Files are written whole, and not forced to the
+disk: they are to outlive the daemon, not the machine, with which all jobs are gone anyway.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from pathlib import Path
+from typing import Any, Final
+
+from roost.node.machine import Machine, NodeSlot
+from roost.node.records import is_kept, machine_record, slot_record
+from roost.runtime.nats_server import write_private
+from roost.runtime.runner import file_name
+
+_log = logging.getLogger("roost.node")
+
+#: How long writing is put off, s.
+SETTLE_S: Final = 0.1
+
+_SHARED: Final = "machine.json"
+
+
+class NodeState:
+    """The records of one machine."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._dirty: set[str] = set()
+        self._written: set[str] = set()
+        self._soon: asyncio.TimerHandle | None = None
+
+    def load(self) -> tuple[object, dict[str, object]]:
+        """The record of the machine, and those of slots by their names."""
+        shared = _read(self._directory / _SHARED)
+        records: dict[str, object] = {}
+        for path in sorted(self._directory.glob("*.slot")):
+            record = _read(path)
+            if isinstance(record, dict) and isinstance(record.get("name"), str):
+                records[record["name"]] = record
+                self._written.add(record["name"])
+        return shared, records
+
+    def touch(self, slot: NodeSlot, machine: Machine) -> None:
+        """A slot has changed."""
+        self._dirty.add(slot.name)
+        if self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(SETTLE_S, self.write, machine)
+
+    def write(self, machine: Machine) -> None:
+        """Write what has changed."""
+        self._soon = None
+        dirty, self._dirty = self._dirty, set()
+        slots = {slot.name: slot for slot in machine.slots}
+        try:
+            for name in sorted(dirty | (self._written - set(slots))):
+                slot = slots.get(name)
+                if slot is not None and is_kept(slot):
+                    record: dict[str, Any] = {"name": name, **slot_record(slot)}  # type: ignore[dict-item]
+                    write_private(self._path(name), json.dumps(record))
+                    self._written.add(name)
+                elif name in self._written:
+                    self._path(name).unlink(missing_ok=True)
+                    self._written.discard(name)
+            write_private(self._directory / _SHARED, json.dumps(machine_record(machine)))
+        except OSError as error:
+            _log.error("the state of the machine can't be kept: %s", error)
+
+    def close(self) -> None:
+        """Write no more."""
+        if self._soon is not None:
+            self._soon.cancel()
+
+    def _path(self, name: str) -> Path:
+        return self._directory / f"{file_name(name)}.slot"
+
+
+class Tickets:
+    """What is known of a run from its start on: whose it is, so that its end can be told whatever else was lost."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def keep(self, run: str, *, schedd: str, claim_id: str, slot: str) -> None:
+        """A run begins."""
+        data = {"run": run, "schedd": schedd, "claim_id": claim_id, "slot": slot}
+        with contextlib.suppress(OSError):
+            write_private(self._directory / f"{file_name(run)}.ticket", json.dumps(data))
+
+    def drop(self, run: str) -> None:
+        """A run is over, and reported."""
+        with contextlib.suppress(OSError):
+            (self._directory / f"{file_name(run)}.ticket").unlink(missing_ok=True)
+
+    def load(self) -> dict[str, dict[str, str]]:
+        """Run to ticket."""
+        found = {}
+        for path in sorted(self._directory.glob("*.ticket")):
+            data = _read(path)
+            if isinstance(data, dict) and isinstance(data.get("run"), str):
+                found[data["run"]] = {name: str(value) for name, value in data.items()}
+        return found
+
+
+def _read(path: Path) -> object:
+    try:
+        return json.loads(path.read_text())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        _log.error("%s can't be read: %s", path, error)
+        return None
