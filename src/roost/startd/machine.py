@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import Final
 
 from roost.classad.ad import MISSING
+from roost.model.changed import changed
 from roost.model.effects import (
     CancelTimer,
     DeleteDynamicSlot,
@@ -52,7 +53,7 @@ from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, State
 from roost.startd.transitions import CHAIN_MAX, EVALUATED_AT_ONCE, ROWS, On, Transition
 from roost.startd.validation import check
-from roost.startd.work import TIMERS, Taken, Work, changed, deadlines
+from roost.startd.work import TIMERS, Taken, Work, deadlines
 
 
 class Outcome(StrEnum):

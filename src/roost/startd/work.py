@@ -6,18 +6,16 @@ nothing of it is left when the step is over but the values it gathered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from operator import attrgetter
-from typing import Any, Final, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final
 
-from roost.model.claims import Activation, Claim
+from roost.model.changed import changed
 from roost.model.effects import Effect
 from roost.model.events import Timer
 from roost.model.reasons import Reason, Refusal
 from roost.policy.decision import Decision
 from roost.startd.policy_inputs import Inputs, SlotPolicy
-from roost.startd.slot_state import Eviction, SlotState
+from roost.startd.slot_state import SlotState
 from roost.startd.states import Pair
 from roost.startd.transitions import On
 
@@ -41,8 +39,6 @@ class Taken:
         """The deciding evaluation."""
         return self.decisions[-1] if self.decisions else None
 
-
-T = TypeVar("T")
 
 #: All timers, in the order in which they run out where several have.
 TIMERS: Final = tuple(Timer)
@@ -100,32 +96,6 @@ class Work:
     def refuse(self, refusal: Refusal) -> None:
         """The event is refused."""
         self.refusal = refusal
-
-
-def changed(value: T, changes: Mapping[str, Any]) -> T:
-    """A slot, claim, … with other values in some fields.
-
-    It does what `dataclasses.replace` does, at a third of its cost; a step does little else.
-    """
-    get, put_all, put = _ACCESS[type(value)]
-    made: T = object.__new__(type(value))
-    for put_one, one in zip(put_all, get(value), strict=True):
-        put_one(made, one)
-    for name, one in changes.items():
-        put[name](made, one)
-    return made
-
-
-_Put: TypeAlias = Callable[[Any, Any], None]
-
-
-def _access(kind: type[Any]) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[_Put, ...], dict[str, _Put]]:
-    names = tuple(each.name for each in fields(kind))
-    put = {name: getattr(kind, name).__set__ for name in names}
-    return attrgetter(*names), tuple(put.values()), put
-
-
-_ACCESS: Final[Mapping[type[Any], Any]] = {kind: _access(kind) for kind in (SlotState, Claim, Activation, Eviction)}
 
 
 def deadlines(state: SlotState) -> tuple[float | None, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
+from roost.classad.syntax import Literal
 from roost.policy.decision import Decision
 from roost.starter.policy_inputs import EVICT, EXEMPT_UNIVERSES, KILL, WANT_VACATE
 from roost.starter.transfer_plan import is_checkpoint
@@ -24,6 +25,10 @@ class Verdict(NamedTuple):
 
 def _expression(work: Work, name: str, wanted: bool = True) -> Verdict:
     if work.state.universe in EXEMPT_UNIVERSES:
+        return Verdict(False)
+    tree = work.policy.expressions[name].tree
+    if isinstance(tree, Literal) and tree.value is (not wanted):
+        # Nobody is shown what a constant did not bring about; so the ads are not made for it.
         return Verdict(False)
     decision = work.decide(name)
     return Verdict(decision.holds is wanted, (decision,))

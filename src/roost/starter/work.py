@@ -5,9 +5,10 @@ A `Work` lives for one step and is the only thing in this room that changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from roost.model.changed import changed
 from roost.model.starter import StarterReason, StarterTimer
 from roost.model.starter_effects import StarterEffect
 from roost.policy.decision import Decision
@@ -84,11 +85,11 @@ class Work:
 
     def update(self, **changes: Any) -> None:
         """Change fields of the starter."""
-        self.state = replace(self.state, **changes)
+        self.state = changed(self.state, changes)
 
     def schedule(self, **deadlines: float | None) -> None:
         """Change deadlines."""
-        self.update(deadlines=replace(self.state.deadlines, **deadlines))
+        self.update(deadlines=changed(self.state.deadlines, deadlines))
 
     def order(self, effect: StarterEffect) -> None:
         """Add an effect."""
