@@ -239,8 +239,8 @@ def _limits(case: Case, observation: str, mine: str, theirs: str) -> bool:
 _ABSURD_YEAR = re.compile(r"(?:Year = |\d\d:\d\d:\d\d )-?\d{6,}")
 
 
-#: A duration without end, as it prints in a list or an ad.
-_INFINITE = 'relTime(real("'
+#: A duration beyond 32 bits of seconds, as the reference prints it in a list or an ad.
+_OVERFLOWN = 'relTime("--24855+-3:-14:-8")'
 _FORMAT_TIME = re.compile(r"\bformatTime\s*\(", re.I)
 _HUGE = re.compile(r"\d{12,}|\de\d|<<|\bpow\b", re.I)
 
@@ -251,7 +251,7 @@ def _absurd_instants(case: Case, observation: str, mine: str, theirs: str) -> bo
     texts = " ".join(text for text in (case.text, case.my, case.target) if text)
     return (
         any(_ABSURD_YEAR.search(text) for text in (mine, theirs))
-        or _INFINITE in mine
+        or _OVERFLOWN in theirs
         or bool(_FORMAT_TIME.search(texts) and _HUGE.search(texts))
     )
 
@@ -409,6 +409,8 @@ DIFFERENCES: Final[tuple[Difference, ...]] = (
         explains=_absurd_instants,
         examples=(
             _expression("splitTime(-9223372036854775807)"),
+            _expression("evalInEachContext(relTime(2147483648.5),{[]})"),
+            _expression("evalInEachContext(relTime(1e400),{[]})"),
             _expression('formatTime(9007199254740993,"%c")'),
             _expression('formatTime(9007199254740993,"%a")'),
         ),
