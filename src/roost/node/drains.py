@@ -37,6 +37,7 @@ class Drains:
 
     def cancel(self, request_id: str, now: float) -> Refusal | None:
         """End a drain, "" for whichever there is."""
+        self._count_empty(now)
         return self._led_to(draining.cancel(self.draining, request_id, now))
 
     def facts(self, now: float) -> MachineFacts:
@@ -44,6 +45,7 @@ class Drains:
         backfill = self.host.backfill_running
         if self.draining.order is None:
             return _FACTS[backfill]
+        self._count_empty(now)
         return draining.facts(self.draining, self._states, self._policies, now, backfill_running=backfill)
 
     def progress(self, now: float) -> None:
@@ -54,6 +56,14 @@ class Drains:
     def count(self, run_s: float, cpus: int) -> None:
         """A job was lost to the drain."""
         self.draining = draining.count_badput(self.draining, run_s, cpus)
+
+    def _count_empty(self, now: float) -> None:
+        """Cores that stood empty for the drain since it was counted last."""
+        cores = {}
+        for slot in self.host.slots:
+            found = slot.state.ad.eval("Cpus")
+            cores[slot.state.name] = float(found) if isinstance(found, int | float) else 0.0
+        self.draining = draining.count_unclaimed(self.draining, self._states, cores, now)
 
     @property
     def _states(self) -> list[SlotState]:
