@@ -116,7 +116,7 @@ def test_ads_that_say_no_program_are_refused() -> None:
 
 
 def test_ads_are_written_as_jobs_read_them(tmp_path: Path) -> None:
-    job, machine = ClassAd({"Owner": 'u"v', "Size": 3}), ClassAd({"Memory": 4})
+    job, machine = ClassAd({"Owner": "u v", "Size": 3}), ClassAd({"Memory": 4})
     job.set("Requirements", "TARGET.Memory > Size")
     write_ads(tmp_path, job, machine)
     assert parse_ad((tmp_path / ".job.ad").read_text(), Form.OLD) == job

@@ -133,15 +133,14 @@ class Nursery:
                 raise
 
     async def close(self) -> None:
-        """Let the nursery end; jobs that run go on."""
+        """Let the nursery end, after what it was ordered to start; jobs that run go on."""
         self._closed = True
+        answers = [pending.answer for pending in self._pending.values()]
+        if answers:
+            await asyncio.wait(answers, timeout=START_S)
         process, self._process = self._process, None
         self._disconnect()
-        for pending in self._pending.values():
-            if not pending.answer.done():
-                pending.answer.set_exception(NurseryFailed("the node is being shut down"))
-                pending.answer.exception()
-        self._pending.clear()
+        self._give_up()
         if process is not None:
             await asyncio.to_thread(process.wait)
         if self._tasks:
@@ -232,8 +231,18 @@ class Nursery:
         """The other end is closed: the nursery is dead, and no shepherd will answer any more."""
         self._disconnect()
         process, self._process = self._process, None
-        if not self._closed:
+        if self._closed:
+            self._give_up()
+        else:
             self._in_background(self._recover(process))
+
+    def _give_up(self) -> None:
+        """Nobody will answer what is still asked."""
+        pending, self._pending = self._pending, {}
+        for each in pending.values():
+            if not each.answer.done():
+                each.answer.set_exception(NurseryFailed("the node is being shut down"))
+                each.answer.exception()
 
     async def _recover(self, process: subprocess.Popen[bytes] | None) -> None:
         """See to the orders that a dead nursery leaves."""
