@@ -39,7 +39,6 @@ from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
 from roost.starter.machine import Step as StarterStep
 
-
 #: Orders that come with looks that may be left out; no death falls between them, for it would fall elsewhere then.
 REPEATED = (sef.SetTimer, sef.CancelTimer, sef.ReportUsage, sef.Warn, ef.Warn)
 
@@ -206,6 +205,8 @@ class Machine:
             new = fresh[slot.plan.id.number]
             ad = new.ad if slot.plan.kind is SlotKind.STATIC else slot.plan.ad
             slot.resized(replace(slot.plan, policy=new.policy, starter=new.starter, ad=ad))
+            if slot.run is not None:
+                slot.run.reconfigured()
         self.polling.reconfigured(now)
 
     def sync(self, now: float) -> None:

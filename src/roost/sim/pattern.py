@@ -119,7 +119,7 @@ class Pattern:
             machine=name,
             address=f"<{name}>",
             started_at=started_at,
-            platform={"Arch": "X86_64", "OpSys": "LINUX", **self.hardware.attributes},
+            platform={"Arch": "X86_64", "OpSys": "LINUX", "HasFileTransfer": True, **self.hardware.attributes},
         )
         settings = slot_settings(config, self.slots)
         starter = replace(configured_policy(config), chance_seed=name, zone_offset_s=zone_offset_s)

@@ -10,13 +10,13 @@ prove that.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from roost.classad import ClassAd, Expr, Value
 from roost.classad.ad import MISSING
 from roost.classad.refs import references_in
 from roost.classad.values import fold
+from roost.model.changed import changed
 from roost.policy.decision import StepWorld, truth_of
 from roost.sim.engine import RANK_POLL
 from roost.sim.quiet import quiet_until
@@ -57,7 +57,7 @@ class Polling:
         self._born_at = self.polled_at = self.event_at = now
         loads = self._loads(now)
         for number, slot in enumerate(self.machine.slots):
-            slot.state = replace(slot.state, ad=self._sense(number, now, loads))
+            slot.state = changed(slot.state, {"ad": self._sense(number, now, loads)})
         self._busy_is_sensed = self._only_sensed()
         self._at(max(now, self._start))
 
@@ -148,7 +148,7 @@ class Polling:
                 if busy is not (slot.latches.busy_since is not None):
                     quiet = now
                     break
-            slot.state = replace(slot.state, ad=ad, machine=facts)
+            slot.state = changed(slot.state, {"ad": ad, "machine": facts})
         else:
             quiet = self._quiet(now)
         if quiet > now:
@@ -192,7 +192,7 @@ class Polling:
         facts = machine.host.drains.facts(last)
         loads = self._loads(last)
         for number, slot in enumerate(machine.slots):
-            slot.state = replace(slot.state, ad=self._sense(number, last, loads), machine=facts)
+            slot.state = changed(slot.state, {"ad": self._sense(number, last, loads), "machine": facts})
 
     # -- sensors -----------------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class Polling:
     def _latch_ad(self, slot: Slot, ad: ClassAd, now: float) -> ClassAd:
         """The slot's whole ad, or as much of it as CpuBusy asks for."""
         if not self._busy_is_sensed:
-            return Inputs(replace(slot.state, ad=ad), slot.plan.policy, now).my
+            return Inputs(changed(slot.state, {"ad": ad}), slot.plan.policy, now).my
         small = ClassAd()
         small.cells["cpubusy"] = slot.plan.policy.expressions.cells["cpubusy"]
         small.chained = ad

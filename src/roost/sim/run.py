@@ -13,17 +13,17 @@ What it does not do: run hooks, prolog and epilog (each takes its time and succe
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from roost.classad import ClassAd
 from roost.model import starter_effects as ef
 from roost.model import starter_events as ev
+from roost.model.changed import changed
 from roost.model.starter import Ending, ExitReport, OrderedBy, StarterTimer
 from roost.node.host_slots import Starter
 from roost.sim.engine import RANK_STARTER
 from roost.sim.process import End, Process
-from roost.sim.starter_quiet import poll_matters_at, report_matters_at
+from roost.sim.starter_quiet import asked_for, poll_matters_at, report_matters_at
 from roost.sim.workload import Job
 from roost.starter.states import State
 
@@ -45,8 +45,8 @@ class Run:
     """One run."""
 
     __slots__ = (
-        "_crash_in", "_finished", "_timers", "_work", "checkpoints", "engine", "machine", "process", "reported", "slot",
-        "starter",
+        "_crash_in", "_finished", "_timers", "_work", "asked_for", "checkpoints", "engine", "machine", "process",
+        "reported", "slot", "starter",
     )  # fmt: skip
 
     def __init__(self, slot: Slot, starter: Starter, job: Job, done_s: float, crash_in: int | None) -> None:
@@ -57,6 +57,8 @@ class Run:
         self.process = Process(self.engine, job, done_s, self._ended, self._stretch)
         #: States of the job that are safe.
         self.checkpoints = 0
+        #: Names of what is reported that expressions ask for.
+        self.asked_for = asked_for(slot.plan.policy.expressions, starter.state.job_ad)
         #: What the slot was told of the job last.
         self.reported: ClassAd = starter.state.job_ad
         #: Number of the only setting of each timer, and of each kind of work, that counts.
@@ -170,6 +172,10 @@ class Run:
             if at is not None:
                 self._set_timer(timer, at, now)
 
+    def reconfigured(self) -> None:
+        """The slot's policy is another one."""
+        self.asked_for = asked_for(self.slot.plan.policy.expressions, self.starter.state.launch.job_ad)
+
     def catch_up(self, now: float) -> None:
         """Polls and reports that were left out have moved the deadlines on."""
         state, policy = self.starter.state, self.starter.policy
@@ -180,7 +186,8 @@ class Run:
         if update_at is not None and update_at < now:
             update_at = on_grid(update_at, policy.update_interval_s, now)
         if poll_at != times.poll_at or update_at != times.update_at:
-            self.starter.state = replace(state, deadlines=replace(times, poll_at=poll_at, update_at=update_at))
+            times = changed(times, {"poll_at": poll_at, "update_at": update_at})
+            self.starter.state = changed(state, {"deadlines": times})
 
     def _look(self, timer: StarterTimer, now: float) -> None:
         state = self.starter.state

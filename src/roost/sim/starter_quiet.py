@@ -51,38 +51,33 @@ def report_matters_at(run: Run, now: float) -> float:
     """Until when reports change nothing; `now` if that is not known."""
     # A report measures the job, and so has the policy looked at.
     until = poll_matters_at(run, now)
-    names = _asked_for(run)
-    if not names:
+    names = run.asked_for
+    if not names or until <= now:
         return until
     process = run.process
-    found = ClassAd(dict(measured(process.usage(now))))
-    unknown = any(found.cell(name) != run.reported.cell(name) for name in names - _TIMES - _TOLD)
-    if unknown or names & _TOLD or (names & _TIMES and process.running_since is not None):
+    if names & _TOLD or (names & _TIMES and process.running_since is not None):
+        return now
+    figures, reported = measured(process.usage(now)), run.reported
+    if any(name in figures and figures[name] != reported.cell(fold(name)) for name in MEASURED if fold(name) in names):
         return now
     return min(until, process.sizes_change_at(now)) if names & _SIZES else until
 
 
-def _asked_for(run: Run) -> frozenset[str]:
+def asked_for(policy: ClassAd, job: ClassAd) -> frozenset[str]:
     """Names of what is reported that the slot's or the job's expressions ask for."""
-    policy = run.slot.plan.policy.expressions
     key = id(policy)
     known = _OF_POLICY.get(key)
     if known is None or known[0] is not policy:
         known = _OF_POLICY[key] = (policy, _names(policy))
-    job = run.starter.state.launch.job_ad
-    of_job = [each for each in job.cells.values() if each.__class__ is Expr]
-    return known[1].union(*[_names_in(each) for each in of_job])
+    return known[1] | _names(job)
 
 
 _OF_POLICY: Final[dict[int, tuple[ClassAd, frozenset[str]]]] = {}
 
 
 def _names(ad: ClassAd) -> frozenset[str]:
-    found: frozenset[str] = frozenset()
-    for cell in ad.cells.values():
-        if isinstance(cell, Expr):
-            found |= _names_in(cell)
-    return found
+    expressions = [cell for cell in ad.cells.values() if isinstance(cell, Expr)]
+    return frozenset[str]().union(*[_names_in(each) for each in expressions])
 
 
 @lru_cache(maxsize=4096)
