@@ -99,7 +99,7 @@ def plan_of(request: Request, host: Host) -> Plan:
             pattern = make_pattern(config, group.hardware)
             patterns.append(pattern)
             machines += _machines(request, group, pattern)
-        jobs = _jobs(request, len(machines))
+        jobs = _jobs(request, machines)
     except (TraceProblem, WorkloadProblem, ValueError) as error:
         raise LabError(str(error)) from None
     return Plan(
@@ -141,13 +141,15 @@ def _recorded(group: Group) -> Mapping[str, OwnerTrace] | None:
     return read_csv(text, BEGINNING, file=group.owners)
 
 
-def _jobs(request: Request, machines: int) -> Sequence[Job]:
+def _jobs(request: Request, machines: Sequence[MachinePlan]) -> Sequence[Job]:
     if not request.workload:
         chance = stream(request.seed, "jobs")
-        count = round(machines * request.days * JOBS_PER_MACHINE_DAY) if request.jobs is None else request.jobs
+        count = round(len(machines) * request.days * JOBS_PER_MACHINE_DAY) if request.jobs is None else request.jobs
         return generated(chance, request.mix, count, BEGINNING, request.days)
     end = BEGINNING + request.days * 86_400
-    jobs = [job for path in request.workload for job in read_jobs(Path(path), BEGINNING)]
+    policies = {id(slot.policy): slot.policy.expressions for machine in machines for slot in machine.slots}
+    asked = " ".join(dict.fromkeys(str(policy) for policy in policies.values()))
+    jobs = [job for path in request.workload for job in read_jobs(Path(path), BEGINNING, asked)]
     found = [job for job in jobs if job.submitted_at < end]
     if len(request.workload) > 1:
         found = [renumbered(job, number) for number, job in enumerate(sorted(found, key=_arrival), 1)]

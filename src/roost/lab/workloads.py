@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,10 +29,15 @@ BEHAVIOUR: Final[Mapping[str, str]] = {
 }
 #: Attributes that differ between jobs that are alike.
 _OWN: Final = frozenset(("clusterid", "procid", "globaljobid", "qdate", "mytype"))
+#: Attributes that usually differ from job to job, and that a policy hardly ever asks for.
+_OF_FILES: Final = ("args", "arguments", "in", "out", "err", "userlog", "iwd", "env", "environment", "transferinput")
 
 
-def read_jobs(path: Path, start: float) -> Sequence[Job]:
-    """The jobs of a file. Raises LabError with place and remedy, OSError."""
+def read_jobs(path: Path, start: float, asked: str = "") -> Sequence[Job]:
+    """The jobs of a file. `asked` is the text of what machines ask of jobs.
+
+    Raises LabError with place and remedy, OSError.
+    """
     text = path.read_text(encoding="utf-8", errors="replace")
     suffix = path.suffix.lower()
     if suffix == ".swf":
@@ -46,7 +49,7 @@ def read_jobs(path: Path, start: float) -> Sequence[Job]:
     if reader is None:
         known = ", ".join((".swf", *READERS))
         raise LabError(f"{path}: what kind of file this is can't be told from its name; known are {known}")
-    jobs = jobs_of(reader(text, str(path)), start, str(path))
+    jobs = jobs_of(reader(text, str(path)), start, str(path), asked)
     if not jobs:
         raise LabError(f"{path}: there is no job in it")
     return jobs
@@ -61,10 +64,9 @@ def _ads(text: str, file: str) -> Iterable[ClassAd]:
 
 def _submitted(text: str, file: str) -> Iterable[ClassAd]:
     """Ads as the submit language makes them."""
-    if find_spec("roost.schedd.submit") is None:
-        raise LabError(f"{file}: submit files can't be read by this version; give job ads (.ads) instead")
-    ads: Iterable[ClassAd] = import_module("roost.lab.submit_files").ads_of(text, file)
-    return ads
+    from roost.lab.submit_files import ads_of
+
+    return ads_of(text, file)
 
 
 READERS: Final[Mapping[str, Callable[[str, str], Iterable[ClassAd]]]] = {
@@ -76,9 +78,11 @@ READERS: Final[Mapping[str, Callable[[str, str], Iterable[ClassAd]]]] = {
 }
 
 
-def jobs_of(ads: Iterable[ClassAd], start: float, file: str) -> list[Job]:
+def jobs_of(ads: Iterable[ClassAd], start: float, file: str, asked: str = "") -> list[Job]:
     """Jobs of ads with their behaviour. Raises LabError."""
     jobs = []
+    asked = asked.lower()
+    unseen = frozenset(name for name in _OF_FILES if name not in asked)
     for number, ad in enumerate(ads, 1):
         place = f"{file}: job {number}"
         told = {name: ad.eval(name) for name in BEHAVIOUR}
@@ -95,7 +99,7 @@ def jobs_of(ads: Iterable[ClassAd], start: float, file: str) -> list[Job]:
         owner = ad.eval("Owner")
         owner = owner if isinstance(owner, str) and owner else "user"
         at = start + _seconds(told, "SimSubmitTime", 0.0, place)
-        jobs.append(make_job(number, owner, at, truth, attributes, _kind(owner, attributes)))
+        jobs.append(make_job(number, owner, at, truth, attributes, _kind(owner, attributes, unseen)))
     return sorted(jobs, key=lambda job: (job.submitted_at, job.ad["ClusterId"]))
 
 
@@ -123,9 +127,12 @@ def _truth(value: object, place: str) -> bool:
     raise LabError(f"{place}: SimCheckpoints must be true or false; found {value!r}")
 
 
-def _kind(owner: str, attributes: Mapping[str, Any]) -> str:
-    """Jobs of one kind are the same to a matcher: everything in their ads is."""
-    texts = [f"{name.lower()}={_text(value)}" for name, value in sorted(attributes.items())]
+def _kind(owner: str, attributes: Mapping[str, Any], unseen: frozenset[str]) -> str:
+    """Jobs of one kind are the same to a matcher: everything in their ads is that somebody might ask for."""
+    own = str(attributes.get("Requirements", "")).lower() + str(attributes.get("Rank", "")).lower()
+    ignored = {name for name in unseen if name not in own}
+    pairs = ((name.lower(), value) for name, value in sorted(attributes.items()))
+    texts = [f"{name}={_text(value)}" for name, value in pairs if name not in ignored]
     return f"{owner}|{'|'.join(texts)}"
 
 

@@ -1,0 +1,82 @@
+"""Submit files as a source of simulated jobs: the ads that the submit language makes.
+
+Lists of items and included files are read relative to the submit file. Programs and data need not be there, commands
+are not run, the environment is empty, and random numbers come from a fixed seed: a run must not depend on who runs it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+from roost.classad import ClassAd
+from roost.config.host import CommandResult
+from roost.lab.machines import LabError
+from roost.schedd.submit import FileKind, read_submission
+
+#: Who submits where the file does not say.
+OWNER = "user"
+
+
+class _Folder:
+    """What a submit file may see: the files beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._random = random.Random(0)
+
+    @property
+    def cwd(self) -> str:
+        """The folder of the submit file."""
+        return str(self._folder)
+
+    def environment(self) -> Mapping[str, str]:
+        """Nothing."""
+        return {}
+
+    def read_text(self, path: str) -> str | None:
+        """A file beside the submit file; None where there is none."""
+        try:
+            return (self._folder / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+
+    def kind_of(self, path: str) -> FileKind | None:
+        """Whether a path is a file or a directory; None if it is neither."""
+        whole = self._folder / path
+        return FileKind.FILE if whole.is_file() else FileKind.DIRECTORY if whole.is_dir() else None
+
+    def size_of(self, path: str) -> int | None:
+        """Nothing is moved, so nothing has a size."""
+        return None
+
+    def glob(self, pattern: str) -> list[str]:
+        """Files that fit a pattern."""
+        if Path(pattern).is_absolute():
+            return []
+        return sorted(str(found.relative_to(self._folder)) for found in self._folder.glob(pattern))
+
+    def run_command(self, command: str) -> CommandResult:
+        """Commands are not run."""
+        return CommandResult(status=127, output="")
+
+    def random_integer(self, low: int, high: int) -> int:
+        """The next number of a fixed seed."""
+        return self._random.randint(low, high)
+
+
+def ads_of(text: str, file: str) -> list[ClassAd]:
+    """The ads of all jobs of a submit file. Raises LabError with all that is wrong with it."""
+    found = read_submission(
+        text,
+        file=file,
+        host=_Folder(Path(file).parent),
+        now=0.0,
+        owner=OWNER,
+        uid_domain="sim",
+        look_at_files=False,
+    )
+    if found.errors:
+        raise LabError("\n".join(str(error) for error in found.errors))
+    return [ad for plan in found.clusters for ad in plan.ads()]

@@ -1,0 +1,175 @@
+"""What goes into a simulation beside its configuration: jobs of files, pools, options; and places in files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from roost.cli import lab
+from roost.cli.terminal import CommandError
+from roost.config import MemoryHost
+from roost.lab.clock_face import ticks
+from roost.lab.machines import LabError
+from roost.lab.places import places
+from roost.lab.raster import png
+from roost.lab.simulate import Request, plan_of, simulate
+
+HOST = MemoryHost(files={"/old": "use POLICY : Desktop\n"})
+
+
+def test_jobs_come_from_submit_files_and_ads(tmp_path: Path) -> None:
+    (tmp_path / "sizes").write_text("256\n512\n")
+    (tmp_path / "jobs.sub").write_text(
+        "executable = /bin/work\narguments = $(Process)\nrequest_memory = $(size)\n"
+        "+SimRunTime = 600 * ($(Process) + 1)\n+SimSubmitTime = 60\nqueue size from sizes\n"
+    )
+    (tmp_path / "more.ads").write_text('Owner = "ben"\nSimRunTime = 50\nSimCheckpoints = true\nRequestMemory = 1\n')
+    request = Request(
+        configs=("/old",), machines=2, days=0.2, workload=(str(tmp_path / "jobs.sub"), str(tmp_path / "more.ads"))
+    )
+    jobs = plan_of(request, HOST).jobs
+    assert [(job.owner, job.truth.run_s, job.ad["RequestMemory"]) for job in jobs] == [
+        ("ben", 50, 1),
+        ("user", 600, 256),
+        ("user", 1200, 512),
+    ]
+    assert not any(name.lower().startswith("sim") for job in jobs for name in job.ad)
+    assert simulate(request, HOST, tmp_path / "out").outcome.summary["jobs_completed"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("x.sub", "executable = /bin/x\nqueue in (\n", r"x\.sub:2"),
+        ("x.ads", "a = = 1\n", r"x\.ads"),
+        ("x.ads", "SimRunTme = 1\n", "SimRunTme is no behaviour"),
+        ("x.ads", 'SimRunTime = "long"\n', "must be a number of seconds"),
+        ("x.txt", "", r"known are \.swf"),
+        ("x.swf", "1 2 3\n", r"x\.swf:1"),
+        ("x.ads", "", "no job in it"),
+        ("x.ads", "SimSubmitTime = 90000\n", r"no job is submitted within 0\.2 days"),
+    ],
+)
+def test_a_bad_file_of_jobs_is_refused_with_a_remedy(name: str, text: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(LabError, match=complaint):
+        plan_of(Request(configs=("/old",), machines=1, days=0.2, workload=(str(path),)), HOST)
+
+
+POOL = """
+[[machines]]
+name = "desk"
+owners = "owners.csv"
+[[machines]]
+name = "node"
+count = 2
+cpus = 4
+owners = "nobody"
+config = "node.config"
+settings = { NUM_SLOTS = 2 }
+[[machines]]
+name = "lap"
+habits = { begin = 8, weekday = 1, stretch = "1h" }
+"""
+
+
+def test_a_pool_of_groups_has_machines_of_each(tmp_path: Path) -> None:
+    (tmp_path / "owners.csv").write_text("machine,time,keyboard,load\na,0,1,0\nb,0,0,0\n")
+    (tmp_path / "pool.toml").write_text(POOL)
+    host = MemoryHost(files={**HOST.files, str(tmp_path / "node.config"): "use POLICY : Always_Run_Jobs\n"})
+    plan = plan_of(Request(configs=("/old",), pool=str(tmp_path / "pool.toml"), days=1.0), host)
+    assert [(machine.name, len(machine.slots)) for machine in plan.machines] == [
+        ("a", 1),
+        ("b", 1),
+        ("node0", 2),
+        ("node1", 2),
+        ("lap0", 1),
+    ]
+    assert plan.machines[2].sensors.owner.present == ()
+    assert plan.machines[4].sensors.owner.present != ()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", r"no \[\[machines\]\]"),
+        ("[[machines]]\ncpu = 1\n", r"pool\.toml:2: unknown key 'cpu'; did you mean 'cpus'"),
+        ("[[machines]]\ncount = 0\n", r"pool\.toml:2: count must be a positive"),
+        ("[[machines]]\n[[machines]]\n", "give each its own"),
+        ("[[machines]]\nowners = 'cats'\n", "diurnal"),
+        ("[[machines]]\nhabits = { weekday = 2 }\n", "at most 1"),
+        ("[[machines]]\ncount = 100001\n", "more than 100,000"),
+        ("[[machines]\n", "it is no TOML"),
+    ],
+)
+def test_a_bad_pool_file_is_refused_with_place_and_remedy(text: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "pool.toml"
+    path.write_text(text)
+    with pytest.raises(LabError, match=complaint):
+        plan_of(Request(configs=("/old",), pool=str(path), days=0.1), HOST)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--machines 0",
+        "--days 0",
+        "--days nan",
+        "--lost 1.5",
+        "--lost 0.6 --late 0.6",
+        "--machine-death 0.1",
+        "--pool x --machines 2",
+        "--jobs x.swf --count 3",
+        "--count -1",
+    ],
+)
+def test_options_that_mean_nothing_are_refused(words: str, tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    lab.add_parser(parser.add_subparsers())
+    arguments = ["lab", "simulate", "--config", "/old", "--out", str(tmp_path), *words.split()]
+    with pytest.raises(CommandError, match="--"):
+        lab.run(parser.parse_args(arguments))
+
+
+def test_a_picture_of_rows_is_a_png() -> None:
+    data = png([bytes((0, 1, 2)), bytes((2, 1, 0))], ["#000000", "#ffffff", "#2a9d73"])
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert data[16:24] == bytes((0, 0, 0, 3, 0, 0, 0, 2))
+    assert b"\x00\x00\x00\xff\xff\xff\x2a\x9d\x73" in data
+
+
+@pytest.mark.parametrize("end_s", [60, 3600, 86_400, 7 * 86_400, 90 * 86_400])
+def test_marks_of_time_are_few_and_in_order(end_s: float) -> None:
+    marks = [tick.at_s for tick in ticks(end_s)]
+    assert marks[0] == 0
+    assert marks == sorted(marks)
+    assert len(marks) <= 16
+
+
+TOML = """# a
+policy = '''
+x = [ { "]
+'''
+[jobs.a] # b
+run = "3h"
+[[scenario]]
+steps = [
+  { at = 1, expect = { jobs = { a = "b" } } },
+  # {
+  { at = 2 }, { at = 3 },
+]
+[[scenario]]
+name = "]"
+[[scenario.steps]]
+at = 1
+"""
+
+
+def test_lines_of_a_toml_file_are_found() -> None:
+    found = places(TOML)
+    assert [found["scenario", 0, "steps", index] for index in range(3)] == [9, 11, 11]
+    assert (found["policy",], found["jobs", "a", "run"], found["scenario", 1, "name"]) == (2, 6, 14)
+    assert found["scenario", 1, "steps", 0, "at"] == 16
