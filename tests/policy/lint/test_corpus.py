@@ -6,13 +6,16 @@ mistakes; beside each stands a file with the findings expected of it, ``file:lin
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from roost.policy.lint import Severity, lint
+from roost.policy.lint import Severity, lint, lint_text
 from roost.runtime.machine import SystemHost
 
+GUIDES = Path(__file__).parents[3] / "docs" / "guides"
+RECIPES = re.findall(r"^```config\n(.*?)^```", (GUIDES / "policy-cookbook.md").read_text(encoding="utf-8"), re.M | re.S)
 CORPUS = Path(__file__).parent / "corpus"
 CLEAN = sorted(path for path in (CORPUS / "clean").iterdir())
 DIRTY = sorted(path for path in (CORPUS / "dirty").iterdir() if path.is_dir())
@@ -28,6 +31,12 @@ def findings(pool: Path) -> list[tuple[str, Severity]]:
 @pytest.mark.parametrize("pool", CLEAN, ids=lambda pool: pool.name)
 def test_nothing_is_reported_about_a_sound_pool(pool: Path) -> None:
     assert [one for one, severity in findings(pool) if severity is not Severity.NOTE] == []
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=range(len(RECIPES)))
+def test_nothing_is_reported_about_a_recipe_of_the_cookbook(recipe: str) -> None:
+    found = lint_text(recipe, SystemHost(), file="recipe").findings
+    assert [(one.code, one.message) for one in found if one.severity is not Severity.NOTE] == []
 
 
 def test_the_classic_policy_does_not_even_get_a_note() -> None:
