@@ -82,6 +82,14 @@ all of this has to be over before `KILLING_TIMEOUT` is, and output is not moved.
 A job that ends with its `SuccessCheckpointExitCode` has its state moved to the queue and is started again; one that
 is vacating is not started again.
 
+## When the starter dies
+
+The job goes on without it, watched by a process of its own. A starter writes down what it knows before its orders are
+carried out; one that takes over reads that and goes on. Work that was waited for is begun again: a transfer, a hook or
+a prolog may so happen twice. The start of the job is ordered again under the same number only where nobody has seen
+it. Processes are stopped, continued or killed once more as the state wants it; the signal of a soft kill is not sent a
+second time, and if the first was lost the vacate time ends it. A report may be sent twice; it is the same one.
+
 ## All transitions
 
 In each pair of state and stage the rows are tried in this order. *follows* rows are tried after every event and
