@@ -239,7 +239,7 @@ def file_parts(path: str, letters: str) -> str:
     result = path
     if set("pdnx") & set(letters):
         result = _directory(directory, letters) if wanted_directory else ""
-        result += name if "n" in letters or (wanted_directory and "x" in letters) else ""
+        result += name if "n" in letters or (directory and wanted_directory and "x" in letters) else ""
         result += extension if "x" in letters else ""
         if "b" in letters:
             result = result.rstrip("/") if not set("nx") & set(letters) else result

@@ -13,11 +13,15 @@ from roost.classad.unparse import item_node, unparse
 from roost.config import CommandResult, Limits, Span
 from roost.config.expand import Found
 from roost.config.expressions import constant_value, parsed
+from roost.config.references import Call, Reference, pieces
 from roost.schedd.submit.diagnostics import Findings
 from roost.schedd.submit.job import Defaults, Job
 from roost.schedd.submit.macros import CLUSTER_NAMES, PROC_NAMES, Macros, Position
 from roost.schedd.submit.sections import Result, Section, run, section_named
 from roost.schedd.submit.templates import MARKS_MAX, Form, agrees, form_of, form_of_expression, mark
+
+#: The place of mistakes that come out when the description is not at hand any more.
+PLANNED: Final = Span("<plan>")
 
 #: The words of every job, by number; those of its item follow.
 _WORDS: Final = ("process", "procid", "step", "itemindex", "row", "cluster", "clusterid", "jobid")
@@ -94,6 +98,8 @@ class Batch:
     columns: dict[str, list[Any]] = field(default_factory=dict)
     #: Folded names of attributes that the user sets over what sections give.
     overridden: frozenset[str] = frozenset()
+    #: The queue statement.
+    where: Span = PLANNED
     #: Number of the cluster, once it has one.
     cluster: int = 1
     _forms: tuple[Form, ...] | None = None
@@ -155,7 +161,8 @@ class Batch:
     def cells(self, index: int, sections: tuple[Section, ...], findings: Findings | None = None) -> dict[str, Cell]:
         """What sections give for a job."""
         macros = self.macros_at(index)
-        job = Job(macros, self.position(index), self.defaults, Findings() if findings is None else findings)
+        noted = Findings() if findings is None else findings
+        job = Job(macros, self.position(index), self.defaults, noted, where=self.where)
         found: dict[str, Cell] = {}
         for result in run(job, sections):
             found.update(self.in_force(result))
@@ -249,8 +256,6 @@ class _Marked(Macros):
 
     def _calls(self, text: str) -> bool:
         """Whether a text hands a word that differs to a function, or to a default."""
-        from roost.config.references import Call, Reference, pieces
-
         for piece in pieces(text) if "$" in text else ():
             if isinstance(piece, Call) and any(self.varying(name) for name in self.names_in(piece.text, set())):
                 return True

@@ -156,12 +156,23 @@ _OTHERS: Final = """
     image_size disk_usage nice_user accounting_group accounting_group_user concurrency_limits concurrency_limits_expr
     should_transfer_files when_to_transfer_output transfer_executable transfer_input_files transfer_output_files
     transfer_checkpoint_files checkpoint_exit_code encrypt_input_files encrypt_output_files
+    dont_encrypt_input_files dont_encrypt_output_files arguments2 environment2
     on_exit_remove on_exit_hold max_retries retry_until success_exit_code
     kill_sig remove_kill_sig rm_kill_sig hold_kill_sig hold job_lease_duration notification
     deferral_time deferral_window deferral_prep_time cron_minute cron_hour cron_day_of_month cron_month
     cron_day_of_week cron_window cron_prep_time
 """
 OTHERS: Final[tuple[str, ...]] = tuple(_OTHERS.split())
+
+_ELSEWHERE: Final = """
+    append_files buffer_files buffer_size buffer_block_size compress_files copy_to_spool cuda_version
+    ec2_ami_id fetch_files file_remaps grid_resource jar_files java_vm_args job_machine_attrs_prefix
+    local_files machine_count node_count public_input_files remote_universe
+    scitokens_file stream_transfer tool_daemon_cmd tool_daemon_args transfer_queue use_oauth_services use_scitokens
+    use_x509userproxy vm_disk vm_memory vm_type want_name_tag x509userproxy
+"""
+#: Commands of HTCondor that mean nothing here.
+ELSEWHERE: Final[frozenset[str]] = frozenset(_ELSEWHERE.split())
 
 #: Every name, for finding what a misspelt one was meant to be.
 ALL: Final[frozenset[str]] = frozenset(OTHERS) | frozenset(row.name for row in SIMPLE)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from roost.config import Diagnostic, Severity, Span
+from roost.config import Code, Diagnostic, Severity, Span
 
 
 class SubmitCode(StrEnum):
@@ -163,6 +163,9 @@ class Finding:
         }
 
 
+#: What the configuration language lets pass for the sake of old files, and this language never did.
+_WORSE: Final = frozenset((Code.JUNK_BEFORE_OPERATOR, Code.COLON_ASSIGNMENT))
+
 #: Findings kept; later ones are counted.
 FINDINGS_MAX: Final = 1000
 
@@ -209,12 +212,12 @@ class Findings:
         self.kept.append(finding)
 
     def take(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Add what the reader of the configuration language found."""
+        """Add what the reader of the configuration language found. Some of it is worse in a description."""
         for one in diagnostics:
             self.add(
                 Finding(
                     code=str(one.code),
-                    severity=one.severity,
+                    severity=Severity.ERROR if one.code in _WORSE else one.severity,
                     message=one.message,
                     span=one.span,
                     remedy=one.remedy,

@@ -15,7 +15,7 @@ from roost.classad import UNDEFINED, ClassAd, Expr, FixedWorld, ParseError, Synt
 from roost.classad.ad import Cell, cell_of
 from roost.config import Definition, Span
 from roost.schedd.submit.diagnostics import Findings, SubmitCode
-from roost.schedd.submit.macros import JobScope, Macros, Position, SubmitExpander, expander
+from roost.schedd.submit.macros import LIVE, JobScope, Macros, Position, SubmitExpander, expander
 
 T = TypeVar("T")
 
@@ -53,7 +53,18 @@ class Defaults:
 class Job:
     """A job of a cluster, at one position."""
 
-    __slots__ = ("_facts", "_scope", "ad", "asked", "commands", "defaults", "definitions", "findings", "macros")
+    __slots__ = (
+        "_facts",
+        "_scope",
+        "ad",
+        "asked",
+        "commands",
+        "defaults",
+        "definitions",
+        "findings",
+        "macros",
+        "where",
+    )
 
     def __init__(
         self,
@@ -62,12 +73,15 @@ class Job:
         defaults: Defaults,
         findings: Findings,
         definitions: Mapping[str, Definition] | None = None,
+        where: Span = LIVE,
     ) -> None:
         self.macros = macros
         self.defaults = defaults
         self.findings = findings
         #: For the places of mistakes; empty when the description is not at hand any more.
         self.definitions = definitions or {}
+        #: The queue statement, for mistakes that have no other place.
+        self.where = where
         self.ad = ClassAd()
         #: Folded names of commands and macros that were asked for.
         self._scope = JobScope(macros=macros, position=position)
@@ -137,7 +151,8 @@ class Job:
         """Where a command is written; `offset`: which character of its value, if that holds no macros."""
         definition = None if name is None else self.definitions.get(name.lower())
         if definition is None:
-            return Span("<submit>")
+            found = None if name is None else self.macros.defined.get(name.lower())
+            return self.where if found is None else found.span
         if not definition.segments or "$" in definition.written or definition.appended:
             return definition.span
         line, column = definition.segments[0][1:]

@@ -99,7 +99,7 @@ def _clause(job: Job, request: Request) -> str:
         return ""
     if request.resource == "GPUs" and job.given("require_gpus", *_GPU_COMMANDS):
         return "(countMatches(MY.RequireGPUs,TARGET.AvailableGPUs) >= RequestGPUs)"
-    if isinstance(request.value, str):
+    if isinstance(request.value, str) and request.resource not in ("Cpus", "Memory", "Disk", "GPUs"):
         return f"regexp({request.attribute},TARGET.{request.resource})"
     return f"(TARGET.{request.resource} >= {request.attribute})"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from roost.classad.ad import Cell
-from roost.config import Definition
+from roost.config import Definition, Span
 from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS
 from roost.schedd.submit.batch import Batch, PlanHost
@@ -49,7 +49,7 @@ class Planner:
     #: Whether files are looked at.
     looks: bool = True
 
-    def plan(self, defined: Mapping[str, Definition], items: QueueItems, first: int) -> Planned:
+    def plan(self, defined: Mapping[str, Definition], items: QueueItems, first: int, where: Span) -> Planned:
         """The batch of one queue statement."""
         macros = Macros(
             defined={key: Found(one.name, one.text, one.span) for key, one in defined.items()},
@@ -69,10 +69,11 @@ class Planner:
             host=self.plan_host,
             defaults=self.defaults,
             sections=(),
+            where=where,
         )
         keys = custom_keys(macros)
         batch.overridden = frozenset(key.removeprefix("my.") for key in keys)
-        job = Job(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined)
+        job = Job(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined, batch.where)
         constants = self._sort(batch, job, keys)
         used = set(job.used) | self._try(batch, defined)
         if self.looks:
@@ -129,8 +130,6 @@ class Planner:
 
     def _place(self, since: int, index: int, batch: Batch, defined: Mapping[str, Definition]) -> None:
         """Say of mistakes in one job where they are written, and in which job."""
-        from dataclasses import replace
-
         for number in range(since, len(self.findings.kept)):
             found = self.findings.kept[number]
             definition = defined.get((found.name or "").lower())
@@ -145,7 +144,7 @@ class Planner:
     ) -> None:
         """ExecutableSize and the like, and complaints about files that are not there."""
         looker = _Looker(self.host, self.findings, {})
-        job = Job(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined)
+        job = Job(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined, batch.where)
         job.asked = set()
         first = looker.sizes(job)
         used |= job.used
@@ -155,8 +154,9 @@ class Planner:
             return
         rows = [first]
         for index in range(1, batch.count):
-            other = Job(self._at(batch, index), batch.position(index), self.defaults, Findings(), defined)
-            other.findings = self.findings
+            other = Job(
+                self._at(batch, index), batch.position(index), self.defaults, self.findings, defined, batch.where
+            )
             rows.append(looker.sizes(other))
         for name in sorted({name for row in rows for name in row}):
             if name.lower() in batch.overridden:

@@ -7,7 +7,7 @@ order of the items; ``$(Step)`` counts within an item, ``$(ItemIndex)`` is the i
 * ``matching``: the files and directories that patterns match, sorted; directories end with a slash;
 * ``from``: a file, the output of ``command |``, or lines in parentheses; one item a line, its words for one variable
   after another, the last of which takes the rest. Comments and blank lines are no items. With ``TABLE`` before it, the
-  first line names the variables.
+  first line names the variables; if it has commas, only they separate the words.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ class _Reader:
             lines = self._lines(after[table.end() :], item_lines)
             if not lines:
                 raise _Wrong("the table has no line that names its columns", SubmitCode.ITEMS)
-            variables, rows = self._variables(lines[0]), _rows(lines[1:], len(self._variables(lines[0])))
+            variables = self._variables(lines[0])
+            rows = _table(lines[1:], len(variables)) if "," in lines[0] else _rows(lines[1:], len(variables))
         elif word == "from":
             rows = _rows(self._lines(after, item_lines), len(variables))
         else:
@@ -249,6 +250,15 @@ def _keyword(text: str) -> re.Match[str] | None:
 def _rows(lines: Iterable[str], width: int) -> list[tuple[str, ...]]:
     """The fields of each line."""
     return [_fields(line, width) for line in lines]
+
+
+def _table(lines: Iterable[str], width: int) -> list[tuple[str, ...]]:
+    """The fields of each line, which are separated by commas alone."""
+    found = []
+    for line in lines:
+        fields = [field.strip() for field in line.split(",", width - 1)]
+        found.append((*fields, *("" for _ in range(width - len(fields)))))
+    return found
 
 
 def _fields(line: str, width: int) -> tuple[str, ...]:

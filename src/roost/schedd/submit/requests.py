@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 from roost.classad import Expr
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job
 
-_SIZE: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*([KMGT])?B?\Z", re.IGNORECASE)
+_SIZE: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*(?:([KMGT])B?)?\Z", re.IGNORECASE)
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
 _OWN: Final = frozenset(("cpus", "memory", "disk", "gpus"))
+#: What people write for one of them.
+_SLIPS: Final = {"mem": "memory", "ram": "memory", "core": "cpus", "cores": "cpus", "threads": "cpus"}
 _RESOURCE: Final = re.compile(r"request_([A-Za-z_]\w*)\Z", re.IGNORECASE)
 _GPU_WORDS: Final = (
     ("gpus_minimum_capability", "GPUsMinCapability", "Capability >= GPUsMinCapability"),
@@ -60,16 +63,15 @@ def _sized(job: Job, command: str, attribute: str, default: str, power: int) -> 
         value = size_in(text, power)
         if value is None:
             value = _expression(job, attribute, text, name or command)
-            if value is None:
-                job.report(SubmitCode.SIZE, f"{name} = {text} is no size", name)
         if isinstance(value, int) and value < 0:
             job.report(SubmitCode.SIZE, f"{name} = {text} is less than nothing", name)
     return Request(attribute=attribute, resource=resource, value=value, given=name is not None)
 
 
 def _expression(job: Job, attribute: str, text: str, name: str) -> Expr | None:
-    """The expression of a text; a text that looks like a size is not reported as an expression."""
+    """The expression of a text; a wrong text that looks like a size is reported as one."""
     if re.match(r"[\d.+-]+\s*[A-Za-z]+\Z", text):
+        job.report(SubmitCode.SIZE, f"{name} = {text} is no size", name)
         return None
     return job.parsed(attribute, text, name)
 
@@ -101,18 +103,21 @@ def requests_of(job: Job) -> tuple[Request, ...]:
     for key in (*job.macros.defined, *job.macros.variables):
         match = _RESOURCE.match(key)
         if match and match[1] not in _OWN:
-            spelled = (
-                job.definitions[key].name
-                if key in job.definitions
-                else job.macros.defined[key].name
-                if key in job.macros.defined
-                else key
-            )
+            spelled = job.macros.defined[key].name if key in job.macros.defined else key
             resource = spelled.partition("_")[2]
+            _looked_at(job, key, resource)
             request = _counted(job, key, f"Request{resource}", "")
             if request.given:
                 found.append(request)
     return tuple(found)
+
+
+def _looked_at(job: Job, key: str, resource: str) -> None:
+    """Say so where a resource of the usual ones was probably meant."""
+    meant = _SLIPS.get(resource.lower()) or next(iter(get_close_matches(resource.lower(), sorted(_OWN), 1, 0.75)), None)
+    if meant is not None:
+        message = f"request_{resource} asks for a resource {resource} that the site must have defined"
+        job.report(SubmitCode.SUSPICIOUS, message, key, suggestion=f"request_{meant}")
 
 
 def requests(job: Job) -> None:

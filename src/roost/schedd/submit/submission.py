@@ -12,15 +12,15 @@ clusters: nobody is to submit half of a description.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from roost.classad import ClassAd
 from roost.classad.ad import Cell
 from roost.classad.forms import Form, format_ad
 from roost.config import Config, ConfigError, Origin, Severity, Span
 from roost.config.expressions import ExpressionProblem
 from roost.schedd.submit.batch import Batch, PlanHost
+from roost.schedd.submit.commands import ALL, ELSEWHERE
 from roost.schedd.submit.diagnostics import Finding, Findings, SubmitCode
 from roost.schedd.submit.host import LanguageHost, SubmitHost
 from roost.schedd.submit.job import Defaults
@@ -31,6 +31,8 @@ from roost.schedd.submit.script import QueuePoint, Script
 from roost.schedd.submit.suggest import near
 
 _SUBSYSTEM = "SUBMIT"
+#: Where these are wrong, nobody knows which lines would have had an effect.
+_QUEUE_CODES = frozenset((SubmitCode.QUEUE, SubmitCode.ITEMS, SubmitCode.LIMIT_REACHED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +133,10 @@ class _Reader:
             looks=self.looks,
         )
         clusters, used = self._clusters(script, planner, language, findings)
-        self._unused(script, used, findings)
+        if not any(one.code in _QUEUE_CODES for one in findings.errors):
+            self._unused(script, used, findings)
         for plan in clusters:
-            _forget_environment(plan, used)
+            _forget_environment(plan)
         return Submission(
             file=self.file,
             clusters=() if findings.errors else tuple(clusters),
@@ -168,7 +171,7 @@ class _Reader:
             if clusters and not _same_program(clusters[-1][0], point):
                 clusters.append([])
                 first = 0
-            planned = planner.plan(point.defined, items, first)
+            planned = planner.plan(point.defined, items, first, point.span)
             used |= planned.used
             if clusters:
                 clusters[-1].append(planned)
@@ -202,12 +205,18 @@ class _Reader:
             if key in used or key.startswith("my."):
                 continue
             definition = chain[-1]
+            message, remedy = f"the line `{definition.name} = {definition.written}` has no effect", None
+            if key in ELSEWHERE:
+                remedy = "HTCondor knows this command, and Roost does not act on it: remove the line."
+            elif key in ALL:
+                remedy = "Another line says the same and counts instead, or one that this belongs to is missing."
             findings.report(
                 SubmitCode.UNUSED,
-                f"the line `{definition.name} = {definition.written}` has no effect",
+                message,
                 definition.span,
                 name=definition.name,
-                suggestion=near(definition.name),
+                remedy=remedy,
+                suggestion=None if remedy else near(definition.name),
             )
 
     # -- what is there without a description
@@ -307,15 +316,13 @@ def _whole(constants: Mapping[str, Cell], name: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _forget_environment(plan: ClusterPlan, used: set[str]) -> None:
+def _forget_environment(plan: ClusterPlan) -> None:
     """Keep of the environment only what jobs still ask for: it may hold what is nobody's business."""
     for batch in plan.batches:
         _trim(batch)
 
 
 def _trim(batch: Batch) -> None:
-    from dataclasses import replace
-
     wanted = any("$ENV(" in found.text for found in batch.macros.defined.values()) and bool(
         batch.sections or batch.by_cluster
     )
@@ -334,4 +341,4 @@ def listing(submission: Submission, *, schedd: str = "submit", cluster: int = 1)
             yield format_ad(ad, Form.OLD)
 
 
-__all__ = ["ClassAd", "ClusterPlan", "Submission", "listing", "read_submission"]
+__all__ = ["ClusterPlan", "Submission", "listing", "read_submission"]

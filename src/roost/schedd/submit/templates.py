@@ -39,9 +39,8 @@ class Template:
 
     def cell(self, words: Sequence[str]) -> Cell:
         """The attribute with words in their places."""
-        if self.number:
-            return int(words[self.pieces[0]])  # type: ignore[index]
-        return "".join([words[piece] if piece.__class__ is int else piece for piece in self.pieces])  # type: ignore[index,misc]
+        text = "".join([words[piece] if isinstance(piece, int) else piece for piece in self.pieces])
+        return int(text) if self.number else text
 
     @property
     def used(self) -> frozenset[int]:

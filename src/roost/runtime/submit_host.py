@@ -1,0 +1,132 @@
+"""The machine that a user submits from, as the submit language asks for it: files, environment, commands, chance.
+
+Everything here is effect: it reads what is there and decides nothing. Files are looked at as the user who runs this
+program; what cannot be read is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import random
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from roost.config import CommandResult
+from roost.config.limits import DEFAULT_LIMITS
+from roost.schedd.submit import FileKind
+
+#: Time that a command whose output is items may take, s.
+COMMAND_S: Final = 60.0
+#: What of a file with items is read, characters; `roost.schedd.submit` says so if there is more.
+ITEMS_CHARS_MAX: Final = 500_000_000
+#: Names under which open files of this program itself can be read.
+_HANDED_OVER: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+#: Entries of one directory tree whose sizes are added up.
+_ENTRIES_MAX: Final = 1_000_000
+
+
+class SystemSubmitHost:
+    """The submit language's view of this machine."""
+
+    def __init__(self, cwd: str | None = None) -> None:
+        #: Where the user submits. PWD keeps the path that the user took there, through links.
+        self._cwd = cwd or _logical_cwd()
+        self._random = random.SystemRandom()
+
+    @property
+    def cwd(self) -> str:
+        """Where the user submits, absolute."""
+        return self._cwd
+
+    def _path(self, path: str) -> Path:
+        return Path(self._cwd, path)
+
+    def environment(self) -> Mapping[str, str]:
+        """The environment of this process."""
+        return os.environ
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a regular file, or of a pipe handed to this program; what is no UTF-8 becomes signs of it."""
+        whole = self._path(path)
+        try:
+            # Opening a pipe that nobody writes to would wait for ever.
+            if not whole.is_file() and not str(whole).startswith(_HANDED_OVER):
+                return None
+            with whole.open(encoding="utf-8", errors="replace", newline="") as file:
+                return file.read(max(ITEMS_CHARS_MAX, DEFAULT_LIMITS.file_chars_max) + 1)
+        except (OSError, ValueError):
+            return None
+
+    def kind_of(self, path: str) -> FileKind | None:
+        """What a path is, links followed; None for what the user may not read."""
+        whole = self._path(path)
+        try:
+            if whole.is_dir():
+                return FileKind.DIRECTORY
+            return FileKind.FILE if whole.exists() and os.access(whole, os.R_OK) else None
+        except (OSError, ValueError):
+            return None
+
+    def size_of(self, path: str) -> int | None:
+        """The size of a file, or of all in a directory, bytes."""
+        whole = self._path(path)
+        try:
+            if whole.is_dir():
+                return _tree_size(str(whole))
+            return whole.stat().st_size
+        except (OSError, ValueError):
+            return None
+
+    def glob(self, pattern: str) -> list[str]:
+        """The paths that a pattern matches; names that begin with a dot only where the pattern has it."""
+        try:
+            return glob.glob(pattern, root_dir=None if pattern.startswith("/") else self._cwd)  # noqa: PTH207
+        except (OSError, ValueError):
+            return []
+
+    def run_command(self, command: str) -> CommandResult:
+        """Run a command line by the shell, where the user submits."""
+        try:
+            done = subprocess.run(
+                ["/bin/sh", "-c", command],
+                capture_output=True,
+                cwd=self._cwd,
+                timeout=COMMAND_S,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired):
+            return CommandResult(status=127, output="")
+        return CommandResult(status=done.returncode, output=done.stdout.decode("utf-8", "replace"))
+
+    def random_integer(self, low: int, high: int) -> int:
+        """A number from the system's generator."""
+        return self._random.randint(low, high)
+
+
+def _logical_cwd() -> str:
+    """The working directory as the user named it, if that is the one."""
+    named = os.environ.get("PWD", "")
+    try:
+        if named.startswith("/") and Path(named).samefile("."):
+            return named
+    except OSError:
+        pass
+    return str(Path.cwd())
+
+
+def _tree_size(root: str) -> int:
+    total = entries = 0
+    for directory, _, names in os.walk(root):
+        for name in names:
+            entries += 1
+            if entries > _ENTRIES_MAX:
+                return total
+            try:
+                total += Path(directory, name).stat().st_size
+            except OSError:
+                continue
+    return total
