@@ -56,6 +56,8 @@ class Entry:
     """A job in the queue."""
 
     job: Job
+    #: Of those that are submitted at the same time, the first goes first.
+    number: int = 0
     place: Place = Place.COMING
     #: Work that need not be done again, s.
     done_s: float = 0.0
@@ -127,7 +129,7 @@ class Queue:
     def expect(self, jobs: Iterable[Job]) -> None:
         """Jobs that will be submitted."""
         for job in jobs:
-            entry = self.entries[job.name] = Entry(job=job)
+            entry = self.entries[job.name] = Entry(job=job, number=len(self.entries))
             self.engine.at(job.submitted_at, partial(self._submit, entry))
 
     def _submit(self, entry: Entry, now: float) -> None:
@@ -140,8 +142,7 @@ class Queue:
         entry.claim = None
         if entry.then is not Place.IDLE:
             return
-        number = int(entry.job.name.split(".")[0])
-        heapq.heappush(self.idle.setdefault(entry.job.kind, []), (entry.job.submitted_at, number, entry))
+        heapq.heappush(self.idle.setdefault(entry.job.kind, []), (entry.job.submitted_at, entry.number, entry))
         self.idle_count += 1
 
     def _put(self, entry: Entry, place: Place) -> None:
@@ -165,7 +166,7 @@ class Queue:
     def _take_out(self, entry: Entry) -> None:
         """An idle job does not wait any longer."""
         heap = self.idle[entry.job.kind]
-        heap.remove((entry.job.submitted_at, int(entry.job.name.split(".")[0]), entry))
+        heap.remove((entry.job.submitted_at, entry.number, entry))
         heapq.heapify(heap)
         self.idle_count -= 1
 
