@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, Expr, ListValue, Value, evaluate
 from roost.classad.values import fold
-from roost.sim.workload import Job, Truth
+from roost.sim.workload import ENOUGH, Job, Truth
 
 #: Attributes that tell jobs apart and not what they need: jobs that differ in nothing else are of one kind.
 _OF_ONE: Final = frozenset(
@@ -86,6 +86,8 @@ def _job(given: ClassAd, start: float, truth_of: Callable[[ClassAd], Truth] | No
     for name, value in defaults.items():
         if name not in ad:
             ad[name] = value
+    if "Requirements" not in ad:
+        ad.put("Requirements", ENOUGH)
     size = ad.eval("ImageSize")
     if not truth.memory and isinstance(size, int):
         truth = replace(truth, memory=((0.0, size),))

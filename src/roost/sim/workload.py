@@ -20,7 +20,8 @@ from typing import Final
 from roost.classad import ClassAd, parse_expression
 from roost.sim.owners import DAY_S, HOUR_S
 
-_ANY: Final = parse_expression("TARGET.Memory >= RequestMemory && TARGET.Disk >= RequestDisk")
+#: Requirements of a job that has none: the slot is large enough.
+ENOUGH: Final = parse_expression("TARGET.Memory >= RequestMemory && TARGET.Disk >= RequestDisk")
 
 
 _SIZE: Final = ((0.0, 64 * 1024),)
@@ -110,7 +111,7 @@ def make_job(
             "ShouldTransferFiles": "NO",
         }
     )
-    ad.put("Requirements", _ANY)
+    ad.put("Requirements", ENOUGH)
     for name, value in attributes.items():
         if isinstance(value, str) and name.lower() in ("requirements", "rank"):
             ad.set(name, value)
