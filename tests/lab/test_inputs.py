@@ -103,6 +103,7 @@ def test_a_pool_of_groups_has_machines_of_each(tmp_path: Path) -> None:
         ("[[machines]]\nhabits = { weekday = 2 }\n", "at most 1"),
         ("[[machines]]\ncount = 100001\n", "more than 100,000"),
         ("[[machines]\n", "it is no TOML"),
+        ("[[machines]]\nname = 'm1'\n[[machines]]\nname = 'm'\ncount = 12\n", "2 machines have the name 'm10'"),
     ],
 )
 def test_a_bad_pool_file_is_refused_with_place_and_remedy(text: str, complaint: str, tmp_path: Path) -> None:
@@ -173,3 +174,9 @@ def test_lines_of_a_toml_file_are_found() -> None:
     assert [found["scenario", 0, "steps", index] for index in range(3)] == [9, 11, 11]
     assert (found["policy",], found["jobs", "a", "run"], found["scenario", 1, "name"]) == (2, 6, 14)
     assert found["scenario", 1, "steps", 0, "at"] == 16
+
+
+def test_a_policy_that_cannot_be_read_is_refused_with_its_places(tmp_path: Path) -> None:
+    host = MemoryHost(files={"/bad": "START = Key <\n\nSTARTER_EVICT = (\n"})
+    with pytest.raises(LabError, match=r"(?s)/bad:1:1: START is no expression.*/bad:3:1: STARTER_EVICT"):
+        plan_of(Request(configs=("/bad",), machines=1, days=0.1), host)

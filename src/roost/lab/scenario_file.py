@@ -39,7 +39,7 @@ def read_scenarios(path: Path) -> list[Scenario]:
         root.fail("name the policy either by config = [\"FILE\", …] or by policy = '''…'''")
     if not root.values.get("scenario"):
         root.fail("there is no [[scenario]] in it")
-    if len(root.values["scenario"]) > SCENARIOS_MAX:
+    if len(list(root.children("scenario", ""))) > SCENARIOS_MAX:
         root.fail(f"at most {SCENARIOS_MAX} scenarios in one file", "scenario")
     return list(_scenarios(path, root))
 
@@ -105,6 +105,7 @@ def _hardware(root: Table, table: Table) -> Hardware:
     sizes = {"cpus": 1, "memory": 2048, "disk": 20_000_000}
     attributes: dict[str, Any] = {}
     for each in (root.child("machine", "machine"), table.child("machine", "machine")):
+        each.attributes(MACHINE_KEYS)
         for key, value in each.values.items():
             if key in sizes:
                 sizes[key] = each.whole(key, 1)
@@ -120,6 +121,7 @@ def _jobs(table: Table) -> dict[str, Mapping[str, Any]]:
     jobs = table.child("jobs", "jobs")
     for name in jobs.values:
         job = jobs.child(name, f"job {name!r}")
+        job.attributes(JOB_KEYS)
         described = dict(job.values)
         described["run"] = job.duration("run", 3600.0)
         described["farewell"] = job.duration("farewell", 5.0)

@@ -15,6 +15,7 @@ from roost.config import Config, Host, MemoryHost
 from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
+from roost.lab.policy_check import refuse_unreadable
 from roost.lab.scenario import Deed, Expectation, Scenario, job_of
 from roost.lab.scenario_deeds import do, slot_named
 from roost.lab.scenario_failure import Explainer, timeline
@@ -136,7 +137,9 @@ class _Run:
         host, paths = self.host, scenario.configs
         if scenario.policy is not None:
             host, paths = MemoryHost(files={scenario.file: scenario.policy}), (scenario.file,)
-        return load_config(host, paths, scenario.hardware, "machine", settings=self.settings)
+        config = load_config(host, paths, scenario.hardware, "machine", settings=self.settings)
+        refuse_unreadable(config)
+        return config
 
     def _plan(self, config: Config) -> MachinePlan:
         pattern = make_pattern(config, self.scenario.hardware)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Final
 from roost.config import Host
 from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern
 from roost.lab.pictures import can_draw, draw
+from roost.lab.policy_check import refuse_unreadable
 from roost.lab.pool_file import Group, read_pool
 from roost.lab.report import html_report
 from roost.lab.timelines import Timelines
@@ -96,9 +98,11 @@ def plan_of(request: Request, host: Host) -> Plan:
         for group in request.groups:
             configs = request.configs if group.configs is None else group.configs
             config = load_config(host, configs, group.hardware, group.name, request.seed, group.settings)
+            refuse_unreadable(config)
             pattern = make_pattern(config, group.hardware)
             patterns.append(pattern)
             machines += _machines(request, group, pattern)
+        _check_names(request, machines)
         jobs = _jobs(request, machines)
     except (TraceProblem, WorkloadProblem, ValueError) as error:
         raise LabError(str(error)) from None
@@ -113,6 +117,16 @@ def plan_of(request: Request, host: Host) -> Plan:
         faults=request.faults,
         exhaustive=request.exhaustive,
     )
+
+
+def _check_names(request: Request, machines: Sequence[MachinePlan]) -> None:
+    where = request.pool or request.owners or "the pool"
+    if not machines:
+        raise LabError(f"{where}: there is no machine in it")
+    counts = Counter(machine.name for machine in machines)
+    name, count = counts.most_common(1)[0]
+    if count > 1:
+        raise LabError(f"{where}: {count} machines have the name {name!r}; each needs its own")
 
 
 def _machines(request: Request, group: Group, pattern: Pattern) -> Iterator[MachinePlan]:

@@ -54,6 +54,14 @@ class Table:
                 hint = f"did you mean {near[0]!r}? known" if near else "known"
                 self.fail(f"unknown key {key!r}; {hint}: {', '.join(names)}", key)
 
+    def attributes(self, keys: Iterable[str]) -> None:
+        """Allow attributes of ads beside keys; refuse what looks like a slip in a key: all of it in small letters."""
+        names = list(keys)
+        for key in self.values:
+            near = difflib.get_close_matches(key, names, 1, 0.65)
+            if near and key not in names and key.islower():
+                self.fail(f"did you mean {near[0]!r}? If {key!r} is an attribute, write it with a capital letter", key)
+
     def child(self, key: str, what: str) -> Table:
         """A table in this one; an empty one where there is none."""
         value = self.values.get(key, {})

@@ -1,0 +1,28 @@
+"""A look at a policy before machines live by it: expressions that can't be read are refused, each with its place."""
+
+from __future__ import annotations
+
+from roost.classad import ParseError, Syntax, parse_expression
+from roost.config import Config, ConfigError
+from roost.lab.machines import LabError
+from roost.policy.catalogue.machine import STARTD, STARTER
+
+
+def refuse_unreadable(config: Config) -> None:
+    """Raise LabError for every policy expression of the machine and of its starters that can't be read."""
+    problems = []
+    for row in (*STARTD, *STARTER):
+        subsystem = row.evaluated_by.upper()
+        found = config.find(row.name, subsys=subsystem)
+        if found is None:
+            continue
+        try:
+            text = config.get(row.name, subsys=subsystem)
+            if text is not None and text.strip():
+                parse_expression(text, Syntax.OLD)
+        except ParseError as error:
+            problems.append(f"{found.span.chain()}: {row.name} is no expression: {error}")
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise LabError("\n".join(problems))
