@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,57 @@ def test_the_process_is_as_ordered(one_place: Place) -> None:
     assert told[14] == f"{pid} {pid}", "group and session are the job's own"
     assert (one_place.path / "err").read_text() == "err\n"
     assert (one_place.path / "out").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_plain_order_has_a_clean_process_too(place: Place) -> None:
+    script = (
+        "umask; ls /proc/$$/fd; grep -E 'SigBlk|SigIgn' /proc/$$/status; cat /proc/$$/oom_score_adj; "
+        "cut -d' ' -f5,6 /proc/$$/stat; echo $$; cat /proc/$PPID/oom_score_adj; grep -c . /proc/$PPID/cgroup; "
+        "cmp -s /proc/$PPID/cgroup /proc/$$/cgroup; echo $?"
+    )
+
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            order = place.shell("1", script, umask=0o077, stdout=Path("out"))
+            assert (await (await started(nursery, order)).wait()).exit_code == 0
+
+    run(work())
+    told = (place.path / "out").read_text().split("\n")
+    assert told[:5] == ["0077", "0", "1", "2", "SigBlk:\t0000000000000000"]
+    # Two numbers that the C library keeps for itself are ignored in all that it spawns.
+    assert int(told[5].split()[1], 16) & ~0x180000000 == 0
+    assert told[6] == "800"
+    assert told[7] == f"{told[8]} {told[8]}"
+    assert told[9] == Path("/proc/self/oom_score_adj").read_text().strip()
+    assert told[11] == ("1" if place.groups else "0"), "the shepherd is not in the job's control group"
+    assert (place.path / "out").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("niceness", [0, 1])
+def test_streams_that_are_not_wanted_lead_nowhere(one_place: Place, niceness: int) -> None:
+    """Both ways of starting a program: a plain order, and one that needs more."""
+    source = one_place.path / "in"
+    source.write_text("data\n")
+    source.chmod(0o600)
+
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            for number in range(8):
+                chosen = {name: number >> bit & 1 for bit, name in enumerate(("stdin", "stdout", "stderr"))}
+                streams = {name: source if name == "stdin" else out / name for name, wanted in chosen.items() if wanted}
+                for each in out.glob("*"):
+                    each.unlink()
+                script = 'read x; echo "out $x" || exit 8; echo "err $x" >&2 || exit 9'
+                order = one_place.shell(f"{number}", script, niceness=niceness, **streams)
+                assert (await (await started(nursery, order)).wait()).exit_code == 0
+                read = "data" if chosen["stdin"] else ""
+                found = {each.name: each.read_text() for each in out.iterdir()}
+                assert found == {name: f"{name[3:]} {read}\n" for name in ("stdout", "stderr") if chosen[name]}
+                assert source.read_text() == "data\n"
+
+    out = one_place.path / "out"
+    out.mkdir()
+    run(work())
 
 
 def test_one_path_for_both_outputs_is_one_stream(one_place: Place) -> None:
@@ -166,8 +218,9 @@ def _failing(place: Place) -> list[tuple[SpawnOrder, StarterHold, int, str]]:
     ]
 
 
-def test_what_cannot_start_says_why_and_with_which_hold(place: Place) -> None:
-    cases = _failing(place)
+@pytest.mark.parametrize("niceness", [0, 1])
+def test_what_cannot_start_says_why_and_with_which_hold(place: Place, niceness: int) -> None:
+    cases = [(replace(order, niceness=niceness), code, number, words) for order, code, number, words in _failing(place)]
 
     async def work() -> None:
         async with place.nursery() as nursery:

@@ -8,8 +8,8 @@ With a control group the whole family is frozen, thawed and killed in one act, w
 case of freezing, none can notice. Without one every process below the shepherd gets SIGSTOP, SIGCONT or SIGKILL, over
 and over until nobody new appears.
 
-If a shepherd is killed, its job's main process dies with it and nobody sees how the job ended. The rest is found by the
-mark in its environment and by its session, and killed before the end is told.
+If a shepherd is killed, nobody sees how its job ends. What there is of the job is found by control group, by the mark
+in its environment and by its session, and killed before the end is told.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ import os
 import sys
 import time
 
-from roost.runtime.shepherd.launch import launch
+from roost.runtime.shepherd.launch import Failed, is_plain, launch, launch_plain
 from roost.runtime.shepherd.processes import children, kill_family, remove_group, send, start_of
 from roost.runtime.shepherd.system import append_record, become_reaper, read_kernel_file, set_name, write_record
 
@@ -118,18 +118,18 @@ class Job:
 
     def begin(self) -> dict[str, object] | None:
         """Start the program and record that; what failed if it could not be started, which is recorded as well."""
-        reader, writer = os.pipe()
         shepherd = os.getpid()
         self.started_at = time.time()
-        self.pid = os.fork()
-        if self.pid == 0:
-            launch(self.order, writer, shepherd)
-        os.close(writer)
-        report = _read_all(reader)
-        os.close(reader)
-        if report:
-            os.waitpid(self.pid, 0)
-            return self._record_failure(report)
+        try:
+            if is_plain(self.order):
+                self.pid = launch_plain(self.order)
+            else:
+                self._fork(shepherd)
+        except Failed as failed:
+            failure: dict[str, object] = {"failed": failed.stage, "errno": failed.number}
+            failure["detail"] = failed.detail.decode("utf-8", "replace")
+            self._record_not_started(failure)
+            return failure
         group = self.order["group"]
         self.identity = {
             "pid": self.pid,
@@ -143,15 +143,17 @@ class Job:
         write_record(self.order["record"] + STARTED, {"key": self.order["key"], **self.identity})
         return None
 
-    def _record_failure(self, report: bytes) -> dict[str, object]:
-        stage, number, detail = report.split(b"\0", 2)
-        failure: dict[str, object] = {
-            "failed": stage.decode(),
-            "errno": int(number),
-            "detail": detail.decode("utf-8", "replace"),
-        }
-        self._record_not_started(failure)
-        return failure
+    def _fork(self, shepherd: int) -> None:
+        reader, writer = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            launch(self.order, writer, shepherd)
+        os.close(writer)
+        report = _read_all(reader)
+        os.close(reader)
+        if report:
+            os.waitpid(self.pid, 0)
+            raise Failed.reported(report)
 
     def give_up(self, problem: Exception) -> dict[str, object]:
         """A job whose start cannot be recorded must not run: nobody would know of it."""
