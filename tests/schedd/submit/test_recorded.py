@@ -18,7 +18,7 @@ BASE: Final[dict[str, str]] = RECORD["base"]
 #: Attributes that the reference does not have, or that tell who submitted.
 OURS: Final = {"Owner", "User", "JobRunCount", "NumShadowStarts", "NumHolds"}
 
-#: Parts of the reference's requirements that say of which release a machine must be, or what every machine of Roost can.
+#: Parts of the reference's requirements that say of which release a machine is, or what every machine of Roost can do.
 CLAUSES: Final = (
     (
         '(versionGE(split(TARGET.CondorVersion)[1],"25.12.0") || (TARGET.Disk >= RequestDisk))',

@@ -13,10 +13,10 @@ from roost.classad.unparse import item_node, unparse
 from roost.config import CommandResult, Limits, Span
 from roost.config.expand import Found
 from roost.config.expressions import constant_value, parsed
-from roost.config.references import Call, Reference, pieces
+from roost.config.references import Call, Reference
 from roost.schedd.submit.diagnostics import Findings
 from roost.schedd.submit.job import Defaults, Job
-from roost.schedd.submit.macros import CLUSTER_NAMES, PROC_NAMES, Macros, Position
+from roost.schedd.submit.macros import CLUSTER_NAMES, PROC_NAMES, JobScope, Macros, Position, expander
 from roost.schedd.submit.sections import Result, Section, run, section_named
 from roost.schedd.submit.templates import MARKS_MAX, Form, agrees, form_of, form_of_expression, mark
 
@@ -26,6 +26,8 @@ PLANNED: Final = Span("<plan>")
 #: The words of every job, by number; those of its item follow.
 _WORDS: Final = ("process", "procid", "step", "itemindex", "row", "cluster", "clusterid", "jobid")
 _ITEMS_FROM: Final = len(_WORDS)
+#: Words before this one are whole numbers.
+_OTHERS_FROM: Final = _WORDS.index("jobid")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,6 +106,8 @@ class Batch:
     cluster: int = 1
     _forms: tuple[Form, ...] | None = None
     _rest: tuple[Section, ...] = ()
+    #: Calls of functions that forms have words for.
+    _calls: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -139,6 +143,8 @@ class Batch:
         rest = self._rest
         if forms:
             words = self.words(index)
+            if self._calls:
+                words += self._computed(index, self._calls)
             for form in forms:
                 if not form.checked or form.fits(words):
                     form.fill(words, found)
@@ -192,19 +198,23 @@ class Batch:
     def prepare(self) -> tuple[Form, ...]:
         """Find out which sections are forms to fill in."""
         forms, rest = [], []
+        calls: list[str] = []
         for name in self.sections:
             section = section_named(name)
-            form = self._form(section) if self.count else None
-            if form is not None and self._agrees(form, section):
+            known = len(calls)
+            form = self._form(section, calls) if self.count else None
+            if form is not None and self._agrees(form, section, calls):
                 forms.append(form)
             else:
                 rest.append(section)
+                del calls[known:]
         self._rest = tuple(rest)
+        self._calls = tuple(calls)
         self._forms = tuple(forms)
         return self._forms
 
-    def _form(self, section: Section) -> Form | None:
-        if len(self.variables) > MARKS_MAX - _ITEMS_FROM:
+    def _form(self, section: Section, calls: list[str]) -> Form | None:
+        if len(self.variables) > MARKS_MAX // 2 or len(calls) > MARKS_MAX // 4:
             return None
         marked = _Marked(
             defined=self.macros.defined,
@@ -214,6 +224,7 @@ class Batch:
             limits=self.macros.limits,
             cwd=self.macros.cwd,
         )
+        object.__setattr__(marked, "calls", calls)
         findings = Findings()
         job = Job(marked, self.position(0), self.defaults, findings)
         if section.name.startswith("my."):
@@ -221,47 +232,50 @@ class Batch:
             text = job.text(section.name)
             if found is None or text is None or "?" in self.macros.varying(section.name):
                 return None
-            return form_of_expression(section.name, found.name[3:], text, _ITEMS_FROM)
+            return form_of_expression(section.name, found.name[3:], text, _OTHERS_FROM)
         (result,) = run(job, (section,))
         differing = {name for name in result.asked if self.macros.varying(name)}
         unsure = any("?" in self.macros.varying(name) for name in differing)
-        if findings.kept or unsure or not differing <= section.inert or marked.computed:
+        if findings.kept or unsure or not differing <= section.inert:
             return None
-        return form_of(section.name, self.in_force(result), _ITEMS_FROM)
+        return form_of(section.name, self.in_force(result), _OTHERS_FROM)
 
-    def _agrees(self, form: Form, section: Section) -> bool:
+    def _computed(self, index: int, calls: Sequence[str]) -> list[str]:
+        """What functions make of a job's words."""
+        made = expander(JobScope(macros=self.macros_at(index), position=self.position(index)))
+        return [made.expand(text) for text in calls]
+
+    def _agrees(self, form: Form, section: Section, calls: Sequence[str]) -> bool:
+        def words_of(index: int) -> list[str]:
+            return self.words(index) + self._computed(index, calls)
+
         last = self.count - 1
         indices = sorted({0, min(1, last), last // 2, last})
-        return agrees(form, self.words, lambda index: self.cells(index, (section,)), indices)
+        return agrees(form, words_of, lambda index: self.cells(index, (section,)), indices)
 
 
 class _Marked(Macros):
-    """Macros in which the words of a job are marks. `computed`: a function was given one."""
+    """Macros in which the words of a job are marks, and so is what functions make of them."""
 
-    __slots__ = ("computed",)
+    __slots__ = ("calls",)
 
-    computed: bool
+    #: Texts of the functions' calls, in the order of their marks.
+    calls: list[str]
 
     def find(self, name: str, position: Position) -> Found | None:
-        if not hasattr(self, "computed"):
-            object.__setattr__(self, "computed", False)
         if name in self.variables:
-            return Found(name, mark(_ITEMS_FROM + self.variables.index(name)), Span("<queue>"))
+            return Found(name, mark(_ITEMS_FROM + self.variables.index(name)), PLANNED)
         if name in ("process", "cluster") or (name in PROC_NAMES | CLUSTER_NAMES and name not in self.defined):
-            return Found(name, mark(_WORDS.index(name)), Span("<queue>"))
-        found = super().find(name, position)
-        if found is not None and self._calls(found.text):
-            object.__setattr__(self, "computed", True)
-        return found
+            return Found(name, mark(_WORDS.index(name)), PLANNED)
+        return super().find(name, position)
 
-    def _calls(self, text: str) -> bool:
-        """Whether a text hands a word that differs to a function, or to a default."""
-        for piece in pieces(text) if "$" in text else ():
-            if isinstance(piece, Call) and any(self.varying(name) for name in self.names_in(piece.text, set())):
-                return True
-            if isinstance(piece, Reference) and piece.default is not None and self.varying(piece.name.lower()):
-                return True
-        return False
+    def stand_in(self, piece: Reference | Call) -> str | None:
+        """A mark for a call, or a reference with a default, that comes to something else for each job."""
+        if not any(self.varying(name) for name in self.names_in(piece.text, set())):
+            return None
+        if piece.text not in self.calls:
+            self.calls.append(piece.text)
+        return mark(_ITEMS_FROM + len(self.variables) + self.calls.index(piece.text))
 
 
 # -- cells as JSON ---------------------------------------------------------------------------------------------------

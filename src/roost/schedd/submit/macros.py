@@ -74,6 +74,10 @@ class Macros:
         text = self.built_in.get(name)
         return None if text is None else Found(name, text, BUILT_IN)
 
+    def stand_in(self, piece: Reference | Call) -> str | None:
+        """A text to take instead of following a reference or calling a function; None: go on as usual."""
+        return None
+
     def share(self, other: Macros) -> None:
         """Use what another with the same definitions has found out."""
         object.__setattr__(self, "_varying", other._varying)
@@ -165,18 +169,25 @@ class JobScope:
 class SubmitExpander(Expander):
     """An expander for which ``f`` in ``$Ff(x)`` is the whole path from the root."""
 
-    __slots__ = ("cwd",)
+    __slots__ = ("macros",)
 
-    cwd: str
+    macros: Macros
+
+    def _reference(self, piece: Reference) -> str:
+        found = self.macros.stand_in(piece) if piece.default is not None else None
+        return super()._reference(piece) if found is None else found
 
     def _call(self, piece: Call) -> str:
+        found = self.macros.stand_in(piece)
+        if found is not None:
+            return found
         if not FILE_FUNCTION.match(piece.function) or "f" not in piece.function[1:]:
             return super()._call(piece)
         self._follow()
         text = self._text(piece.arguments).strip()
         path = self.value_of(text) or text
         try:
-            return file_parts(posixpath.join(self.cwd, path), piece.function[1:].replace("f", ""))
+            return file_parts(posixpath.join(self.macros.cwd, path), piece.function[1:].replace("f", ""))
         except FunctionFailed as failure:  # pragma: no cover - parts of a path can always be given
             return failure.text
 
@@ -185,5 +196,5 @@ def expander(scope: JobScope) -> SubmitExpander:
     """A new expander for one job."""
     macros = scope.macros
     made = SubmitExpander(scope=scope, host=macros.host, limits=macros.limits)
-    made.cwd = macros.cwd
+    made.macros = macros
     return made

@@ -166,7 +166,7 @@ def _remedy(problem: CommandLineError) -> str:
 
 def environment(job: Job) -> None:
     """Environment: what is inherited, and over it what is given."""
-    found = dict(_inherited(job))
+    found = dict(inherited_by(job))
     name = job.given("environment2", "environment", "env")
     text = job.text(name) if name else None
     if name is not None and text is not None:
@@ -178,7 +178,8 @@ def environment(job: Job) -> None:
     job.put("Environment", environment_to_raw(found))
 
 
-def _inherited(job: Job) -> Mapping[str, str]:
+def inherited_by(job: Job) -> Mapping[str, str]:
+    """What of the user's environment the job has (getenv)."""
     text = job.text("getenv")
     if text is None or text.lower() in ("false", "f", "no", "0"):
         return {}

@@ -11,6 +11,7 @@ clusters: nobody is to submit half of a description.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,14 +24,18 @@ from roost.schedd.submit.batch import Batch, PlanHost
 from roost.schedd.submit.commands import ALL, ELSEWHERE
 from roost.schedd.submit.diagnostics import Finding, Findings, SubmitCode
 from roost.schedd.submit.host import LanguageHost, SubmitHost
-from roost.schedd.submit.job import Defaults
+from roost.schedd.submit.job import Defaults, Job
+from roost.schedd.submit.macros import Position
 from roost.schedd.submit.plan import ClusterPlan, fill, merged
 from roost.schedd.submit.planning import Planned, Planner
+from roost.schedd.submit.program import inherited_by
 from roost.schedd.submit.queue_statement import QueueItems, read_queue
 from roost.schedd.submit.script import QueuePoint, Script
 from roost.schedd.submit.suggest import near
 
 _SUBSYSTEM = "SUBMIT"
+_VARIABLE = re.compile(r"\$ENV\(\s*(\w+)")
+_COMPUTED_NAME = re.compile(r"\$ENV\([^):]*\$")
 #: Where these are wrong, nobody knows which lines would have had an effect.
 _QUEUE_CODES = frozenset((SubmitCode.QUEUE, SubmitCode.ITEMS, SubmitCode.LIMIT_REACHED))
 
@@ -323,13 +328,17 @@ def _forget_environment(plan: ClusterPlan) -> None:
 
 
 def _trim(batch: Batch) -> None:
-    wanted = any("$ENV(" in found.text for found in batch.macros.defined.values()) and bool(
-        batch.sections or batch.by_cluster
-    )
-    if not wanted:
-        batch.host.variables = {}
-    if "environment" not in (*batch.sections, *batch.by_cluster):
-        batch.defaults = replace(batch.defaults, inherited={})
+    sections = (*batch.sections, *batch.by_cluster)
+    texts = [found.text for found in batch.macros.defined.values() if "$ENV(" in found.text] if sections else []
+    if not any(_COMPUTED_NAME.search(text) for text in texts):
+        wanted = {name for text in texts for name in _VARIABLE.findall(text)}
+        batch.host.variables = {name: text for name, text in batch.host.variables.items() if name in wanted}
+    inherited: Mapping[str, str] = {}
+    if "environment" in sections:
+        inherited = batch.defaults.inherited
+        if not batch.macros.varying("getenv"):
+            inherited = inherited_by(Job(batch.macros, Position(), batch.defaults, Findings()))
+    batch.defaults = replace(batch.defaults, inherited=inherited)
 
 
 def listing(submission: Submission, *, schedd: str = "submit", cluster: int = 1) -> Iterator[str]:

@@ -10,9 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
+from roost.classad import ParseError, Syntax, parse_expression
 from roost.classad.ad import Cell
+from roost.classad.expr import expression_later
+from roost.classad.syntax import AdNode, Literal
 
 #: A word that no quoting, list or path treats in a special way.
 PLAIN: Final = re.compile(r"[A-Za-z0-9_.+@%~-][A-Za-z0-9_./+@%~-]*\Z")
@@ -28,19 +32,32 @@ def mark(number: int) -> str:
     return chr(_MARKS_FROM + number)
 
 
+class Meaning(Enum):
+    """What a text with its words in place is."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    EXPRESSION = "expression"
+
+
 @dataclass(frozen=True, slots=True)
 class Template:
     """An attribute as pieces of text and numbers of words."""
 
     attribute: str
     pieces: tuple[str | int, ...]
-    #: The value is the one word, as a number.
-    number: bool = False
+    value: Meaning = Meaning.TEXT
 
     def cell(self, words: Sequence[str]) -> Cell:
         """The attribute with words in their places."""
         text = "".join([words[piece] if isinstance(piece, int) else piece for piece in self.pieces])
-        return int(text) if self.number else text
+        match self.value:
+            case Meaning.TEXT:
+                return text
+            case Meaning.NUMBER:
+                return int(text)
+            case Meaning.EXPRESSION:
+                return expression_later(text, Syntax.OLD)
 
     @property
     def used(self) -> frozenset[int]:
@@ -84,10 +101,10 @@ def split(text: str) -> tuple[str | int, ...]:
     return tuple(pieces)
 
 
-def form_of(section: str, cells: Mapping[str, Cell], items_from: int) -> Form | None:
+def form_of(section: str, cells: Mapping[str, Cell], others_from: int) -> Form | None:
     """The form of what a section gave with marks; None if a mark is where no word can be put.
 
-    Words from `items_from` on are those of items, and are looked at before they go in.
+    Words from `others_from` on are no whole numbers, and are looked at before they go in.
     """
     templates: list[Template] = []
     fixed: list[tuple[str, Cell]] = []
@@ -99,22 +116,33 @@ def form_of(section: str, cells: Mapping[str, Cell], items_from: int) -> Form | 
         else:
             return None
     used = frozenset[int]().union(*(template.used for template in templates))
-    checked = tuple(sorted(number for number in used if number >= items_from))
+    checked = tuple(sorted(number for number in used if number >= others_from))
     return Form(section, tuple(templates), tuple(fixed), checked)
 
 
 _TEXT: Final = re.compile(r'"([^"\\]*)"\Z')
 
 
-def form_of_expression(section: str, attribute: str, text: str, items_from: int) -> Form | None:
-    """The form of ``+Attribute = text`` with marks in it: one number, or one text in quotes; None for anything else."""
+def form_of_expression(section: str, attribute: str, text: str, others_from: int) -> Form | None:
+    """The form of ``+Attribute = text`` with marks in it: numbers anywhere, or words in one text in quotes."""
     pieces = split(text)
-    if len(pieces) == 1 and isinstance(pieces[0], int) and pieces[0] < items_from:
-        return Form(section, (Template(attribute, pieces, number=True),), (), ())
+    if all([not isinstance(piece, int) or piece < others_from for piece in pieces]):
+        meaning = Meaning.NUMBER if len(pieces) == 1 else Meaning.EXPRESSION
+        if meaning is Meaning.NUMBER or _is_expression(_MARK.sub("1", text)):
+            return Form(section, (Template(attribute, pieces, meaning),), (), ())
     quoted = _TEXT.match(text)
     if quoted is None:
         return None
-    return form_of(section, {attribute: quoted[1]}, items_from)
+    return form_of(section, {attribute: quoted[1]}, others_from)
+
+
+def _is_expression(text: str) -> bool:
+    """Whether a text is an expression that is kept as one, not as a value or an ad."""
+    try:
+        tree = parse_expression(text, Syntax.OLD).tree
+    except ParseError:
+        return False
+    return not isinstance(tree, Literal | AdNode)
 
 
 #: Gives the cells of a section for one job the long way.
