@@ -98,8 +98,9 @@ def _detached(home: Home, roots: tuple[str, ...] | None) -> int:
         finally:
             os._exit(status)
     os.close(writer)
-    with os.fdopen(reader, "rb") as answer:
-        text = answer.read()
+    # One piece is all there is to read: the daemons, too, hold the other end.
+    text = os.read(reader, 65536)
+    os.close(reader)
     if text != b"1":
         raise CommandError(text.decode(errors="replace") or f"the pool does not start: see {home.log / 'master.log'}")
     say(f"pool in {home.path} is up; `roost down` ends it")
