@@ -33,9 +33,9 @@ def test_sound_seeds_end_with_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
 
 def test_a_seed_gives_the_same_in_a_process_of_its_own() -> None:
-    there = {each.seed: each.digest for each in fault_runs.outcomes([7, 8], 2)}
-    assert list(there) in ([7, 8], [8, 7])
-    assert there[7] == run_seed(7).digest
+    there = {each.seed: each.digest for each in fault_runs.outcomes([2, 3], 2)}
+    assert sorted(there) == [2, 3]
+    assert there[2] == run_seed(2).digest
 
 
 def test_a_seed_that_fails_is_told_with_the_line_that_runs_it_again(
