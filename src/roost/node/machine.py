@@ -6,7 +6,7 @@ their part of it; the pool wants whole ads. All that is here, so that the daemon
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from roost.classad import ClassAd, Value
@@ -220,16 +220,25 @@ class Machine:
 
     # -- telling ---------------------------------------------------------------------------------------
 
+    def ads(self, slots: Iterable[NodeSlot], now: float) -> list[ClassAd]:
+        """The whole ads of slots, as the pool sees them."""
+        states = [each.state for each in self.slots]
+        policies = {each.name: each.plan.policy for each in self.slots}
+        shared = draining.attributes(self.host.drains.draining, states, policies, now)
+        found = []
+        for slot in slots:
+            ad = self.ad(slot, now)
+            for name, value in shared.items():
+                ad[name] = value
+            found.append(ad)
+        return found
+
     def ad(self, slot: NodeSlot, now: float) -> ClassAd:
-        """The whole ad of a slot, as the pool sees it."""
+        """The ad of a slot, but for what draining the machine would mean."""
         ad = ClassAd()
         for layer in (slot.plan.ad, slot.state.ad):
             for key, cell in layer.cells.items():
                 ad.put(layer.spelling(key), cell)
-        states = [each.state for each in self.slots]
-        policies = {each.name: each.plan.policy for each in self.slots}
-        for name, value in draining.attributes(self.host.drains.draining, states, policies, now).items():
-            ad[name] = value
         own = slot_attributes(slot.state, slot.plan.policy, now)
         for key, cell in own.cells.items():
             ad.put(own.spelling(key), cell)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ class BadJob(Exception):
         self.code = code
 
 
-async def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
+def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
     """The order for one start of a job, whose ads are put into its sandbox first. Raises BadJob, OSError."""
     assert runner.sandbox is not None
     cpus = runner.slot_ad.cell("cpus")
@@ -43,7 +42,7 @@ async def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         environment = job_environment(job_ad, place)
     except ValueError as error:
         raise BadJob(str(error)) from None
-    await asyncio.to_thread(write_ads, place.sandbox, job_ad, runner.slot_ad)
+    write_ads(place.sandbox, job_ad, runner.slot_ad)
     return SpawnOrder(
         key=f"{runner.run}/{number}",
         record_dir=runner.record.with_name(f"{runner.record.name}.{number}"),

@@ -33,8 +33,8 @@ from roost.node.host import OfferLeftovers, Out
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot, Outs
 from roost.node.plan import NodePlan, make_plan
-from roost.runtime.bus import Bus
 from roost.runtime.benchmarks import run_benchmarks
+from roost.runtime.bus import Bus
 from roost.runtime.node_state import NodeState, Tickets
 from roost.runtime.nursery import Nursery, NurseryFailed
 from roost.runtime.reports import Reports
@@ -56,8 +56,9 @@ from roost.wire.messages import Answer, Ask, Message
 
 _log = logging.getLogger("roost.node")
 
-#: Changes of slot ads within this time are told together, s.
-PUBLISH_GAP_S: Final = 0.02
+#: Changes of slots that the matchmaker may want are told after this time, other changes after that, s.
+PUBLISH_GAP_S: Final = 0.005
+PUBLISH_LATER_S: Final = 1.0
 #: Reports of ends of runs are sent again after this time, s.
 REPORT_AGAIN_S: Final = 5.0
 #: All slot ads are sent again after this time at the latest, s: the collector forgets what it does not hear of.
@@ -453,23 +454,24 @@ class NodeDaemon:
 
     def _mark(self, slot: NodeSlot) -> None:
         self._dirty.add(slot.name)
-        self._publish_soon()
+        self._publish_soon(PUBLISH_LATER_S if slot.state.claim.granted_at is not None else PUBLISH_GAP_S)
 
-    def _publish_soon(self) -> None:
-        if self._publish is None:
-            self._publish = asyncio.get_running_loop().call_later(PUBLISH_GAP_S, self._publish_ads)
+    def _publish_soon(self, wait_s: float = PUBLISH_GAP_S) -> None:
+        loop = asyncio.get_running_loop()
+        if self._publish is not None:
+            if self._publish.when() <= loop.time() + wait_s:
+                return
+            self._publish.cancel()
+        self._publish = loop.call_later(wait_s, self._publish_ads)
 
     def _publish_ads(self) -> None:
         self._publish = None
         whole, self._whole = self._whole, False
         dirty, self._dirty = self._dirty, set()
-        now = time.time()
-        ads, claims, present = [], {}, set()
-        for slot in self.machine.slots:
-            present.add(slot.name)
-            if whole or slot.name in dirty or slot.name not in self._told:
-                ads.append(ad_data(self.machine.ad(slot, now)))
-                claims[slot.name] = (slot.state.preempting or slot.state.claim).id.text
+        present = {slot.name for slot in self.machine.slots}
+        changed = [slot for slot in self.machine.slots if whole or slot.name in dirty or slot.name not in self._told]
+        ads = [ad_data(ad) for ad in self.machine.ads(changed, time.time())]
+        claims = {slot.name: (slot.state.preempting or slot.state.claim).id.text for slot in changed}
         gone = sorted(self._told - present)
         self._told = present
         message = m.SlotAds(node=self.name, ads=ads, claim_ids=claims, gone=gone, whole=whole)
@@ -615,7 +617,7 @@ class NodeDaemon:
         args, host = ask.args, self.machine.host
         match ask.what:
             case "ads":
-                return Answer(data=[ad_data(self.machine.ad(slot, now)) for slot in self.machine.slots])
+                return Answer(data=[ad_data(ad) for ad in self.machine.ads(self.machine.slots, now)])
             case "drain":
                 outs, refusal = host.drain(_drain_order(args), now)
                 self.carry_out(outs)

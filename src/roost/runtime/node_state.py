@@ -1,8 +1,9 @@
 """The state of a machine on disk: records of slots with jobs, and of what slots share, written soon after they change.
 
-Writing is put off a moment, so that a short job costs nothing; a daemon killed within that moment finds the ticket and
-the record of the run, but no slot for it, and ends the run (`takeover`). Files are written whole, and not forced to the
-disk: they are to outlive the daemon, not the machine, with which all jobs are gone anyway.
+A run is only written down when it has lasted a while, so that short jobs cost nothing; a daemon killed before that
+finds the ticket and the record of the run, but no slot for it: it tells the run's end if there was one, and else ends it
+(`takeover`). Files are not forced to the disk: they are to outlive the daemon, not the machine, with which all jobs are
+gone anyway.
 """
 
 from __future__ import annotations
@@ -11,18 +12,22 @@ import asyncio
 import contextlib
 import json
 import logging
+import time
 from pathlib import Path
 from typing import Any, Final
 
 from roost.node.machine import Machine, NodeSlot
 from roost.node.records import is_kept, machine_record, slot_record
 from roost.runtime.nats_server import write_private
+from roost.runtime.reports import write_small
 from roost.runtime.runner import file_name
 
 _log = logging.getLogger("roost.node")
 
 #: How long writing is put off, s.
-SETTLE_S: Final = 0.1
+SETTLE_S: Final = 0.25
+#: How long a run, or a claim without one, has lasted when it is written down, s.
+RIPE_S: Final = 1.0
 
 _SHARED: Final = "machine.json"
 
@@ -59,17 +64,23 @@ class NodeState:
         self._soon = None
         dirty, self._dirty = self._dirty, set()
         slots = {slot.name: slot for slot in machine.slots}
+        now, shared = time.time(), False
         try:
             for name in sorted(dirty | (self._written - set(slots))):
                 slot = slots.get(name)
-                if slot is not None and is_kept(slot):
+                if slot is not None and is_kept(slot) and not _is_ripe(slot, now):
+                    self.touch(slot, machine)
+                elif slot is not None and is_kept(slot):
+                    shared = True
                     record: dict[str, Any] = {"name": name, **slot_record(slot)}  # type: ignore[dict-item]
                     write_private(self._path(name), json.dumps(record))
                     self._written.add(name)
                 elif name in self._written:
+                    shared = True
                     self._path(name).unlink(missing_ok=True)
                     self._written.discard(name)
-            write_private(self._directory / _SHARED, json.dumps(machine_record(machine)))
+            if shared:
+                write_private(self._directory / _SHARED, json.dumps(machine_record(machine)))
         except OSError as error:
             _log.error("the state of the machine can't be kept: %s", error)
 
@@ -92,7 +103,7 @@ class Tickets:
         """A run begins."""
         data = {"run": run, "schedd": schedd, "claim_id": claim_id, "slot": slot}
         with contextlib.suppress(OSError):
-            write_private(self._directory / f"{file_name(run)}.ticket", json.dumps(data))
+            write_small(self._directory / f"{file_name(run)}.ticket", json.dumps(data).encode())
 
     def drop(self, run: str) -> None:
         """A run is over, and reported."""
@@ -107,6 +118,13 @@ class Tickets:
             if isinstance(data, dict) and isinstance(data.get("run"), str):
                 found[data["run"]] = {name: str(value) for name, value in data.items()}
         return found
+
+
+def _is_ripe(slot: NodeSlot, now: float) -> bool:
+    claim = slot.state.claim
+    if claim.activation is not None:
+        return now - claim.activation.started_at >= RIPE_S
+    return claim.granted_at is None or now - claim.granted_at >= RIPE_S
 
 
 def _read(path: Path) -> object:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,6 +18,15 @@ from roost.wire.messages import RunEnded
 _log = logging.getLogger("roost.node")
 
 _SUFFIX = ".report"
+
+
+def write_small(path: Path, data: bytes) -> None:
+    """Write a small private file at one stroke: whoever is killed leaves all of it or nothing."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
 
 
 class Reports:
@@ -44,11 +54,8 @@ class Reports:
         """Keep a report; a disk that is full does not keep it from being sent."""
         self._waiting[message.run] = (schedd, message)
         self._none.clear()
-        path = self._path(message.run)
-        temporary = path.with_suffix(".new")
         try:
-            temporary.write_bytes(json.dumps({"schedd": schedd}).encode() + b"\n" + encode(message))
-            temporary.rename(path)
+            write_small(self._path(message.run), json.dumps({"schedd": schedd}).encode() + b"\n" + encode(message))
         except OSError as error:
             _log.error("the report of %s can't be kept: %s", message.run, error)
 
