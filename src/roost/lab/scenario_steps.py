@@ -24,6 +24,8 @@ PLACES: Final = ("idle", "running", "suspended", "completed", "held", "removed")
 #: Keys of a table that is expected; whatever else is in it is an expression.
 EXPECT_KEYS: Final = ("state", "for", "job", "jobs", "starter", "transition", "reason", "against")
 _STARTER: Final = ("", *(state.value for state in StarterState))
+#: Keys of a step that are about one slot.
+_OF_SLOTS: Final = frozenset(("update", "vacate", "checkpoint", "expect"))
 #: Attributes that the machine senses itself, and the key that moves them.
 _SENSED: Final = {
     "keyboardidle": "keys or remote_keys", "consoleidle": "keys", "loadavg": "load", "totalloadavg": "load",
@@ -62,6 +64,8 @@ def read_steps(scenario: Table, described: Mapping[str, Mapping[str, Any]]) -> S
             step.fail(f"the step has nothing to do; give it one of {', '.join(READERS)}")
         if "for" in step and "load" not in step:
             step.fail("for belongs to load; in expect it stands within the table", "for")
+        if "slot" in step and not _OF_SLOTS.intersection(doing):
+            step.fail(f"slot is a number or a name; it belongs to one of {', '.join(sorted(_OF_SLOTS))}", "slot")
         for key in doing:
             READERS[key](found, step, key, at_s)
     return found

@@ -1,0 +1,130 @@
+"""`roost lab test` as a person or a program meets it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from roost.cli import lab
+from roost.cli.terminal import CommandError
+
+SCENARIOS = """
+config = "desktop.config"
+
+[jobs.a]
+run = "1h"
+
+[[scenario]]
+name = "a job runs where nobody is"
+steps = [
+  { at = "1m", submit = "a" },
+  { at = "2m", expect = { state = "Claimed/Busy", job = "a", for = "30m" } },
+]
+
+[[scenario]]
+name = "an owner who comes has to wait for an hour"
+steps = [
+  { at = "1m", submit = "a" },
+  { at = "20m", keys = "50m" },
+  { at = "21m", expect = { state = "Claimed/Suspended", for = "50m" } },
+]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "desktop.config").write_text("use POLICY : Desktop\n")
+    (tmp_path / "patient.config").write_text("use POLICY : Desktop\nMaxSuspendTime = 2 * $(HOUR)\n")
+    (tmp_path / "desktop.toml").write_text(SCENARIOS)
+    return tmp_path
+
+
+def _test(*words: str | Path) -> int:
+    parser = argparse.ArgumentParser()
+    lab.add_parser(parser.add_subparsers())
+    return lab.run(parser.parse_args(["lab", "test", *map(str, words)]))
+
+
+def test_a_state_that_does_not_last_fails_when_it_ends(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _test(folder / "desktop.toml") == 1
+    said = capsys.readouterr().out
+    assert "pass  a job runs where nobody is" in said
+    assert "FAIL  an owner who comes has to wait for an hour" in said
+    assert "desktop.toml:19: at 30m5s (from 21m for 50m)" in said
+    assert "[18] Claimed/Retiring -> Preempting/Vacating: retirement over (PREEMPT = false) led here." in said
+    assert "2 scenarios, 2 expectations: 1 failed" in said
+
+
+def test_another_policy_can_be_put_to_the_same_scenarios(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _test(folder, "--config", folder / "patient.config", "--only", "hour") == 0
+    assert "1 scenario, 1 expectation: all as expected" in capsys.readouterr().out
+
+
+def test_a_program_gets_everything_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _test(folder / "desktop.toml", "--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["version"], document["scenarios"], document["failed"]) == (1, 2, 1)
+    (file,) = document["files"]
+    (failure,) = file["scenarios"][1]["failures"]
+    assert (failure["line"], failure["at_s"], failure["wanted"]) == (19, 1805.0, "Claimed/Suspended")
+    assert failure["timeline"]
+    untried = file["coverage"]["untried"]
+    assert {"expression", "clause", "side", "origin"} == set(untried[0])
+    assert any(each["expression"] == "CONTINUE" and "LoadAvg" in each["clause"] for each in untried)
+
+
+def test_too_little_coverage_is_a_failure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (folder / "desktop.toml", "--only", "nobody")
+    assert _test(*words, "--min-coverage", "3") == 0
+    assert _test(*words, "--min-coverage", "95") == 1
+    said = capsys.readouterr().out
+    assert "coverage below 95 %" in said
+    assert "never asked  KeyboardIdle > 5 * 60" in said
+
+
+@pytest.mark.parametrize("words", [["--only", "nothing"], ["--min-coverage", "101"], ["--config", "nowhere"]])
+def test_what_makes_no_sense_is_refused(folder: Path, words: list[str]) -> None:
+    with pytest.raises(CommandError):
+        _test(folder / "desktop.toml", *words)
+
+
+STEPS = {
+    "submitt = 'a'": "did you mean 'submit'",
+    "submit = 'b'": r"there is no job 'b'; describe it in \[jobs.b\]",
+    "submit = 3": 'must be "NAME"',
+    "hold = 'a'": "no job 'a' has been submitted",
+    "vacate = 'slowly'": "vacate is one of graceful, fast",
+    "drain = { hwo = 'fast' }": "did you mean 'how'",
+    "cancel_drain = false": "no other value than true",
+    "load = -1": "not negative",
+    "for = '1m', keys = 1": "for belongs to load",
+    "attributes = { KeyboardIdle = 3 }": "move it with keys",
+    "slot = 2, keys = 1": "it belongs to one of",
+    "slot = 'two', expect = 'Owner'": "slot is a number",
+    "reconfig = { START = [1] }": "must be a text as in a configuration",
+    "expect = 'Clamed'": "'Clamed' is no state",
+    "expect = { 'a +' = 1 }": "is no expression",
+    "expect = { jobs = { a = 'gone' } }": "one of the places",
+    "expect = { starter = 'Sleeping' }": "starter is one of",
+    "expect = { against = 'z' }": "there is no job 'z'",
+    "update = { a = '=(' }": "is no expression",
+}
+
+
+@pytest.mark.parametrize(("step", "complaint"), STEPS.items(), ids=list(STEPS))
+def test_a_step_that_means_nothing_is_refused_with_its_line(step: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(f"policy = 'START = True'\n[jobs.a]\n[[scenario]]\nsteps = [\n  {{ at = 1, {step} }},\n]\n")
+    with pytest.raises(CommandError, match=rf"x\.toml:5: scenario 'scenario 1': .*{complaint}"):
+        _test(path)
+
+
+def test_an_order_that_the_machine_refuses_ends_the_run_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    steps = '[\n  { at = 1, drain = "fast" },\n  { at = 9, drain = "fast" },\n]'
+    path.write_text(f"policy = 'START = True'\n[[scenario]]\nsteps = {steps}\n")
+    with pytest.raises(CommandError, match=r"x\.toml:5: the machine refuses to drain"):
+        _test(path)
