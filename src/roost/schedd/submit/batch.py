@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from roost.classad import ClassAd, Expr, FixedWorld, parse_expression
@@ -204,7 +204,7 @@ class Batch:
             known = len(calls)
             form = self._form(section, calls) if self.count else None
             if form is not None and self._agrees(form, section, calls):
-                forms.append(form)
+                forms.append(self._without_steady(form))
             else:
                 rest.append(section)
                 del calls[known:]
@@ -239,6 +239,21 @@ class Batch:
         if findings.kept or unsure or not differing <= section.inert:
             return None
         return form_of(section.name, self.in_force(result), _OTHERS_FROM)
+
+    def _without_steady(self, form: Form) -> Form:
+        """The form without what the cluster's ad says anyway."""
+        fixed = tuple(
+            (name, cell) for name, cell in form.fixed if name not in self.steady or not same(cell, self.steady[name])
+        )
+        return replace(form, fixed=fixed)
+
+    def settle(self) -> dict[str, Cell]:
+        """Take what a form gives to every job alike for steady; gives it, for the cluster's ad."""
+        forms = self.prepare()
+        found = {name: cell for form in forms if not form.checked for name, cell in form.fixed}
+        self.steady.update(found)
+        self._forms = tuple(self._without_steady(form) for form in forms)
+        return found
 
     def _computed(self, index: int, calls: Sequence[str]) -> list[str]:
         """What functions make of a job's words."""
@@ -295,7 +310,7 @@ def cell_from_data(text: str, ad: ClassAd | None = None) -> Cell:
 def same(one: Cell, other: Cell) -> bool:
     """Whether two cells say the same."""
     if isinstance(one, Expr) or isinstance(other, Expr):
-        return one is other or cell_to_data(one) == cell_to_data(other)
+        return one is other or one == other
     return type(one) is type(other) and one == other
 
 

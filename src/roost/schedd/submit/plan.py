@@ -180,5 +180,5 @@ def merged(batches: list[tuple[Batch, dict[str, Cell]]]) -> tuple[ClassAd, tuple
         own = {name: cell for name, cell in constants.items() if name not in shared}
         # What is steady in a batch alone is not in the cluster's ad: each job then says it.
         steady = {name: cell for name, cell in batch.steady.items() if name in shared}
-        made.append(replace(batch, own=own, steady=steady))
+        made.append(replace(batch, own=own, steady=steady, _forms=None))
     return common, tuple(made)

@@ -25,7 +25,7 @@ from roost.schedd.submit.sections import SECTIONS, custom, custom_keys, run
 #: Jobs whose own files are looked at; beyond that the first job stands for the rest.
 SIZED_MAX: Final = 10_000
 #: Jobs whose attributes are tried when the description is read.
-TRIED_MAX: Final = 5_000
+TRIED_MAX: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +75,8 @@ class Planner:
         batch.overridden = frozenset(key.removeprefix("my.") for key in keys)
         job = Job(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined, batch.where)
         constants = self._sort(batch, job, keys)
+        if batch.sections:
+            constants.update(batch.settle())
         used = set(job.used) | self._try(batch, defined)
         if self.looks:
             self._sizes(batch, constants, defined, used)
@@ -113,7 +115,6 @@ class Planner:
         used: set[str] = set()
         if not batch.sections or batch.count < 2:
             return used
-        batch.prepare()
         by_item = set(batch.variables) | {"itemindex", "row"}
         rows = (
             len(batch.rows)
