@@ -16,7 +16,7 @@ from roost.runtime.accounts import NoSuchAccount, account_named
 from roost.runtime.family import Family
 from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
 from roost.runtime.spawn_order import OrderTooLarge, SpawnOrder
-from tests.runtime.kit import Beacon, Place, not_started, run, started
+from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs jobs as others")
 
@@ -86,16 +86,19 @@ def test_the_process_is_as_ordered(one_place: Place) -> None:
 
 
 def test_a_plain_order_has_a_clean_process_too(place: Place) -> None:
+    os.mkfifo(place.path / "go")
     script = (
-        "umask; ls /proc/$$/fd; grep -E 'SigBlk|SigIgn' /proc/$$/status; cat /proc/$$/oom_score_adj; "
+        # What the shepherd took on for the start it has laid down when the start is told.
+        f"read go < {place.path}/go; umask; ls /proc/$$/fd; grep -E 'SigBlk|SigIgn' /proc/$$/status; cat /proc/$$/oom_score_adj; "
         "cut -d' ' -f5,6 /proc/$$/stat; echo $$; cat /proc/$PPID/oom_score_adj; grep -c . /proc/$PPID/cgroup; "
         "cmp -s /proc/$PPID/cgroup /proc/$$/cgroup; echo $?"
     )
 
     async def work() -> None:
         async with place.nursery() as nursery:
-            order = place.shell("1", script, umask=0o077, stdout=Path("out"))
-            assert (await (await started(nursery, order)).wait()).exit_code == 0
+            family = await started(nursery, place.shell("1", script, umask=0o077, stdout=Path("out")))
+            (place.path / "go").write_text("go\n")
+            assert (await family.wait()).exit_code == 0
 
     run(work())
     told = (place.path / "out").read_text().split("\n")
@@ -230,6 +233,27 @@ def test_what_cannot_start_says_why_and_with_which_hold(place: Place, niceness: 
                 assert words in failure.text
             end = await (await started(nursery, place.shell("after", "exit 3"))).wait()
             assert end.exit_code == 3, "the nursery goes on"
+
+    run(work())
+
+
+@pytest.mark.parametrize("niceness", [0, 1])
+def test_a_program_that_is_still_being_written_is_waited_for_a_moment(one_place: Place, niceness: int) -> None:
+    program = one_place.path / "program"
+    program.write_bytes(Path("/bin/true").read_bytes())
+    program.chmod(0o755)
+
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            with program.open("ab"):
+                task = asyncio.create_task(nursery.spawn(one_place.order("1", program, niceness=niceness)))
+                await eventually((one_place.jobs / "1").exists)
+            family = await task
+            assert isinstance(family, Family), family
+            assert (await family.wait()).exit_code == 0
+            with program.open("ab"):
+                failure = await not_started(nursery, one_place.order("2", program, niceness=niceness))
+            assert "somebody is writing to it" in failure.text
 
     run(work())
 

@@ -37,17 +37,22 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]
 import os
 import resource
+import time
 
-from roost.runtime.shepherd.system import die_with_parent, write_kernel_file
+from roost.runtime.shepherd.system import die_with_parent, read_kernel_file, write_kernel_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
 #: What can fail, in the order in which it is done.
 STAGES = ("session", "limits", "account", "directory", "input", "output", "error", "program")
 
 _KILL = 9
+_OOM_SCORE = b"/proc/self/oom_score_adj"
+#: errno of a program that somebody writes to, how often it is tried again, and the time between, s.
+_TEXT_BUSY, _BUSY_TRIES, _BUSY_S = 26, 50, 0.01
 #: Signals that this process or Python ignores; what is ignored stays so in the program.
 _TOUCHED = (
     _signal.SIGHUP,
@@ -119,7 +124,7 @@ def launch_plain(order: dict[str, Any]) -> int:
         os.umask(mask)
         # Input last: where it is a file, what stands for /dev/null goes.
         actions = [(os.POSIX_SPAWN_DUP2, streams[number], number) for number in (2, 1, 0) if streams[number] != number]
-        pid = _spawn(order, actions, mask)
+        pid = _scored_spawn(order, actions, mask)
     finally:
         for file in set(files):
             os.close(file)
@@ -127,23 +132,37 @@ def launch_plain(order: dict[str, Any]) -> int:
         if group is not None:
             # Back to where the nursery is: who kills the job's group must not kill its shepherd.
             write_kernel_file(group.rsplit(b"/", 2)[0] + b"/cgroup.procs", b"0")
-    if order["oom_score"] is not None:
-        _raise_oom_score(order["oom_score"], pid)
     return pid
+
+
+def _scored_spawn(order: dict[str, Any], actions: list[Any], mask: int) -> int:
+    """The child has the score from its first instant, and so have its own children."""
+    if order["oom_score"] is None:
+        return _spawn(order, actions, mask)
+    before = read_kernel_file(_OOM_SCORE)
+    _set_oom_score(b"%d" % order["oom_score"])
+    try:
+        return _spawn(order, actions, mask)
+    finally:
+        _set_oom_score(before)
 
 
 def _spawn(order: dict[str, Any], actions: list[Any], mask: int) -> int:
     if order["umask"] is not None:
         os.umask(order["umask"])
     try:
-        return os.posix_spawn(
-            order["program"],
-            order["arguments"],
-            order["environment"],
-            file_actions=actions,
-            setsid=True,
-            setsigmask=(),
-            setsigdef=_TOUCHED,
+        return int(
+            _patiently(
+                lambda: os.posix_spawn(
+                    order["program"],
+                    order["arguments"],
+                    order["environment"],
+                    file_actions=actions,
+                    setsid=True,
+                    setsigmask=(),
+                    setsigdef=_TOUCHED,
+                )
+            )
         )
     except (OSError, ValueError) as problem:
         raise Failed("program", problem, order["program"]) from problem
@@ -155,13 +174,25 @@ def _spawn(order: dict[str, Any], actions: list[Any], mask: int) -> int:
 _SPAWNS = hasattr(os, "posix_spawn") and os.confstr("CS_GNU_LIBC_VERSION") is not None
 
 
+def _patiently(execute: Callable[[], Any]) -> Any:
+    """A program that was just brought may still be open for writing, for an instant, in a child of who wrote it."""
+    for _ in range(_BUSY_TRIES):
+        try:
+            return execute()
+        except OSError as problem:
+            if problem.errno != _TEXT_BUSY:
+                raise
+            time.sleep(_BUSY_S)
+    return execute()
+
+
 def _set_up(order: dict[str, Any], shepherd: int) -> None:
     try:
         os.setsid()
         if order["group"] is not None:
             write_kernel_file(order["group"] + b"/cgroup.procs", b"0")
         if order["oom_score"] is not None:
-            _raise_oom_score(order["oom_score"], os.getpid())
+            _set_oom_score(b"%d" % order["oom_score"])
         if order["processors"] is not None:
             os.sched_setaffinity(0, order["processors"])
         if order["niceness"]:
@@ -190,10 +221,10 @@ def _enter(order: dict[str, Any]) -> None:
         raise Failed("directory", problem, order["directory"]) from problem
 
 
-def _raise_oom_score(score: int, pid: int) -> None:
+def _set_oom_score(score: bytes) -> None:
     """A machine that does not allow it goes without."""
     try:
-        write_kernel_file(b"/proc/%d/oom_score_adj" % pid, b"%d" % score)
+        write_kernel_file(_OOM_SCORE, score)
     except OSError:
         return
 
@@ -259,6 +290,6 @@ def _execute(order: dict[str, Any]) -> None:
         _signal.signal(number, _signal.SIG_DFL)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
     try:
-        os.execve(order["program"], order["arguments"], order["environment"])
+        _patiently(lambda: os.execve(order["program"], order["arguments"], order["environment"]))
     except (OSError, ValueError) as problem:
         raise Failed("program", problem, order["program"]) from problem

@@ -1,0 +1,200 @@
+"""Programs of the administrator that are run around a job: hooks, prolog and epilog.
+
+They are run through the nursery like jobs, so that all of their processes are known, can be killed, and are gone when
+they have ended. What a hook reads is a file, and so is what it prints: nobody has to be there to empty a pipe, and a
+hook that reads nothing does not hang. The files are in a directory of the call's own below EXECUTE, where the job's
+user can reach it; `remove_hook_calls` clears away what a daemon that was killed left there.
+
+A hook is refused if somebody else could have written it: if it, or the directory that it is in, may be written by
+everybody.
+
+What this module does not do: decide what a result means (`roost.starter.hooks`), or wait for hooks whose result is not
+asked for: cancel the call to stop it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from roost.classad import ClassAd, ParseError
+from roost.classad.forms import Form, format_ad, parse_ad
+from roost.model.command_line import split_old
+from roost.runtime.accounts import Account
+from roost.runtime.family import Family, adopt
+from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
+from roost.runtime.sandbox import remove_tree
+from roost.runtime.spawn_order import NotStarted, OrderTooLarge, SpawnOrder
+
+#: What a hook may print, bytes.
+OUTPUT_BYTES_MAX: Final = 1024 * 1024
+#: What is kept of its complaints, bytes.
+ERRORS_BYTES_MAX: Final = 4096
+#: Between the ads that a hook reads.
+DIVIDER: Final = "-----\n"
+
+_PREFIX: Final = "hook_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookCall:
+    """A program to be run, and what it is told."""
+
+    #: Names the call, for ever.
+    key: str
+    path: Path
+    arguments: tuple[str, ...] = ()
+    #: What it reads.
+    text: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    directory: Path = Path("/")
+    #: Who it runs as; None for who the node runs as.
+    account: Account | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookResult:
+    """How a program ended, and what it said."""
+
+    #: Exit status; below 0 the number of the signal that killed it.
+    status: int
+    output: str = ""
+    errors: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookFailed:
+    """A program that was not run to its end."""
+
+    text: str
+
+
+def refusal(path: Path) -> str:
+    """Why a program may not be run as a hook; "" if it may."""
+    try:
+        found, above = path.stat(), path.parent.stat()
+    except OSError as problem:
+        return f"{path}: {problem.strerror}"
+    if not path.is_absolute():
+        return f"{path} is no absolute path"
+    if not stat.S_ISREG(found.st_mode) or not found.st_mode & 0o111:
+        return f"{path} is no executable file"
+    if found.st_mode & stat.S_IWOTH:
+        return f"everybody may write to {path} (chmod o-w)"
+    if above.st_mode & stat.S_IWOTH:
+        return f"everybody may write to {path.parent}, and put another program there (chmod o-w)"
+    return ""
+
+
+async def run_hook(nursery: Nursery, execute: Path, call: HookCall) -> HookResult | HookFailed:
+    """Run a program to its end. One whose call is cancelled is killed."""
+    refused = refusal(call.path)
+    if refused:
+        return HookFailed(text=refused)
+    place = execute / f"{_PREFIX}{_plain(call.key)}"
+    try:
+        await asyncio.to_thread(_prepare, place, call)
+        return await _run(nursery, place, call)
+    except (OSError, NurseryFailed, OrderTooLarge, AlreadyStarted) as problem:
+        return HookFailed(text=str(problem))
+    finally:
+        await asyncio.shield(asyncio.to_thread(remove_tree, place))
+
+
+async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | HookFailed:
+    order = SpawnOrder(
+        key=call.key,
+        record_dir=place / "record",
+        program=call.path,
+        arguments=(str(call.path), *call.arguments),
+        environment=call.environment,
+        directory=call.directory,
+        stdin=place / "in",
+        stdout=place / "out",
+        stderr=place / "err",
+        account=call.account,
+    )
+    family = await nursery.spawn(order)
+    if isinstance(family, NotStarted):
+        return HookFailed(text=family.text)
+    try:
+        end = await family.wait()
+    except asyncio.CancelledError:
+        await family.kill()
+        await family.wait()
+        raise
+    if not end.is_seen:
+        return HookFailed(text=f"nobody saw how {call.path} ended")
+    output, errors = await asyncio.to_thread(_printed, place)
+    if len(output) > OUTPUT_BYTES_MAX:
+        return HookFailed(text=f"{call.path} printed more than {OUTPUT_BYTES_MAX} bytes")
+    status = end.exit_code if end.exit_code is not None else -(end.signal or 0)
+    return HookResult(status=status, output=output.decode("utf-8", "replace"), errors=errors.decode("utf-8", "replace"))
+
+
+def ads_text(*ads: ClassAd) -> str:
+    """Ads as hooks read them: one attribute a line, a line of hyphens between two."""
+    return DIVIDER.join(format_ad(ad, Form.OLD) for ad in ads)
+
+
+def printed_ad(output: str) -> ClassAd | HookFailed:
+    """The attributes that a hook printed."""
+    try:
+        return parse_ad(output, Form.OLD)
+    except (ParseError, ValueError) as problem:
+        return HookFailed(text=f"what it printed is no ad: {problem}")
+
+
+def script_call(command: str) -> tuple[str | None, Path, tuple[str, ...]] | None:
+    """User, path and arguments of ``[user@]path arguments``; None for a command that names no program."""
+    words = split_old(command)
+    if not words or words[0].upper() == "NONE":
+        return None
+    user, at, path = words[0].rpartition("@")
+    # An @ behind a slash is part of the path.
+    if not at or "/" in user:
+        return None, Path(words[0]), words[1:]
+    return user, Path(path), words[1:]
+
+
+async def remove_hook_calls(execute: Path) -> int:
+    """Stop and remove what calls of an earlier daemon left; how many there were. Only after `Nursery.start`."""
+    places = [place for place in execute.glob(f"{_PREFIX}*") if place.is_dir()]
+    for place in places:
+        key = (place / "key").read_text() if (place / "key").exists() else place.name
+        found = await adopt(place / "record", key)
+        if isinstance(found, Family):
+            await found.kill()
+            await found.wait()
+        await asyncio.to_thread(remove_tree, place)
+    return len(places)
+
+
+def _prepare(place: Path, call: HookCall) -> None:
+    place.mkdir(mode=0o711)
+    place.chmod(0o711)
+    (place / "key").write_text(call.key)
+    for name, text in (("in", call.text), ("out", ""), ("err", "")):
+        path = place / name
+        with open(path, "x", encoding="utf-8", opener=_private) as file:
+            file.write(text)
+        if call.account is not None and os.geteuid() == 0:
+            os.chown(path, call.account.uid, call.account.gid)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _printed(place: Path) -> tuple[bytes, bytes]:
+    with (place / "out").open("rb") as out, (place / "err").open("rb") as err:
+        return out.read(OUTPUT_BYTES_MAX + 1), err.read(ERRORS_BYTES_MAX)
+
+
+def _plain(key: str) -> str:
+    return "".join(each if each.isalnum() or each in "._-" else "_" for each in key)

@@ -1,0 +1,166 @@
+"""Hooks, prolog and epilog: run as programs of their own, whole, bounded, and nothing of them is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from roost.classad import ClassAd
+from roost.runtime.hook_programs import (
+    OUTPUT_BYTES_MAX,
+    HookCall,
+    HookFailed,
+    HookResult,
+    ads_text,
+    printed_ad,
+    refusal,
+    remove_hook_calls,
+    run_hook,
+    script_call,
+)
+from tests.runtime.kit import Beacon, Place, run
+
+
+@pytest.fixture
+def execute(one_place: Place) -> Iterator[Path]:
+    """EXECUTE, in which nothing may be left."""
+    path = one_place.path / "execute"
+    path.mkdir(mode=0o755)
+    yield path
+    assert not list(path.iterdir())
+
+
+def _hook(place: Place, text: str, mode: int = 0o755) -> Path:
+    path = place.path / "hook"
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def _result(place: Place, execute: Path, call: HookCall) -> HookResult | HookFailed:
+    async def work() -> HookResult | HookFailed:
+        async with place.nursery() as nursery:
+            return await run_hook(nursery, execute, call)
+
+    return run(work())
+
+
+def test_a_hook_reads_ads_and_prints_one(one_place: Place, execute: Path) -> None:
+    path = _hook(one_place, '#!/bin/sh\necho "Told = \\"$1 $A\\""\ngrep "^Size"\necho careful >&2\nexit 3\n')
+    job, slot = ClassAd({"Size": 5, "Owner": "u"}), ClassAd({"Memory": 9})
+    text = ads_text(job, slot)
+    assert text.count("-----\n") == 1
+    call = HookCall(key=one_place.key("h/1"), path=path, arguments=("exit",), text=text, environment={"A": "x"})
+    found = _result(one_place, execute, call)
+    assert found == HookResult(status=3, output='Told = "exit x"\nSize = 5\n', errors="careful\n")
+    assert printed_ad(found.output) == ClassAd({"Told": "exit x", "Size": 5})
+
+
+def test_a_hook_that_does_not_read_what_it_is_told_ends_all_the_same(one_place: Place, execute: Path) -> None:
+    path = _hook(one_place, "#!/bin/sh\nexit 0\n")
+    call = HookCall(key=one_place.key("1"), path=path, text="x" * 3_000_000)
+    assert _result(one_place, execute, call) == HookResult(status=0)
+
+
+def test_a_hook_killed_by_a_signal_says_which(one_place: Place, execute: Path) -> None:
+    path = _hook(one_place, "#!/bin/sh\nsleep 1000 &\nkill -TERM $$\n")
+    assert _result(one_place, execute, HookCall(key=one_place.key("1"), path=path)) == HookResult(status=-15)
+
+
+def test_a_hook_that_prints_without_end_is_a_failure(one_place: Place, execute: Path) -> None:
+    path = _hook(one_place, f"#!/bin/sh\nhead -c {OUTPUT_BYTES_MAX + 5} /dev/zero\n")
+    found = _result(one_place, execute, HookCall(key=one_place.key("1"), path=path))
+    assert isinstance(found, HookFailed) and "printed more" in found.text
+
+
+def test_what_is_no_ad_is_said_to_be_none() -> None:
+    found = printed_ad("A = 1\nthis is nothing\n")
+    assert isinstance(found, HookFailed) and "no ad" in found.text
+    assert printed_ad("") == ClassAd()
+
+
+def test_a_hook_whose_call_is_cancelled_is_killed(one_place: Place, execute: Path, beacon: Beacon) -> None:
+    path = _hook(one_place, f"#!/bin/sh\ntrap '' TERM\nsetsid sleep 1000 &\necho up > {beacon.path}\nsleep 1000\n")
+
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            task = asyncio.create_task(run_hook(nursery, execute, HookCall(key=one_place.key("1"), path=path)))
+            await beacon.line()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    run(work())
+    assert not one_place.left()
+
+
+def test_what_others_could_have_written_is_not_run(one_place: Place, execute: Path) -> None:
+    path = _hook(one_place, "#!/bin/sh\n")
+    assert refusal(path) == ""
+    path.chmod(0o757)
+    assert "everybody may write" in refusal(path)
+    path.chmod(0o644)
+    assert "no executable file" in refusal(path)
+    path.chmod(0o755)
+    one_place.path.chmod(0o777)
+    assert "put another program there" in refusal(path)
+    one_place.path.chmod(0o755)
+    assert "No such file" in refusal(path.with_name("absent"))
+    found = _result(one_place, execute, HookCall(key=one_place.key("1"), path=path.with_name("absent")))
+    assert isinstance(found, HookFailed) and "No such file" in found.text
+
+
+def test_a_hook_that_cannot_be_executed_says_why(one_place: Place, execute: Path) -> None:
+    path = _hook(one_place, "#!/no/such/interpreter\n")
+    found = _result(one_place, execute, HookCall(key=one_place.key("1"), path=path))
+    assert isinstance(found, HookFailed) and "/no/such/interpreter" in found.text
+
+
+def test_calls_of_a_daemon_that_was_killed_are_stopped(one_place: Place, execute: Path, beacon: Beacon) -> None:
+    path = _hook(one_place, f"#!/bin/sh\necho up > {beacon.path}\nsleep 1000\n")
+    script = """
+import asyncio, sys
+from pathlib import Path
+from roost.runtime.hook_programs import HookCall, run_hook
+from roost.runtime.nursery import Nursery
+home, key, path = sys.argv[1:]
+async def main():
+    nursery = await Nursery.start(Path(home) / 'nursery')
+    await run_hook(nursery, Path(home) / 'execute', HookCall(key=key, path=Path(path)))
+asyncio.run(main())
+"""
+
+    async def work() -> None:
+        source = str(Path(__file__).parents[2] / "src")
+        node = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", script, str(one_place.path), one_place.key("1"), str(path),
+            env={**os.environ, "PYTHONPATH": source},
+        )  # fmt: skip
+        await beacon.line()
+        node.kill()
+        await node.wait()
+        async with one_place.nursery():
+            assert await remove_hook_calls(execute) == 1
+            assert not one_place.left()
+            assert await remove_hook_calls(execute) == 0
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("/opt/prolog a b", (None, Path("/opt/prolog"), ("a", "b"))),
+        ("root@/opt/prolog", ("root", Path("/opt/prolog"), ())),
+        ("/opt/x@y z", (None, Path("/opt/x@y"), ("z",))),
+        ("NONE", None),
+        (" ", None),
+    ],
+)
+def test_commands_of_queues_name_user_program_and_arguments(command: str, expected: object) -> None:
+    assert script_call(command) == expected
