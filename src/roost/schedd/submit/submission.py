@@ -145,7 +145,7 @@ class _Reader:
         return Submission(
             file=self.file,
             clusters=() if findings.errors else tuple(clusters),
-            findings=tuple(findings),
+            findings=tuple(sorted(findings, key=lambda one: _place(one, script.sources))),
             dropped=findings.dropped,
         )
 
@@ -293,6 +293,13 @@ class _Reader:
             text = self._knob(name.lstrip("+"))
             if text:
                 yield name.lstrip("+"), text
+
+
+def _place(finding: Finding, sources: list[str]) -> tuple[int, int, int]:
+    """Findings are told in the order in which a reader of the description meets them."""
+    span = finding.span
+    number = sources.index(span.file) if span.file in sources else len(sources)
+    return number, span.line, span.column
 
 
 def _same_program(planned: Planned, point: QueuePoint) -> bool:

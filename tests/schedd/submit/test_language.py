@@ -1,0 +1,329 @@
+"""The submit language as a user meets it: queue statements, macros, commands, and what is said of mistakes."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from roost.config import Severity
+from roost.schedd.submit import CODES, MemorySubmitHost, SubmitCode, listing
+from tests.schedd.submit.machine import arguments, machine, plan, sleep, submitted
+
+
+def said(text: str, **options: object) -> list[tuple[str, int, int]]:
+    """Code, line and column of everything that is said."""
+    found = submitted(text, **options)  # type: ignore[arg-type]
+    return [(one.code.removeprefix("submit-"), one.span.line, one.span.column) for one in found.findings]
+
+
+# -- queue ---------------------------------------------------------------------------------------------------------
+
+_ROW: Final = "arguments = $(Item)/$(Step)/$(ItemIndex)/$(Process)\n"
+
+
+@pytest.mark.parametrize(
+    ("queue", "wanted"),
+    [
+        ("queue", ["/0/0/0"]),
+        ("QUEUE 2", ["/0/0/0", "/1/0/1"]),
+        ("queue 1+1", ["/0/0/0", "/1/0/1"]),
+        ("queue $(N)", ["/0/0/0", "/1/0/1"]),
+        ("queue in (a, b)", ["a/0/0/0", "b/0/1/1"]),
+        ("queue in a b", ["a/0/0/0", "b/0/1/1"]),
+        ("queue 2 in (a\n, b\n)", ["a/0/0/0", "a/1/0/1", "b/0/1/2", "b/1/1/3"]),
+        ("queue Item in (a\n b)", ["a/0/0/0", "b/0/1/1"]),
+        ("queue in $(L)", ["x/0/0/0", "y/0/1/1"]),
+        ("queue in [1:] a b c", ["b/0/1/0", "c/0/2/1"]),
+        ("queue in [::2] a b c", ["a/0/0/0", "c/0/2/1"]),
+        ("queue in [-1] a b c", ["c/0/2/0"]),
+        ("queue in [:-1] a b c", ["a/0/0/0", "b/0/1/1"]),
+        ("queue in [5:] a b", []),
+        ("queue from (\n a b\n\n# no\n c\n)", ["a b/0/0/0", "c/0/1/1"]),
+        ("queue from list |", ["a 1/0/0/0", "b 2/0/1/1"]),
+        ("queue from items.txt", ["one/0/0/0", "two three/0/1/1"]),
+        ("queue from [1:] items.txt", ["two three/0/1/0"]),
+        ("queue matching *.dat", ["a.dat/0/0/0", "b.dat/0/1/1"]),
+        ("queue matching files *", ["a.dat/0/0/0", "b.dat/0/1/1", "items.txt/0/2/2", "x.sh/0/3/3"]),
+        ("queue matching dirs *", ["d//0/0/0"]),
+        ("queue 0", []),
+        ("queue in ()", []),
+    ],
+)
+def test_queue_statements(queue: str, wanted: list[str]) -> None:
+    host = machine()
+    host.files["/home/me/items.txt"] = "one\n# none\n\ntwo three\n"
+    found = submitted(f"executable = /bin/sleep\nN = 2\nL = x, y\n{_ROW}{queue}\n", host)
+    assert not found.errors, [str(one) for one in found.errors]
+    assert [ad["Args"] for cluster in found.clusters for ad in cluster.ads()] == wanted
+
+
+def test_several_variables_take_the_words_of_a_line() -> None:
+    text = "arguments = $(a)|$(b)|$(c)\nqueue a, b c from (\n 1, 2 3 4\n x y\n z\n)\n"
+    assert arguments(text) == ["1|2|3 4", "x|y|", "z||"]
+
+
+def test_a_table_names_its_own_variables() -> None:
+    host = machine()
+    host.files["/home/me/t.csv"] = "name, size\nx y, 1\n\nz,2\n"
+    assert arguments("arguments = $(size):$(name)\nqueue from TABLE t.csv\n", host=host) == ["1:x y", "2:z"]
+    assert arguments("arguments = $(b)$(a)\nqueue 1 from table (\n a b\n 1 2\n)\n") == ["21"]
+
+
+def test_conditions_may_hold_queue_statements() -> None:
+    text = "if defined X\nqueue 3\nelse\narguments = else\nqueue\nendif\n"
+    assert arguments(text) == ["else"]
+    assert len(arguments(text, arguments=("X = 1",))) == 3
+
+
+def test_included_files_may_define_and_queue() -> None:
+    host = machine()
+    host.files["/home/me/more.sub"] = "arguments = included\nqueue 2\n"
+    assert arguments("include : more.sub\n", host=host) == ["included", "included"]
+
+
+def test_the_command_line_comes_before_the_file_and_appended_lines_after_it() -> None:
+    text = "A = 2\narguments = $(A)$(B)\nqueue 1\narguments = z\nqueue 1\n"
+    assert arguments(text, arguments=("A=1", "B=7")) == ["27", "z"]
+    assert arguments(text, append=("arguments = last", "A = 9")) == ["last", "last"]
+    assert arguments("arguments = $(Process)\n", queue="2") == ["0", "1"]
+
+
+# -- macros --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("A = 1\nB = $(A)\nA = 2\narguments = $(B)", "2"),
+        ("A = 1\nA = $(A)2\narguments = $(A)", "12"),
+        ("A = x\nA += y\narguments = $(A)", "x y"),
+        ("arguments = $(nope)-$(nope:d)-$(DOLLAR)(x)", "--$(x)".replace("--", "-d-")),
+        ("arguments = $$(Arch) $$([Memory / 2])", "$$(Arch) $$([Memory / 2])"),
+        ("x = y/z.txt\narguments = $Ff(x) $Fn(x) $Fp(x)", "/home/me/y/z.txt z y/"),
+        ("arguments = $(SUBMIT_FILE) $(YEAR) $(ARCH) $(OPSYS)", "test.sub 2023 X86_64 LINUX"),
+        ("+A = 5\narguments = $(MY.A)", "5"),
+        ("text @=end\n  two\n  words\n@end\narguments = $(text)", "two words"),
+        ("arguments = $(Cluster).$(ProcId) $(JobId) $(Row)", "1.0 1.0 0"),
+        ("arguments = \\\n  one \\\n  two", "one two"),
+    ],
+)
+def test_macros(text: str, wanted: str) -> None:
+    assert arguments(f"{text}\nqueue\n") == [wanted]
+
+
+# -- what is said of mistakes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line", "column"),
+    [
+        ("queue\n", "no-executable", 1, 1),
+        ("executable = nope\nqueue\n", "executable-missing", 1, 14),
+        ("executable = d\nqueue\n", "executable-missing", 1, 14),
+        ("executable = /bin/sleep\ninitialdir = nope\nqueue\n", "no-such-directory", 2, 14),
+        ("executable = /bin/sleep\nuniverse = grid\nqueue\n", "universe", 2, 12),
+        ("executable = /bin/sleep\nuniverse = nope\nqueue\n", "universe", 2, 12),
+        ('executable = /bin/sleep\narguments = "a \'b"\nqueue\n', "arguments", 2, 16),
+        ('executable = /bin/sleep\narguments = a "b\nqueue\n', "arguments", 2, 15),
+        ("executable = /bin/sleep\nenvironment = A\nqueue\n", "environment", 2, 15),
+        ("executable = /bin/sleep\nperiodic_hold = a &&\nqueue\n", "expression", 2, 19),
+        ("executable = /bin/sleep\nperiodic_hold = a && \\\n  b c\nqueue\n", "expression", 3, 5),
+        ("executable = /bin/sleep\nrank = (\nqueue\n", "expression", 2, 8),
+        ("executable = /bin/sleep\n+A = {\nqueue\n", "expression", 2, 6),
+        ("executable = /bin/sleep\nrequirements = Memory >\nqueue\n", "expression", 2, 23),
+        ("executable = /bin/sleep\npriority = high\nqueue\n", "integer", 2, 12),
+        ("executable = /bin/sleep\nhold = maybe\nqueue\n", "boolean", 2, 8),
+        ("executable = /bin/sleep\nrequest_memory = 5 x\nqueue\n", "size", 2, 18),
+        ("executable = /bin/sleep\nnotification = often\nqueue\n", "word", 2, 16),
+        ("executable = /bin/sleep\nkill_sig = SIGNOPE\nqueue\n", "signal", 2, 12),
+        (
+            "executable = /bin/sleep\nshould_transfer_files = NO\ntransfer_input_files = a.dat\nqueue\n",
+            "transfer",
+            3,
+            24,
+        ),
+        ("executable = /bin/sleep\naccounting_group = a b\nqueue\n", "accounting", 2, 20),
+        ("executable = /bin/sleep\nconcurrency_limits = a-b\nqueue\n", "limits", 2, 22),
+        ("executable = /bin/sleep\n+1x = 3\nqueue\n", "name", 2, 7),
+        ("executable = /bin/sleep\nqueue -1\n", "queue", 2, 1),
+        ("executable = /bin/sleep\nqueue many\n", "queue", 2, 1),
+        ("executable = /bin/sleep\nqueue Process in a\n", "queue", 2, 1),
+        ("executable = /bin/sleep\nqueue x x in a\n", "queue", 2, 1),
+        ("executable = /bin/sleep\nqueue in [::-1] a b\n", "queue", 2, 1),
+        ("executable = /bin/sleep\nqueue from nope.txt\n", "items", 2, 1),
+        ("executable = /bin/sleep\nqueue from fail |\n", "items", 2, 1),
+        ("executable = /bin/sleep\nqueue 99999999999\n", "limit-reached", 2, 1),
+        ("executable = /bin/sleep\nA = $(B)\nB = $(A)\narguments = $(A)\nqueue\n", "macro", 4, 1),
+        ("executable = /bin/sleep\narguments = $INT(nope)\nqueue\n", "macro", 2, 1),
+        ("executable = /bin/sleep\nretry_until = (\nqueue\n", "expression", 2, 15),
+    ],
+)
+def test_an_error_says_where(text: str, code: str, line: int, column: int) -> None:
+    found = submitted(text)
+    assert not found.clusters
+    assert (code, line, column) in [
+        (one.code.removeprefix("submit-"), one.span.line, one.span.column) for one in found.errors
+    ], [str(one) for one in found.findings]
+    assert all(one.remedy for one in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "suggestion"),
+    [
+        ("max_retires = 3", "unused", "max_retries"),
+        ("requirments = true", "unused", "requirements"),
+        ("requestmemory2 = 3", "unused", "request_memory"),
+        ("out = x", "unused", "output"),
+        ("zebra = 3", "unused", None),
+        ("request_mem = 3", "suspicious", "request_memory"),
+        ("+Name = hello", "suspicious", None),
+        ("requirements = Memory > 5", "obsolete", None),
+        ("deferral_window = 3", "unused", None),
+        ("nice_user = true\naccounting_group = a", "conflict", None),
+        ("job_lease_duration = 3", "conflict", None),
+        ("transfer_input_files = nope", "file-missing", None),
+    ],
+)
+def test_a_warning_keeps_nobody_from_submitting(text: str, code: str, suggestion: str | None) -> None:
+    found = submitted(f"executable = /bin/sleep\n{text}\nqueue\n")
+    (warning,) = found.findings
+    assert (warning.code, warning.severity) == (f"submit-{code}", Severity.WARNING)
+    assert warning.suggestion == suggestion
+    assert found.count == 1
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    text = 'executable = nope\narguments = "\nrequest_memory = x y\npriority = a\nperiodic_hold = (\nbogus = 1\nqueue\n'
+    assert {code for code, _, _ in said(text)} == {
+        "executable-missing",
+        "arguments",
+        "expression",
+        "integer",
+        "unused",
+    }
+
+
+def test_lines_that_are_no_statement_are_told_with_their_place() -> None:
+    found = submitted("executable = /bin/sleep\nwhat is this\na b = 3\nif\nqueue\n")
+    assert [(one.code, one.span.line) for one in found.errors] == [
+        ("config-missing-operator", 2),
+        ("config-junk-before-operator", 3),
+        ("config-bad-condition", 4),
+        ("config-unbalanced-if", 4),
+    ]
+
+
+def test_a_mistake_in_one_item_says_which_job() -> None:
+    found = submitted("executable = /bin/sleep\nrequest_memory = $(m)\nqueue m in (1G, 2 x, 3)\n")
+    assert not found.errors
+    found = submitted("executable = /bin/sleep\nrequest_memory = $(m)\nqueue m from (\n1G\n2 x\n3\n)\n")
+    (error,) = found.errors
+    assert "job 1 of the cluster" in error.message
+    assert error.span.line == 2
+
+
+def test_a_description_without_queue_queues_one_job_and_says_so() -> None:
+    found = submitted("executable = /bin/sleep\n")
+    assert ([one.code for one in found.findings], found.count) == (["submit-no-queue"], 1)
+
+
+def test_what_a_macro_refers_to_is_used() -> None:
+    text = "A = 1\nB = $(A)\nC = 3\nD = x\narguments = $(B) $INT(C)\nif defined D\nendif\nE = a b\nqueue in $(E)\n"
+    assert submitted(f"executable = /bin/sleep\n{text}").findings == ()
+
+
+def test_every_code_has_a_remedy_and_is_told_by_the_catalogue() -> None:
+    assert set(CODES) == set(SubmitCode)
+    assert all(doc.meaning and doc.remedy for doc in CODES.values())
+
+
+def test_the_listing_shows_whole_ads() -> None:
+    texts = list(listing(submitted("executable = /bin/sleep\narguments = $(JobId)\nqueue 2\n"), cluster=9))
+    assert [re.findall(r"^(?:Args|ProcId|ClusterId) = (.*)$", text, re.MULTILINE) for text in texts] == [
+        ['"9.0"', "0", "9"],
+        ['"9.1"', "1", "9"],
+    ]
+
+
+def test_site_policy_comes_from_the_configuration() -> None:
+    from roost.config import MemoryHost, load_text
+
+    config = load_text(
+        """JOB_DEFAULT_REQUESTMEMORY = 512
+        APPEND_REQUIREMENTS = TARGET.Good
+        SUBMIT_ATTRS = Site
+        Site = "here"
+        DEFAULT_RANK = Mips
+        ARCH = SPARC
+        """,
+        MemoryHost(),
+    )
+    common = sleep("queue\n", config=config).common
+    assert (common["RequestMemory"], common["Site"], str(common["Rank"])) == (512, "here", "Mips")
+    assert "(TARGET.Good)" in str(common["Requirements"])
+    assert 'TARGET.Arch == "SPARC"' in str(common["Requirements"])
+
+
+def test_files_need_not_be_there_where_nobody_looks() -> None:
+    assert plan("executable = nope\ninput = nope\nqueue\n", look_at_files=False).count == 1
+
+
+_LINES = st.lists(
+    st.sampled_from(
+        [
+            "executable = /bin/sleep",
+            'arguments = $(Item) $(x:$(y)) "',
+            "arguments = \"'$(x)'\"",
+            "x = $(y)$(x)",
+            "y = $(x)",
+            "+A = $(x)",
+            'MY.A = "$(Process)"',
+            "if $(x)",
+            "if defined x",
+            "else",
+            "endif",
+            "queue",
+            "queue 2 x in (",
+            " a, b",
+            ")",
+            "queue x from (a",
+            "queue from list |",
+            "@=end",
+            "y @=end",
+            "@end",
+            "request_memory = $(Process)$(x)",
+            "requirements = $(x) && $$(a",
+            "environment = A=$(x);B='$(y)'",
+            "getenv = $(x)",
+            "include : $(x)",
+            "use feature : x",
+            "periodic_hold = $INT(x) > $RANDOM_INTEGER(1,2)",
+            "\\",
+            "# comment \\",
+            "log = $(Cluster)$Fn(x)",
+            "queue $(x) y in [$(x):] $(y)",
+            "max_retries = $(Step)",
+        ]
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(_LINES)
+def test_whatever_is_written_is_answered(lines: list[str]) -> None:
+    found = submitted("\n".join(lines))
+    assert not (found.errors and found.clusters)
+    for cluster in found.clusters:
+        for index in range(min(cluster.count, 3)):
+            cluster.differences(index)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=60))
+def test_any_text_is_answered(text: str) -> None:
+    submitted(text, MemorySubmitHost(files={"/bin/sleep": ""}))
