@@ -99,9 +99,7 @@ class Matcher:
         if preempts:
             offers |= self._claimed()
         users: dict[str, list[str]] = {}
-        for _, _, kind in self.queue.heads():
-            entry = self.queue.head(kind)
-            assert entry is not None
+        for kind, entry in self.queue.heads():
             users.setdefault(entry.job.owner, []).append(kind)
         priorities = {user: self._priority(user, now) for user in users}
         order = sorted(users, key=lambda user: (priorities[user], user))
@@ -111,9 +109,9 @@ class Matcher:
             slots = sum(len(machine.slots) for machine in self.machines)
             for user in order:
                 share = slots / priorities[user] / total - self.queue.running.get(user, 0)
-                self._serve(user, int(share), offers, hopeless, now)
+                self._serve(users[user], int(share), offers, hopeless, now)
         for user in order:
-            self._serve(user, None, offers, hopeless, now)
+            self._serve(users[user], None, offers, hopeless, now)
 
     def _claimed(self) -> dict[tuple[int, int], Slot]:
         """Claimed slots that offer themselves to better jobs."""
@@ -129,11 +127,11 @@ class Matcher:
         return self.queue.priorities.of(user, self.queue.running.get(user, 0), now)
 
     def _serve(
-        self, user: str, limit: int | None, offers: dict[tuple[int, int], Slot], hopeless: set[str], now: float
+        self, kinds: list[str], limit: int | None, offers: dict[tuple[int, int], Slot], hopeless: set[str], now: float
     ) -> None:
-        """Give a user slots, at most so many."""
+        """Give a user who has jobs of these kinds slots, at most so many."""
         while offers and (limit is None or limit > 0):
-            kind = self._next_kind(user, hopeless)
+            kind = self._next_kind(kinds, hopeless)
             if kind is None:
                 return
             found = self._best(kind, offers, now)
@@ -144,12 +142,15 @@ class Matcher:
             self._match(slot, kind, now)
             limit = None if limit is None else limit - 1
 
-    def _next_kind(self, user: str, hopeless: set[str]) -> str | None:
-        for _, _, kind in self.queue.heads():
-            entry = self.queue.head(kind)
-            if entry is not None and entry.job.owner == user and kind not in hopeless:
-                return kind
-        return None
+    def _next_kind(self, kinds: list[str], hopeless: set[str]) -> str | None:
+        """The kind of the oldest idle job for which there is hope."""
+        found: str | None = None
+        first: tuple[float, int] | None = None
+        for kind in kinds:
+            entry = None if kind in hopeless else self.queue.head(kind)
+            if entry is not None and (first is None or (entry.job.submitted_at, entry.number) < first):
+                found, first = kind, (entry.job.submitted_at, entry.number)
+        return found
 
     def _best(self, kind: str, offers: dict[tuple[int, int], Slot], now: float) -> tuple[int, int] | None:
         entry = self.queue.head(kind)

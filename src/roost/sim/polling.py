@@ -17,6 +17,7 @@ from roost.classad.ad import MISSING
 from roost.classad.refs import references_in
 from roost.classad.values import fold
 from roost.model.changed import changed
+from roost.model.slots import SlotKind
 from roost.policy.decision import StepWorld, truth_of
 from roost.sim.engine import RANK_POLL
 from roost.sim.quiet import quiet_until
@@ -24,10 +25,15 @@ from roost.sim.sensors import Loads
 from roost.startd.attributes import OWNED
 from roost.startd.policy_inputs import Inputs
 from roost.startd.slot_ad_neighbours import shown_to_neighbours
+from roost.startd.states import State
 from roost.startd.timers import polling_needed
 
 if TYPE_CHECKING:
     from roost.sim.host import Machine, Slot
+
+
+#: States for which `polling_needed` holds in a static slot.
+_FAST = frozenset((State.CLAIMED, State.PREEMPTING, State.BACKFILL))
 
 
 class Polling:
@@ -98,8 +104,10 @@ class Polling:
 
     @property
     def _fast(self) -> bool:
-        machine = self.machine
-        return polling_needed([slot.state for slot in machine.slots]) or machine.host.drains.active
+        host = self.machine.host
+        if len(host.slots) == 1 and host.slots[0].plan.kind is SlotKind.STATIC:
+            return host.slots[0].state.state in _FAST or host.drains.active
+        return polling_needed([slot.state for slot in host.slots]) or host.drains.active
 
     def plan_next(self, now: float, quiet: float = -math.inf) -> None:
         """Plan the first poll after `now` that is not before the end of the quiet."""
@@ -128,9 +136,21 @@ class Polling:
                 return
         self.count += 1
         self.polled_at = now
+        before = self._job_loads()
         machine.polled(lambda slot: self._sense_anew(slot, now), now)
         if machine.alive:
-            self.plan_next(now, -math.inf if machine.exhaustive else self._quiet(now))
+            self.plan_next(now, -math.inf if machine.exhaustive else self._quiet_after(before, now))
+
+    def _quiet_after(self, loads: list[float], now: float) -> float:
+        """Until when polls can't matter, after one that found these loads of jobs."""
+        if self._job_loads() == loads:
+            return self._quiet(now)
+        # The next poll will find other loads than this one did; until then the slots know nothing of that.
+        states = [slot.state for slot in self.machine.slots]
+        quiet = self._look(now)
+        for slot, state in zip(self.machine.slots, states, strict=True):
+            slot.state = state
+        return quiet
 
     def _look(self, now: float) -> float:
         """Until when polls can't matter, this one included; if so, the ads are those of this poll."""
@@ -198,13 +218,16 @@ class Polling:
 
     def _loads(self, now: float) -> Loads:
         slots = self.machine.slots
-        jobs = [
-            float(slot.plan.cpus) if slot.run is not None and slot.run.process.running_since is not None else 0.0
-            for slot in slots
-        ]
         return self.plan.sensors.loads(
-            now, jobs, [slot.plan.id for slot in slots], [slot.state.state for slot in slots]
+            now, self._job_loads(), [slot.plan.id for slot in slots], [slot.state.state for slot in slots]
         )
+
+    def _job_loads(self) -> list[float]:
+        """What the jobs of all slots make."""
+        return [
+            float(slot.plan.cpus) if slot.run is not None and slot.run.process.running_since is not None else 0.0
+            for slot in self.machine.slots
+        ]
 
     def _sense(self, number: int, now: float, loads: Loads) -> ClassAd:
         """The ad of a slot, its latches as they are."""

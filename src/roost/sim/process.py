@@ -89,10 +89,13 @@ class Process:
         """Time it has run in this stay."""
         return self.run_s + (0.0 if self.running_since is None else now - self.running_since)
 
+    def image_kb(self, now: float) -> int:
+        """Its virtual size, KiB."""
+        return self.job.truth.image_kb(self.done_before_s + self.progress_s(now))
+
     def usage(self, now: float) -> Usage:
         """What a measurement finds."""
-        truth, progress_s = self.job.truth, self.progress_s(now)
-        image_kb = truth.image_kb(self.done_before_s + progress_s)
+        truth, progress_s, image_kb = self.job.truth, self.progress_s(now), self.image_kb(now)
         return Usage(
             image_size_kib=image_kb,
             resident_kib=int(image_kb * truth.resident_share),

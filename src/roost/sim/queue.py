@@ -154,9 +154,9 @@ class Queue:
             self.running[owner] = count + (1 if place is Place.RUNNING else -1)
         entry.place = place
 
-    def heads(self) -> list[tuple[float, int, str]]:
-        """The first idle job of each kind, oldest first."""
-        return sorted((heap[0][0], heap[0][1], kind) for kind, heap in self.idle.items() if heap)
+    def heads(self) -> list[tuple[str, Entry]]:
+        """The kinds of idle jobs, each with the oldest of them."""
+        return [(kind, heap[0][2]) for kind, heap in self.idle.items() if heap]
 
     def head(self, kind: str) -> Entry | None:
         """The oldest idle job of a kind."""

@@ -23,6 +23,7 @@ from roost.starter.states import State
 if TYPE_CHECKING:
     from roost.sim.run import Run
 
+_IMAGE: Final = frozenset(("imagesize",))
 _SIZES: Final = frozenset(("imagesize", "residentsetsize", "diskusage"))
 _TIMES: Final = frozenset(("remoteusercpu", "remotesyscpu"))
 _TOLD: Final = frozenset(("jobstate", "jobstartdate", "jobpid"))
@@ -57,6 +58,8 @@ def report_matters_at(run: Run, now: float) -> float:
     process = run.process
     if names & _TOLD or (names & _TIMES and process.running_since is not None):
         return now
+    if names == _IMAGE and process.image_kb(now) == run.reported.cell("imagesize"):
+        return min(until, process.sizes_change_at(now))
     figures, reported = measured(process.usage(now)), run.reported
     if any(name in figures and figures[name] != reported.cell(fold(name)) for name in MEASURED if fold(name) in names):
         return now

@@ -75,6 +75,9 @@ class Scene:
         self.depth = 0
 
 
+#: An operand that decides for longer than this is not compared with the other one, s.
+SOON_S: Final = 600.0
+
 Code = Callable[[Scene, bool], Reading]
 
 _FOREVER: Final = math.inf
@@ -197,13 +200,21 @@ def _logical(op: Op, left: Code, right: Code) -> Code:
     def run(scene: Scene, swapped: bool) -> Reading:
         x = _condition(left(scene, swapped), scene)
         if x.value is decides:
-            return x
+            return _outlasted(x, right, scene, swapped) if x.sure and x.until < scene.now + SOON_S else x
         y = _condition(right(scene, swapped), scene)
         # What decides from the right goes on deciding, unless the left becomes an error.
         until = y.until if y.value is decides and x.sure else min(x.until, y.until)
         return Reading(apply(x.value, y.value), 0.0, until, x.sure and y.sure)
 
     return run
+
+
+def _outlasted(x: Reading, right: Code, scene: Scene, swapped: bool) -> Reading:
+    """What decides, and may soon cease to; if the right operand decides too, all goes on as it is until that ceases."""
+    y = _condition(right(scene, swapped), scene)
+    if y.value is x.value and y.until > x.until:
+        return Reading(x.value, 0.0, y.until, y.sure)
+    return x
 
 
 def _condition(x: Reading, scene: Scene) -> Reading:
