@@ -183,6 +183,10 @@ def test_an_error_says_where(text: str, code: str, line: int, column: int) -> No
         ("+Name = hello", "suspicious", None),
         ("requirements = Memory > 5", "obsolete", None),
         ("deferral_window = 3", "unused", None),
+        ("on_exit_remove = ExitCode == 0", "suspicious", None),
+        ("periodic_release = HoldReasonCode == 12", "suspicious", None),
+        ("periodic_remove = RemoteWallClockTime > 60", "suspicious", None),
+        ("leave_in_queue = true", "suspicious", None),
         ("nice_user = true\naccounting_group = a", "conflict", None),
         ("job_lease_duration = 3", "conflict", None),
         ("transfer_input_files = nope", "file-missing", None),
@@ -194,6 +198,22 @@ def test_a_warning_keeps_nobody_from_submitting(text: str, code: str, suggestion
     assert (warning.code, warning.severity) == (f"submit-{code}", Severity.WARNING)
     assert warning.suggestion == suggestion
     assert found.count == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "on_exit_remove = (ExitBySignal == false) && (ExitCode == 0)",
+        "on_exit_remove = ExitCode =?= 0",
+        "periodic_release = HoldReasonCode == 12 && NumHolds < 3",
+        "periodic_release = false",
+        "leave_in_queue = JobStatus == 4 && time() - CompletionDate < 60",
+        "max_retries = 3",
+        '+Name = "hello"',
+    ],
+)
+def test_what_is_right_is_not_warned_of(text: str) -> None:
+    assert submitted(f"executable = /bin/sleep\n{text}\nqueue\n").findings == ()
 
 
 def test_all_mistakes_are_told_at_once() -> None:

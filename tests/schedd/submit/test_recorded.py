@@ -72,6 +72,8 @@ DIFFERENT: Final[dict[str, tuple[str, ...]]] = {
         "requirements = MY.Disk",
         "+Foo = bar",
         "transfer_checkpoint_files = a\n",
+        "on_exit_remove = ExitCode == 0",
+        "leave_in_queue = true",
     ),
     "lists": ("transfer_checkpoint_files = a, b",),
     "names": ("+1x = 3",),

@@ -11,6 +11,7 @@ from roost.classad.ad import Cell
 from roost.config import Definition, Span
 from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS
+from roost.schedd.submit.advice import advise
 from roost.schedd.submit.batch import Batch, PlanHost
 from roost.schedd.submit.diagnostics import Findings, SubmitCode
 from roost.schedd.submit.files import directory_of, moving_of
@@ -75,6 +76,7 @@ class Planner:
         batch.overridden = frozenset(key.removeprefix("my.") for key in keys)
         job = Job(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined, batch.where)
         constants = self._sort(batch, job, keys)
+        advise(job)
         if batch.sections:
             constants.update(batch.settle())
         used = set(job.used) | self._try(batch, defined)
