@@ -89,7 +89,8 @@ def test_a_plain_order_has_a_clean_process_too(place: Place) -> None:
     os.mkfifo(place.path / "go")
     script = (
         # What the shepherd took on for the start it has laid down when the start is told.
-        f"read go < {place.path}/go; umask; ls /proc/$$/fd; grep -E 'SigBlk|SigIgn' /proc/$$/status; cat /proc/$$/oom_score_adj; "
+        f"read go < {place.path}/go; umask; ls /proc/$$/fd; "
+        "grep -E 'SigBlk|SigIgn' /proc/$$/status; cat /proc/$$/oom_score_adj; "
         "cut -d' ' -f5,6 /proc/$$/stat; echo $$; cat /proc/$PPID/oom_score_adj; grep -c . /proc/$PPID/cgroup; "
         "cmp -s /proc/$PPID/cgroup /proc/$$/cgroup; echo $?"
     )
