@@ -25,7 +25,9 @@ def test_jobs_come_from_submit_files_and_ads(tmp_path: Path) -> None:
         "executable = /bin/work\narguments = $(Process)\nrequest_memory = $(size)\n"
         "+SimRunTime = 600 * ($(Process) + 1)\n+SimSubmitTime = 60\nqueue size from sizes\n"
     )
-    (tmp_path / "more.ads").write_text('Owner = "ben"\nSimRunTime = 50\nSimCheckpoints = true\nRequestMemory = 1\n')
+    (tmp_path / "more.ads").write_text(
+        'Owner = "ben"\nSimRunTime = 50\nSimCheckpoints = true\nSimMemory = {{0, 10}, {60, 20}}\nRequestMemory = 1\n'
+    )
     request = Request(
         configs=("/old",), machines=2, days=0.2, workload=(str(tmp_path / "jobs.sub"), str(tmp_path / "more.ads"))
     )
@@ -35,6 +37,7 @@ def test_jobs_come_from_submit_files_and_ads(tmp_path: Path) -> None:
         ("user", 600, 256),
         ("user", 1200, 512),
     ]
+    assert jobs[0].truth.memory == ((0.0, 10), (60.0, 20))
     assert not any(name.lower().startswith("sim") for job in jobs for name in job.ad)
     assert simulate(request, HOST, tmp_path / "out").outcome.summary["jobs_completed"] == 3
 
@@ -45,7 +48,10 @@ def test_jobs_come_from_submit_files_and_ads(tmp_path: Path) -> None:
         ("x.sub", "executable = /bin/x\nqueue in (\n", r"x\.sub:2"),
         ("x.ads", "a = = 1\n", r"x\.ads"),
         ("x.ads", "SimRunTme = 1\n", "SimRunTme is no behaviour"),
-        ("x.ads", 'SimRunTime = "long"\n', "must be a number of seconds"),
+        ("x.ads", 'SimRunTime = "long"\n', "must be a number that is not"),
+        ("x.ads", "SimMemory = {{9, 1}, {8, 1}}\n", "must rise"),
+        ("x.ads", "SimMemory = 3\n", "list of times"),
+        ("x.ads", "SimStubborn = 3\n", "SimStubborn must be true or false"),
         ("x.txt", "", r"known are \.swf"),
         ("x.swf", "1 2 3\n", r"x\.swf:1"),
         ("x.ads", "", "no job in it"),

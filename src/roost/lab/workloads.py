@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, unparse_value
+from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, evaluate, unparse_value
 from roost.classad.forms import parse_ads
+from roost.classad.values import ListValue
 from roost.lab.machines import LabError
 from roost.sim.swf import WorkloadProblem, read_swf
 from roost.sim.workload import Job, Truth, make_job
@@ -26,6 +27,9 @@ BEHAVIOUR: Final[Mapping[str, str]] = {
     "SimRunTime": "how long it runs on a machine of its own, s (3600)",
     "SimCheckpoints": "whether it can save its work when it is asked to leave (false)",
     "SimFarewell": "how long it takes to leave when it is asked to, s (5)",
+    "SimStubborn": "whether it goes on as if nobody had asked (false)",
+    "SimMemory": "its size over time of running: {{0, 1000}, {600, 2000}}, s and KiB (its ImageSize)",
+    "SimExitCode": "with which it ends (0)",
 }
 #: Attributes that differ between jobs that are alike.
 _OWN: Final = frozenset(("clusterid", "procid", "globaljobid", "qdate", "mytype"))
@@ -93,7 +97,10 @@ def jobs_of(ads: Iterable[ClassAd], start: float, file: str, asked: str = "") ->
                 attributes[name] = ad[name]
         truth = Truth(
             run_s=_seconds(told, "SimRunTime", 3600.0, place),
-            checkpoints=_truth(told["SimCheckpoints"], place),
+            checkpoints=_truth(told, "SimCheckpoints", place),
+            ignores_soft_kill=_truth(told, "SimStubborn", place),
+            memory=_memory(told["SimMemory"], place),
+            exit_code=int(_seconds(told, "SimExitCode", 0.0, place)),
             farewell_s=_seconds(told, "SimFarewell", 5.0, place),
         )
         owner = ad.eval("Owner")
@@ -116,15 +123,40 @@ def _seconds(told: Mapping[str, Any], name: str, otherwise: float, place: str) -
         return float(value)
     if value is UNDEFINED:
         return otherwise
-    raise LabError(f"{place}: {name} must be a number of seconds that is not negative; found {value!r}")
+    raise LabError(f"{place}: {name} must be a number that is not negative; found {value!r}")
 
 
-def _truth(value: object, place: str) -> bool:
+def _items(value: object) -> list[Any]:
+    """The values of a list; none where it is no list."""
+    if not isinstance(value, ListValue):
+        return []
+    scope = value.scope or ClassAd()
+    return [evaluate(each, scope) if isinstance(each, Expr) else each for each in value.items]
+
+
+def _memory(value: object, place: str) -> tuple[tuple[float, int], ...]:
+    if value is UNDEFINED:
+        return ()
+    points: list[tuple[float, int]] = []
+    for each in _items(value) or [value]:
+        pair = _items(each)
+        if len(pair) != 2 or any(isinstance(one, bool) or not isinstance(one, int | float) for one in pair):
+            raise LabError(
+                f"{place}: SimMemory is a list of times in s and sizes in KiB: {{{{0, 1000}}, {{600, 2000}}}}"
+            )
+        if pair[1] < 0 or (points and pair[0] <= points[-1][0]):
+            raise LabError(f"{place}: the times of SimMemory must rise, and no size is negative")
+        points.append((float(pair[0]), int(pair[1])))
+    return tuple(points)
+
+
+def _truth(told: Mapping[str, Any], name: str, place: str) -> bool:
+    value = told[name]
     if isinstance(value, bool):
         return value
     if value is UNDEFINED:
         return False
-    raise LabError(f"{place}: SimCheckpoints must be true or false; found {value!r}")
+    raise LabError(f"{place}: {name} must be true or false; found {value!r}")
 
 
 def _kind(owner: str, attributes: Mapping[str, Any], unseen: frozenset[str]) -> str:
