@@ -49,7 +49,7 @@ def test_two_hundred_jobs_at_once_end_each_with_its_own_code(place: Place) -> No
 def test_the_process_is_as_ordered(one_place: Place) -> None:
     script = (
         'umask; pwd; echo "$A|$B"; ulimit -c; ulimit -S -n; nice; cat; echo err >&2; ls /proc/$$/fd; '
-        "grep -E 'SigBlk|SigIgn|Cpus_allowed_list' /proc/$$/status; cat /proc/$$/oom_score_adj; "
+        "grep -E 'SigBlk|SigIgn|Cpus_allowed_list' /proc/self/status; cat /proc/$$/oom_score_adj; "
         "cut -d' ' -f5,6 /proc/$$/stat; echo $$"
     )
     (one_place.path / "in").write_text("hello\n")
@@ -90,7 +90,7 @@ def test_a_plain_order_has_a_clean_process_too(place: Place) -> None:
     script = (
         # What the shepherd took on for the start it has laid down when the start is told.
         f"read go < {place.path}/go; umask; ls /proc/$$/fd; "
-        "grep -E 'SigBlk|SigIgn' /proc/$$/status; cat /proc/$$/oom_score_adj; "
+        "grep -E 'SigBlk|SigIgn' /proc/self/status; cat /proc/$$/oom_score_adj; "
         "cut -d' ' -f5,6 /proc/$$/stat; echo $$; cat /proc/$PPID/oom_score_adj; grep -c . /proc/$PPID/cgroup; "
         "cmp -s /proc/$PPID/cgroup /proc/$$/cgroup; echo $?"
     )
