@@ -411,3 +411,15 @@ def test_a_slot_names_its_user_as_queue_and_negotiator_do(
     assert (ad["RemoteUser"], ad["RemoteOwner"], ad.get("AccountingGroup")) == (user, owner, group)
     assert hand.state.waiting is not None
     assert (ad["PreemptingUser"], ad["PreemptingOwner"], ad.get("PreemptingAccountingGroup")) == (user, owner, group)
+
+
+@pytest.mark.parametrize("promised", [False, True])
+def test_a_partitionable_slot_that_does_backfill_gets_another_claim_id_when_it_is_cut(promised: bool) -> None:
+    hand = in_pair(at.BACKFILL_BUSY, kind=SlotKind.PARTITIONABLE)
+    if promised:
+        hand.match()
+    given = hand.state.claim.id
+    hand.feed(ev.ClaimMoved(claim_id=given))
+    assert not hand.state.claim.id.matches(given)
+    assert hand.state.state == "Backfill"
+    assert hand.state.match_until is None

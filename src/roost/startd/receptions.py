@@ -62,7 +62,7 @@ RECEPTIONS: Final[Mapping[type[ev.Event], Reception]] = {
     ev.ClaimReleased: _row(
         claiming.claim_released, _in(State.MATCHED, State.CLAIMED, State.PREEMPTING, State.BACKFILL)
     ),
-    ev.ClaimMoved: _row(claiming.claim_moved, _in(*_FREE, State.MATCHED, State.DRAINED)),
+    ev.ClaimMoved: _row(claiming.claim_moved, _in(*_FREE, State.MATCHED, State.BACKFILL, State.DRAINED)),
     ev.AliveReceived: _row(claiming.alive_received, _in(State.CLAIMED, at.VACATING), Refusal.UNKNOWN_CLAIM),
     ev.ActivationRequested: _row(jobs.activation_requested, _in(at.CLAIMED), Refusal.WRONG_STATE),
     ev.DeactivationRequested: _row(jobs.deactivation_requested, _HELD, Refusal.WRONG_STATE),
