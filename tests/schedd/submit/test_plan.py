@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from roost.classad import ClassAd
 from roost.schedd.submit import ClusterPlan, PlanError, fill
-from roost.schedd.submit.batch import Batch, cell_to_data
+from roost.schedd.submit.batch import Batch
+from roost.schedd.submit.batch_data import cell_to_data
 from roost.schedd.submit.sections import section_named
 from tests.schedd.submit.machine import arguments, machine, plan, sleep, submitted
 
@@ -205,6 +206,36 @@ def test_what_fill_puts_in() -> None:
 def test_what_is_no_plan_is_refused(data: Any) -> None:
     with pytest.raises(PlanError):
         ClusterPlan.from_data(data)
+
+
+def _places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a JSON value."""
+    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    return [path, *(place for key, value in inner for place in _places(value, (*path, key)))]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_a_plan_that_somebody_has_changed_is_refused_or_works(data: st.DataObject) -> None:
+    text = 'output = $(Item)\narguments = "$(x)"\n+A = $(Process)\nlog = $(Cluster)\nqueue Item,x in (a\n b)\nqueue\n'
+    plain = json.loads(json.dumps(sleep(text).to_data()))
+    place = data.draw(st.sampled_from([one for one in _places(plain) if one]))
+    wrong: st.SearchStrategy[Any] = st.sampled_from(
+        [None, -1, 10**15, "", "my.", "x", [], {}, [[]], True, 1.5, ["a"], {"a": 1}]
+    )
+    holder = plain
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = data.draw(wrong)
+    try:
+        cluster = ClusterPlan.from_data(plain)
+    except PlanError:
+        return
+    assert cluster.count <= 10_000_000
+    for index in {0, 1, cluster.count // 2, cluster.count - 1} - {-1}:
+        if index < cluster.count:
+            cluster.for_cluster(3).differences(index)
+    assert cluster.varying is cluster.varying
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from roost.classad import ClassAd, Expr, FixedWorld, parse_expression
-from roost.classad.ad import Cell, cell_of
-from roost.classad.unparse import item_node, unparse
-from roost.config import CommandResult, Limits, Span
+from roost.classad import Expr, FixedWorld
+from roost.classad.ad import Cell
+from roost.config import CommandResult, Span
 from roost.config.expand import Found
 from roost.config.expressions import constant_value, parsed
 from roost.config.references import Call, Reference
@@ -293,142 +292,8 @@ class _Marked(Macros):
         return mark(_ITEMS_FROM + len(self.variables) + self.calls.index(piece.text))
 
 
-# -- cells as JSON ---------------------------------------------------------------------------------------------------
-
-
-def cell_to_data(cell: Cell) -> str:
-    """A cell as the text of an expression."""
-    return unparse(item_node(cell), exact=True)
-
-
-def cell_from_data(text: str, ad: ClassAd | None = None) -> Cell:
-    """The cell of such a text."""
-    expression = parse_expression(text)
-    return cell_of(expression.tree, ClassAd() if ad is None else ad, expression=expression)
-
-
 def same(one: Cell, other: Cell) -> bool:
     """Whether two cells say the same."""
     if isinstance(one, Expr) or isinstance(other, Expr):
         return one is other or one == other
     return type(one) is type(other) and one == other
-
-
-def batch_to_data(batch: Batch) -> dict[str, Any]:
-    """A batch as JSON; the definitions that its jobs do not need are left out."""
-    needed = _needed(batch)
-    defaults = batch.defaults
-    return {
-        "per_row": batch.per_row,
-        "variables": list(batch.variables),
-        "rows": [list(row) for row in batch.rows] if batch.variables else len(batch.rows),
-        "indices": None if batch.indices is None else list(batch.indices),
-        "first": batch.first,
-        "cluster": batch.cluster,
-        "macros": {key: [found.name, found.text] for key, found in batch.macros.defined.items() if key in needed},
-        "built_in": {key: text for key, text in batch.macros.built_in.items() if key in needed},
-        "cwd": batch.macros.cwd,
-        "environment": batch.host.variables,
-        "seed": batch.host.seed,
-        "sections": list(batch.sections),
-        "by_cluster": list(batch.by_cluster),
-        "own": {name: cell_to_data(cell) for name, cell in batch.own.items()},
-        "steady": {name: cell_to_data(cell) for name, cell in batch.steady.items()},
-        "columns": batch.columns,
-        "overridden": sorted(batch.overridden),
-        "defaults": _defaults_to_data(defaults) if batch.sections or batch.by_cluster else None,
-        "now": defaults.now,
-    }
-
-
-def _needed(batch: Batch) -> frozenset[str]:
-    """Folded names that the sections still ask for, through everything they refer to."""
-    if not batch.sections and not batch.by_cluster:
-        return frozenset()
-    sections = tuple(section_named(name) for name in (*batch.sections, *batch.by_cluster))
-    pending: list[str] = []
-    for index in {0, batch.count - 1} if batch.count else ():
-        job = Job(batch.macros_at(index), batch.position(index), batch.defaults, Findings())
-        for _ in run(job, sections):
-            pass
-        pending += sorted(job.commands | job.used)
-    unsure: set[str] = set()
-    seen = set(pending)
-    while pending:
-        found = batch.macros.defined.get(pending.pop())
-        for inner in batch.macros.names_in(found.text, unsure) if found is not None else ():
-            if inner not in seen:
-                seen.add(inner)
-                pending.append(inner)
-    if "?" in unsure:
-        return frozenset((*batch.macros.defined, *batch.macros.built_in))
-    return frozenset(seen)
-
-
-_DEFAULT_TEXTS: Final = (
-    "owner",
-    "uid_domain",
-    "filesystem_domain",
-    "cwd",
-    "arch",
-    "opsys",
-    "request_cpus",
-    "request_memory",
-    "request_disk",
-    "rank",
-    "append_rank",
-    "append_requirements",
-    "should_transfer",
-)
-
-
-def _defaults_to_data(defaults: Defaults) -> dict[str, Any]:
-    found: dict[str, Any] = {name: getattr(defaults, name) for name in _DEFAULT_TEXTS}
-    return {
-        **found,
-        "lease_s": defaults.lease_s,
-        "retries_max": defaults.retries_max,
-        "attributes": [list(pair) for pair in defaults.attributes],
-        "inherited": dict(defaults.inherited),
-    }
-
-
-def batch_from_data(data: Mapping[str, Any]) -> Batch:
-    """The batch of such JSON."""
-    texts: Mapping[str, Any] = data["defaults"] or dict.fromkeys(_DEFAULT_TEXTS, "")
-    defaults = Defaults(
-        **{name: texts[name] for name in _DEFAULT_TEXTS},
-        now=data["now"],
-        lease_s=texts.get("lease_s", 0),
-        retries_max=texts.get("retries_max", 0),
-        attributes=tuple((name, text) for name, text in texts.get("attributes", ())),
-        inherited=texts.get("inherited", {}),
-    )
-    host = PlanHost(variables=dict(data["environment"]), seed=data["seed"], now=float(data["now"]))
-    variables = tuple(data["variables"])
-    rows: Sequence[Sequence[str]] = data["rows"] if variables else [()] * data["rows"]
-    macros = Macros(
-        defined={key: Found(name, text, Span("<plan>")) for key, (name, text) in data["macros"].items()},
-        variables=variables,
-        built_in=data["built_in"],
-        host=host,
-        limits=Limits(),
-        cwd=data["cwd"],
-    )
-    return Batch(
-        per_row=data["per_row"],
-        variables=variables,
-        rows=tuple(tuple(row) for row in rows),
-        indices=None if data["indices"] is None else tuple(data["indices"]),
-        first=data["first"],
-        cluster=data["cluster"],
-        macros=macros,
-        host=host,
-        defaults=defaults,
-        sections=tuple(data["sections"]),
-        by_cluster=tuple(data["by_cluster"]),
-        own={name: cell_from_data(text) for name, text in data["own"].items()},
-        steady={name: cell_from_data(text) for name, text in data["steady"].items()},
-        columns={name: list(values) for name, values in data["columns"].items()},
-        overridden=frozenset(data["overridden"]),
-    )

@@ -20,9 +20,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from roost.classad import ClassAd
+from roost.classad import ClassAd, ClassAdError
 from roost.classad.ad import Cell
-from roost.schedd.submit.batch import Batch, batch_from_data, batch_to_data, cell_from_data, cell_to_data, same
+from roost.schedd.submit.batch import Batch, same
+from roost.schedd.submit.batch_data import batch_from_data, batch_to_data, cell_from_data, cell_to_data
+from roost.schedd.submit.queue_statement import JOBS_MAX
 from roost.schedd.submit.sections import section_named
 
 #: Version of the JSON form. A reader refuses a later one.
@@ -45,7 +47,8 @@ class ClusterPlan:
     max_materialize: int | None = None
     #: Idle jobs that are in the queue at a time; None for all.
     max_idle: int | None = None
-    _ends: tuple[int, ...] = field(default=(), repr=False)
+    _ends: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
+    _varying: list[frozenset[str]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         ends, total = [], 0
@@ -62,6 +65,11 @@ class ClusterPlan:
     @property
     def varying(self) -> frozenset[str]:
         """Folded names of all attributes in which jobs may differ."""
+        if not self._varying:
+            self._varying.append(self._find_varying())
+        return self._varying[0]
+
+    def _find_varying(self) -> frozenset[str]:
         found: set[str] = set()
         for batch in self.batches:
             found |= {name.lower() for name in (*batch.own, *batch.columns, *batch.steady)}
@@ -120,14 +128,23 @@ class ClusterPlan:
             common = ClassAd()
             for name, text in data["common"].items():
                 common.put(name, cell_from_data(text, common))
-            return cls(
+            plan = cls(
                 common=common,
                 batches=tuple(batch_from_data(batch) for batch in data["batches"]),
-                max_materialize=data["max_materialize"],
-                max_idle=data["max_idle"],
+                max_materialize=_limit(data["max_materialize"]),
+                max_idle=_limit(data["max_idle"]),
             )
-        except (KeyError, TypeError, AttributeError, ValueError) as problem:
+        except (KeyError, TypeError, AttributeError, ValueError, IndexError, ClassAdError) as problem:
             raise PlanError(f"the plan is damaged: {problem!r}") from problem
+        if plan.count > JOBS_MAX:
+            raise PlanError(f"{plan.count} jobs are more than JOBS_MAX = {JOBS_MAX}")
+        return plan
+
+
+def _limit(value: object) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31):
+        return value
+    raise ValueError(f"{value!r} is no limit")
 
 
 def _of_cluster(batch: Batch) -> dict[str, Cell]:
