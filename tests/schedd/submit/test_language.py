@@ -333,7 +333,7 @@ _LINES = st.lists(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(_LINES)
 def test_whatever_is_written_is_answered(lines: list[str]) -> None:
     found = submitted("\n".join(lines))
@@ -343,7 +343,7 @@ def test_whatever_is_written_is_answered(lines: list[str]) -> None:
             cluster.differences(index)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_answered(text: str) -> None:
     submitted(text, MemorySubmitHost(files={"/bin/sleep": ""}))
