@@ -214,15 +214,19 @@ def _places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, value in inner for place in _places(value, (*path, key)))]
 
 
-@settings(max_examples=120, deadline=None)
+_DATA = json.dumps(
+    sleep(
+        'output = $(Item)\narguments = "$(x)"\n+A = $(Process)\nlog = $(Cluster)\nqueue Item,x in (a\n b)\nqueue\n'
+    ).to_data()
+)
+
+
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_a_plan_that_somebody_has_changed_is_refused_or_works(data: st.DataObject) -> None:
-    text = 'output = $(Item)\narguments = "$(x)"\n+A = $(Process)\nlog = $(Cluster)\nqueue Item,x in (a\n b)\nqueue\n'
-    plain = json.loads(json.dumps(sleep(text).to_data()))
+    plain = json.loads(_DATA)
     place = data.draw(st.sampled_from([one for one in _places(plain) if one]))
-    wrong: st.SearchStrategy[Any] = st.sampled_from(
-        [None, -1, 10**15, "", "my.", "x", [], {}, [[]], True, 1.5, ["a"], {"a": 1}]
-    )
+    wrong: list[Any] = [None, -1, 10**15, "", "my.", "x", [], {}, [[]], True, 1.5, ["a"], {"a": 1}]
     holder = plain
     for key in place[:-1]:
         holder = holder[key]
