@@ -131,9 +131,10 @@ def _show_failure(scenario: Scenario, failure: Failure, *, again: bool) -> None:
     say(f"        {scenario.file}:{failure.expectation.line}: at {shown_at(failure)}")
     say(f"        expected {failure.wanted}")
     say(f"        found    {failure.found}")
-    say("")
-    for line in () if again else failure.timeline:
-        say(f"        | {line}")
+    if not again:
+        say("")
+        for line in failure.timeline:
+            say(f"        | {line}")
     if failure.explanation:
         say("")
     for line in failure.explanation.splitlines():

@@ -46,6 +46,7 @@ class Explainer:
             decision.target,
             world=decision.world.again(),
             name=decision.name,
+            origin=self.origins.get(decision.name),
             origins=self.origins,
         )
         return render_text(found, self.width).rstrip()
