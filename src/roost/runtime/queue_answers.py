@@ -8,17 +8,19 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.classad import ClassAd, Expr, ParseError, parse_expression
+from roost.classad import Expr, ParseError, parse_expression
+from roost.runtime.queue_rows import Rows, cluster_row, counts_of, projected
 from roost.schedd import events as ev
 from roost.schedd.book import Cluster
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.wire import messages as m
-from roost.wire.ads import ad_data, ad_from, value_data
+from roost.wire.ads import ad_data, ad_from
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask, Message
 
@@ -31,6 +33,29 @@ _log = logging.getLogger("roost.schedd")
 _TURN: Final = 2000
 
 
+#: Jobs acted upon in one step.
+JOBS_PER_STEP: Final = 500
+
+
+class Tally:
+    """What became of the parts of one command."""
+
+    def __init__(self, parts: int, subject: str) -> None:
+        self._left = parts
+        self.subject = subject
+        self._counts: Counter[str] = Counter()
+        self._refused: dict[str, str] = {}
+
+    def add(self, data: dict[str, Any]) -> Answer:
+        """A part is done: a sign of life, or with the last one the answer."""
+        self._left -= 1
+        self._counts.update(data["counts"])
+        self._refused.update(data["refused"])
+        if self._left:
+            return Answer(more=True)
+        return Answer(ok=self._counts["ok"] > 0, data={"counts": dict(self._counts), "refused": self._refused})
+
+
 class BadAsk(Exception):
     """A request that can't be answered; the text says why."""
 
@@ -41,9 +66,12 @@ class QueueAnswers:
     def __init__(self, daemon: ScheddDaemon) -> None:
         self._daemon = daemon
         self._numbers = itertools.count(1)
+        #: What the answers of the core to commands are parts of.
+        self.tallies: dict[str, Tally] = {}
         self._known: dict[str, Callable[[Ask, str, str], Awaitable[None]]] = {
             "submit": self._submit,
             "query": self._query,
+            "overview": self._overview,
             "act": self._act,
             "history": self._history,
             "summary": self._summary,
@@ -83,18 +111,33 @@ class QueueAnswers:
             action = ev.Action(args.get("action", ""))
         except ValueError:
             raise BadAsk(f"{args.get('action')!r} is no action: {', '.join(ev.Action)}") from None
-        jobs = tuple([each async for each in self._chosen(args)])
-        self._daemon.feed(
-            ev.Acted(
-                action=action,
-                jobs=jobs,
-                user=sender,
-                reply_to=self._reply_to(reply),
-                superuser=sender in self._daemon.settings.superusers,
-                reason=str(args.get("reason", "")),
-                attributes=ad_from(args.get("attributes", {}), "attributes"),
+        jobs = [each async for each in self._chosen(args)]
+        parts = [jobs[first : first + JOBS_PER_STEP] for first in range(0, len(jobs), JOBS_PER_STEP)] or [[]]
+        tally = Tally(len(parts), reply)
+        for part in parts:
+            key = self._reply_to(reply)
+            self.tallies[key] = tally
+            self._daemon.feed(
+                ev.Acted(
+                    action=action,
+                    jobs=tuple(part),
+                    user=sender,
+                    reply_to=key,
+                    superuser=sender in self._daemon.settings.superusers,
+                    reason=str(args.get("reason", "")),
+                    attributes=ad_from(args.get("attributes", {}), "attributes"),
+                )
             )
-        )
+            # Others, too, want something of the queue.
+            await asyncio.sleep(0)
+
+    def tallied(self, key: str, answer: Answer) -> tuple[str, Answer] | None:
+        """What an answer of the core is to whoever asked: subject and answer; None where nothing has to be said."""
+        subject = self._daemon.replies.pop(key, "")
+        tally = self.tallies.pop(key, None)
+        if tally is None or not isinstance(answer.data, dict):
+            return subject, answer
+        return subject, tally.add(answer.data)
 
     # -- choosing jobs -------------------------------------------------------------------------------
 
@@ -132,15 +175,42 @@ class QueueAnswers:
         limit = int(args.get("limit", 0))
         book = self._daemon.queue.book
         rows: list[Any] = []
+        makers: dict[int, Rows] = {}
         async for job in self._chosen(args):
             cluster = book.clusters.get(job.cluster)
             if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
                 continue
-            ad = cluster.ad_of(job.proc)
-            rows.append(_projected(ad, projection) if projection else ad_data(ad))
+            if projection:
+                maker = makers.get(job.cluster)
+                if maker is None:
+                    maker = makers[job.cluster] = Rows(cluster, projection)
+                rows.append(maker.row(job.proc))
+            else:
+                rows.append(ad_data(cluster.ad_of(job.proc)))
             if limit and len(rows) >= limit:
                 break
         await self._daemon.bus.answer(reply, Answer(data=rows))
+
+    async def _overview(self, ask: Ask, sender: str, reply: str) -> None:
+        """The jobs where there are at most `rows_max`, else a row for each of their clusters."""
+        args, book = ask.args, self._daemon.queue.book
+        found: dict[int, dict[int, int]] = {}
+        if args.get("constraint") is None and not any("." in str(name) for name in args.get("jobs", [])):
+            names, owners = [str(each) for each in args.get("jobs", [])], set(args.get("owners", []))
+            for cluster, _ in _named(names, book.clusters):
+                if not owners or cluster.owner in owners:
+                    found[cluster.number] = counts_of(cluster)
+        else:
+            async for job in self._chosen(args):
+                cluster = book.clusters[job.cluster]
+                counts = found.setdefault(job.cluster, {})
+                status = cluster.statuses[job.proc]
+                counts[status] = counts.get(status, 0) + 1
+        if sum(sum(counts.values()) for counts in found.values()) <= int(args.get("rows_max", 200)):
+            await self._query(ask, sender, reply)
+            return
+        rows = [cluster_row(book.clusters[number], counts) for number, counts in found.items() if counts]
+        await self._daemon.bus.answer(reply, Answer(data={"clusters": rows}))
 
     async def _summary(self, ask: Ask, sender: str, reply: str) -> None:
         queue = self._daemon.queue
@@ -170,19 +240,10 @@ class QueueAnswers:
             for ad in store.history(limit=bound, cluster=cluster, proc=proc):
                 if constraint is not None and ad.eval_expr(constraint) is not True:
                     continue
-                found.append(_projected(ad, projection) if projection else ad_data(ad))
+                found.append(projected(ad, projection) if projection else ad_data(ad))
                 if limit and len(found) >= limit:
                     return found
         return found
-
-
-def _projected(ad: ClassAd, names: list[str]) -> dict[str, Any]:
-    """The values of some attributes; what an ad does not have is left out."""
-    found = {}
-    for name in names:
-        if name in ad:
-            found[name] = value_data(ad.eval(name))
-    return found
 
 
 def _named(names: list[str], clusters: dict[int, Cluster]) -> Iterator[tuple[Cluster, list[int] | range]]:

@@ -70,7 +70,7 @@ class ScheddDaemon:
         #: Number of the last word to the matchmaker, and of the last that was heard from it.
         self._serial = 0
         self._heard = 0
-        #: Autoclusters whose ad the matchmaker has.
+        #: Autoclusters that the matchmaker was told of last, and whose ad it has.
         self._known: set[int] = set()
         #: reply_to of the core to the subject to answer on.
         self.replies: dict[str, str] = {}
@@ -257,10 +257,10 @@ class ScheddDaemon:
         return effect.node, message
 
     async def _reply(self, reply: ef.Reply) -> None:
-        subject = self.replies.pop(reply.to, "")
-        await self.bus.answer(
-            subject, m.Answer(ok=reply.ok, code=reply.code, text=reply.text, remedy=reply.remedy, data=reply.data)
-        )
+        answer = m.Answer(ok=reply.ok, code=reply.code, text=reply.text, remedy=reply.remedy, data=reply.data)
+        told = self.answers.tallied(reply.to, answer)
+        if told is not None:
+            await self.bus.answer(*told)
 
     # -- words to the matchmaker ---------------------------------------------------------------------
 
@@ -275,7 +275,10 @@ class ScheddDaemon:
         self._offer = None
         self._offered_at = asyncio.get_running_loop().time()
         self._tasks = [task for task in self._tasks if not task.done()]
-        submitters = {name: self._requests(groups) for name, groups in self.queue.book.waiting().items()}
+        told: set[int] = set()
+        submitters = {name: self._requests(groups, told) for name, groups in self.queue.book.waiting().items()}
+        # The matchmaker forgets the ads of autoclusters that it was not told of last.
+        self._known = told
         self._serial += 1
         declined, self._declined = self._declined, []
         await self.bus.send(
@@ -290,21 +293,19 @@ class ScheddDaemon:
             ),
         )
 
-    def _requests(self, groups: list[Any]) -> list[m.Request]:
+    def _requests(self, groups: list[Any], told: set[int]) -> list[m.Request]:
         found = []
         for group in groups[:REQUESTS_MAX]:
             first = group.first()
             if first is None:
                 continue
-            ad = {} if group.autocluster in self._known else self._sample(group.autocluster)
+            known = group.autocluster in self._known or group.autocluster in told
+            ad = {} if known else ad_data(self.queue.book.autoclusters.sample(group.autocluster))
+            told.add(group.autocluster)
             found.append(
                 m.Request(autocluster=group.autocluster, ad=ad, count=group.count, job=f"{group.cluster}.{first}")
             )
         return found
-
-    def _sample(self, autocluster: int) -> dict[str, Any]:
-        self._known.add(autocluster)
-        return ad_data(self.queue.book.autoclusters.sample(autocluster))
 
     # -- what comes in -------------------------------------------------------------------------------
 

@@ -13,12 +13,12 @@ Ads are kept as JSON in the form of the wire.
 from __future__ import annotations
 
 import fcntl
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, assert_never
 
+import msgspec
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -108,6 +108,14 @@ def _first(connection: Connection) -> None:
 
 #: What brings a database of version n to n + 1; its length is the present version.
 MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first,)
+
+
+_DUMPER: Final = msgspec.json.Encoder()
+_LOADER: Final = msgspec.json.Decoder()
+
+
+def _dumped(value: Any) -> str:
+    return _DUMPER.encode(value).decode()
 
 
 class StoreError(Exception):
@@ -217,13 +225,13 @@ class Store:
             query = query.limit(limit)
         with self._engine.connect() as connection:
             for row in connection.execution_options(yield_per=500).execute(query):
-                yield ad_from(json.loads(row.ad))
+                yield ad_from(_LOADER.decode(row.ad))
 
     def state(self, name: str) -> Any:
         """A value kept by `keep_state`; None if there is none."""
         with self._engine.connect() as connection:
             row = connection.execute(select(STATES.c.value).where(STATES.c.name == name)).one_or_none()
-        return None if row is None else json.loads(row.value)
+        return None if row is None else _LOADER.decode(row.value)
 
     # -- writing -------------------------------------------------------------------------------------
 
@@ -255,7 +263,7 @@ class Store:
         try:
             with self._engine.begin() as connection:
                 connection.execute(delete(STATES).where(STATES.c.name == name))
-                connection.execute(insert(STATES), [{"name": name, "value": json.dumps(value)}])
+                connection.execute(insert(STATES), [{"name": name, "value": _dumped(value)}])
         except SQLAlchemyError as error:
             raise StoreError(f"the database can't be written: {_told(error)}") from None
 
@@ -331,14 +339,14 @@ def _cluster_row(change: ch.PutCluster, gone: dict[int, str]) -> dict[str, Any]:
         "owner": change.owner,
         "submitted_at": change.submitted_at,
         "count": change.count,
-        "ad": json.dumps(ad_data(change.ad)),
-        "plan": json.dumps(change.plan),
+        "ad": _dumped(ad_data(change.ad)),
+        "plan": _dumped(change.plan),
         "gone": gone.get(change.cluster, ""),
     }
 
 
 def _job_row(change: ch.PutJob) -> dict[str, Any]:
-    attributes = json.dumps(ad_data(change.attributes))
+    attributes = _dumped(ad_data(change.attributes))
     return {
         "cluster": change.job.cluster,
         "proc": change.job.proc,
@@ -365,7 +373,7 @@ def _history_row(change: ch.AddHistory) -> dict[str, Any]:
         "owner": change.owner,
         "status": int(change.status),
         "ended_at": change.ended_at,
-        "ad": json.dumps(ad_data(change.ad)),
+        "ad": _dumped(ad_data(change.ad)),
     }
 
 
@@ -383,15 +391,15 @@ def _clusters(connection: Connection) -> Iterator[KeptCluster]:
             owner=row.owner,
             submitted_at=row.submitted_at,
             count=row[3],
-            ad=ad_from(json.loads(row.ad)),
-            plan=json.loads(row.plan),
+            ad=ad_from(_LOADER.decode(row.ad)),
+            plan=_LOADER.decode(row.plan),
             gone=row.gone,
         )
 
 
 def _jobs(connection: Connection) -> Iterator[KeptJob]:
     for row in connection.execute(select(JOBS).order_by(JOBS.c.cluster, JOBS.c.proc)):
-        attributes = ad_from(json.loads(row.attributes))
+        attributes = ad_from(_LOADER.decode(row.attributes))
         yield KeptJob(job=JobId(row.cluster, row.proc), status=row.status, attributes=attributes)
 
 

@@ -9,7 +9,7 @@ Nothing here decides anything.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
@@ -17,6 +17,11 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
 from roost.schedd.ranges import Ranges
 from roost.schedd.status import JobStatus
+
+#: What the queue alone says of a job, whatever was submitted.
+_OF_QUEUE: Final = frozenset(("clusterid", "procid", "owner", "user", "qdate", "globaljobid"))
+#: What is different in every job of a cluster.
+_OF_PROC: Final = frozenset(("procid", "globaljobid"))
 
 
 class JobSource(Protocol):
@@ -38,7 +43,7 @@ class JobSource(Protocol):
         """Folded names of the attributes that differ."""
 
     def differences(self, index: int) -> Mapping[str, Any]:
-        """Attributes of one job that are not those of the cluster."""
+        """Attributes of one job that are not those of the cluster: name to cell of an ad."""
 
     def to_data(self) -> Any:
         """All of it as JSON."""
@@ -47,7 +52,7 @@ class JobSource(Protocol):
 class Job:
     """A job to which something has happened, or is about to."""
 
-    __slots__ = ("ad", "claim_id", "cluster", "id", "run")
+    __slots__ = ("ad", "claim_id", "cluster", "group", "id", "run")
 
     def __init__(self, job: JobId, cluster: Cluster, ad: ClassAd) -> None:
         self.id = job
@@ -57,6 +62,8 @@ class Job:
         #: The claim that it runs on, and the name of the run; "" while it has none.
         self.claim_id = ""
         self.run = ""
+        #: Where it was put when it became idle last; None for where it was when nothing had happened to it.
+        self.group: IdleGroup | None = None
 
     @property
     def owner(self) -> str:
@@ -116,6 +123,11 @@ class Cluster:
         job = self.jobs.get(proc)
         return job is None or not job.claim_id
 
+    def is_idle_in(self, proc: int, group: IdleGroup) -> bool:
+        """Whether a job is idle, and waits in that group: it may have been in others before."""
+        job = self.jobs.get(proc)
+        return self.is_idle(proc) and (job is None or job.group is None or job.group is group)
+
     @property
     def left(self) -> int:
         """Jobs still in the queue."""
@@ -123,13 +135,15 @@ class Cluster:
 
     def submitted_ad(self, proc: int) -> ClassAd:
         """The ad of a job as it was submitted."""
-        own = ClassAd({"ProcId": proc})
+        own = ClassAd()
+        own.put("ProcId", proc)
         if self.plan is not None:
-            for name, value in self.plan.differences(proc).items():
-                own[name] = value
-        ad = self.ad
-        own["GlobalJobId"] = f"{ad.get('GlobalJobId', '')}#{self.number}.{proc}#{self.submitted_at}"
-        own.chain_to(ad)
+            for name, cell in self.plan.differences(proc).items():
+                if name.lower() not in _OF_QUEUE:
+                    own.put(name, cell)
+        own.put("GlobalJobId", f"{self.ad.cell('globaljobid')}#{self.number}.{proc}#{self.submitted_at}")
+        # The cluster's ad is chained to nothing, so this makes no circle.
+        own.chained = self.ad
         return own
 
     def job(self, proc: int) -> Job:
@@ -137,7 +151,7 @@ class Cluster:
         found = self.jobs.get(proc)
         if found is None:
             ad = ClassAd()
-            ad.chain_to(self.submitted_ad(proc))
+            ad.chained = self.submitted_ad(proc)
             found = self.jobs[proc] = Job(JobId(self.number, proc), self, ad)
         return found
 
@@ -146,8 +160,8 @@ class Cluster:
         found = self.jobs.get(proc)
         if found is not None:
             return found.ad
-        ad = ClassAd({"JobStatus": int(self.statuses[proc])})
-        ad.chain_to(self.submitted_ad(proc))
+        ad = self.submitted_ad(proc)
+        ad.put("JobStatus", int(self.statuses[proc]))
         return ad
 
     def procs(self) -> Iterator[int]:
@@ -194,7 +208,9 @@ class Book:
     def index(self, cluster: Cluster) -> None:
         """Find out anew which jobs of a cluster are idle, and in which autoclusters."""
         cluster.groups.clear()
-        varies = cluster.plan is not None and self._tells_apart(cluster.plan.varying)
+        for job in cluster.jobs.values():
+            job.group = None
+        varies = self._tells_apart(cluster)
         touched = sorted(cluster.jobs)
         if varies:
             for proc in range(cluster.count):
@@ -203,14 +219,17 @@ class Book:
             return
         fresh = next((proc for proc in range(cluster.count) if cluster.is_idle(proc)), None)
         if fresh is not None:
-            ad = cluster.ad_of(fresh) if fresh not in cluster.jobs else cluster.submitted_ad(fresh)
-            self._put_fresh(cluster, ad, touched)
+            self._put_fresh(cluster, cluster.submitted_ad(fresh), touched)
         for proc in touched:
             if cluster.is_idle(proc):
                 self.put_idle(cluster, proc)
 
-    def _tells_apart(self, varying: frozenset[str]) -> bool:
-        return not varying.isdisjoint(self.autoclusters.significant) or "jobprio" in varying
+    def _tells_apart(self, cluster: Cluster) -> bool:
+        """Whether its jobs differ in what matching or their order depends on."""
+        varying = _OF_PROC if cluster.plan is None else cluster.plan.varying | _OF_PROC
+        if "jobprio" in varying or not varying.isdisjoint(self.autoclusters.significant):
+            return True
+        return not varying.isdisjoint(self.autoclusters.names(cluster.submitted_ad(0)))
 
     def _put_fresh(self, cluster: Cluster, ad: ClassAd, touched: list[int]) -> None:
         """Jobs from the first that nothing has happened to; those before it are put one by one."""
@@ -229,16 +248,26 @@ class Book:
         key = (prio if isinstance(prio, int) else 0, self.autoclusters.of(ad))
         group = cluster.groups.get(key)
         if group is None:
-            group = cluster.groups[key] = IdleGroup(cluster.number, *key, cluster.is_idle)
+            group = cluster.groups[key] = IdleGroup(cluster.number, *key, cluster.is_idle_in)
         return group
 
     def put_idle(self, cluster: Cluster, proc: int) -> None:
         """A job, whose status says so already, has become idle."""
-        self._group(cluster, cluster.ad_of(proc)).put(proc)
+        job = cluster.jobs.get(proc)
+        group = self._group(cluster, cluster.submitted_ad(proc) if job is None else job.ad)
+        if job is not None:
+            job.group = group
+        group.put(proc)
 
     def not_idle(self, cluster: Cluster, proc: int) -> None:
         """A job that was idle is not any more, without having been taken from its group."""
-        self._group(cluster, cluster.ad_of(proc)).left()
+        job = cluster.jobs.get(proc)
+        group = job.group if job is not None and job.group is not None else self._first_group(cluster, proc)
+        group.left()
+
+    def _first_group(self, cluster: Cluster, proc: int) -> IdleGroup:
+        """Where a job is that nothing has happened to but what is about to."""
+        return self._group(cluster, cluster.submitted_ad(proc))
 
     def waiting(self) -> dict[str, list[IdleGroup]]:
         """Submitter to groups of idle jobs, in the order in which they are offered."""

@@ -19,9 +19,10 @@ from roost.schedd import event_log as log
 from roost.schedd.book import Book, Cluster, JobSource, submitter_of
 from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
 from roost.schedd.claims import HeldClaim, Stage
-from roost.schedd.effects import AskAgain, Effect, GiveBack, Reply
+from roost.schedd.effects import Effect, GiveBack, Reply
 from roost.schedd.events import (
     Acted,
+    BusCameBack,
     ClaimAnswered,
     ClaimLost,
     ClaimsHeard,
@@ -39,6 +40,7 @@ from roost.schedd.events import (
     Ticked,
 )
 from roost.schedd.holder import Holder, QueueSettings
+from roost.schedd.outcome import held_at_submit, leave_removed
 from roost.schedd.ranges import Ranges
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
@@ -63,6 +65,8 @@ class Queue:
         #: Autocluster to why it got no slot in the last cycle.
         self.rejections: dict[int, str] = {}
         self.clock = periodic.Clock(now)
+        # Higher than any that an earlier run of the daemon came to.
+        self.holder.asks = int(now * 1000)
 
     # -- what was kept -------------------------------------------------------------------------------
 
@@ -71,6 +75,8 @@ class Queue:
     ) -> None:
         """A cluster that was kept. Raises ValueError for numbers that make no sense."""
         cluster = Cluster(number, ad, plan, count=count, owner=owner, submitted_at=submitted_at)
+        if held_at_submit(ad):
+            cluster.statuses = bytearray([JobStatus.HELD]) * count
         cluster.gone = Ranges.read(gone)
         for proc in cluster.gone:
             if proc >= count:
@@ -127,6 +133,8 @@ class Queue:
                 self._heard(turn, event)
             case SignificantChanged(attributes=attributes):
                 self._significant(turn, attributes)
+            case BusCameBack():
+                periodic.bus_came_back(turn, self.holder)
             case Ticked():
                 periodic.tick(turn, self.holder, self.clock)
             case Started(claims=claims):
@@ -141,12 +149,14 @@ class Queue:
         jobs = sum(each.count for each in event.clusters)
         present = sum(cluster.left for cluster in self.book.clusters.values())
         if jobs > settings.jobs_per_submission_max:
-            self._refuse(turn, event, f"{jobs} jobs are more than MAX_JOBS_PER_SUBMISSION")
+            self._refuse(
+                turn, event, f"{jobs} jobs are more than MAX_JOBS_PER_SUBMISSION = {settings.jobs_per_submission_max}"
+            )
             return
         if present + jobs > settings.jobs_max:
             self._refuse(turn, event, f"the queue would hold more than MAX_JOBS_SUBMITTED = {settings.jobs_max} jobs")
             return
-        taken = [self._take(turn, each, event.owner) for each in event.clusters]
+        taken = [self._take(turn, each, event.owner) for each in event.clusters if each.count]
         data = [{"cluster": cluster.number, "jobs": cluster.count} for cluster in taken]
         turn.order(Reply(to=event.reply_to, data=data))
         turn.offer()
@@ -173,7 +183,7 @@ class Queue:
         )
         cluster = Cluster(number, ad, source, count=source.count, owner=owner, submitted_at=now)
         cluster.submitter = submitter_of(ad)
-        held = ad.cell("jobstatus") == int(JobStatus.HELD)
+        held = held_at_submit(ad)
         if held:
             cluster.statuses = bytearray([JobStatus.HELD]) * source.count
         self.book.clusters[number] = cluster
@@ -193,8 +203,8 @@ class Queue:
 
     def _tell_submitted(self, turn: Turn, cluster: Cluster, held: bool) -> None:
         """Tell users' logs of every job; clusters without a log cost nothing."""
-        logs = cluster.ad.cell("userlog") or (cluster.plan is not None and "userlog" in cluster.plan.varying)
-        if not isinstance(logs, str) and not logs:
+        varies = cluster.plan is not None and "userlog" in cluster.plan.varying
+        if not varies and not isinstance(cluster.ad.cell("userlog"), str):
             return
         for proc in range(cluster.count):
             ad = cluster.ad_of(proc)
@@ -206,9 +216,9 @@ class Queue:
 
     def _started(self, turn: Turn, claims: tuple[PutClaim, ...]) -> None:
         """Go on where the last run of the daemon ended: ask the machines what became of the claims."""
-        by_node: dict[str, dict[str, str]] = {}
         for kept in claims:
-            job = None if kept.job is None else self.book.find(kept.job)
+            # A slot that was asked for and not used yet is not waited for.
+            job = None if kept.job is None or not kept.run else self.book.find(kept.job)
             claim = HeldClaim(
                 id=kept.claim_id,
                 node=kept.node,
@@ -224,27 +234,36 @@ class Queue:
             self.holder.claims[claim.id] = claim
             if job is not None and (job.status in ON_MACHINE or job.status in (JobStatus.HELD, JobStatus.REMOVED)):
                 job.claim_id, job.run = claim.id, kept.run
-            by_node.setdefault(kept.node, {})[claim.id] = claim.run
         for cluster in self.book.clusters.values():
-            for job in cluster.jobs.values():
-                if job.status in ON_MACHINE and not job.run:
-                    turn.set_status(job, JobStatus.IDLE)
             self.book.index(cluster)
-        for node, known in by_node.items():
-            turn.order(AskAgain(node=node, claims=known))
+            for job in list(cluster.jobs.values()):
+                if job.run:
+                    continue
+                if job.status in ON_MACHINE:
+                    turn.set_status(job, JobStatus.IDLE)
+                elif job.status is JobStatus.REMOVED:
+                    leave_removed(turn, job)
+        periodic.ask_about_claims(turn, self.holder, {claim.node for claim in self.holder.claims.values()})
         turn.offer()
 
     def _heard(self, turn: Turn, event: ClaimsHeard) -> None:
-        for claim_id in event.known:
+        for claim_id, run in event.known.items():
             claim = self.holder.claims.get(claim_id)
             if claim is None:
                 continue
             claim.heard_at = turn.now
-            if claim.stage is Stage.UNSURE:
-                if claim.job is None or event.known[claim_id] != claim.run:
-                    self._stale(turn, claim)
-                else:
+            if claim.stage is Stage.ASKED:
+                continue
+            if claim.job is None and claim.stage is Stage.UNSURE:
+                self._stale(turn, claim)
+            elif run == claim.run:
+                claim.confirmed = claim.confirmed or bool(run)
+                if claim.stage is Stage.UNSURE:
                     claim.stage = Stage.RUNNING
+                    runs.end_again(turn, self.holder, claim)
+            elif event.serial > claim.asked:
+                # An answer to a question from before the run says nothing of it.
+                self._stale(turn, claim)
         for claim_id in event.unknown:
             runs.claim_lost(
                 turn, self.holder, ClaimLost(claim_id=claim_id, reason="the machine does not know the claim")

@@ -87,8 +87,10 @@ class Turn:
         """A job leaves the queue as it is."""
         cluster, status = job.cluster, job.status
         assert status not in ON_MACHINE
-        ad = _whole(job.ad)
-        self.changes.append(AddHistory(job=job.id, owner=job.owner, status=status, ended_at=int(self.now), ad=ad))
+        # Nothing happens to it any more: its ad can be kept as it is.
+        self.changes.append(
+            AddHistory(job=job.id, owner=job.owner, status=status, ended_at=int(self.now), ad=job.ad)
+        )
         cluster.statuses[job.id.proc] = JobStatus.GONE
         cluster.gone.add(job.id.proc)
         cluster.jobs.pop(job.id.proc, None)
@@ -146,10 +148,3 @@ def _own(ad: ClassAd) -> ClassAd:
     own.chain_to(None)
     return own
 
-
-def _whole(ad: ClassAd) -> ClassAd:
-    """An ad with everything that it is chained to in it."""
-    whole = ClassAd()
-    for name in ad:
-        whole.put(name, ad.cell(name.lower()))  # type: ignore[arg-type]
-    return whole

@@ -34,15 +34,16 @@ _PLAIN: Final = frozenset((bool, int, str))
 
 def ad_data(ad: ClassAd) -> AdData:
     """An ad as JSON."""
-    found: AdData = {}
-    if ad.chained is not None:
-        found.update(ad_data(ad.chained))
-        spelled = {name.lower(): name for name in found}
-        for key in ad.cells:
-            found.pop(spelled.get(key, ""), None)
-    for key, cell in ad.cells.items():
-        found[ad.spelling(key)] = value_data(cell)
-    return found
+    if ad.chained is None:
+        return {ad.spelling(key): value_data(cell) for key, cell in ad.cells.items()}
+    layers = [ad]
+    while layers[-1].chained is not None:
+        layers.append(layers[-1].chained)
+    found: dict[str, tuple[str, Any]] = {}
+    for layer in reversed(layers):
+        for key, cell in layer.cells.items():
+            found[key] = (layer.spelling(key), cell)
+    return {name: value_data(cell) for name, cell in found.values()}
 
 
 def value_data(cell: Any) -> Any:

@@ -23,7 +23,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("MAX_JOBS_RUNNING", KnobType.INTEGER, "10000", "Most jobs of this queue that run at a time.", low=0),
     _k("MAX_JOBS_SUBMITTED", KnobType.INTEGER, "2147483647", "Most jobs in the queue.", low=0),
     _k("MAX_JOBS_PER_OWNER", KnobType.INTEGER, "100000", "Most jobs of one user in the queue.", low=0),
-    _k("MAX_JOBS_PER_SUBMISSION", KnobType.INTEGER, "20000", "Most jobs in one submission.", low=0),
+    _k("MAX_JOBS_PER_SUBMISSION", KnobType.INTEGER, "1000000", "Most jobs in one submission.", low=0),
     _k("JOB_START_COUNT", KnobType.INTEGER, "1", "Jobs started at a time.", low=1),
     _k("JOB_START_DELAY", KnobType.INTEGER, "0", "Time between starts of such groups.", unit="s", low=0),
     _k("JOB_STOP_COUNT", KnobType.INTEGER, "1", "Jobs stopped at a time.", low=1),
