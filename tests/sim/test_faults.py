@@ -7,8 +7,8 @@ import pytest
 from roost.sim.fault_run import main, run_seed
 from roost.sim.worlds import LAYOUTS, POLICIES, drawn
 
-#: A sample of what `make sim` runs.
-SEEDS = range(1, 26)
+#: A sample of what `make sim` runs; 7 takes as long as all others together.
+SEEDS = [seed for seed in range(1, 27) if seed != 7]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -18,7 +18,7 @@ def test_safety_holds_while_things_go_wrong_and_liveness_after_it(seed: int) -> 
 
 
 def test_seeds_differ_in_everything_that_matters() -> None:
-    worlds = [drawn(seed) for seed in range(120)]
+    worlds = [drawn(seed) for seed in range(80)]
     assert {world.policy for world in worlds} == set(POLICIES)
     assert {world.layout for world in worlds} == set(LAYOUTS)
     for name in ("lost", "doubled", "late", "machine_death_s", "queue_death_s", "machine_cut", "starter_crash"):

@@ -88,7 +88,7 @@ def test_the_digest_does_not_depend_on_the_hash_seed() -> None:
 FAULTS = Faults(lost=0.08, doubled=0.08, late=0.1, machine_death_s=20_000, queue_death_s=30_000, until_s=43_200)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_invariants_hold_whatever_is_lost_doubled_late_or_dead(seed: int) -> None:
     outcome = World(pool(seed=seed, mix="short", jobs=30, faults=FAULTS)).run()
     assert outcome.problems == ()
