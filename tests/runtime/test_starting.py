@@ -15,7 +15,7 @@ from roost.model.starter import StarterHold
 from roost.runtime.accounts import NoSuchAccount, account_named
 from roost.runtime.family import Family
 from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
-from roost.runtime.spawn_order import OrderTooLarge, SpawnOrder
+from roost.runtime.spawn_order import UNLIMITED, OrderTooLarge, SpawnOrder
 from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs jobs as others")
@@ -234,6 +234,21 @@ def test_what_cannot_start_says_why_and_with_which_hold(place: Place, niceness: 
                 assert words in failure.text
             end = await (await started(nursery, place.shell("after", "exit 3"))).wait()
             assert end.exit_code == 3, "the nursery goes on"
+
+    run(work())
+
+
+def test_limits_are_the_jobs_own(one_place: Place) -> None:
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            order = one_place.order("1", "/usr/bin/head", "-c", "5000", "/dev/zero", stdout=Path("out"))
+            end = await (await started(nursery, replace(order, limits={"fsize": (1000, UNLIMITED)}))).wait()
+            assert (end.signal, end.core_dumped) == (signal.SIGXFSZ, False) or end.core_dumped
+            assert (one_place.path / "out").stat().st_size == 1000
+            with pytest.raises(KeyError, match="speed"):
+                await nursery.spawn(one_place.order("2", "/bin/true", limits={"speed": (1, 1)}))
+            end = await (await started(nursery, one_place.shell("3", "exit 3"))).wait()
+            assert end.exit_code == 3
 
     run(work())
 

@@ -49,6 +49,8 @@ STARTING_MAX: Final = 64
 
 _LOCK: Final = "nursery.lock"
 _LOG: Final = "nursery.log"
+#: What a Python may need to be loaded at all. Nothing of it reaches a job.
+_KEPT: Final = ("LD_LIBRARY_PATH",)
 _LOCK_RETRY_S: Final = 0.01
 _PAYLOAD_MAX: Final = PACKET_BYTES_MAX - 1
 #: Answers read in one go before the event loop does something else.
@@ -200,7 +202,7 @@ class Nursery:
                 stdout=log,
                 stderr=log,
                 cwd="/",
-                env={},
+                env={name: os.environ[name] for name in _KEPT if name in os.environ},
                 pass_fds=(theirs.fileno(), lock),
                 start_new_session=True,
             )
