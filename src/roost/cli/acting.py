@@ -6,7 +6,6 @@ import argparse
 from dataclasses import dataclass
 from typing import Any, Final
 
-from roost.classad import ClassAd, Syntax, parse_expression
 from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 
@@ -96,8 +95,8 @@ def run(args: argparse.Namespace) -> int:
     choice = chosen(args)
     attributes = _attributes(args)
 
-    async def ask(pool: Pool) -> Any:
-        return await pool.schedd(
+    def ask(pool: Pool) -> Any:
+        return pool.schedd(
             "act", action=action, reason=getattr(args, "reason", ""), attributes=attributes, **choice
         )
 
@@ -113,10 +112,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _attributes(args: argparse.Namespace) -> dict[str, Any]:
+    names = getattr(args, "set", None) or ()
+    if not names:
+        return {}
+    from roost.classad import ClassAd, Syntax, parse_expression
     from roost.wire.ads import ad_data
 
     ad = ClassAd()
-    for text in getattr(args, "set", None) or ():
+    for text in names:
         name, equals, expression = text.partition("=")
         if not equals or not name.strip():
             raise CommandError(f"--set {text}: write NAME=EXPR")

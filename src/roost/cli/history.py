@@ -47,9 +47,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Run ``history``."""
 
-    async def ask(pool: Pool) -> list[dict[str, Any]]:
+    def ask(pool: Pool) -> list[dict[str, Any]]:
         projection = [] if args.long else list(_SHOWN)
-        rows: list[dict[str, Any]] = await pool.schedd(
+        rows: list[dict[str, Any]] = pool.schedd(
             "history", jobs=args.job, constraint=args.constraint, projection=projection, limit=args.limit
         )
         return rows

@@ -1,23 +1,24 @@
 """What all commands that talk to a pool have in common: which pool, asking it, and saying what it says.
 
-A question is one message and its answer; the connection is made for it. So commands start at once, and need nothing
+A question is one message and its answer; a plain connection is made for it. So commands start at once, and need nothing
 but the state directory's contact file.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from roost.cli.terminal import CommandError, say
-from roost.runtime.bus import Bus, BusError
+from roost.cli.colour import by_meaning, wanted
+from roost.cli.terminal import CommandError
+from roost.runtime.bus_settings import BusError
 from roost.runtime.home import Home, HomeError
-from roost.wire.messages import Answer, Ask
+from roost.runtime.line import Line
+from roost.wire.plain import PlainAnswer
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ T = TypeVar("T")
 class Refused(CommandError):
     """The pool answered with a refusal; the text is the pool's."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: PlainAnswer) -> None:
         text = answer.text or answer.code or "refused"
         super().__init__(text + (f"\n    hint: {answer.remedy}" if answer.remedy else ""))
         self.answer = answer
@@ -41,30 +42,31 @@ def add_pool_options(parser: argparse.ArgumentParser, *, as_json: bool = True) -
 class Pool:
     """A running pool, as a command sees it."""
 
-    def __init__(self, bus: Bus, contact: dict[str, Any]) -> None:
-        self.bus = bus
+    def __init__(self, line: Line, home: Home, contact: dict[str, Any]) -> None:
+        self.line = line
+        self.home = home
         self.contact = contact
 
     @property
     def user(self) -> str:
         """In whose name the command asks."""
-        return self.bus.settings.name
+        return self.line.settings.name
 
-    async def schedd(self, what: str, **args: Any) -> Any:
+    def schedd(self, what: str, **args: Any) -> Any:
         """Ask the queue. Raises Refused and CommandError."""
-        return await self._ask(self.bus.subjects.ask_schedd(self.contact["schedd"], self.user), what, args)
+        return self._ask(self.line.subjects.ask_schedd(self.contact["schedd"], self.user), what, args)
 
-    async def central(self, what: str, **args: Any) -> Any:
+    def central(self, what: str, **args: Any) -> Any:
         """Ask the central manager. Raises Refused and CommandError."""
-        return await self._ask(self.bus.subjects.ask_central(self.user), what, args)
+        return self._ask(self.line.subjects.ask_central(self.user), what, args)
 
-    async def node(self, node: str, what: str, **args: Any) -> Any:
+    def node(self, node: str, what: str, **args: Any) -> Any:
         """Ask an execute machine. Raises Refused and CommandError."""
-        return await self._ask(self.bus.subjects.ask_node(node or self.contact["node"], self.user), what, args)
+        return self._ask(self.line.subjects.ask_node(node or self.contact["node"], self.user), what, args)
 
-    async def _ask(self, subject: str, what: str, args: dict[str, Any]) -> Any:
+    def _ask(self, subject: str, what: str, args: dict[str, Any]) -> Any:
         try:
-            answer = await self.bus.ask(subject, Ask(what=what, args=args))
+            answer = self.line.ask(subject, what, args)
         except BusError as error:
             raise CommandError(str(error)) from None
         if not answer.ok:
@@ -72,28 +74,22 @@ class Pool:
         return answer.data
 
 
-@asynccontextmanager
-async def connected(home: Home) -> AsyncIterator[Pool]:
+@contextmanager
+def connected(home: Home) -> Iterator[Pool]:
     """A connection to the pool of a state directory. Raises CommandError."""
     try:
         contact = home.contact()
-        bus = await Bus.connect(home.client(), patient=False)
+        line = Line.connect(home.client())
     except (HomeError, BusError) as error:
         raise CommandError(str(error)) from None
-    try:
-        yield Pool(bus, contact)
-    finally:
-        await bus.close()
+    with line:
+        yield Pool(line, home, contact)
 
 
-def with_pool(args: argparse.Namespace, work: Callable[[Pool], Awaitable[T]]) -> T:
+def with_pool(args: argparse.Namespace, work: Callable[[Pool], T]) -> T:
     """Do something with the pool that the arguments name."""
-
-    async def whole() -> T:
-        async with connected(Home.find(args.home)) as pool:
-            return await work(pool)
-
-    return asyncio.run(whole())
+    with connected(Home.find(args.home)) as pool:
+        return work(pool)
 
 
 def print_json(data: Any) -> None:
@@ -105,17 +101,24 @@ def print_json(data: Any) -> None:
 # -- looks -----------------------------------------------------------------------------------------------------
 
 
-def table(rows: list[list[str]], titles: list[str], right: frozenset[int] = frozenset()) -> None:
-    """Print rows under titles; columns in `right` are flush right."""
-    widths = [
-        max(len(title), *(len(row[at]) for row in rows)) if rows else len(title) for at, title in enumerate(titles)
-    ]
-    for row in [titles, *rows]:
-        cells = [
-            cell.rjust(width) if at in right else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        say("  ".join(cells).rstrip())
+def table(
+    rows: list[list[str]],
+    titles: list[str],
+    right: frozenset[int] = frozenset(),
+    *,
+    coloured: frozenset[int] = frozenset(),
+) -> None:
+    """Print rows under titles; columns in `right` are flush right, those in `coloured` by the meaning of their word."""
+    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+    form = "  ".join(f"{{:{'>' if at in right else '<'}{wide}}}" for at, wide in enumerate(widths)).format
+    painting = bool(coloured) and wanted()
+    write = sys.stdout.write
+    write(form(*titles).rstrip() + "\n")
+    for row in rows:
+        if painting:
+            # The codes count for the width of a column, but take no room: pad before painting.
+            row = [by_meaning(f"{cell:{widths[at]}}") if at in coloured else cell for at, cell in enumerate(row)]
+        write(form(*row).rstrip() + "\n")
 
 
 def duration(seconds: float) -> str:

@@ -33,8 +33,8 @@ def run(args: argparse.Namespace) -> int:
     if args.daemons:
         return _daemons(args)
 
-    async def ask(pool: Pool) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = await pool.central("ads", kind="Machine", constraint=args.constraint)
+    def ask(pool: Pool) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = pool.central("ads", kind="Machine", constraint=args.constraint)
         return rows
 
     rows = [row for row in with_pool(args, ask) if _is_meant(row, args.slot)]

@@ -46,8 +46,8 @@ def run(args: argparse.Namespace) -> int:
     if not submission.count:
         raise CommandError("the description comes to no job: nothing is submitted")
 
-    async def ask(pool: Pool) -> list[dict[str, Any]]:
-        data: list[dict[str, Any]] = await pool.schedd("submit", clusters=[plan.to_data() for plan in submission.clusters])
+    def ask(pool: Pool) -> list[dict[str, Any]]:
+        data: list[dict[str, Any]] = pool.schedd("submit", clusters=[plan.to_data() for plan in submission.clusters])
         return data
 
     taken = with_pool(args, ask)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 import time
 from typing import Any, Final
@@ -45,11 +44,11 @@ def run(args: argparse.Namespace) -> int:
     return Exit.NO if data["held"] or data["failed"] else Exit.OK
 
 
-async def _wait(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
+def _wait(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
     until = None if args.timeout is None else time.monotonic() + args.timeout
     pause_s = _FIRST_S
     while True:
-        rows = await pool.schedd(
+        rows = pool.schedd(
             "query", jobs=args.job, projection=["ClusterId", "ProcId", "JobStatus", "HoldReason"], constraint=None
         )
         waited = [row for row in rows if args.held or row.get("JobStatus") != 5]
@@ -60,11 +59,11 @@ async def _wait(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
         }
         _progress(len(waited), args)
         if not waited:
-            failed = await _failed(pool, args)
+            failed = _failed(pool, args)
             return {"finished": True, "left": 0, "held": held, "failed": failed}
         if until is not None and time.monotonic() > until:
             return {"finished": False, "left": len(waited), "held": held, "failed": []}
-        await asyncio.sleep(pause_s)
+        time.sleep(pause_s)
         pause_s = min(pause_s * 1.5, _LONGEST_S)
 
 
@@ -75,10 +74,10 @@ def _progress(left: int, args: argparse.Namespace) -> None:
         sys.stderr.flush()
 
 
-async def _failed(pool: Pool, args: argparse.Namespace) -> list[str]:
+def _failed(pool: Pool, args: argparse.Namespace) -> list[str]:
     if not args.job:
         return []
-    rows = await pool.schedd(
+    rows = pool.schedd(
         "history", jobs=args.job, projection=["ClusterId", "ProcId", "JobStatus", "ExitCode", "ExitBySignal"], limit=0
     )
     return [

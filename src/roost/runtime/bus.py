@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 
 import nats
@@ -20,6 +19,7 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 
+from roost.runtime.bus_settings import BusError, BusSettings
 from roost.wire.codec import decode, encode, expect
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask, Message
@@ -34,22 +34,6 @@ ROWS_PER_ANSWER: Final = 2000
 
 #: Gets the message, the name of its sender, and where an answer goes ("" for nowhere).
 Handler = Callable[[Message, str, str], Awaitable[None] | None]
-
-
-class BusError(Exception):
-    """Nobody answers, or the bus can't be reached; the text says what to do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BusSettings:
-    """How the bus is reached."""
-
-    urls: tuple[str, ...]
-    pool: str
-    #: Who this is; the last token of everything that it sends.
-    name: str
-    user: str = ""
-    password: str = ""
 
 
 class Bus:

@@ -8,19 +8,18 @@ side by side, and a pool is moved or thrown away as a directory. It is the one t
 from __future__ import annotations
 
 import contextlib
-import getpass
 import json
 import os
-import secrets
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from roost.config import Config, LoadOptions, load
-from roost.runtime.bus import BusSettings
-from roost.runtime.machine import SystemHost, detected_values
+from roost.runtime.bus_settings import BusSettings
+
+if TYPE_CHECKING:
+    from roost.config import Config
 
 #: The configuration that a new pool begins with.
 _FIRST_CONFIG: Final = """\
@@ -108,6 +107,10 @@ class Home:
 
     def config(self, roots: tuple[str, ...] | None, subsystem: str) -> Config:
         """The configuration, as a daemon of that name reads it; its errors are in it."""
+        # Commands that ask a running pool read no configuration, and must start at once.
+        from roost.config import LoadOptions, load
+        from roost.runtime.machine import SystemHost, detected_values
+
         files = roots if roots is not None else (str(self.config_file),)
         detected = detected_values() | {"SUBSYSTEM": subsystem, "ROOST_HOME": str(self.path)}
         return load(SystemHost(), LoadOptions(roots=files, subsystem=subsystem, detected=detected))
@@ -117,7 +120,7 @@ class Home:
         path = self.run / "secret"
         with contextlib.suppress(FileNotFoundError):
             return bytes.fromhex(path.read_text())
-        secret = secrets.token_bytes(32)
+        secret = os.urandom(32)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(secret.hex())
@@ -155,6 +158,8 @@ def host_name() -> str:
 
 def user_name() -> str:
     """Who runs this program."""
+    import getpass
+
     try:
         return getpass.getuser()
     except (KeyError, OSError):

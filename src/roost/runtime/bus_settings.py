@@ -1,0 +1,21 @@
+"""How the bus is reached, and that it is not: apart from the bus itself, for commands need no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class BusError(Exception):
+    """Nobody answers, or the bus can't be reached; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusSettings:
+    """How the bus is reached."""
+
+    urls: tuple[str, ...]
+    pool: str
+    #: Who this is; the last token of everything that it sends.
+    name: str
+    user: str = ""
+    password: str = ""

@@ -1,0 +1,91 @@
+"""What commands are shown of a queue: rows of jobs, and one row a cluster where there are too many jobs to list.
+
+Of a job that nothing has happened to, all but a few attributes are its cluster's; those are evaluated once. So a list of
+a hundred thousand waiting jobs costs little more than its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from roost.classad import ClassAd, Expr
+from roost.classad.ad import MISSING
+from roost.schedd.book import Cluster
+from roost.schedd.status import JobStatus
+from roost.wire.ads import value_data
+
+#: What a job has of its own whatever its cluster says, folded.
+_OWN: Final = frozenset(("procid", "jobstatus", "globaljobid"))
+#: What the row of a cluster says of its jobs beside their number.
+_OF_CLUSTER: Final = ("JobBatchName", "Cmd", "Arguments", "Args")
+
+
+def projected(ad: ClassAd, names: Iterable[str]) -> dict[str, Any]:
+    """The values of some attributes; what an ad does not have is left out."""
+    found = {}
+    for name in names:
+        if name in ad:
+            found[name] = value_data(ad.eval(name))
+    return found
+
+
+class Rows:
+    """Makes the rows of one cluster's jobs."""
+
+    def __init__(self, cluster: Cluster, names: list[str]) -> None:
+        self.cluster = cluster
+        self.names = names
+        varying = frozenset() if cluster.plan is None else cluster.plan.varying
+        self._fixed: dict[str, Any] = {}
+        #: What every job has a value of its own for, in the place that it has in the row.
+        self._each: list[str] = []
+        for name in names:
+            key = name.lower()
+            cell = cluster.ad.cell(key)
+            if key in _OWN or key in varying or isinstance(cell, Expr):
+                self._fixed[name] = None
+                self._each.append(name)
+            elif cell is not MISSING:
+                self._fixed[name] = value_data(cell)
+        self._simple = all(name.lower() in ("procid", "jobstatus") for name in self._each)
+
+    def row(self, proc: int) -> dict[str, Any]:
+        """The row of a job."""
+        cluster = self.cluster
+        if proc in cluster.jobs:
+            return projected(cluster.ad_of(proc), self.names)
+        row = self._fixed.copy()
+        if not self._simple:
+            return self._evaluated(row, cluster.ad_of(proc))
+        for name in self._each:
+            row[name] = proc if name.lower() == "procid" else cluster.statuses[proc]
+        return row
+
+    def _evaluated(self, row: dict[str, Any], ad: ClassAd) -> dict[str, Any]:
+        for name in self._each:
+            if name in ad:
+                row[name] = value_data(ad.eval(name))
+            else:
+                del row[name]
+        return row
+
+
+def cluster_row(cluster: Cluster, counts: Mapping[int, int]) -> dict[str, Any]:
+    """The row of a cluster. `counts` is status to number of jobs."""
+    row: dict[str, Any] = {
+        "ClusterId": cluster.number,
+        "Owner": cluster.owner,
+        "QDate": cluster.submitted_at,
+        "Total": cluster.count,
+        "Left": sum(counts.values()),
+    }
+    for status, number in sorted(counts.items()):
+        row[JobStatus(status).name.title().replace("_", "")] = number
+    return row | projected(cluster.ad, _OF_CLUSTER)
+
+
+def counts_of(cluster: Cluster) -> dict[int, int]:
+    """Status to number of the jobs that are in the queue."""
+    found = {int(status): cluster.statuses.count(int(status)) for status in JobStatus if status is not JobStatus.GONE}
+    return {status: number for status, number in found.items() if number}
