@@ -12,6 +12,7 @@ from roost.classad import docs as classad
 from roost.config import docs as config
 from roost.policy import docs as policy
 from roost.policy.lint import pages as lint
+from roost.schedd.submit import docs as submit
 from roost.startd import docs as startd
 from roost.starter import docs as starter
 
@@ -22,6 +23,7 @@ def pages() -> dict[str, str]:
         **classad.pages(),
         **config.pages(),
         **policy.pages(),
+        **submit.pages(),
         "concepts/slot-states.md": startd.page(),
         "concepts/starter.md": starter.page(),
         **{f"lint/{name}": text for name, text in lint.pages().items()},
