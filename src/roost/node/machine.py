@@ -119,10 +119,16 @@ class Machine:
     def claim(self, slot_name: str, claim_id: str, request: ClaimRequest, now: float) -> Outs | None:
         """A queue asks for a slot; None if no slot of that name has that claim to give."""
         found = self.slot_of(claim_id)
-        if found is None or found[0].name != slot_name:
+        if found is None:
             return None
         slot, known = found
+        if slot_name not in (slot.name, self._parent_of(slot)):
+            return None
         return self.host.receive(slot, ev.ClaimRequested(claim_id=known, request=request), now)
+
+    def _parent_of(self, slot: NodeSlot) -> str:
+        """The slot that one was cut from, which its holder asked for; "" if it was not cut."""
+        return next((each.name for each in self.slots if each.plan.id == slot.plan.id.parent), "")
 
     def activate(self, claim_id: str, run: str, job_ad: ClassAd, now: float) -> Outs | None:
         """A queue wants a job to run on its claim; None if no slot knows the claim. Said twice it counts once."""
@@ -130,7 +136,7 @@ class Machine:
         if found is None:
             return None
         slot, known = found
-        if slot.starter is not None and slot.run == run:
+        if slot.run == run:
             return []
         if slot.starter is None:
             slot.run = run
@@ -142,15 +148,13 @@ class Machine:
         found = self.slot_of(claim_id)
         return None if found is None else self.host.receive(found[0], make(found[1]), now)
 
-    def end_run(self, run: str, cause: Cause, *, hard: bool, now: float) -> Outs | None:
-        """The queue wants a run to end; None if there is no such run."""
-        event: sev.StarterEvent = sev.HardKillOrdered(cause=cause) if hard else sev.SoftKillOrdered(cause=cause)
-        return self.starter_event(run, event, now)
-
-    def starter_event(self, run: str, event: sev.StarterEvent, now: float) -> Outs | None:
-        """Something has happened to the starter of a run; None if there is none."""
+    def end_run(self, claim_id: str, run: str, cause: Cause, *, hard: bool, now: float) -> Outs | None:
+        """The queue wants a run on its claim to end; None if there is no such run."""
         found = self.slot_of_run(run)
-        return None if found is None else self.host.receive_starter(*found, event, now)
+        if found is None or found[1].claim_id.text != claim_id:
+            return None
+        event: sev.StarterEvent = sev.HardKillOrdered(cause=cause) if hard else sev.SoftKillOrdered(cause=cause)
+        return self.host.receive_starter(*found, event, now)
 
     def to_all(self, event: ev.Event, now: float) -> Outs:
         """Something has happened to all slots."""

@@ -14,8 +14,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -37,6 +38,8 @@ _log = logging.getLogger("roost.central")
 GATHER_S: Final = 0.005
 #: How long a slot that was given away is kept for who got it, s.
 PROMISE_S: Final = 120.0
+#: How long a queue may take to say that it has heard what it was given, s; then the message is taken for lost.
+HEARD_S: Final = 15.0
 _EXPIRE_S: Final = 60.0
 
 
@@ -44,20 +47,30 @@ _EXPIRE_S: Final = 60.0
 class _Known:
     """What is known of one queue."""
 
-    #: (submitter, autocluster) to jobs given and not seen to be acted upon: serial and count.
-    given: dict[tuple[str, int], list[tuple[int, int]]] = field(default_factory=dict)
+    #: (submitter, autocluster) to slots given and not seen to be acted upon: serial, when, name of the slot.
+    given: dict[tuple[str, int], list[tuple[int, float, str]]] = field(default_factory=dict)
     ads: dict[int, ClassAd] = field(default_factory=dict)
     demand: m.Demand | None = None
     serial: int = 0
 
     def pending(self, submitter: str, autocluster: int) -> int:
         """Jobs of an autocluster that a slot is on its way to."""
-        return sum(count for _, count in self.given.get((submitter, autocluster), ()))
+        return len(self.given.get((submitter, autocluster), ()))
 
     def heard(self, serial: int) -> None:
         """The queue has acted upon everything up to that."""
+        self._keep(lambda each: each[0] > serial)
+
+    def lost(self, before: float) -> list[str]:
+        """What was given before then and not heard of since did not arrive; the slots."""
+        slots = [slot for given in self.given.values() for _, at, slot in given if at < before]
+        if slots:
+            self._keep(lambda each: each[1] >= before)
+        return slots
+
+    def _keep(self, wanted: Callable[[tuple[int, float, str]], bool]) -> None:
         for key, given in list(self.given.items()):
-            left = [each for each in given if each[0] > serial]
+            left = [each for each in given if wanted(each)]
             if left:
                 self.given[key] = left
             else:
@@ -89,10 +102,20 @@ class CentralDaemon:
         """Listen, say hello, begin with cycles."""
         await self.bus.listen(f"{self.subjects.prefix}.central.ads.*", self._on_ads)
         await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self._on_ask)
-        self.bus.on_reconnect = lambda: self._spawn(self._hello())
+        self.bus.on_reconnect = self._came_back
         await self._hello()
         self._spawn(self._cycles())
         self._spawn(self._expire())
+
+    def _came_back(self) -> None:
+        """Whatever was sent lately may be lost."""
+        for known in self._queues.values():
+            self._take_back(known, math.inf)
+        self._spawn(self._hello())
+
+    def _take_back(self, known: _Known, before: float) -> None:
+        for slot in known.lost(before):
+            self._promised.pop(slot, None)
 
     async def _hello(self) -> None:
         await self.bus.send(self.subjects.everybody(self.context.name), m.Hello(started_at=self.started_at))
@@ -178,6 +201,9 @@ class CentralDaemon:
                     known.ads[request.autocluster] = ad_from(request.ad)
         present = {request.autocluster for requests in message.submitters.values() for request in requests}
         known.ads = {number: ad for number, ad in known.ads.items() if number in present}
+        if known.demand is not None and message.serial <= known.demand.serial:
+            # The queue has started again, and what it was given is forgotten.
+            self._take_back(known, math.inf)
         known.demand = message
         known.heard(message.heard)
         for claim_id in message.declined:
@@ -215,6 +241,8 @@ class CentralDaemon:
 
     def _snapshot(self) -> Snapshot:
         now = time.time()
+        for known in self._queues.values():
+            self._take_back(known, now - HEARD_S)
         claims, nodes = {}, {}
         for name, kept in self.table.of(SLOT):
             nodes[name] = kept.sender
@@ -267,13 +295,13 @@ class CentralDaemon:
             await self._tell(schedd, by_queue.get(schedd, []), rejected.get(schedd, {}))
 
     async def _tell(self, schedd: str, matches: list[m.Match], rejected: dict[str, str]) -> None:
-        known = self._queues[schedd]
+        known, now = self._queues[schedd], time.time()
         if not matches:
             return
         known.serial += 1
         for match in matches:
             given = known.given.setdefault((match.submitter, match.autocluster), [])
-            given.append((known.serial, 1))
+            given.append((known.serial, now, match.slot))
         message = m.Matched(matches=matches, rejected=rejected, serial=known.serial)
         await self.bus.send(self.subjects.schedd(schedd, self.context.name), message)
 

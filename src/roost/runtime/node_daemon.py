@@ -35,6 +35,7 @@ from roost.node.machine import Machine, NodeSlot, Outs
 from roost.node.plan import NodePlan, make_plan
 from roost.runtime.benchmarks import run_benchmarks
 from roost.runtime.bus import Bus
+from roost.runtime.chronicle import Chronicle
 from roost.runtime.node_state import NodeState, Tickets
 from roost.runtime.nursery import Nursery, NurseryFailed
 from roost.runtime.reports import Reports
@@ -82,6 +83,7 @@ class NodeDaemon:
         self.reports = Reports(context.home.jobs)
         self.tickets = Tickets(context.home.jobs)
         self.state = NodeState(context.home.run / "slots")
+        self.chronicle = Chronicle(context.home.log / "transitions.jsonl", config)
         self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._publish: asyncio.TimerHandle | None = None
@@ -132,7 +134,7 @@ class NodeDaemon:
         await self.bus.listen(self.subjects.node(self.name, "*"), self._on_message)
         await self.bus.listen(self.subjects.ask_node(self.name, "*"), self._on_ask)
         self.bus.on_reconnect = self._reconnected
-        for work in (self._polls(), self._send_all(), self._report_again(), self._refresh()):
+        for work in (self._polls(), self._send_all(), self._report_again(), self._refresh(), self.chronicle.keep()):
             self.spawn(work)
 
     async def reconfigure(self, config: Config) -> None:
@@ -140,6 +142,7 @@ class NodeDaemon:
         plan = self._plan(config)
         self.config = config
         self.machine.reconfigure(plan)
+        self.chronicle.reconfigure(config)
         self._reconnected()
         self._poll_now.set()
 
@@ -163,6 +166,7 @@ class NodeDaemon:
             runner.forget()
         if self.nursery is not None:
             await self.nursery.close()
+        self.chronicle.write(explained=True)
         self.state.close()
         self.state.write(self.machine)
 
@@ -213,6 +217,7 @@ class NodeDaemon:
             self.state.touch(slot, self.machine)
         for each in taken.transitions:
             _log.info("%s: %s -> %s (%s: %s)", slot.name, each.source, each.target, each.number, each.reason)
+            self.chronicle.note(slot.plan.id.number, before, taken.state, each)
 
     def starter_stepped(self, slot: NodeSlot, starter: Starter, taken: StarterStep, now: float) -> None:
         """A starter has taken a step."""
@@ -251,8 +256,9 @@ class NodeDaemon:
                 self._send(slot.schedd, answer)
             case ef.TellSchedd(schedd=schedd, claim_id=claim, reason=reason, cause=cause):
                 text = str(reason) if cause is None else cause.text
-                gone = m.ClaimGone(claim_id=claim.text, reason=text, code=0 if cause is None else int(cause))
-                self._send(schedd, gone)
+                code = 0 if cause is None else int(cause)
+                run = self.reports.run_of(claim.text)
+                self._send(schedd, m.ClaimGone(claim_id=claim.text, reason=text, code=code, run=run))
             case ef.KillFamily():
                 self._kill(slot)
             case ef.RunBenchmarks():
@@ -281,7 +287,7 @@ class NodeDaemon:
         self.carry_out(self.machine.host.receive(slot, ev.TimerFired(timer=timer), time.time()))
 
     def _reply_claim(self, slot: NodeSlot, effect: ef.SendClaimReply) -> None:
-        schedd, _, asked = effect.reply_to.partition("|")
+        schedd, _, asked = effect.reply_to.rpartition("|")
         accepted = effect.accepted
         self._send(
             schedd,
@@ -550,19 +556,24 @@ class NodeDaemon:
                 slot=message.slot,
             )
             self._send(sender, refused)
+        elif not any(isinstance(out.effect, ef.SendClaimReply) for out in outs):
+            # The slot gets rid of its job first, and the queue is to know that it is not forgotten.
+            self._send(sender, m.ClaimsKnown(reply_to="", known={message.claim_id: ""}, unknown=[]))
         return outs
 
     def _keep_alive(self, claim_ids: list[str], reply_to: str, sender: str, now: float) -> Outs:
+        """The holder of claims lives, and hears what is known of them."""
         known, unknown = {}, []
         runs = self.machine.runs()
         found: Outs = []
         for claim_id in claim_ids:
+            reported = self.reports.run_of(claim_id)
             outs = self.machine.about_claim(claim_id, lambda each: ev.AliveReceived(claim_id=each), now)
-            if outs is None:
+            found += outs or []
+            if outs is None and not reported:
                 unknown.append(claim_id)
             else:
-                known[claim_id] = runs.get(claim_id, "")
-                found += outs
+                known[claim_id] = runs.get(claim_id, reported)
         if reply_to:
             self._send(sender, m.ClaimsKnown(reply_to=reply_to, known=known, unknown=unknown))
         return found
@@ -573,29 +584,18 @@ class NodeDaemon:
         except ValueError:
             raise WireError(f"ending: {message.ending!r} is none of {', '.join(Ending)}") from None
         cause = Cause(ending=ending, code=message.code, subcode=message.subcode, text=message.text, by=OrderedBy.QUEUE)
-        outs = self.machine.end_run(message.run, cause, hard=message.hard, now=now)
-        if outs is None and message.run not in self.reports:
-            self._send(sender, m.ClaimsKnown(reply_to="end", known={}, unknown=[message.claim_id]))
-        return outs
+        if self.machine.slot_of(message.claim_id) is None:
+            if message.run not in self.reports:
+                self._send(sender, m.ClaimsKnown(reply_to="end", known={}, unknown=[message.claim_id]))
+            return None
+        return self.machine.end_run(message.claim_id, message.run, cause, hard=message.hard, now=now)
 
     def _reconnect(self, message: m.Reconnect, sender: str, now: float) -> Outs:
         """A queue has started again. Claims that it does not name are not its any more."""
         for schedd, report in self.reports.waiting():
             if schedd == sender:
                 self._send(sender, report)
-        reported = {report.claim_id: report.run for _, report in self.reports.waiting()}
-        answered = {claim_id: reported[claim_id] for claim_id in message.claims if claim_id in reported}
-        asked = [claim_id for claim_id in message.claims if claim_id not in answered]
-        runs = self.machine.runs()
-        known, unknown, found = dict(answered), [], []
-        for claim_id in asked:
-            outs = self.machine.about_claim(claim_id, lambda each: ev.AliveReceived(claim_id=each), now)
-            if outs is None:
-                unknown.append(claim_id)
-            else:
-                known[claim_id] = runs.get(claim_id, "")
-                found += outs
-        self._send(sender, m.ClaimsKnown(reply_to=message.reply_to, known=known, unknown=unknown))
+        found = self._keep_alive(list(message.claims), message.reply_to, sender, now)
         for claim_id in self.machine.claims_of(sender):
             if claim_id not in message.claims:
                 outs = self.machine.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now)
@@ -631,6 +631,9 @@ class NodeDaemon:
                 return Answer() if refusal is None else Answer(ok=False, code="refused", text=str(refusal))
             case "vacate":
                 return self._vacate(args, now)
+            case "story":
+                wanted = {key: str(args.get(key, "")) for key in ("slot", "job")}
+                return Answer(data=self.chronicle.read(**wanted, limit=int(args.get("limit", 0))))
             case "poll":
                 self._poll_now.set()
                 return Answer()

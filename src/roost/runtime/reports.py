@@ -72,6 +72,10 @@ class Reports:
         """Queue and report of all that have not been taken."""
         return list(self._waiting.values())
 
+    def run_of(self, claim_id: str) -> str:
+        """The run on a claim whose report has not been taken; "" if there is none."""
+        return next((report.run for _, report in self._waiting.values() if report.claim_id == claim_id), "")
+
     def __contains__(self, run: str) -> bool:
         return run in self._waiting
 

@@ -382,7 +382,9 @@ def file_name(run: str) -> str:
 def remove_record(record: Path) -> None:
     """Remove the record of a run that is over, with those of its starts."""
     for path in sorted(record.parent.glob(f"{record.name}*")):
-        if path.suffix == ".report":
+        # Names of other runs may begin with this one's.
+        rest = path.name.removeprefix(record.name)
+        if rest not in ("", ".ticket", ".baseline") and not rest.removeprefix(".").isdecimal():
             continue
         with contextlib.suppress(OSError):
             if path.is_dir():

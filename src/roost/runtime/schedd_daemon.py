@@ -13,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from roost.config import Config
 from roost.runtime.bus import Bus
@@ -40,6 +41,8 @@ _log = logging.getLogger("roost.schedd")
 
 #: Shortest time between two words to the matchmaker about idle jobs, s.
 OFFER_GAP_S: Final = 0.02
+#: How long an end waits for the disk, s. What is not on it then was told to nobody.
+SETTLE_S: Final = 20.0
 #: How often what is due is looked for, s.
 TICK_S: Final = 5.0
 #: Most requests of one submitter told to the matchmaker at once.
@@ -91,11 +94,12 @@ class ScheddDaemon:
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.schedd(name, "*"), self._on_message)
         await self.bus.listen(self.subjects.ask_schedd(name, "*"), self.answers.on_ask)
-        self.bus.on_reconnect = self._reconnected
+        self.bus.on_reconnect = self._came_back
         self._tasks = [
             asyncio.create_task(self._commits(), name="commits"),
             asyncio.create_task(self._ticks(), name="ticks"),
         ]
+        self._tasks[0].add_done_callback(self._commits_ended)
         self._reconnected()
 
     def _restore(self) -> None:
@@ -136,9 +140,14 @@ class ScheddDaemon:
         self.store.close()
 
     async def _settled(self) -> None:
-        """Wait until everything that happened is on disk and done."""
-        while self._steps or not self._idle:
+        """Wait until everything that happened is on disk and done; a disk that takes nothing is not waited for."""
+        until = time.monotonic() + SETTLE_S
+        while (self._steps or not self._idle) and time.monotonic() < until:
             await asyncio.sleep(0.01)
+
+    def _came_back(self) -> None:
+        self._reconnected()
+        self.feed(ev.BusCameBack())
 
     def _reconnected(self) -> None:
         """The bus is there, again: nobody knows what it lost."""
@@ -149,10 +158,19 @@ class ScheddDaemon:
 
     def feed(self, event: ev.Event) -> None:
         """Something has happened."""
-        step = self.queue.step(event, time.time())
+        try:
+            step = self.queue.step(event, time.time())
+        except Exception:
+            # What is in memory may be half changed; what is on disk is whole, and the master starts us again.
+            _log.critical("a mistake in Roost: %s", type(event).__name__, exc_info=True)
+            self._give_up()
         if step.changes or step.effects:
             self._steps.append(step)
             self._wake.set()
+
+    def _give_up(self) -> NoReturn:
+        logging.shutdown()
+        os._exit(70)
 
     _idle = True
 
@@ -174,7 +192,10 @@ class ScheddDaemon:
                 await loop.run_in_executor(self._thread, self._write_logs, pieces)
             for step in steps:
                 for effect in step.effects:
-                    await self._perform(effect)
+                    try:
+                        await self._perform(effect)
+                    except (WireError, OSError) as error:
+                        _log.error("%s is not done: %s", type(effect).__name__, error)
             self._idle = not self._steps
 
     async def _commit(
@@ -194,6 +215,11 @@ class ScheddDaemon:
 
     def _write_logs(self, pieces: tuple[LogPiece, ...], again: bool = False) -> None:
         self._written += self.files.append(pieces, again=again)
+
+    def _commits_ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            _log.critical("a mistake in Roost: nothing is kept any more", exc_info=task.exception())
+            self._give_up()
 
     async def _ticks(self) -> None:
         while True:
@@ -249,9 +275,9 @@ class ScheddDaemon:
             case ef.Taken():
                 message = m.ReportTaken(runs=list(effect.runs))
             case ef.SayAlive():
-                message = m.KeepAlive(claim_ids=list(effect.claim_ids), reply_to="alive")
+                message = m.KeepAlive(claim_ids=list(effect.claim_ids), reply_to=str(effect.serial))
             case ef.AskAgain():
-                message = m.Reconnect(claims=effect.claims, reply_to="reconnect")
+                message = m.Reconnect(claims=effect.claims, reply_to=str(effect.serial))
             case _:
                 raise AssertionError(f"an order that nobody carries out: {effect}")
         return effect.node, message
@@ -321,7 +347,7 @@ class ScheddDaemon:
     def _on_message(self, message: Message, sender: str, reply: str) -> None:
         if reply:
             # Files: each run has one request under way, and disks take their time.
-            self._tasks.append(asyncio.create_task(self._serve(message, reply)))
+            self._tasks.append(asyncio.create_task(self._serve(message, sender, reply)))
             return
         try:
             for event in self._events(message, sender):
@@ -329,12 +355,28 @@ class ScheddDaemon:
         except WireError as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
 
-    async def _serve(self, message: Message, reply: str) -> None:
-        answer = await self.spool.serve(message, self.queue.book)
+    def _check_speaker(self, message: Message, sender: str) -> None:
+        """A machine speaks of its own claims only. Raises WireError."""
+        claims = self.queue.holder.claims
+        match message:
+            case m.ClaimsKnown():
+                named = [*message.known, *message.unknown]
+            case m.ClaimAnswered():
+                named = [message.asked_id, message.claim_id]
+            case _:
+                named = [getattr(message, "claim_id", "")]
+        for claim_id in named:
+            claim = claims.get(claim_id)
+            if claim is not None and claim.node != sender:
+                raise WireError(f"a claim of {claim.node} is none of {sender}'s business")
+
+    async def _serve(self, message: Message, sender: str, reply: str) -> None:
+        answer = await self.spool.serve(message, self.queue, sender)
         if answer is not None:
             await self.bus.send(reply, answer)
 
     def _events(self, message: Message, sender: str) -> list[ev.Event]:
+        self._check_speaker(message, sender)
         match message:
             case m.Matched():
                 self._heard = message.serial
@@ -375,9 +417,15 @@ class ScheddDaemon:
             case m.RunEnded():
                 return [_ended(message, sender)]
             case m.ClaimGone():
-                return [ev.ClaimLost(claim_id=message.claim_id, reason=message.reason, code=message.code)]
+                return [
+                    ev.ClaimLost(
+                        claim_id=message.claim_id, reason=message.reason, code=message.code, reported=message.run
+                    )
+                ]
             case m.ClaimsKnown():
-                return [ev.ClaimsHeard(node=sender, known=message.known, unknown=tuple(message.unknown))]
+                serial = int(message.reply_to) if message.reply_to.isdecimal() else 0
+                known, unknown = message.known, tuple(message.unknown)
+                return [ev.ClaimsHeard(node=sender, known=known, unknown=unknown, serial=serial)]
         return []
 
 

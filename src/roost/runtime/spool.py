@@ -24,8 +24,9 @@ from roost.runtime.transfer import (
     pack_items,
     unpack_items,
 )
-from roost.schedd.book import Book, Job
+from roost.schedd.book import Job
 from roost.schedd.identifiers import JobId
+from roost.schedd.queue import Queue
 from roost.wire.messages import AskFiles, FilePart, Files, FileTaken, GetFile, Message, OutputDone, PutFile
 
 #: Manifests kept for runs that are being served.
@@ -52,11 +53,11 @@ class Spool:
             if path.exists():
                 shutil.rmtree(path, ignore_errors=True)
 
-    async def serve(self, message: Message, book: Book) -> Message | None:
-        """Answer a machine's request about files; None for a message of another kind."""
+    async def serve(self, message: Message, queue: Queue, node: str) -> Message | None:
+        """Answer a machine's request about files of a run on it; None for a message of another kind."""
         if not isinstance(message, AskFiles | GetFile | PutFile | OutputDone):
             return None
-        job = _job_of(message.run, book)
+        job = _job_of(message.run, queue, node)
         match message:
             case AskFiles():
                 return await self._input(message.run, job)
@@ -137,10 +138,13 @@ class Spool:
         return FileTaken()
 
 
-def _job_of(run: str, book: Book) -> Job | None:
-    """The job whose present run has that name."""
+def _job_of(run: str, queue: Queue, node: str) -> Job | None:
+    """The job whose present run has that name, on that machine."""
     try:
-        job = book.find(JobId.read(run.partition("#")[0]))
+        job = queue.book.find(JobId.read(run.partition("#")[0]))
     except ValueError:
         return None
-    return job if job is not None and job.run == run else None
+    if job is None or job.run != run:
+        return None
+    claim = queue.holder.claims.get(job.claim_id)
+    return job if claim is not None and claim.node == node else None

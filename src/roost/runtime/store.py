@@ -250,8 +250,7 @@ class Store:
             with self._engine.begin() as connection:
                 batch.write(connection)
                 gone = sorted(written)
-                if gone:
-                    connection.execute(delete(LOGS).where(LOGS.c.id.in_(gone)))
+                _drop(connection, LOGS, [{"id": each} for each in gone])
                 connection.execute(update(META).where(META.c.name == "next_cluster").values(value=str(next_cluster)))
         except SQLAlchemyError as error:
             raise StoreError(f"the database can't be written: {_told(error)}") from None

@@ -45,3 +45,7 @@ class HeldClaim:
     idle_since: float | None = None
     #: It is to be given back after its present job.
     unwanted: bool = False
+    #: The machine has said something of the run.
+    confirmed: bool = False
+    #: Number of the last question to machines before the run was ordered.
+    asked: int = 0

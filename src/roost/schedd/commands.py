@@ -7,7 +7,6 @@ was not. Whoever is not the owner of a job needs to be a superuser.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
 
 from roost.classad import Expr
 from roost.model.codes import HoldCode, VacateCode
@@ -16,14 +15,10 @@ from roost.schedd.book import Job
 from roost.schedd.effects import EndRun, Reply, StandStill
 from roost.schedd.events import Acted, Action
 from roost.schedd.holder import Holder
-from roost.schedd.outcome import hold, leave_removed, release, remove
+from roost.schedd.outcome import hold, leave_completed_at_last, leave_removed, release, remove
+from roost.schedd.runs import IMMUTABLE, leaves_gracefully
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
-
-#: Attributes that say what a job is, and which no user changes.
-IMMUTABLE: Final = frozenset(
-    ("clusterid", "procid", "mytype", "targettype", "jobstatus", "owner", "user", "qdate", "globaljobid")
-)
 
 #: Why a job was not acted upon: a stable word, which the command puts into a sentence.
 _ABSENT, _DENIED, _DONE, _WRONG = "not-found", "permission-denied", "already-done", "bad-status"
@@ -62,8 +57,12 @@ def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
         case Action.REMOVE:
             return _remove(turn, holder, job, event)
         case Action.REMOVE_AT_ONCE:
+            if job.status is JobStatus.COMPLETED:
+                leave_completed_at_last(turn, job)
+                return ""
             remove(turn, job, event.reason or f"via roost rm -x (by user {event.user})")
             _end_run(turn, holder, job, "remove", VacateCode.JOB_REMOVED, "removed", hard=True)
+            holder.let_go(job)
             job.claim_id = job.run = ""
             leave_removed(turn, job)
         case Action.SUSPEND | Action.CONTINUE:
@@ -86,6 +85,7 @@ def _hold(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
     text = event.reason or f"via roost hold (by user {event.user})"
     on_machine = bool(job.run)
     hold(turn, job, code=HoldCode.USER_REQUEST, text=text, tell=not on_machine)
+    holder.let_go(job)
     if on_machine:
         _end_run(turn, holder, job, "hold", HoldCode.USER_REQUEST, text)
     return ""
@@ -94,12 +94,15 @@ def _hold(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
 def _remove(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
     if job.status is JobStatus.REMOVED:
         return _DONE
+    if job.status is JobStatus.COMPLETED:
+        leave_completed_at_last(turn, job)
+        return ""
     text = event.reason or f"via roost rm (by user {event.user})"
     remove(turn, job, text)
+    holder.let_go(job)
     if job.run:
-        wanted = job.ad.cell("wantgracefulremoval")
-        graceful = wanted if isinstance(wanted, bool) else holder.settings.policy.removes_gracefully
-        _end_run(turn, holder, job, "remove", VacateCode.JOB_REMOVED, text, hard=not graceful)
+        hard = not leaves_gracefully(holder, job)
+        _end_run(turn, holder, job, "remove", VacateCode.JOB_REMOVED, text, hard=hard)
     else:
         leave_removed(turn, job)
     return ""

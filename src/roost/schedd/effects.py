@@ -72,18 +72,25 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SayAlive:
-    """Tell a machine that the holder of its claims lives."""
+    """Tell a machine that the holder of its claims lives, and have it say what it knows of them."""
 
     node: str
     claim_ids: tuple[str, ...]
+    #: Comes back with the answer.
+    serial: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskAgain:
-    """After a new start: ask a machine what became of claims. Claim id to run, "" for none."""
+    """Messages may have been lost: ask a machine what became of all claims on it, so that it gives up any other.
+
+    Claim id to run, "" for none.
+    """
 
     node: str
     claims: dict[str, str]
+    #: Comes back with the answer.
+    serial: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -155,6 +155,8 @@ class ClaimLost:
     claim_id: str
     reason: str
     code: int = 0
+    #: The machine has the end of this run on record, and reports it until it is heard; "" for none.
+    reported: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +166,8 @@ class ClaimsHeard:
     node: str
     known: dict[str, str]
     unknown: tuple[str, ...] = ()
+    #: Of the question that this answers; 0 if it answers none.
+    serial: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +175,11 @@ class SignificantChanged:
     """Matching depends on these job attributes."""
 
     attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusCameBack:
+    """The connection to all others was lost for a while, and what was said meanwhile may be lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +209,7 @@ Event: TypeAlias = (
     | ClaimLost
     | ClaimsHeard
     | SignificantChanged
+    | BusCameBack
     | Ticked
     | Started
 )

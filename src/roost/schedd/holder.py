@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from roost.schedd.book import Job
 from roost.schedd.claims import HeldClaim
 from roost.schedd.job_policy import SystemPolicy
 
@@ -33,6 +34,25 @@ class Holder:
 
     settings: QueueSettings
     claims: dict[str, HeldClaim] = field(default_factory=dict)
+    #: Machines that were asked for slots, in the order in which they were first.
+    nodes: dict[str, None] = field(default_factory=dict)
+    #: Number of the last question to machines about claims. Grows over restarts, too.
+    asks: int = 0
+
+    def let_go(self, job: Job) -> None:
+        """A job that a slot is being asked for does not want it any more; another may."""
+        claim = self.claims.get(job.claim_id)
+        if not job.run:
+            job.claim_id = ""
+            if claim is not None and claim.job == job.id:
+                claim.job = None
+
+    def by_node(self) -> dict[str, dict[str, str]]:
+        """Machine to its claims: id to run, "" for none."""
+        found: dict[str, dict[str, str]] = {}
+        for claim in self.claims.values():
+            found.setdefault(claim.node, {})[claim.id] = claim.run
+        return found
 
     @property
     def system_policy(self) -> SystemPolicy:

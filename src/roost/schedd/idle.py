@@ -22,12 +22,13 @@ class IdleGroup:
 
     __slots__ = ("_back", "_fresh_from", "_fresh_until", "_is_idle", "autocluster", "cluster", "count", "prio")
 
-    def __init__(self, cluster: int, prio: int, autocluster: int, is_idle: Callable[[int], bool]) -> None:
+    def __init__(self, cluster: int, prio: int, autocluster: int, is_idle: Callable[[int, IdleGroup], bool]) -> None:
         self.cluster = cluster
         self.prio = prio
         self.autocluster = autocluster
         #: Idle jobs in it.
         self.count = 0
+        #: Whether a job is idle, and in this group and no other.
         self._is_idle = is_idle
         self._fresh_from = 0
         self._fresh_until = 0
@@ -50,9 +51,9 @@ class IdleGroup:
 
     def first(self) -> int | None:
         """The first idle job; None if there is none."""
-        while self._back and not self._is_idle(self._back[0]):
+        while self._back and not self._is_idle(self._back[0], self):
             heapq.heappop(self._back)
-        while self._fresh_from < self._fresh_until and not self._is_idle(self._fresh_from):
+        while self._fresh_from < self._fresh_until and not self._is_idle(self._fresh_from, self):
             self._fresh_from += 1
         fresh = self._fresh_from if self._fresh_from < self._fresh_until else None
         if self._back and (fresh is None or self._back[0] < fresh):
@@ -64,9 +65,10 @@ class IdleGroup:
         proc = self.first()
         if proc is None:
             return None
-        if self._back and self._back[0] == proc:
+        # A job that was taken back and forth may be here several times.
+        while self._back and self._back[0] == proc:
             heapq.heappop(self._back)
-        else:
+        if proc == self._fresh_from:
             self._fresh_from += 1
         self.count -= 1
         return proc
@@ -107,13 +109,18 @@ class Autoclusters:
         self._last += 1
         return self._last
 
-    def of(self, ad: ClassAd) -> int:
-        """The autocluster of a job."""
+    def names(self, ad: ClassAd) -> set[str]:
+        """Folded names of the attributes of a job that matching depends on."""
         names = set(self._names)
         for key in ("requirements", "rank"):
             cell = ad.cell(key)
             if isinstance(cell, Expr):
                 names.update(fold(name) for name in ad.internal_refs(cell))
+        return names
+
+    def of(self, ad: ClassAd) -> int:
+        """The autocluster of a job."""
+        names = self.names(ad)
         texts = tuple(f"{name}={_text(ad, name)}" for name in sorted(names) if ad.cell(name) is not MISSING)
         found = self._ids.get(texts)
         if found is None:

@@ -16,9 +16,14 @@ from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
 
 
-def hold(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0, tell: bool = True) -> None:
-    """Put a job on hold. `tell`: the user's log, too; not while the job has still to leave its machine."""
-    turn.set_status(job, JobStatus.HELD)
+def hold(
+    turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0, tell: bool = True, taken: bool = False
+) -> None:
+    """Put a job on hold. `tell`: the user's log, too; not while the job has still to leave its machine.
+
+    `taken`: it was idle, and has been taken from the idle jobs.
+    """
+    turn.set_status(job, JobStatus.HELD, taken=taken)
     turn.set(
         job,
         HoldReason=text,
@@ -41,6 +46,7 @@ def release(turn: Turn, job: Job, text: str) -> None:
         LastHoldReason=job.ad.get("HoldReason"),
         LastHoldReasonCode=job.ad.get("HoldReasonCode"),
         LastHoldReasonSubCode=job.ad.get("HoldReasonSubCode"),
+        JobCurrentStartExecutingDate=None,
     )
     for name in ("HoldReason", "HoldReasonCode", "HoldReasonSubCode"):
         if job.ad.cells.get(name.lower()) is not None:
@@ -62,12 +68,18 @@ def leave_removed(turn: Turn, job: Job) -> None:
     turn.leave(job)
 
 
+def leave_completed_at_last(turn: Turn, job: Job) -> None:
+    """A job that is done, and stayed, leaves after all: it has had its end."""
+    turn.order(ForgetFiles(job=job.id))
+    turn.leave(job)
+
+
 def leave_completed(turn: Turn, job: Job) -> None:
     """A job that is done leaves the queue, unless it is to stay."""
     if job.ad.eval("LeaveJobInQueue") is True:
+        turn.touch(job)
         return
-    turn.order(ForgetFiles(job=job.id))
-    turn.leave(job)
+    leave_completed_at_last(turn, job)
 
 
 def requeue(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0) -> None:
@@ -79,6 +91,7 @@ def requeue(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0) -> 
         VacateReason=text,
         VacateReasonCode=int(code),
         VacateReasonSubCode=int(subcode),
+        JobCurrentStartExecutingDate=None,
     )
     turn.log(job, log.JobEvicted.of(job.ad, reason=text, code=int(code), subcode=int(subcode)))
     turn.set_status(job, JobStatus.IDLE)
@@ -130,6 +143,7 @@ def _again(turn: Turn, job: Job) -> None:
             code=int(VacateCode.JOB_SHOULD_REQUEUE),
         ),
     )
+    turn.set(job, JobCurrentStartExecutingDate=None)
     turn.set_status(job, JobStatus.IDLE)
 
 

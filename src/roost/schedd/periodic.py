@@ -5,23 +5,24 @@ Periodic policy costs nothing for clusters without any of its expressions, unles
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from roost.model.codes import VacateCode
 from roost.schedd.book import Cluster, Job
-from roost.schedd.claims import Stage
+from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.effects import AskAgain, EndRun, SayAlive
 from roost.schedd.events import ClaimLost
 from roost.schedd.holder import Holder
 from roost.schedd.job_policy import PERIODIC_ATTRIBUTES, Occasion, Outcome, Verdict, decide
-from roost.schedd.outcome import carry_out, hold, remove
-from roost.schedd.runs import claim_lost, give_back
+from roost.schedd.outcome import carry_out, hold, leave_completed_at_last, remove
+from roost.schedd.runs import ask_for_slot, claim_lost, end_again, give_back
 from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
 
-#: How long an answer to a request for a slot may take, s; a slot that gets rid of its job first takes its time.
-_ANSWER_S: Final = 3600.0
-#: How often a machine is asked what became of claims, s.
+#: How long a machine that was asked for a slot may be silent, s. One whose slot gets rid of its job first says so.
+_ANSWER_S: Final = 120.0
+#: How often what has not been answered is said again, s.
 _ASK_AGAIN_S: Final = 20.0
 #: JobLeaseDuration where a job has none, s.
 _LEASE_S: Final = 2400.0
@@ -59,21 +60,55 @@ def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
 
 
 def _say_alive(turn: Turn, holder: Holder) -> None:
+    _say_alive_of(turn, holder, [each for each in holder.claims.values() if each.stage in (Stage.IDLE, Stage.RUNNING)])
+
+
+def _say_alive_of(turn: Turn, holder: Holder, claims: list[HeldClaim]) -> None:
     nodes: dict[str, list[str]] = {}
-    for claim in holder.claims.values():
-        if claim.stage in (Stage.IDLE, Stage.RUNNING):
-            nodes.setdefault(claim.node, []).append(claim.id)
+    for claim in claims:
+        nodes.setdefault(claim.node, []).append(claim.id)
+    holder.asks += 1
     for node, ids in nodes.items():
-        turn.order(SayAlive(node=node, claim_ids=tuple(ids)))
+        turn.order(SayAlive(node=node, claim_ids=tuple(ids), serial=holder.asks))
 
 
 def _ask_again(turn: Turn, holder: Holder) -> None:
-    nodes: dict[str, dict[str, str]] = {}
+    """Say again what machines have not answered: any message may be lost."""
+    claims = holder.claims.values()
+    unsure = {claim.node for claim in claims if claim.stage is Stage.UNSURE}
+    ask_about_claims(turn, holder, unsure)
+    quiet = [
+        each
+        for each in claims
+        if each.stage is Stage.RUNNING and not each.confirmed and turn.now - each.heard_at >= _ASK_AGAIN_S
+    ]
+    _say_alive_of(turn, holder, [each for each in quiet if each.node not in unsure])
+    for claim in claims:
+        end_again(turn, holder, claim)
+        if claim.stage is Stage.ASKED and turn.now - claim.heard_at >= _ASK_AGAIN_S:
+            _ask_for_slot_again(turn, claim)
+
+
+def _ask_for_slot_again(turn: Turn, claim: HeldClaim) -> None:
+    job = None if claim.job is None else turn.book.find(claim.job)
+    if job is not None and job.status is JobStatus.IDLE:
+        ask_for_slot(turn, claim, job)
+
+
+def ask_about_claims(turn: Turn, holder: Holder, nodes: Iterable[str]) -> None:
+    """Ask machines what became of the claims on them; they give up all that are not named."""
+    holder.asks += 1
+    known = holder.by_node()
+    for node in sorted(nodes):
+        turn.order(AskAgain(node=node, claims=known.get(node, {}), serial=holder.asks))
+
+
+def bus_came_back(turn: Turn, holder: Holder) -> None:
+    """Anything said to or by machines lately may be lost."""
     for claim in holder.claims.values():
-        if claim.stage is Stage.UNSURE:
-            nodes.setdefault(claim.node, {})[claim.id] = claim.run
-    for node, claims in nodes.items():
-        turn.order(AskAgain(node=node, claims=claims))
+        if claim.stage is Stage.ASKED:
+            _ask_for_slot_again(turn, claim)
+    ask_about_claims(turn, holder, holder.nodes.keys() | {claim.node for claim in holder.claims.values()})
 
 
 def _give_up(turn: Turn, holder: Holder) -> None:
@@ -106,11 +141,20 @@ def _lease_s(turn: Turn, name: object) -> float:
 
 def _judge(turn: Turn, holder: Holder) -> None:
     for cluster in list(turn.book.clusters.values()):
+        if JobStatus.COMPLETED in cluster.statuses:
+            _let_go_completed(turn, cluster)
         if not holder.system_policy.judges_periodically and not _has_policy(cluster):
             continue
         for proc in list(cluster.procs()):
             if cluster.status(proc) in _JUDGED:
                 _judge_one(turn, holder, cluster, proc)
+
+
+def _let_go_completed(turn: Turn, cluster: Cluster) -> None:
+    """Jobs that are done stay as long as they want to."""
+    for proc in list(cluster.procs()):
+        if cluster.status(proc) is JobStatus.COMPLETED and cluster.ad_of(proc).eval("LeaveJobInQueue") is not True:
+            leave_completed_at_last(turn, cluster.job(proc))
 
 
 def _has_policy(cluster: Cluster) -> bool:
@@ -130,6 +174,8 @@ def _judge_one(turn: Turn, holder: Holder, cluster: Cluster, proc: int) -> None:
         _on_machine(turn, holder, job, verdict)
     else:
         carry_out(turn, job, verdict)
+        if job.status is not JobStatus.IDLE:
+            holder.let_go(job)
 
 
 def _on_machine(turn: Turn, holder: Holder, job: Job, verdict: Verdict) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from roost.classad import ClassAd
+from roost.classad.ad import MISSING
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd import event_log as log
 from roost.schedd.book import Job
 from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.dollars import Unexpandable, expanded
-from roost.schedd.effects import AskForSlot, Decline, GiveBack, StartRun, Taken
+from roost.schedd.effects import AskForSlot, Decline, EndRun, GiveBack, StartRun, Taken
 from roost.schedd.events import (
     ClaimAnswered,
     ClaimLost,
@@ -30,6 +31,11 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
+
+#: Attributes that say what a job is: neither users nor machines change them.
+IMMUTABLE: Final = frozenset(
+    ("clusterid", "procid", "mytype", "targettype", "jobstatus", "owner", "user", "qdate", "globaljobid")
+)
 
 #: ImageSize, KiB, has to grow by this part before the event log is told again.
 _GROWTH: Final = 1.0
@@ -57,37 +63,45 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
         heard_at=turn.now,
     )
     holder.claims[claim.id] = claim
+    holder.nodes[claim.node] = None
     job.claim_id = claim.id
     turn.set(job, LastMatchTime=int(turn.now))
-    turn.order(AskForSlot(node=claim.node, slot=claim.slot, claim_id=claim.id, job_ad=job.ad, reply_to=claim.id))
+    turn.keep(claim)
+    ask_for_slot(turn, claim, job)
     turn.offer()
+
+
+def ask_for_slot(turn: Turn, claim: HeldClaim, job: Job) -> None:
+    """Ask for a slot in the name of a job; said again, it counts once."""
+    turn.order(AskForSlot(node=claim.node, slot=claim.slot, claim_id=claim.id, job_ad=job.ad, reply_to=claim.id))
 
 
 def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
     """The slot is ours, or it is not."""
     claim = holder.claims.get(event.asked_id)
     if claim is None or claim.stage is not Stage.ASKED:
-        if event.accepted and claim is None:
+        granted = event.claim_id or event.asked_id
+        if event.accepted and granted not in holder.claims:
             # Nobody waits for it any more.
-            turn.order(GiveBack(node=event.node, claim_id=event.claim_id or event.asked_id))
+            turn.order(GiveBack(node=event.node, claim_id=granted))
         return
     job = _detached(turn, claim)
     if not event.accepted:
         del holder.claims[claim.id]
+        turn.drop(claim)
         if job is not None:
             turn.set(job, LastRejMatchTime=int(turn.now), LastRejMatchReason=event.refusal or "claim refused")
             _back_to_idle(turn, job)
         return
     if event.claim_id and event.claim_id != claim.id:
         del holder.claims[claim.id]
+        turn.drop(claim)
         claim.id = event.claim_id
         holder.claims[claim.id] = claim
     claim.slot = event.slot or claim.slot
     claim.slot_ad = event.slot_ad or claim.slot_ad
     claim.stage, claim.heard_at, claim.idle_since = Stage.IDLE, turn.now, turn.now
-    if job is not None and job.status is JobStatus.IDLE:
-        start_run(turn, claim, job)
-    else:
+    if job is None or job.status is not JobStatus.IDLE or not start_run(turn, holder, claim, job):
         next_job(turn, holder, claim)
 
 
@@ -112,11 +126,10 @@ def _back_to_idle(turn: Turn, job: Job) -> None:
 def next_job(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
     """Use the claim for another job of the same submitter that fits, or give it back."""
     if not claim.unwanted and claim.slot_ad is not None:
-        job = _fitting(turn, claim)
-        if job is not None:
-            start_run(turn, claim, job)
+        while (job := _fitting(turn, claim)) is not None:
             turn.offer()
-            return
+            if start_run(turn, holder, claim, job):
+                return
     give_back(turn, holder, claim)
 
 
@@ -145,18 +158,19 @@ def give_back(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
 # -- a run ---------------------------------------------------------------------------------------------------
 
 
-def start_run(turn: Turn, claim: HeldClaim, job: Job) -> None:
-    """Have an idle job, taken from the idle ones, run on a claim."""
+def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
+    """Have an idle job, taken from the idle ones, run on a claim; False if it is held instead."""
     number = job.whole("numshadowstarts") + 1
     try:
         ad = expanded(job.ad, claim.slot_ad or ClassAd())
     except Unexpandable as problem:
-        hold(turn, job, code=HoldCode.JOB_POLICY_UNDEFINED, text=str(problem))
-        claim.idle_since = turn.now
-        return
-    run = f"{job.id}#{number}"
+        hold(turn, job, code=HoldCode.JOB_POLICY_UNDEFINED, text=str(problem), taken=True)
+        return False
+    # Machines run jobs of several queues.
+    run = f"{job.id}#{number}@{holder.settings.name}"
     job.claim_id, job.run = claim.id, run
     claim.stage, claim.job, claim.run, claim.idle_since = Stage.RUNNING, job.id, run, None
+    claim.confirmed, claim.asked, claim.heard_at = False, holder.asks, turn.now
     turn.set_status(job, JobStatus.RUNNING, taken=True)
     now = int(turn.now)
     turn.set(
@@ -165,6 +179,7 @@ def start_run(turn: Turn, claim: HeldClaim, job: Job) -> None:
         JobRunCount=number,
         ShadowBday=now,
         JobCurrentStartDate=now,
+        JobCurrentStartExecutingDate=None,
         JobStartDate=job.whole("jobstartdate") or now,
         RemoteHost=claim.slot,
         CurrentHosts=1,
@@ -174,25 +189,60 @@ def start_run(turn: Turn, claim: HeldClaim, job: Job) -> None:
         ad[name] = job.ad[name]
     ad["JobStatus"] = int(JobStatus.RUNNING)
     turn.order(StartRun(node=claim.node, claim_id=claim.id, run=run, job_ad=ad))
+    return True
 
 
-def present(turn: Turn, run: str) -> Job | None:
-    """The job whose present run has that name."""
+def present(turn: Turn, run: str, claim_id: str) -> Job | None:
+    """The job whose present run has that name, and is on that claim: names of runs are no secrets, claims are."""
     try:
         job = turn.book.find(JobId.read(run.partition("#")[0]))
     except ValueError:
         return None
-    return job if job is not None and job.run == run else None
+    return job if job is not None and job.run == run and job.claim_id == claim_id else None
+
+
+def leaves_gracefully(holder: Holder, job: Job) -> bool:
+    """Whether a job that is removed gets time for its own end."""
+    wanted = job.ad.cell("wantgracefulremoval")
+    return wanted if isinstance(wanted, bool) else holder.settings.policy.removes_gracefully
+
+
+def end_again(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
+    """A job that was held or removed still runs: the order to end it may have been lost."""
+    job = None if claim.job is None else turn.book.find(claim.job)
+    if job is None or not claim.run or job.run != claim.run:
+        return
+    if job.status is JobStatus.HELD:
+        ending, hard = "hold", False
+        code, subcode = job.whole("holdreasoncode"), job.whole("holdreasonsubcode")
+        text = job.text("holdreason")
+    elif job.status is JobStatus.REMOVED:
+        ending, hard = "remove", not leaves_gracefully(holder, job)
+        code, subcode, text = int(VacateCode.JOB_REMOVED), 0, job.text("removereason")
+    else:
+        return
+    turn.order(
+        EndRun(
+            node=claim.node,
+            claim_id=claim.id,
+            run=claim.run,
+            ending=ending,
+            code=code,
+            subcode=subcode,
+            text=text,
+            hard=hard,
+        )
+    )
 
 
 def run_refused(turn: Turn, holder: Holder, event: RunRefused) -> None:
     """The machine does not want the job after all: the claim is of no use."""
-    job, claim = present(turn, event.run), holder.claims.get(event.claim_id)
+    job, claim = present(turn, event.run, event.claim_id), holder.claims.get(event.claim_id)
     if job is not None:
         job.claim_id = job.run = ""
         turn.set(job, CurrentHosts=0, RemoteHost=None, LastRejMatchReason=event.refusal or "run refused")
         _settle(turn, job)
-    if claim is not None:
+    if claim is not None and claim.run == event.run:
         claim.job, claim.run = None, ""
         give_back(turn, holder, claim)
 
@@ -210,12 +260,19 @@ def _settle(turn: Turn, job: Job) -> None:
 
 def run_began(turn: Turn, holder: Holder, event: RunBegan) -> None:
     """The job's program runs."""
-    job = present(turn, event.run)
+    job = present(turn, event.run, event.claim_id)
     if job is None:
         return
-    at = int(event.at)
-    turn.set(job, NumJobStarts=job.whole("numjobstarts") + 1, JobCurrentStartExecutingDate=at)
-    turn.log(job, log.Execute(host=_address(holder, job), slot_name=event.slot))
+    holder.claims[job.claim_id].confirmed = True
+    _began(turn, holder, job, event.at, event.slot)
+
+
+def _began(turn: Turn, holder: Holder, job: Job, at: float, slot: str) -> None:
+    """The program of the present run runs, or has run. Heard twice, it counts once."""
+    if job.ad.cell("jobcurrentstartexecutingdate") is not MISSING:
+        return
+    turn.set(job, NumJobStarts=job.whole("numjobstarts") + 1, JobCurrentStartExecutingDate=int(at))
+    turn.log(job, log.Execute(host=_address(holder, job), slot_name=slot))
 
 
 def _address(holder: Holder, job: Job) -> str:
@@ -225,7 +282,7 @@ def _address(holder: Holder, job: Job) -> str:
 
 def run_stood_still(turn: Turn, event: RunStoodStill) -> None:
     """The job has been suspended, or goes on."""
-    job = present(turn, event.run)
+    job = present(turn, event.run, event.claim_id)
     if job is None or job.status not in ON_MACHINE:
         return
     at = int(event.at)
@@ -248,12 +305,11 @@ def _count_suspension(turn: Turn, job: Job, at: int) -> None:
 
 def run_measured(turn: Turn, event: RunMeasured) -> None:
     """New figures of a running job."""
-    job = present(turn, event.run)
+    job = present(turn, event.run, event.claim_id)
     if job is None:
         return
     before = job.whole("imagesize")
-    for name, value in event.attributes.items():
-        job.ad[name] = value
+    _take_over(job, event.attributes)
     turn.touch(job)
     if job.whole("imagesize") > before * _GROWTH:
         turn.log(
@@ -269,12 +325,25 @@ def run_measured(turn: Turn, event: RunMeasured) -> None:
 def run_ended(turn: Turn, holder: Holder, event: RunEnded) -> None:
     """The machine reports the end of a run. Said twice, it counts once."""
     turn.order(Taken(node=event.node, runs=(event.run,)))
-    job = present(turn, event.run)
-    if job is None:
-        return
-    claim = holder.claims.get(job.claim_id)
-    for name, value in event.attributes.items():
-        job.ad[name] = value
+    claim = holder.claims.get(event.claim_id)
+    job = present(turn, event.run, event.claim_id)
+    if job is not None:
+        _job_ended(turn, holder, job, event)
+    if claim is not None and claim.run == event.run:
+        _claim_free(turn, holder, claim, event)
+
+
+def _take_over(job: Job, attributes: ClassAd) -> None:
+    """Take over what a machine says of a job."""
+    for name in attributes:
+        if name.lower() not in IMMUTABLE:
+            job.ad.put(name, attributes.cell(name.lower()))  # type: ignore[arg-type]
+
+
+def _job_ended(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
+    if event.started:
+        _began(turn, holder, job, min(event.at, turn.now), job.text("remotehost"))
+    _take_over(job, event.attributes)
     was_suspended = job.status is JobStatus.SUSPENDED
     if was_suspended:
         _count_suspension(turn, job, int(event.at))
@@ -287,13 +356,15 @@ def run_ended(turn: Turn, holder: Holder, event: RunEnded) -> None:
         turn.log(job, log.JobHeld.of(job.ad))
     else:
         _outcome(turn, holder, job, event)
-    if claim is not None:
-        claim.job, claim.run, claim.stage, claim.idle_since = None, "", Stage.IDLE, turn.now
-        if event.ending in ("exit", "hold", "remove") or claim.unwanted:
-            next_job(turn, holder, claim)
-        else:
-            # The machine got rid of the job: it says itself when the claim is over, or else waits for it back.
-            give_back(turn, holder, claim)
+
+
+def _claim_free(turn: Turn, holder: Holder, claim: HeldClaim, event: RunEnded) -> None:
+    claim.job, claim.run, claim.stage, claim.idle_since = None, "", Stage.IDLE, turn.now
+    if event.ending in ("exit", "hold", "remove"):
+        next_job(turn, holder, claim)
+    else:
+        # The machine got rid of the job: it says itself when the claim is over, or else waits for it back.
+        give_back(turn, holder, claim)
 
 
 def _end_bookkeeping(turn: Turn, job: Job, event: RunEnded) -> None:
@@ -321,20 +392,26 @@ def _outcome(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
 
 def claim_lost(turn: Turn, holder: Holder, event: ClaimLost) -> None:
     """A claim is over, and with it the run of which no end has been reported."""
-    claim = holder.claims.pop(event.claim_id, None)
+    claim = holder.claims.get(event.claim_id)
     if claim is None:
         return
+    if event.reported and event.reported == claim.run:
+        # How the run ended is on its way.
+        claim.unwanted = True
+        return
+    del holder.claims[claim.id]
     turn.drop(claim)
     job = None if claim.job is None else turn.book.find(claim.job)
     if job is None or job.claim_id != claim.id:
         return
     was_running = bool(job.run)
+    began = job.ad.cell("jobcurrentstartexecutingdate") is not MISSING
     job.claim_id = job.run = ""
     if not was_running:
         _back_to_idle(turn, job)
         return
     turn.set(job, CurrentHosts=0, LastRemoteHost=claim.slot, RemoteHost=None, ShadowBday=None)
-    if job.status in (JobStatus.REMOVED, JobStatus.HELD):
+    if job.status in (JobStatus.REMOVED, JobStatus.HELD) or not began:
         _settle(turn, job)
     else:
         requeue(turn, job, code=event.code or VacateCode.RECONNECT_FAILED, text=event.reason)

@@ -88,9 +88,7 @@ class Turn:
         cluster, status = job.cluster, job.status
         assert status not in ON_MACHINE
         # Nothing happens to it any more: its ad can be kept as it is.
-        self.changes.append(
-            AddHistory(job=job.id, owner=job.owner, status=status, ended_at=int(self.now), ad=job.ad)
-        )
+        self.changes.append(AddHistory(job=job.id, owner=job.owner, status=status, ended_at=int(self.now), ad=job.ad))
         cluster.statuses[job.id.proc] = JobStatus.GONE
         cluster.gone.add(job.id.proc)
         cluster.jobs.pop(job.id.proc, None)
@@ -147,4 +145,3 @@ def _own(ad: ClassAd) -> ClassAd:
     own = ad.copy()
     own.chain_to(None)
     return own
-

@@ -227,10 +227,15 @@ class ClaimGone(Message, frozen=True, kw_only=True):
     reason: str
     #: VacateReasonCode; 0 where no job had to go.
     code: int = 0
+    #: The run whose end the machine still reports, so that nobody takes it for lost; "" for none.
+    run: str = ""
 
 
 class ClaimsKnown(Message, frozen=True, kw_only=True):
-    """The answer to `KeepAlive` and `Reconnect`: claim id to the run that it has now, "" for none."""
+    """The answer to `KeepAlive` and `Reconnect`, or word that a claim waits for its slot.
+
+    Claim id to the run that it has now, or whose end has not been taken yet; "" for none.
+    """
 
     reply_to: str
     known: dict[str, str]
