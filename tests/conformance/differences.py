@@ -153,6 +153,14 @@ def _references_in_literals(case: Case, observation: str, mine: str, theirs: str
         fewer = set(filter(None, theirs.split(",")))
         if fewer < set(models.answer_with(models.open_literals, case)[observation].split(",")):
             return True
+    if observation == "external" and _LITERAL_SELECTION.search(case.text):
+        # And so what it leads to counts as external, though the ad has it.
+        own = set(filter(None, models.answer_with(models.open_literals, case)["external"].split(",")))
+        mine_now = ours.answer(case)
+        more = set(filter(None, f"{mine_now['external']},{mine_now['internal']}".split(",")))
+        found = set(filter(None, theirs.split(",")))
+        if own <= found and found - own <= more and found != own:
+            return True
     return asked and _modelled(models.open_literals, case, observation, mine, theirs)
 
 

@@ -196,7 +196,8 @@ class _Parser:
         if token.startswith(_EXPR_OPEN) and token.endswith(_EXPR_CLOSE) and len(token) >= len(_EXPR_OPEN + _EXPR_CLOSE):
             text = self._unescape(token[len(_EXPR_OPEN) : -len(_EXPR_CLOSE)], span[0] + len(_EXPR_OPEN))
             try:
-                expression = parse_expression(text)
+                # The string ends a comment as a line end does.
+                expression = parse_expression(f"{text}\n" if "//" in text else text)
                 self.expressions[id(expression.tree)] = expression
                 return expression.tree
             except ParseError as error:
