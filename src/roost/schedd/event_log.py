@@ -221,7 +221,7 @@ def _instant(at: float, *, utc: bool, sub_second: bool, separator: str = " ") ->
 
 
 def parse_event(text: str, *, year: int | None = None) -> LoggedEvent:
-    """The event of a text without its end line. `year` is that of headers in the old style, which have none.
+    """The event of a text without its end line. `year` is that of headers in the old style, which have none (1970).
 
     Raises `LogFormatError` if there is no header; a body that is not understood is told in the result.
     """
@@ -254,7 +254,7 @@ def _time(header: re.Match[str], year: int | None) -> float:
     if header[5] is not None:
         date = int(header[5]), int(header[6]), int(header[7])
     else:
-        date = year or datetime.now().year, int(header[8]), int(header[9])
+        date = year or 1970, int(header[8]), int(header[9])
     clock = int(header[10]), int(header[11]), int(header[12])
     try:
         moment = datetime(*date, *clock, tzinfo=UTC if header[14] else None)
@@ -267,10 +267,11 @@ class LogReader:
     """Takes the bytes of a log in pieces, as it grows, and gives its events as soon as each is whole.
 
     A piece may end anywhere. After a rotation, or when the file was cut, call `restart`. What begins no event is
-    skipped up to the next end line, and counted in `skipped`.
+    skipped up to the next end line, and counted in `skipped`. `year` is for headers without one.
     """
 
-    def __init__(self, position: int = 0) -> None:
+    def __init__(self, position: int = 0, *, year: int | None = None) -> None:
+        self._year = year
         self._rest = b""
         self._lines: list[bytes] = []
         self._bytes = 0
@@ -302,7 +303,7 @@ class LogReader:
             self.skipped += 1
             return
         try:
-            yield parse_event(text.lstrip("\n"))
+            yield parse_event(text.lstrip("\n"), year=self._year)
         except LogFormatError:
             self.skipped += 1
 

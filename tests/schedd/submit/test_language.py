@@ -242,8 +242,11 @@ def test_a_mistake_in_one_item_says_which_job() -> None:
     assert not found.errors
     found = submitted("executable = /bin/sleep\nrequest_memory = $(m)\nqueue m from (\n1G\n2 x\n3\n)\n")
     (error,) = found.errors
-    assert "job 1 of the cluster" in error.message
+    assert "(job 1 of the cluster)" in error.message
     assert error.span.line == 2
+    found = submitted("executable = /bin/sleep\nrequest_memory = $(m)\nqueue m from (\n1G\n2 x\n3 y\n4 z\n)\n")
+    (error,) = found.errors
+    assert "(job 1 of the cluster, and 2 more)" in error.message
 
 
 def test_a_description_without_queue_queues_one_job_and_says_so() -> None:
@@ -253,6 +256,8 @@ def test_a_description_without_queue_queues_one_job_and_says_so() -> None:
 
 def test_what_a_macro_refers_to_is_used() -> None:
     text = "A = 1\nB = $(A)\nC = 3\nD = x\narguments = $(B) $INT(C)\nif defined D\nendif\nE = a b\nqueue in $(E)\n"
+    assert submitted(f"executable = /bin/sleep\n{text}").findings == ()
+    text = "kind0 = a\nkind1 = b\narguments = $(kind$(Process))\nqueue 2\n"
     assert submitted(f"executable = /bin/sleep\n{text}").findings == ()
 
 

@@ -131,6 +131,12 @@ def test_what_is_common_is_common_and_what_differs_is_not() -> None:
     assert "args" in cluster.varying
 
 
+@pytest.mark.parametrize("index", [-1, 3, 10**9])
+def test_a_job_that_is_not_there_has_no_differences(index: int) -> None:
+    with pytest.raises(IndexError, match="3 jobs"):
+        sleep("arguments = $(Process)\nqueue 3\n").differences(index)
+
+
 def test_one_job_differs_from_nothing() -> None:
     cluster = sleep("arguments = $(Process)\nqueue\n")
     assert (cluster.differences(0), cluster.common["Args"]) == ({}, "0")

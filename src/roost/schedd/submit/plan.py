@@ -81,10 +81,10 @@ class ClusterPlan:
 
     def differences(self, index: int) -> dict[str, Cell]:
         """Attributes of a job that are not common to all: name to value or expression."""
-        if len(self.batches) == 1:
-            return self.batches[0].differences(index)
         if not 0 <= index < self.count:
             raise IndexError(f"the cluster has {self.count} jobs, and none has the number {index}")
+        if len(self.batches) == 1:
+            return self.batches[0].differences(index)
         number = bisect_right(self._ends, index)
         return self.batches[number].differences(index - (self._ends[number - 1] if number else 0))
 

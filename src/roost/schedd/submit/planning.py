@@ -13,7 +13,7 @@ from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS
 from roost.schedd.submit.advice import advise
 from roost.schedd.submit.batch import Batch, PlanHost
-from roost.schedd.submit.diagnostics import Findings, SubmitCode
+from roost.schedd.submit.diagnostics import Finding, Findings, SubmitCode
 from roost.schedd.submit.files import directory_of, moving_of
 from roost.schedd.submit.host import FileKind, SubmitHost
 from roost.schedd.submit.job import Defaults, Job
@@ -79,7 +79,8 @@ class Planner:
         advise(job)
         if batch.sections:
             constants.update(batch.settle())
-        used = set(job.used) | self._try(batch, defined)
+        used = set(job.used)
+        self._try(batch, defined)
         if self.looks:
             self._sizes(batch, constants, defined, used)
         return Planned(batch=batch, constants=constants, used=frozenset(used))
@@ -112,33 +113,28 @@ class Planner:
         batch.sections, batch.by_cluster = tuple(differing), tuple(by_cluster)
         return constants
 
-    def _try(self, batch: Batch, defined: Mapping[str, Definition]) -> set[str]:
-        """Make the attributes of jobs with other items, so that mistakes in them are told now."""
-        used: set[str] = set()
+    def _try(self, batch: Batch, defined: Mapping[str, Definition]) -> None:
+        """Make the attributes of jobs with other items, so that mistakes in them are told now, each kind once."""
         if not batch.sections or batch.count < 2:
-            return used
-        by_item = set(batch.variables) | {"itemindex", "row"}
-        rows = (
-            len(batch.rows)
-            if any(batch.macros.varying(name) & by_item for name in batch.macros.defined) or (batch.variables)
-            else 1
-        )
-        indices = {row * batch.per_row for row in range(min(rows, TRIED_MAX))} | {batch.count - 1}
+            return
+        rows = min(len(batch.rows), TRIED_MAX)
+        indices = {row * batch.per_row for row in range(rows)} | {batch.count - 1}
+        told = {(one.code, one.name) for one in self.findings}
+        wrong: dict[tuple[str, str | None], tuple[Finding, int, int]] = {}
         for index in sorted(indices - {0}):
-            before = len(self.findings.kept)
-            batch.differences(index, self.findings)
-            if len(self.findings.kept) > before:
-                self._place(before, index, batch, defined)
-        return used
-
-    def _place(self, since: int, index: int, batch: Batch, defined: Mapping[str, Definition]) -> None:
-        """Say of mistakes in one job where they are written, and in which job."""
-        for number in range(since, len(self.findings.kept)):
-            found = self.findings.kept[number]
-            definition = defined.get((found.name or "").lower())
-            span = found.span if definition is None else definition.span
-            message = f"{found.message} (job {batch.first + index} of the cluster)"
-            self.findings.kept[number] = replace(found, span=span, message=message)
+            found = Findings()
+            batch.differences(index, found)
+            for one in found:
+                key = one.code, one.name
+                if key in told:
+                    continue
+                first, number, count = wrong.get(key, (one, index, 0))
+                wrong[key] = first, number, count + 1
+        for first, number, count in wrong.values():
+            definition = defined.get((first.name or "").lower())
+            more = f", and {count - 1} more" if count > 1 else ""
+            message = f"{first.message} (job {batch.first + number} of the cluster{more})"
+            self.findings.add(replace(first, span=definition.span if definition else first.span, message=message))
 
     # -- files
 

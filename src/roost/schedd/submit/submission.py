@@ -35,6 +35,8 @@ from roost.schedd.submit.suggest import near
 
 _SUBSYSTEM = "SUBMIT"
 _VARIABLE = re.compile(r"\$ENV\(\s*(\w+)")
+#: The beginning of a name that macros complete.
+_PUT_TOGETHER = re.compile(r"\$\(([\w.]*)\$")
 _COMPUTED_NAME = re.compile(r"\$ENV\([^):]*\$")
 #: Where these are wrong, nobody knows which lines would have had an effect.
 _QUEUE_CODES = frozenset((SubmitCode.QUEUE, SubmitCode.ITEMS, SubmitCode.LIMIT_REACHED))
@@ -206,8 +208,11 @@ class _Reader:
         return items
 
     def _unused(self, script: Script, used: set[str], findings: Findings) -> None:
-        for key, chain in script.table.chains.items():
-            if key in used or key.startswith("my."):
+        chains = script.table.chains
+        texts = (chain[-1].text for key, chain in chains.items() if key in used or key.startswith("my."))
+        prefixes = tuple({prefix.lower() for text in texts for prefix in _PUT_TOGETHER.findall(text)})
+        for key, chain in chains.items():
+            if key in used or key.startswith(("my.", *prefixes)):
                 continue
             definition = chain[-1]
             message, remedy = f"the line `{definition.name} = {definition.written}` has no effect", None
