@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roost.config import Severity
+from roost.config import MemoryHost, Severity, load_text
 from roost.schedd.submit import CODES, MemorySubmitHost, SubmitCode, listing
 from tests.schedd.submit.machine import arguments, machine, plan, sleep, submitted
 
@@ -275,8 +275,6 @@ def test_the_listing_shows_whole_ads() -> None:
 
 
 def test_site_policy_comes_from_the_configuration() -> None:
-    from roost.config import MemoryHost, load_text
-
     config = load_text(
         """JOB_DEFAULT_REQUESTMEMORY = 512
         APPEND_REQUIREMENTS = TARGET.Good
@@ -291,6 +289,13 @@ def test_site_policy_comes_from_the_configuration() -> None:
     assert (common["RequestMemory"], common["Site"], str(common["Rank"])) == (512, "here", "Mips")
     assert "(TARGET.Good)" in str(common["Requirements"])
     assert 'TARGET.Arch == "SPARC"' in str(common["Requirements"])
+
+
+def test_a_site_may_have_missing_files_refused() -> None:
+    text = "executable = /bin/sleep\ninput = nope\nqueue\n"
+    assert submitted(text).count == 1
+    strict = load_text("SUBMIT_SKIP_FILECHECKS = False\n", MemoryHost())
+    assert [one.code for one in submitted(text, config=strict).errors] == ["submit-file-missing"]
 
 
 def test_files_need_not_be_there_where_nobody_looks() -> None:

@@ -186,14 +186,15 @@ class Findings:
         name: str | None = None,
         remedy: str | None = None,
         suggestion: str | None = None,
+        severity: Severity | None = None,
     ) -> None:
-        """Add one; its severity, and its remedy unless given, come from the catalogue."""
+        """Add one; its severity, and its remedy, unless given, come from the catalogue."""
         doc = CODES[code]
         meant = f"Did you mean {suggestion}?" if suggestion else doc.remedy
         self.add(
             Finding(
                 code=str(code),
-                severity=doc.severity,
+                severity=severity or doc.severity,
                 message=message,
                 span=span,
                 remedy=meant if remedy is None else remedy,

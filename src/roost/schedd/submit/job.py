@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from roost.classad import UNDEFINED, ClassAd, Expr, FixedWorld, ParseError, Syntax, Value, evaluate, parse_expression
 from roost.classad.ad import Cell, cell_of
-from roost.config import Definition, Span
+from roost.config import Definition, Severity, Span
 from roost.schedd.submit.diagnostics import Findings, SubmitCode
 from roost.schedd.submit.macros import LIVE, JobScope, Macros, Position, SubmitExpander, expander
 
@@ -170,10 +170,11 @@ class Job:
         offset: int = 0,
         remedy: str | None = None,
         suggestion: str | None = None,
+        severity: Severity | None = None,
     ) -> None:
         """Note a mistake in a command."""
         span = self.span(name, offset)
-        self.findings.report(code, message, span, name=name, remedy=remedy, suggestion=suggestion)
+        self.findings.report(code, message, span, name=name, remedy=remedy, suggestion=suggestion, severity=severity)
 
     # -- attributes
 

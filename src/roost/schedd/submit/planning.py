@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from roost.classad.ad import Cell
-from roost.config import Definition, Span
+from roost.config import Definition, Severity, Span
 from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS
 from roost.schedd.submit.advice import advise
@@ -49,6 +49,8 @@ class Planner:
     findings: Findings
     #: Whether files are looked at.
     looks: bool = True
+    #: Whether an input file that is not there is an error (SUBMIT_SKIP_FILECHECKS false), not a warning.
+    strict: bool = False
 
     def plan(self, defined: Mapping[str, Definition], items: QueueItems, first: int, where: Span) -> Planned:
         """The batch of one queue statement."""
@@ -142,7 +144,7 @@ class Planner:
         self, batch: Batch, constants: dict[str, Cell], defined: Mapping[str, Definition], used: set[str]
     ) -> None:
         """ExecutableSize and the like, and complaints about files that are not there."""
-        looker = _Looker(self.host, self.findings, {})
+        looker = _Looker(self.host, {}, Severity.ERROR if self.strict else Severity.WARNING)
         job = Job(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined, batch.where)
         job.asked = set()
         first = looker.sizes(job)
@@ -176,8 +178,10 @@ class _Looker:
     """Looks at the files of jobs, at each file once."""
 
     host: SubmitHost
-    findings: Findings
+    #: Path to size; None for what is not there.
     known: dict[str, int | None]
+    #: How bad it is when an input file is not there.
+    severity: Severity
 
     def _size(self, path: str) -> int | None:
         if path not in self.known:
@@ -242,7 +246,7 @@ class _Looker:
         command, path = named
         size = self._size(path)
         if size is None:
-            job.report(SubmitCode.FILE_MISSING, f"{path} is not there", command)
+            job.report(SubmitCode.FILE_MISSING, f"{path} is not there", command, severity=self.severity)
         return size or 0
 
 

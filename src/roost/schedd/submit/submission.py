@@ -138,6 +138,7 @@ class _Reader:
             built_in=built_in,
             findings=findings,
             looks=self.looks,
+            strict=self._knob("SUBMIT_SKIP_FILECHECKS", "True").lower() in ("false", "f", "no", "n", "0"),
         )
         clusters, used = self._clusters(script, planner, language, findings)
         if not any(one.code in _QUEUE_CODES for one in findings.errors):
