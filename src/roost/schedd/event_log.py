@@ -39,6 +39,15 @@ from roost.schedd.event_log_events import (
     ShadowException,
     Submit,
 )
+from roost.schedd.event_log_factories import (
+    ClusterRemove,
+    ClusterSubmit,
+    Completion,
+    DataflowJobSkipped,
+    FactoryPaused,
+    FactoryResumed,
+    PreSkip,
+)
 from roost.schedd.event_log_files import (
     CommonFiles,
     CommonStage,
@@ -62,12 +71,6 @@ from roost.schedd.event_log_parts import (
 )
 from roost.schedd.event_log_rare import (
     AttributeUpdate,
-    ClusterRemove,
-    ClusterSubmit,
-    Completion,
-    DataflowJobSkipped,
-    FactoryPaused,
-    FactoryResumed,
     GridResourceDown,
     GridResourceUp,
     GridSubmit,
@@ -80,7 +83,6 @@ from roost.schedd.event_log_rare import (
     JobStatusKnown,
     JobStatusUnknown,
     NodeExecute,
-    PreSkip,
     RemoteError,
 )
 
