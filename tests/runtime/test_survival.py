@@ -91,10 +91,16 @@ def test_a_job_that_ended_while_no_node_was_there_has_its_exit_code(place: Place
         os.mkfifo(place.path / "go")
         node = _node(place, 1, f"echo up > {beacon.path}; read x < {place.path}/go; exit 43")
         await beacon.line()
+        await eventually(lambda: read_start(place.jobs / "0") is not None)
         _kill_node(node)
+        started = read_start(place.jobs / "0")
         (place.path / "go").write_text("go\n")
         await eventually(lambda: read_end(place.jobs / "0") is not None)
         assert (await (await _adopted(place, "0")).wait()).exit_code == 43
+        if place.groups:
+            assert started is not None and started.group is not None
+            parent = started.group.parent
+            await eventually(lambda: not parent.exists())
 
     run(work())
 

@@ -193,7 +193,7 @@ class Nursery:
         source = str(Path(roost.__file__).resolve().parents[1])
         program = (
             f"import sys; sys.path.append({source!r}); from roost.runtime.shepherd.serve import serve; "
-            f"serve({theirs.fileno()}, {lock})"
+            f"serve({theirs.fileno()}, {lock}, {None if self.group is None else str(self.group)!r})"
         )
         with theirs, self._log() as log:
             self._process = subprocess.Popen(

@@ -18,7 +18,7 @@ import marshal
 import os
 import select
 
-from roost.runtime.shepherd.processes import boot_id
+from roost.runtime.shepherd.processes import boot_id, remove_group
 from roost.runtime.shepherd.system import set_name
 from roost.runtime.shepherd.tend import tend
 
@@ -30,8 +30,8 @@ READY = b"ready"
 _HANGUP = select.POLLHUP | select.POLLERR
 
 
-def serve(channel_file: int, lock_file: int) -> None:
-    """Serve until the daemon is gone."""
+def serve(channel_file: int, lock_file: int, group: str | None) -> None:
+    """Serve until the daemon is gone. `group` is the control group that those of jobs are made in."""
     os.chdir("/")
     os.umask(0o022)
     set_name(b"roost-nursery")
@@ -58,6 +58,9 @@ def serve(channel_file: int, lock_file: int) -> None:
             continue
         if child == 0:
             tend(marshal.loads(order), boot, channel, [lock_file])
+    if group is not None:
+        # If there are jobs, the last shepherd does it.
+        remove_group(os.fsencode(group))
 
 
 def _receive(channel: _socket.socket) -> bytes | None:

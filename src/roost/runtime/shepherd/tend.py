@@ -50,6 +50,7 @@ def tend(order: dict[str, Any], boot: str, channel: _socket.socket, held: list[i
 
 
 def _tend(order: dict[str, Any], boot: str, channel: _socket.socket, held: list[int]) -> None:
+    nursery = os.getppid()
     os.setsid()
     become_reaper()
     set_name(b"roost-shepherd")
@@ -72,6 +73,9 @@ def _tend(order: dict[str, Any], boot: str, channel: _socket.socket, held: list[
         job.wait()
     if order["group"] is not None:
         remove_group(order["group"])
+        if os.getppid() != nursery:
+            # Nobody is left who would make another group beside it. It goes if it is empty.
+            remove_group(order["group"].rpartition(b"/")[0])
 
 
 def _make_places(order: dict[str, Any]) -> None:
@@ -80,13 +84,25 @@ def _make_places(order: dict[str, Any]) -> None:
         os.mkdir(order["record"], 0o700)
     except FileExistsError:
         pass
-    if order["group"] is not None:
+    if order["group"] is not None and not _make_group(order["group"]):
+        order["group"] = None
+
+
+def _make_group(group: bytes) -> bool:
+    try:
+        os.mkdir(group)
+    except FileExistsError:
+        return True
+    except FileNotFoundError:
+        # A shepherd of an earlier daemon was the last of its time.
         try:
-            os.mkdir(order["group"])
-        except FileExistsError:
-            pass
+            os.mkdir(group.rpartition(b"/")[0])
+            os.mkdir(group)
         except OSError:
-            order["group"] = None
+            return False
+    except OSError:
+        return False
+    return True
 
 
 def _tell(channel: _socket.socket, answer: dict[str, object]) -> None:
