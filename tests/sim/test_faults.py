@@ -30,7 +30,7 @@ def test_a_seed_is_one_world_and_one_run() -> None:
     assert run_seed(4).digest == run_seed(4).digest
 
 
-@pytest.mark.parametrize("seed", [3, 12])
+@pytest.mark.parametrize("seed", [3, 100])
 def test_what_polls_leave_out_changes_nothing_where_things_go_wrong(seed: int) -> None:
     assert run_seed(seed).digest == run_seed(seed, exhaustive=True).digest
 

@@ -213,9 +213,12 @@ class Machine:
         """Make everything as it would be if nothing had been left out."""
         if self.alive and not self.exhaustive:
             self.polling.sync(now)
-            for slot in self.host.slots:
-                if slot.run is not None:
-                    slot.run.catch_up(now)
+            self._catch_up(now)
+
+    def _catch_up(self, now: float) -> None:
+        for slot in self.host.slots:
+            if slot.run is not None:
+                slot.run.catch_up(now)
 
     # -- what happens --------------------------------------------------------------------------------
 
@@ -267,6 +270,8 @@ class Machine:
 
     def polled(self, sense: Callable[[Slot], ClassAd], now: float) -> None:
         """The machine looks at itself."""
+        if not self.exhaustive:
+            self._catch_up(now)
         self._happen(lambda: self.host.poll(sense, now), now, quietly=True)
 
     def _happen(self, act: Callable[[], list[Out[Slot]]], now: float, *, quietly: bool = False) -> None:

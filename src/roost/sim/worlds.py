@@ -57,7 +57,7 @@ POLICIES: Final[Mapping[str, str]] = {
     "dedicated, retiring": _ALWAYS + "MAXJOBRETIREMENTTIME = 1800\nCLAIM_WORKLIFE = 3600\n",
     "ranked": _ALWAYS + 'RANK = (Owner == "ada") * 10 + (Owner == "ben")\nMAXJOBRETIREMENTTIME = 300\n',
     "by priority": _ALWAYS
-    + "PREEMPTION_REQUIREMENTS = MY.TotalJobRunTime > 600 && RemoteUserPrio > SubmitterUserPrio\n",
+    + "PREEMPTION_REQUIREMENTS = MY.TotalJobRunTime > 600 && RemoteUserPrio > 2 * SubmitterUserPrio\n",
     "starter evicts": _DESKTOP
     + "STARTER_EVICT = ImageSize > (Memory * 1024)\nSTARTER_WANT_VACATE = True\n"
     + "STARTER_KILL = (CurrentTime - EnteredCurrentState) > 300\n",
