@@ -244,6 +244,28 @@ def test_nothing_is_said_to_be_never_true_that_the_grid_does_not_vary(text: str)
     assert [f.code for f in found(text) if f.code in ("RST401", "RST419", "RST408")] == []
 
 
+#: Asks for so much that not every combination of it can be looked at.
+MANY_WISHES = (
+    "START = KeyboardIdle > 900 && (ClockMin < 480 || ClockMin > 1020 || ClockDay == 0 || ClockDay == 6)"
+    " && TARGET.RequestMemory < 4000 && TARGET.RequestCpus <= 4 && TARGET.ImageSize < 1000000"
+    ' && TARGET.Owner != "ada" && TARGET.Department =?= "Physics" && TARGET.JobPrio >= 0\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("PREEMPT = KeyboardIdle < 60\nKILL = (time() - EnteredCurrentActivity) > 1200\n", "RST411"),
+        ("SUSPEND = KeyboardIdle < 60\nCONTINUE = KeyboardIdle > 300\n", "RST408"),
+        ("WANT_SUSPEND = True\nSUSPEND = KeyboardIdle < 60\nCONTINUE = KeyboardIdle > 300\n", "RST422"),
+        ('PREEMPT = KeyboardIdle < 60 && State == "Owner"\n', "RST419"),
+    ],
+)
+def test_what_one_knob_never_does_is_found_beside_a_start_that_asks_for_much(text: str, code: str) -> None:
+    assert code in {finding.code for finding in found(MANY_WISHES + text)}
+    assert code not in {finding.code for finding in found(MANY_WISHES)}
+
+
 def test_a_path_of_a_daemon_and_a_foreign_knob_set_twice_are_no_mistakes() -> None:
     paths = "".join(f"{name} = /usr/sbin/condor_{name.lower()}\n" for name in ("STARTD", "SCHEDD", "MASTER", "STARTER"))
     assert found(paths + "CERTIFICATE_MAPFILE = /a\nCERTIFICATE_MAPFILE = /b\n") == []

@@ -33,10 +33,13 @@ from roost.policy.lint.grid import (
 )
 from roost.policy.lint.opaque import SINCE, is_opaque, limits_of_time
 from roost.policy.lint.pool import Expression, Pool
+from roost.policy.lint.published import followed, published, reached
 from roost.policy.lint.situations import AWAY, CALM, LONG_S, NOW, ORDINARY_JOB, Moment, Situation, constants, shown
 from roost.policy.model import Side
 
 SITUATIONS_MAX: Final = 600
+#: Situations that are made to look at some of the knobs only.
+SITUATIONS_ABOUT_MAX: Final = 2_000
 #: Situations and moments that are looked at before it is said that something never happens.
 MOMENTS_MAX: Final = 40_000
 #: Slot types with a policy of their own that are looked at.
@@ -128,29 +131,16 @@ class Machine:
         """Whether an expression is a constant."""
         return isinstance(strip(self.exprs[knob].tree), Literal)
 
-    @cached_property
-    def complete(self) -> bool:
-        """Whether the grid has every combination, so that what never happens in it never happens."""
-        return self._axes.size <= self.situations_max
-
-    def understood(self, *knobs: str) -> bool:
-        """Whether the grid holds all that these expressions can tell apart."""
-        return self.complete and not any(is_opaque(one, self._composed) for one in self._followed(*knobs))
+    def about(self, *knobs: str) -> list[Situation]:
+        """All situations that these knobs can tell apart; none if that can't be told, or there are too many."""
+        asked = self._followed(*knobs)
+        axes = self._axes_of(asked)
+        if axes.size > SITUATIONS_ABOUT_MAX or any(is_opaque(one, self._composed) for one in asked):
+            return []
+        return [self.kept(situation) for situation in situations_of(axes, axes.size, self._ordinary)]
 
     def _followed(self, *knobs: str) -> list[Expression]:
-        """These expressions and those that they ask for, as far as a source sets them."""
-        followed: dict[str, Expression] = {}
-        work = [knob.lower() for knob in knobs]
-        by_name = {e.base: e for e in self._published}
-        by_name.update({knob.lower(): e for knob, e in self.written.items()})
-        while work:
-            key = work.pop()
-            if key not in followed and key in by_name:
-                followed[key] = by_name[key]
-                work.extend(by_name[key].names)
-                if not by_name[key].names.isdisjoint(("cpubusytime", "cpuisbusy")):
-                    work.append("cpubusy")
-        return list(followed.values())
+        return followed(knobs, self.written, self._published)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -266,17 +256,7 @@ class Machine:
 
     @cached_property
     def _published(self) -> list[Expression]:
-        """The attributes that the configuration gives to these slots, those of single slots left out where there is
-        one for all."""
-        found: dict[str, Expression] = {}
-        for own in (False, True):
-            for e in self.pool.expressions:
-                if e.attribute and e.scope.my is Side.MACHINE and (e.slot_type is not None) is own:
-                    if e.slot is not None:
-                        found.setdefault(e.base, e)
-                    elif e.slot_type in (None, self.slot_type):
-                        found[e.base] = e
-        return list(found.values())
+        return published(self.pool, self.slot_type)
 
     @cached_property
     def _composed(self) -> frozenset[str]:
@@ -286,18 +266,7 @@ class Machine:
     @cached_property
     def reached(self) -> list[Expression]:
         """Those of them that the policy asks for, by way of others as well."""
-        by_name = {e.base: e for e in self._published}
-        work = [self.written[knob] for knob in (*KNOBS, "CpuBusy") if knob in self.written]
-        found: dict[str, Expression] = {}
-        while work:
-            expression = work.pop()
-            if any(expression.calls("eval")):
-                return self._published
-            for name in expression.names:
-                if name in by_name and name not in found:
-                    found[name] = by_name[name]
-                    work.append(by_name[name])
-        return [e for e in self._published if e.base in found]
+        return reached([self.written[knob] for knob in (*KNOBS, "CpuBusy") if knob in self.written], self._published)
 
     @cached_property
     def _asks_keyboard(self) -> bool:
@@ -309,6 +278,9 @@ class Machine:
         changed alone, makes `shows` FALSE."""
         found: list[tuple[str, str]] = []
         for name, values in self._axes.machine.items():
+            if name not in situation.machine:
+                # It was made to look at other knobs only.
+                continue
             others = [replace(situation, machine={**situation.machine, name: value}) for value in values]
             if not all(shows(self.kept(other)) for other in others):
                 found.append((name, shown(name, situation.machine[name])))

@@ -29,14 +29,17 @@ from roost.policy.lint.situations import LONG_S, busy, vacating
 def check(pool: Pool) -> Iterator[Hit]:
     for machine in machines(pool):
         kill = machine.written.get("KILL")
-        if machine.broken or kill is None or machine.is_literal("KILL") or not machine.understood("KILL"):
+        if machine.broken or kill is None or machine.is_literal("KILL"):
             continue
-        limits = [int(machine.number("MachineMaxVacateTime", s, busy(5))) for s in machine.situations]
+        situations = machine.about("KILL", "MachineMaxVacateTime")
+        if not situations:
+            continue
+        limits = [int(machine.number("MachineMaxVacateTime", s, busy(5))) for s in situations]
         limit = max(limits)
         times = [1, limit // 3, limit // 2, max(limit - 6, 1), max(limit - 1, 1)]
-        if any(machine.holds("KILL", s, vacating(t)) for s in machine.situations for t in times):
+        if any(machine.holds("KILL", s, vacating(t)) for s in situations for t in times):
             continue
-        if any(machine.holds("KILL", s, vacating(t)) for s in machine.situations for t in (limit * 4 + 60, LONG_S)):
+        if any(machine.holds("KILL", s, vacating(t)) for s in situations for t in (limit * 4 + 60, LONG_S)):
             yield Hit(
                 message=f"KILL becomes TRUE only after MachineMaxVacateTime ({limit} s), when jobs are killed anyway",
                 remedy="Raise MachineMaxVacateTime, or set it to the time you want and KILL to FALSE.",

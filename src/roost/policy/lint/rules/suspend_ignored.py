@@ -32,11 +32,12 @@ from roost.policy.lint.situations import Situation, busy
 def check(pool: Pool) -> Iterator[Hit]:
     for machine in machines(pool):
         suspend = machine.written.get("SUSPEND")
-        if machine.broken or suspend is None or not machine.understood("WANT_SUSPEND", "SUSPEND"):
+        if machine.broken or suspend is None:
             continue
         moment = busy(3600)
-        wanted = [s for s in machine.situations if machine.holds("SUSPEND", s, moment)]
-        if not wanted or any(machine.holds("WANT_SUSPEND", s, moment) for s in machine.situations):
+        situations = machine.about("WANT_SUSPEND", "SUSPEND")
+        wanted = [s for s in situations if machine.holds("SUSPEND", s, moment)]
+        if not wanted or any(machine.holds("WANT_SUSPEND", s, moment) for s in situations):
             continue
         # A PREEMPT that asks for SUSPEND takes its place.
         if "suspend" in (preempt.names if (preempt := machine.written.get("PREEMPT")) is not None else ()):

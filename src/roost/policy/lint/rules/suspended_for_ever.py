@@ -43,9 +43,8 @@ def check(pool: Pool) -> Iterator[Hit]:
         # Where neither is set, the policy is about something else.
         if machine.broken or suspend is None or not machine.is_set("START", "PREEMPT"):
             continue
-        if not machine.understood("PREEMPT"):
-            continue
-        stuck = [situation for situation in machine.situations if _stays(machine, situation)]
+        situations = machine.about("PREEMPT", "SUSPEND", "WANT_SUSPEND", "CONTINUE")
+        stuck = [situation for situation in situations if _stays(machine, situation)]
         if not stuck or any(_is_preempted(machine, situation) for situation in stuck):
             continue
         preempt = machine.written.get("PREEMPT")
