@@ -137,6 +137,14 @@ def test_a_job_that_is_not_there_has_no_differences(index: int) -> None:
         sleep("arguments = $(Process)\nqueue 3\n").differences(index)
 
 
+@pytest.mark.parametrize("number", [0, 3, 8, 500, 2000])
+def test_characters_that_look_like_marks_stay_what_they_are(number: int) -> None:
+    odd = chr(0xF0000 + number)
+    wanted = [f"{odd}a", f"{odd}b"]
+    assert arguments(f"arguments = {odd}$(Item)\nqueue in a b\n") == wanted
+    assert arguments(f"arguments = $(Item)\nqueue in {wanted[0]} {wanted[1]}\n") == wanted
+
+
 def test_one_job_differs_from_nothing() -> None:
     cluster = sleep("arguments = $(Process)\nqueue\n")
     assert (cluster.differences(0), cluster.common["Args"]) == ({}, "0")

@@ -122,7 +122,6 @@ SIMPLE: Final[tuple[Command, ...]] = (
         want_io_proxy              WantIOProxy
         run_as_owner               RunAsOwner
         load_profile               LoadProfile
-        log_xml                    UserLogUseXML
         manifest                   ManifestDesired
         """,
     ),
@@ -166,6 +165,7 @@ OTHERS: Final[tuple[str, ...]] = tuple(_OTHERS.split())
 
 _ELSEWHERE: Final = """
     append_files buffer_files buffer_size buffer_block_size compress_files copy_to_spool cuda_version
+    log_xml
     ec2_ami_id fetch_files file_remaps grid_resource jar_files java_vm_args job_machine_attrs_prefix
     local_files machine_count node_count public_input_files remote_universe
     scitokens_file stream_transfer tool_daemon_cmd tool_daemon_args transfer_queue use_oauth_services use_scitokens

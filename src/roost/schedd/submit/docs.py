@@ -123,7 +123,6 @@ noop_job, noop_job_exit_code, noop_job_exit_signal | IsNoopJob, NoopJobExitCode,
 notification | JobNotification | `never` (the default), `always`, `complete`, `error`, `start`.
 notify_user | NotifyUser | Who is told.
 email_attributes | EmailAttributes | Attributes to tell.
-log_xml | UserLogUseXML | Whether the event log is wanted as XML.
 submit_event_notes, submit_event_user_notes | SubmitEventNotes, SubmitEventUserNotes | Words for the log's first event.
 ulog_execute_attrs | UserLogExecuteEventAttrs | Attributes of the machine to tell when the job starts.
 job_ad_information_attrs | JobAdInformationAttrs | Attributes of the job to tell with every event.

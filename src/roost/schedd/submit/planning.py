@@ -234,7 +234,7 @@ class _Looker:
         job.findings = findings
         found = [("transfer_input_files", one) for one in moves.inputs]
         standard = job.text("input", "stdin")
-        if standard is not None and standard != "/dev/null" and job.text("transfer_input") != "false":
+        if standard is not None and standard != "/dev/null" and job.truth("transfer_input", "TransferIn") is not False:
             found.append(("input", standard))
         return [
             (command, posixpath.join(directory, path))

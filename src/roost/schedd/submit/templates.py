@@ -75,6 +75,11 @@ class Form:
     #: Numbers of words that must be plain: those of the items.
     checked: tuple[int, ...]
 
+    @property
+    def used(self) -> frozenset[int]:
+        """Numbers of the words in it."""
+        return frozenset[int]().union(*(template.used for template in self.templates))
+
     def fits(self, words: Sequence[str]) -> bool:
         """Whether the words may go into it."""
         return all([PLAIN.match(words[number]) is not None for number in self.checked])
@@ -150,12 +155,19 @@ LongWay = Callable[[int], Mapping[str, Cell]]
 
 
 def agrees(form: Form, words_of: Callable[[int], Sequence[str]], long_way: LongWay, indices: Sequence[int]) -> bool:
-    """Whether the form gives for some jobs what the long way does."""
+    """Whether the form gives for some jobs what the long way does; not if it fits none of them.
+
+    This also finds texts in which somebody has written a mark.
+    """
+    tried = 0
     for index in indices:
         words = words_of(index)
+        if max(form.used, default=0) >= len(words):
+            return False
         if form.fits(words):
+            tried += 1
             found: dict[str, Cell] = {}
             form.fill(words, found)
             if found != dict(long_way(index)):
                 return False
-    return True
+    return tried > 0
