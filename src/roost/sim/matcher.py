@@ -222,7 +222,10 @@ class Matcher:
 def _is_free(slot: Slot) -> bool:
     state = slot.state
     return state.state is State.UNCLAIMED or (
-        state.pair in (BACKFILL, BACKFILL_BUSY) and state.destination is None and state.claim.request is None
+        state.state is State.BACKFILL
+        and state.pair in (BACKFILL, BACKFILL_BUSY)
+        and state.destination is None
+        and state.claim.request is None
     )
 
 

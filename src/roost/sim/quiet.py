@@ -21,7 +21,7 @@ from roost.policy.catalogue import VARIANTS
 from roost.sim.steadiness import Reading, Scene, read_attribute
 from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld, truth_of, whole
 from roost.startd.slot_state import SlotState
-from roost.startd.states import BACKFILL, BUSY, RETIRING
+from roost.startd.states import BACKFILL, BUSY, RETIRING, State
 from roost.startd.transitions import ROWS, Guard, On, Transition
 from roost.startd.work import deadline
 
@@ -81,7 +81,7 @@ def _is_restless(state: SlotState, policy: SlotPolicy) -> bool:
         or state.draining is not None
         or state.shutdown is not None
         or state.pair in (RETIRING, BACKFILL)
-        or (state.in_retirement and state.claim.activation is not None and state.pair.state.value == "Claimed")
+        or (state.state is State.CLAIMED and state.claim.activation is not None and state.in_retirement)
     )
 
 

@@ -48,4 +48,4 @@ class Recorder:
         return self._hash.hexdigest()
 
 
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, check_circular=False).encode

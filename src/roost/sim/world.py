@@ -36,12 +36,15 @@ from roost.sim.run import Run
 from roost.sim.workload import Job
 from roost.startd.draining import DrainOrder
 from roost.startd.machine import Step
+from roost.startd.states import PAIRS
 from roost.starter.machine import Step as StarterStep
 
 #: A Monday, 00:00 UTC, epoch s.
 BEGINNING: Final = 1_704_067_200.0
 
 
+#: The pairs of a slot as records have them.
+_PAIRS: Final = {pair: str(pair) for pair in PAIRS}
 #: Where nothing goes wrong, the whole pool is checked so often, s.
 _CHECK_S: Final = 6 * 3600
 
@@ -285,8 +288,8 @@ class World:
                 "transition",
                 slot=slot.plan.name,
                 number=taken.number,
-                source=str(taken.source),
-                target=str(taken.target),
+                source=_PAIRS[taken.source],
+                target=_PAIRS[taken.target],
                 reason=str(taken.reason),
                 expression=None if decision is None else decision.name,
                 value=None if decision is None else _shown(decision.value),

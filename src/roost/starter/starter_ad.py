@@ -57,32 +57,35 @@ def starter_ad(state: StarterState, now: float) -> ClassAd:
     """The starter's own ad, as its expressions see it."""
     ad = state.launch.shares.copy()
     for name in MEASURED:
-        ad[name] = UNDEFINED
+        ad.put(name, UNDEFINED)
     for name, value in _known(state).items():
-        ad[name] = value
-    ad["JobDuration"] = state.duration_s(now)
-    ad["EnteredCurrentState"] = int(state.entered_state_at)
+        ad.put(name, value)
+    ad.put("JobDuration", state.duration_s(now))
+    ad.put("EnteredCurrentState", int(state.entered_state_at))
     return ad
 
 
 def update_attributes(state: StarterState) -> ClassAd:
     """What startd, queue and hooks are told of a running job."""
-    return ClassAd(_known(state))
+    ad = ClassAd()
+    for name, value in _known(state).items():
+        ad.put(name, value)
+    return ad
 
 
 def exit_attributes(state: StarterState, now: float) -> ClassAd:
     """What is added to that when the run is over."""
     ad = update_attributes(state)
-    ad["JobDuration"] = state.duration_s(now)
+    ad.put("JobDuration", state.duration_s(now))
     ad["ExitReason"] = exit_text(state)
     end = state.end
     if end is not None and (end.code is not None or end.signal is not None):
-        ad["ExitBySignal"] = end.signal is not None
+        ad.put("ExitBySignal", end.signal is not None)
         if end.signal is not None:
-            ad["ExitSignal"] = end.signal
+            ad.put("ExitSignal", end.signal)
         else:
             ad["ExitCode"] = end.code
-        ad["JobCoreDumped"] = end.core_dumped
+        ad.put("JobCoreDumped", end.core_dumped)
     return ad
 
 
