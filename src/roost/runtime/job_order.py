@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roost.classad import ClassAd
+from roost.classad import ClassAd, ParseError, Syntax, parse_expression
 from roost.config import ConfigError
 from roost.model.command_line import environment_from_submit
 from roost.model.starter import StarterHold
+from roost.runtime.accounts import Account, account_named, can_switch_user, own_account
 from roost.runtime.job_environment import JobPlace, job_environment, job_program, lent_environment, write_ads
-from roost.runtime.spawn_order import SpawnOrder
+from roost.runtime.spawn_order import UNLIMITED, SpawnOrder
 
 if TYPE_CHECKING:
     from roost.config import Config
@@ -28,21 +30,24 @@ class BadJob(Exception):
 def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
     """The order for one start of a job, whose ads are put into its sandbox first. Raises BadJob, OSError."""
     assert runner.sandbox is not None
-    cpus = runner.slot_ad.cell("cpus")
+    cpus, config = runner.slot_ad.cell("cpus"), runner.around.config
+    wrapper = config.get("USER_JOB_WRAPPER", subsys="STARTER")
     place = JobPlace(
         sandbox=runner.sandbox.path,
         slot=runner.slot.partition("@")[0],
         cpus=cpus if isinstance(cpus, int) else 1,
         moves_files=runner.moved,
-        given=_given(runner.around.config),
-        lent=lent_environment(runner.around.config.get("JOB_INHERITS_STARTER_ENVIRONMENT") or "", os.environ),
+        account=runner.account,
+        wrapper=Path(wrapper) if wrapper else None,
+        given=_given(config),
+        lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT") or "", os.environ),
     )
     try:
         program = job_program(job_ad, place)
         environment = job_environment(job_ad, place)
     except ValueError as error:
         raise BadJob(str(error)) from None
-    write_ads(place.sandbox, job_ad, runner.slot_ad)
+    write_ads(place.sandbox, job_ad, runner.slot_ad, runner.account)
     return SpawnOrder(
         key=f"{runner.run}/{number}",
         record_dir=runner.record.with_name(f"{runner.record.name}.{number}"),
@@ -54,7 +59,40 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         stdout=program.stdout,
         stderr=program.stderr,
         append=number > 1,
+        account=runner.account,
+        niceness=_niceness(runner, job_ad),
+        limits=_limits(job_ad),
     )
+
+
+def account_of(job_ad: ClassAd) -> Account | None:
+    """Who a job runs as: its owner where this is root's to choose; None for who the daemon runs as.
+
+    Raises NoSuchAccount.
+    """
+    owner = job_ad.cell("owner")
+    if not can_switch_user() or not isinstance(owner, str) or owner == own_account().name:
+        return None
+    return account_named(owner)
+
+
+def _niceness(runner: Runner, job_ad: ClassAd) -> int:
+    """JOB_RENICE_INCREMENT, an expression over slot and job."""
+    text = runner.around.config.get("JOB_RENICE_INCREMENT", subsys="STARTER") or "0"
+    try:
+        value = runner.slot_ad.eval_expr(parse_expression(text, Syntax.OLD), job_ad)
+    except ParseError:
+        return 0
+    return max(0, min(19, int(value))) if isinstance(value, int | float) and value == value else 0
+
+
+def _limits(job_ad: ClassAd) -> dict[str, tuple[int, int]]:
+    """CoreSize, bytes; negative for no limit."""
+    size = job_ad.cell("coresize")
+    if not isinstance(size, int) or isinstance(size, bool):
+        return {}
+    limit = UNLIMITED if size < 0 else size
+    return {"core": (limit, limit)}
 
 
 def _given(config: Config) -> dict[str, str]:

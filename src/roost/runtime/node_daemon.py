@@ -359,9 +359,7 @@ class NodeDaemon:
                     runner.done()
             case _:
                 self.runner_of(slot, starter).perform(effect)  # type: ignore[arg-type]
-                if isinstance(effect, sef.SuspendProcesses):
-                    self._send(slot.schedd, m.JobSuspended(**about))  # type: ignore[arg-type]
-                elif isinstance(effect, sef.ContinueProcesses):
+                if isinstance(effect, sef.ContinueProcesses):
                     self._send(slot.schedd, m.JobResumed(**about))  # type: ignore[arg-type]
 
     def runner_of(self, slot: NodeSlot, starter: Starter) -> Runner:
@@ -377,6 +375,7 @@ class NodeDaemon:
                 config=self.config,
                 tell=partial(self._starter_event, slot, starter),
                 began=partial(self._began, slot, starter),
+                stopped=partial(self._stopped, slot, starter),
             )
             slot_ad = self.machine.ad(slot, time.time())
             found = Runner(around, slot.run, slot.schedd, slot.name, slot_ad, starter.state.job_ad)
@@ -386,6 +385,11 @@ class NodeDaemon:
 
     def _starter_event(self, slot: NodeSlot, starter: Starter, event: sev.StarterEvent) -> None:
         self.carry_out(self.machine.host.receive_starter(slot, starter, event, time.time()))
+
+    def _stopped(self, slot: NodeSlot, starter: Starter, processes: int) -> None:
+        claim_id = starter.claim_id.text
+        told = m.JobSuspended(claim_id=claim_id, run=slot.run, at=time.time(), processes=processes)
+        self._send(slot.schedd, told)
 
     def _began(self, slot: NodeSlot, starter: Starter, number: int, pid: int) -> None:
         now = time.time()

@@ -23,13 +23,16 @@ from roost.config import Config
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.starter import Doing, Output, StarterHold, StarterTimer, Usage
+from roost.runtime.accounts import Account, NoSuchAccount
 from roost.runtime.bus import Bus
 from roost.runtime.family import Family, adopt
 from roost.runtime.home import Home
-from roost.runtime.job_order import BadJob, job_order
+from roost.runtime.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook, script_call
+from roost.runtime.job_order import BadJob, account_of, job_order
 from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
 from roost.runtime.output_files import Baseline
 from roost.runtime.sandbox import Sandbox, SandboxFailed
+from roost.runtime.shepherd.processes import start_of
 from roost.runtime.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
 from roost.runtime.transfer import TransferProblem
 from roost.runtime.transfers import Transfers
@@ -57,6 +60,8 @@ class Surroundings:
     tell: Callable[[sev.StarterEvent], None]
     #: Called with number and pid when the job's program runs.
     began: Callable[[int, int], None]
+    #: Called with the number of processes when all of them have been stopped.
+    stopped: Callable[[int], None]
 
 
 class Runner:
@@ -80,6 +85,9 @@ class Runner:
         self.family: Family | None = None
         #: Which start of the job the family is of.
         self.number = 0
+        self._calls = 0
+        #: Who the job runs as; None for who the daemon runs as.
+        self.account: Account | None = None
         self._timers: dict[StarterTimer, asyncio.TimerHandle] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._queue: asyncio.Queue[Coroutine[Any, Any, None]] = asyncio.Queue()
@@ -123,15 +131,14 @@ class Runner:
                 self._queue.put_nowait(self._signal(name))
             case sef.KillProcesses():
                 self._queue.put_nowait(self.kill())
-            case sef.RunHook(point=point, awaited=awaited):
-                if awaited:
-                    self.around.tell(sev.HookNotRun(point=point, text="hooks are not run yet"))
-            case sef.RunScript(point=script):
-                self.around.tell(sev.ScriptEnded(point=script, status=None))
+            case sef.RunHook():
+                self._begin(Doing.HOOK if effect.awaited else f"hook {effect.point}", self._hook(effect))
+            case sef.RunScript():
+                self._begin(Doing.SCRIPT, self._script(effect))
             case _:
                 raise AssertionError(f"an order that nobody carries out: {effect}")
 
-    def _begin(self, doing: Doing, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, doing: str, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work, name=f"{doing} of {self.run}")
         self._tasks[str(doing)] = task
         task.add_done_callback(_told)
@@ -176,12 +183,54 @@ class Runner:
         self._tasks[str(timer)] = task
         task.add_done_callback(_told)
 
+    # -- hooks -----------------------------------------------------------------------------------------
+
+    async def _called(self, path: Path, arguments: tuple[str, ...], text: str) -> HookResult | HookFailed:
+        self._calls += 1
+        call = HookCall(
+            key=f"{self.run}/hook{self._calls}",
+            path=path,
+            arguments=arguments,
+            text=text,
+            environment={"PATH": os.defpath},
+            account=self.account,
+        )
+        return await run_hook(self.around.nursery, self.around.home.execute, call)
+
+    async def _hook(self, effect: sef.RunHook) -> None:
+        words = tuple(effect.arguments.split())
+        result = await self._called(Path(effect.path), words, ads_text(effect.ad, self.slot_ad))
+        if isinstance(result, HookFailed):
+            _log.warning("%s: %s: %s", self.run, effect.path, result.text)
+            if effect.awaited:
+                self.around.tell(sev.HookNotRun(point=effect.point, text=result.text))
+            return
+        printed = printed_ad(result.output) if result.output.strip() else None
+        if isinstance(printed, HookFailed):
+            _log.warning("%s: %s: %s", self.run, effect.path, printed.text)
+            printed = None
+        if effect.awaited:
+            self.around.tell(sev.HookEnded(point=effect.point, status=result.status, printed=printed))
+
+    async def _script(self, effect: sef.RunScript) -> None:
+        call = script_call(effect.command)
+        status: int | None = None
+        if call is not None:
+            _, path, words = call
+            result = await self._called(path, words, ads_text(self.job_ad, self.slot_ad))
+            if isinstance(result, HookFailed):
+                _log.warning("%s: %s: %s", self.run, effect.command, result.text)
+            else:
+                status = result.status
+        self.around.tell(sev.ScriptEnded(point=effect.point, status=status))
+
     # -- sandbox and files ---------------------------------------------------------------------------
 
     async def _make_sandbox(self) -> None:
         try:
-            self.sandbox = Sandbox.make(self.around.home.execute, file_name(self.run))
-        except SandboxFailed as problem:
+            self.account = account_of(self.job_ad)
+            self.sandbox = Sandbox.make(self.around.home.execute, file_name(self.run), owner=self.account)
+        except (SandboxFailed, NoSuchAccount) as problem:
             self.around.tell(sev.SandboxFailed(text=str(problem)))
         else:
             self.around.tell(sev.SandboxMade())
@@ -195,7 +244,7 @@ class Runner:
 
     async def _input(self, job_ad: ClassAd) -> None:
         assert self.sandbox is not None
-        problem = await self.transfers.fetch_input(self.sandbox.path, None)
+        problem = await self.transfers.fetch_input(self.sandbox.path, self.account)
         if problem is not None:
             self.around.tell(sev.InputFailed(text=problem.text, code=problem.code, subcode=problem.subcode))
             return
@@ -260,6 +309,8 @@ class Runner:
         path = self.around.home.execute / f"dir_{file_name(self.run)}"
         if path.is_dir():
             self.sandbox = Sandbox(path=path)
+            with contextlib.suppress(NoSuchAccount):
+                self.account = account_of(self.job_ad)
             launch = state.launch
             self.moved = moves_files(state.job_ad, launch.shares, from_queue=launch.from_queue)
             self.baseline = _read_baseline(self._baseline_path)
@@ -291,7 +342,7 @@ class Runner:
 
     async def _suspend(self) -> None:
         if self.family is not None:
-            await self.family.suspend()
+            self.around.stopped(await self.family.suspend())
 
     async def _resume(self) -> None:
         if self.family is not None:
@@ -300,9 +351,10 @@ class Runner:
     async def _signal(self, name: str) -> None:
         if self.family is None:
             return
-        try:
-            await self.family.signal(signal.Signals[name] if name in signal.Signals.__members__ else signal.SIGTERM)
-        except (ProcessLookupError, PermissionError):
+        family = self.family
+        number = signal.Signals[name] if name in signal.Signals.__members__ else signal.SIGTERM
+        if not await family.signal(number) and start_of(family.pid) == family.started.start:
+            # It is there, and can't be told. Were it gone, its end would be on its way.
             self.around.tell(sev.SoftKillFailed(run=self.number))
 
     async def kill(self) -> None:

@@ -408,7 +408,15 @@ class ScheddDaemon:
                 return [ev.RunBegan(claim_id=message.claim_id, run=message.run, at=message.at, slot=message.slot)]
             case m.JobSuspended() | m.JobResumed():
                 still = isinstance(message, m.JobSuspended)
-                return [ev.RunStoodStill(claim_id=message.claim_id, run=message.run, at=message.at, still=still)]
+                return [
+                    ev.RunStoodStill(
+                        claim_id=message.claim_id,
+                        run=message.run,
+                        at=message.at,
+                        still=still,
+                        processes=message.processes if isinstance(message, m.JobSuspended) else 1,
+                    )
+                ]
             case m.JobMeasured():
                 attributes = ad_from(message.attributes, "attributes")
                 return [

@@ -19,6 +19,7 @@ from roost.model.starter import Ending
 from roost.node.machine import NodeSlot
 from roost.node.records import restore
 from roost.runtime.family import Family, adopt
+from roost.runtime.hook_programs import remove_hook_calls
 from roost.runtime.records import read_end, read_start
 from roost.runtime.runner import file_name, remove_record
 from roost.runtime.sandbox import remove_tree
@@ -34,6 +35,7 @@ _log = logging.getLogger("roost.node")
 async def take_over(daemon: NodeDaemon) -> None:
     """See to what an earlier daemon left."""
     home, machine = daemon.context.home, daemon.machine
+    await remove_hook_calls(home.execute)
     shared, records = daemon.state.load()
     tickets = daemon.tickets.load()
     starts = _starts(home.jobs)
