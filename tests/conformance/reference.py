@@ -122,7 +122,8 @@ class Library:
     def _matches(self, one: Any, other: Any) -> str:
         try:
             return str(one.matches(other))
-        except self.refusal:
+        except (*self.refusal, UnicodeDecodeError):
+            # Requirements with a string that the binding can't hand to Python are no truth either.
             return "False"
 
     def _tree(self, text: str) -> Any:
