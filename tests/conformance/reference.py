@@ -122,7 +122,7 @@ class Library:
     def _matches(self, one: Any, other: Any) -> str:
         try:
             return str(one.matches(other))
-        except (*self.refusal, UnicodeDecodeError):
+        except (*self.refusal, UnicodeDecodeError, SystemError):
             # Requirements with a string that the binding can't hand to Python are no truth either.
             return "False"
 
