@@ -67,7 +67,10 @@ _SCRIPT = """
 from roost.sim.world import World
 from roost.sim.bus import Faults
 from tests.sim.pools import pool
+from roost.sim.fault_run import run_seed
 print(World(pool(faults=Faults(lost=0.05, doubled=0.05, late=0.1, machine_death_s=40000))).run().digest)
+# Dynamic slots, backfill, evictions by starters.
+print(*(run_seed(seed).digest for seed in (4, 715, 22)))
 """
 
 
