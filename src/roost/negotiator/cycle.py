@@ -1,70 +1,363 @@
 """One cycle of the matchmaker: a snapshot in, a plan out.
 
-Submitters take turns by their priority; each gets slots for its requests in its own order, the best first. A slot is
-given once. What is rejected is counted by cause.
+1. The view of the slots; what the pool's policy discards; who is charged with what (`view`, `pool_policy`, `accounts`).
+2. Groups in their order, each with its quota (`groups`); without quotas all are one.
+3. In a group spins of the pie: submitters by effective priority, each visited with a limit (`pie`), until nothing
+   moves.
+4. In a visit the submitter's requests in its own order: the best slots first (`memory`, `ranks`), each given once.
+
+What was not served has a `Rejection` with the counted causes. It reads no clock: time-outs of visits, which the
+reference has, are not needed where a cycle is one computation.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Final
 
-import numpy as np
+from roost.classad import ClassAd, FixedWorld, evaluate
+from roost.negotiator.accounts import Accounts, group_of
+from roost.negotiator.groups import Group, allocate, assign, tree_of
+from roost.negotiator.limits import LimitBook
+from roost.negotiator.memory import Memory
+from roost.negotiator.pie import ROUNDING, Limit, Pie, limits
+from roost.negotiator.pool_policy import Findings, PoolPolicy, is_true
+from roost.negotiator.preemption import Standing
+from roost.negotiator.serving import Floor, Party, Ration, Want
+from roost.negotiator.settings import ROOT, Settings
+from roost.negotiator.snapshot import Plan, Rejection, Snapshot
+from roost.negotiator.verdicts import Judge
+from roost.negotiator.view import SlotView, usage_of, view_of
 
-from roost.classad import FixedWorld
-from roost.negotiator.snapshot import Match, Plan, Rejection, Request, Snapshot, SubmitterDemand
+_DEFAULT: Final = Settings()
+#: Spins of one pie: each either serves somebody or lets a submitter go, so this is never met.
+SPINS_MAX: Final = 10_000
+_NO_WORTH: Final = 3.4e38
 
 
-def negotiate(snapshot: Snapshot) -> Plan:
-    """What the pool's idle jobs get."""
-    return _Cycle(snapshot).run()
+def negotiate(
+    snapshot: Snapshot,
+    *,
+    settings: Settings = _DEFAULT,
+    accounts: Accounts | None = None,
+    memory: Memory | None = None,
+) -> Plan:
+    """What the pool's idle jobs get.
+
+    `accounts` has the users' priorities, all equal without it; `memory` is what may be kept between cycles.
+    """
+    return _Cycle(snapshot, settings, accounts or Accounts(), memory or Memory()).run()
 
 
 @dataclass(slots=True)
 class _Cycle:
     snapshot: Snapshot
-    matches: list[Match] = field(default_factory=list)
-    rejected: dict[tuple[str, int], Rejection] = field(default_factory=dict)
-    free: np.ndarray = field(init=False)
-    names: list[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.names = [str(key) for key in self.snapshot.slots.keys()]  # noqa: SIM118
-        self.free = np.array([name in self.snapshot.claims for name in self.names], bool)
+    settings: Settings
+    accounts: Accounts
+    memory: Memory
+    world: FixedWorld = field(init=False)
+    findings: Findings = field(default_factory=Findings)
+    policy: PoolPolicy = field(init=False)
+    view: SlotView = field(init=False)
+    floor: Floor = field(init=False)
+    #: Weight in use by user, and by group with all of its users, matches of this cycle included.
+    used: dict[str, float] = field(default_factory=dict)
+    group_used: dict[str, float] = field(default_factory=dict)
+    groups: dict[str, Group] = field(default_factory=dict)
+    spins: int = 0
+    _priorities: dict[str, float] = field(default_factory=dict)
 
     def run(self) -> Plan:
-        for demand in sorted(self.snapshot.demands, key=lambda each: (each.submitter, each.schedd)):
-            for request in demand.requests:
-                self._serve(demand, request)
-        record = {"slots": len(self.names), "matches": len(self.matches), "rejected": len(self.rejected)}
-        return Plan(matches=tuple(self.matches), rejected=self.rejected, record=record)
-
-    def _serve(self, demand: SubmitterDemand, request: Request) -> None:
-        snapshot = self.snapshot
-        world = FixedWorld(instant=snapshot.now)
-        fits = snapshot.slots.match(request.ad, world)
-        mask = fits & self.free
-        rows = np.flatnonzero(mask)
-        if len(rows):
-            ranks = snapshot.slots.rank(request.ad, world)[rows]
-            rows = rows[np.argsort(-ranks, kind="stable")]
-        for row in rows[: request.count].tolist():
-            self._give(demand, request, row)
-        if len(rows) < request.count:
-            text = "no match found"
-            causes = {"requirements": int((~fits).sum()), "taken": int((fits & ~self.free).sum())}
-            self.rejected[demand.schedd, request.autocluster] = Rejection(text=text, causes=causes)
-
-    def _give(self, demand: SubmitterDemand, request: Request, row: int) -> None:
-        self.free[row] = False
-        name = self.names[row]
-        self.matches.append(
-            Match(
-                schedd=demand.schedd,
-                submitter=demand.submitter,
-                autocluster=request.autocluster,
-                job=request.job,
-                slot=name,
-                node=self.snapshot.nodes[name],
-                claim_id=self.snapshot.claims[name],
-            )
+        snapshot, settings = self.snapshot, self.settings
+        self.world = FixedWorld(instant=snapshot.now)
+        self.policy = PoolPolicy(settings.policy, self.findings, self.world)
+        if not len(snapshot.slots):
+            return self._nothing()
+        self._charge()
+        self.view = view_of(snapshot, settings, self.policy)
+        self.groups = tree_of(settings)
+        assign(self.groups[ROOT], self.view.size, oversubscription=settings.oversubscription)
+        judge = Judge(snapshot.slots, settings, self.view, self.world)
+        self.floor = Floor(
+            snapshot=snapshot,
+            settings=settings,
+            view=self.view,
+            judge=judge,
+            memory=self.memory,
+            policy=self.policy,
+            book=self._book(),
+            standing=self._standing,
+            charge=self._spend,
+            ceiling=self._ceiling,
         )
+        parties = self._parties()
+        wanted = {want.key: want.request.ad for party in parties for want in party.wants}
+        self.memory.begin(snapshot, judge, wanted)
+        if self._has_quotas():
+            self._by_quota(parties)
+        else:
+            self._spin(parties, Pie(size=self.view.size, preemption=self._preempts, unlimited=self._unlimited))
+        return self._plan(parties)
+
+    # -- before ------------------------------------------------------------------------------------
+
+    def _charge(self) -> None:
+        usage = usage_of(self.snapshot.slots, self.settings, self.snapshot.now)
+        for name, (weight, _) in usage.items():
+            self.used[name] = weight
+            for group in self._groups_over(name):
+                self.group_used[group] = self.group_used.get(group, 0.0) + weight
+
+    def _groups_over(self, user: str) -> list[str]:
+        """The group of a user and those above it."""
+        name = group_of(user, self.settings.groups)
+        found = [name]
+        known = {each.name.lower(): each.name for each in self.settings.groups}
+        while "." in name:
+            name = name.rpartition(".")[0]
+            if name.lower() in known:
+                found.append(known[name.lower()])
+        return found if found[-1] == ROOT else [*found, ROOT]
+
+    def _book(self) -> LimitBook:
+        book = LimitBook(self.settings.limits)
+        for name in ("ConcurrencyLimits", "PreemptingConcurrencyLimits"):
+            if not self.snapshot.slots.lacking(name).all():
+                codes, texts = self.snapshot.slots.attribute(name, None, self.world).texts()
+                book.count(texts[code] for code in codes[codes >= 0].tolist())
+        return book
+
+    def _parties(self) -> list[Party]:
+        """Those who may take part, with what the policy leaves of their requests."""
+        found = []
+        for demand in self.snapshot.demands:
+            if not self._admits(demand.ad) or self.policy.discards_submitter(demand.ad, demand.submitter):
+                continue
+            wants = []
+            for request in demand.requests:
+                want = Want(key=(demand.schedd, demand.submitter, request.autocluster), request=request)
+                want.left = request.count
+                wants.append(want)
+            party = Party(demand=demand, wants=wants)
+            for want in wants:
+                self._filter(party, want)
+            found.append(party)
+        return found
+
+    def _admits(self, ad: ClassAd) -> bool:
+        constraint = self.settings.submitter_constraint
+        return constraint is None or is_true(evaluate(constraint, ad, None, self.world))
+
+    def _filter(self, party: Party, want: Want) -> None:
+        """Close a request that takes no part."""
+        request, constraint = want.request, self.settings.job_constraint
+        knob = self.policy.discards_job(request.ad, request.job, party.demand.submitter)
+        if knob is not None:
+            want.close(Rejection(text=f"pool policy: {knob}", causes={"pool-policy-discarded": 1}))
+        elif constraint is not None and not is_true(evaluate(constraint, request.ad, None, self.world)):
+            want.close(Rejection(text="no match found", causes={"job-constraint": 1}))
+
+    # -- standing ----------------------------------------------------------------------------------
+
+    @property
+    def _preempts(self) -> bool:
+        return self.settings.consider_preemption
+
+    @property
+    def _unlimited(self) -> bool:
+        return self.settings.ignore_priorities
+
+    def _priority(self, user: str) -> float:
+        found = self._priorities.get(user)
+        if found is None:
+            found = self._priorities[user] = self.accounts.effective(user, self.settings)
+        return found
+
+    def _standing(self, user: str) -> Standing:
+        name = group_of(user, self.settings.groups)
+        group = self.groups[name]
+        return Standing(
+            priority=self._priority(user),
+            in_use=self.used.get(user, 0.0),
+            group=name,
+            group_quota=group.quota,
+            group_in_use=self.group_used.get(name, 0.0),
+            autoregroup=group.autoregroup,
+        )
+
+    def _spend(self, user: str, cost: float) -> None:
+        self.used[user] = self.used.get(user, 0.0) + cost
+        for group in self._groups_over(user):
+            self.group_used[group] = self.group_used.get(group, 0.0) + cost
+
+    def _ceiling(self, user: str) -> float:
+        """What a user may still get below its ceiling."""
+        found = self.accounts.users.get(user)
+        if found is None or found.ceiling is None:
+            return float("inf")
+        return found.ceiling - self.used.get(user, 0.0)
+
+    # -- groups ------------------------------------------------------------------------------------
+
+    def _has_quotas(self) -> bool:
+        return any(each.quota is not None or each.fraction is not None for each in self.settings.groups)
+
+    def _by_quota(self, parties: list[Party]) -> None:
+        """Each group with what it is allocated, most starved first; then, for some, everybody together."""
+        own: dict[str, list[Party]] = {name: [] for name in self.groups}
+        for party in parties:
+            own[group_of(party.demand.submitter, self.settings.groups)].append(party)
+        unserved: dict[str, float] = {}
+        for _ in range(self.settings.allocation_rounds):
+            wanted = {name: self._wanted(name, own[name], unserved.get(name)) for name in self.groups}
+            allocate(self.groups[ROOT], wanted, everybody=self.groups)
+            before = len(self.floor.matches)
+            for name in self._group_order():
+                quota = self.groups[name].allocated
+                pie = Pie(
+                    size=quota,
+                    quota=quota,
+                    group_used=self._own_use(name),
+                    preemption=self._preempts,
+                    unlimited=self._unlimited,
+                )
+                self._spin(own[name], pie, name)
+                unserved[name] = 0.0 if not any(party.open for party in own[name]) else self._idle(own[name])
+            if len(self.floor.matches) == before or not any(party.open for party in parties):
+                break
+        again = [party for name, group in self.groups.items() if group.autoregroup for party in own[name]]
+        if again:
+            whole = [party for party in parties if party in again or party in own[ROOT]]
+            used = self.group_used.get(ROOT, 0.0)
+            self._spin(
+                whole, Pie(size=self.view.size, quota=self.view.size, group_used=used, preemption=self._preempts)
+            )
+
+    def _own_use(self, name: str) -> float:
+        """What the users directly in a group use."""
+        below = sum(self.group_used.get(child.name, 0.0) for child in self.groups[name].children)
+        return max(0.0, self.group_used.get(name, 0.0) - below)
+
+    def _wanted(self, name: str, parties: list[Party], unserved: float | None) -> float:
+        """What a group uses and could use: once it has been visited, no more than what was left then."""
+        idle = self._idle(parties) if unserved is None else unserved
+        return self._own_use(name) + idle
+
+    def _idle(self, parties: list[Party]) -> float:
+        return sum(want.left * want.weight for party in parties for want in party.wants if not want.closed)
+
+    def _group_order(self) -> list[str]:
+        def worth(name: str) -> float:
+            group = self.groups[name]
+            ad = ClassAd(
+                AccountingGroup=name,
+                GroupQuota=group.allocated if group.allocated > 0 else group.quota,
+                GroupResourcesInUse=self._own_use(name),
+                GroupQuotaAllocated=group.allocated,
+                GroupResourcesAllocated=group.allocated,
+            )
+            value: Any = evaluate(self.settings.group_sort, ad, None, self.world)
+            return float(value) if value.__class__ in (int, float, bool) else _NO_WORTH
+
+        return sorted(self.groups, key=lambda name: (worth(name), name))
+
+    # -- pie ---------------------------------------------------------------------------------------
+
+    def _spin(self, parties: list[Party], pie: Pie, group: str | None = None) -> None:
+        self._floors(parties, pie)
+        active = [party for party in parties if party.open]
+        for spin in range(SPINS_MAX):
+            if not active or not self.floor.anything_left():
+                break
+            self.spins += 1
+            names = dict.fromkeys(party.demand.submitter for party in active)
+            priorities = {name: self._priority(name) for name in names}
+            now = pie if group is None else _used(pie, self._own_use(group))
+            rations = limits(priorities, self.used, now)
+            left = sum(each.any for each in rations.values())
+            before, count = left, len(active)
+            spent = dict.fromkeys(names, 0.0)
+            for party in sorted(active, key=lambda each: self._place(each, rations)):
+                name = party.demand.submitter
+                ration = Ration(
+                    any=max(0.0, min(rations[name].any - spent[name], left)),
+                    unclaimed=max(0.0, min(rations[name].unclaimed - spent[name], left)),
+                    rank_only_beyond=spin == 0 and self._preempts,
+                )
+                cost = self.floor.visit(party, ration)
+                spent[name] += cost
+                left -= cost
+            active = [party for party in active if party.open]
+            if not (before - left > ROUNDING or len(active) < count):
+                break
+
+    def _place(self, party: Party, rations: dict[str, Limit]) -> tuple[float, float, str, str]:
+        name = party.demand.submitter
+        used, limit = self.used.get(name, 0.0), rations[name].any
+        starved = used / (used + limit) if used + limit > 0 else 0.0
+        return (self._priority(name), starved, name, party.demand.schedd)
+
+    def _floors(self, parties: list[Party], pie: Pie) -> None:
+        """A first round for those who have less than their floor."""
+        for party in sorted(parties, key=lambda each: (self._priority(each.demand.submitter), each.demand.submitter)):
+            account = self.accounts.users.get(party.demand.submitter)
+            if account is None or account.floor is None or not party.open:
+                continue
+            missing = account.floor - self.used.get(party.demand.submitter, 0.0)
+            if missing > ROUNDING:
+                room = missing if pie.quota is None else min(missing, max(0.0, pie.quota - pie.group_used))
+                self.floor.visit(party, Ration(any=room, unclaimed=room, rank_only_beyond=False))
+
+    # -- after -------------------------------------------------------------------------------------
+
+    def _plan(self, parties: list[Party]) -> Plan:
+        rejected: dict[tuple[str, int], Rejection] = {}
+        for party in parties:
+            for want in party.wants:
+                rejection = self.floor.rejection(party, want)
+                if rejection is not None:
+                    rejected[party.demand.schedd, want.request.autocluster] = rejection
+        self.floor.note_policy(parties)
+        matches = tuple(self.floor.matches)
+        return Plan(
+            matches=matches,
+            rejected=rejected,
+            record=self._record(len(matches), rejected, parties),
+            findings=tuple(self.findings.kept),
+        )
+
+    def _record(
+        self, matches: int, rejected: dict[tuple[str, int], Rejection], parties: list[Party]
+    ) -> dict[str, object]:
+        causes: dict[str, int] = {}
+        for each in rejected.values():
+            causes[each.text] = causes.get(each.text, 0) + 1
+        return {
+            "slots": len(self.view.names),
+            "available": int(self.view.available.sum()),
+            "unavailable": dict(self.view.unavailable),
+            "weight": self.view.size,
+            "submitters": len(parties),
+            "requests": sum(len(party.wants) for party in parties),
+            "matches": matches,
+            "preempting": sum(match.preempts != "none" for match in self.floor.matches),
+            "rejected": len(rejected),
+            "rejected_by": causes,
+            "spins": self.spins,
+            "judged_requests": self.memory.judged_requests,
+            "judged_slots": self.memory.judged_slots,
+            "findings": self.findings.total,
+            "limits_in_use": dict(self.floor.book.in_use),
+        }
+
+    def _nothing(self) -> Plan:
+        rejected = {
+            (demand.schedd, request.autocluster): Rejection(text="no match found", causes={})
+            for demand in self.snapshot.demands
+            for request in demand.requests
+        }
+        return Plan(rejected=rejected, record={"slots": 0, "matches": 0, "rejected": len(rejected)})
+
+
+def _used(pie: Pie, used: float) -> Pie:
+    return Pie(size=pie.size, group_used=used, quota=pie.quota, preemption=pie.preemption, unlimited=pie.unlimited)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from roost.classad import ClassAd
 from roost.classad.vector import Table
+from roost.negotiator.pool_policy import Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,10 @@ class Snapshot:
     demands: tuple[SubmitterDemand, ...]
     #: Epoch s.
     now: float
+    #: Names of the slots that somebody has been given, and whose machines have not said so yet.
+    promised: Container[str] = frozenset()
+    #: For each row of `slots` a number that is higher than all before when the row has changed; None: nothing is known.
+    versions: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +66,10 @@ class Match:
     claim_id: str
     #: "none", "rank" or "prio".
     preempts: str = "none"
+    #: Who loses the slot; "" for nobody.
+    holder: str = ""
+    #: The slot's ad if it is another one than the collector's: with the pool's policy, or what is left of the slot.
+    slot_ad: ClassAd | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +91,5 @@ class Plan:
     rejected: Mapping[tuple[str, int], Rejection] = field(default_factory=dict)
     #: Figures of the cycle, for the log and for `roost status`.
     record: Mapping[str, object] = field(default_factory=dict)
+    #: What the pool-wide policy discarded, prevented, or could not decide.
+    findings: tuple[Finding, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from roost.classad.values import Value
-from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, INT, OTHER, REAL, Array
+from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, INT, OTHER, REAL, STRING, Array
 from roost.classad.vector.planes import planes
 from roost.classad.vector.vectors import PAYLOADS, Operand, Vector, gather, values_of
 
@@ -39,6 +39,25 @@ class Result:
             # One by one: NumPy would look into lists and ads.
             out[row] = value
         return out
+
+    def texts(self) -> tuple[Array, list[str]]:
+        """The strings as numbers: for each row the place of its text in the list, -1 where it is no string."""
+        vector = self._whole()
+        if vector.codes is None or vector.words is None or not vector.has(STRING):
+            return np.full(self.size, -1, np.int32), []
+        if vector.kind == STRING:
+            return vector.codes.copy(), vector.words.texts()
+        return np.where(vector.where(STRING), vector.codes, -1).astype(np.int32), vector.words.texts()
+
+    def numbers_or(self, otherwise: float) -> Array:
+        """`numbers` with another value for what is no number, or is not a number (NaN)."""
+        vector, found = self._whole(), self.numbers
+        if vector.kind not in (BOOL, INT, REAL):
+            kinds = vector.kinds_array()
+            found[(kinds < BOOL) | (kinds > REAL)] = otherwise
+        if vector.reals is not None and np.isnan(found).any():
+            found[np.isnan(found)] = otherwise
+        return found
 
     def to_list(self) -> list[Value]:
         """The values as the scalar evaluator gives them."""

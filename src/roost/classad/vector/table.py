@@ -10,7 +10,7 @@ clock is read once in each evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -20,9 +20,12 @@ from roost.classad.evaluation import evaluate
 from roost.classad.expr import Expr, parse_expression
 from roost.classad.limits import EVALUATION_FUEL
 from roost.classad.syntax import Node
-from roost.classad.values import UNDEFINED, Value
+from roost.classad.values import UNDEFINED, Value, fold
+from roost.classad.vector.columns import Column
 from roost.classad.vector.compiler import compile_vector
-from roost.classad.vector.kinds import ABSENT, DEFERRED, Array
+from roost.classad.vector.kinds import ABSENT, DEFERRED, EXPR, Array
+from roost.classad.vector.kinds import MISSING as ABSENT_CELL
+from roost.classad.vector.logic import replaced
 from roost.classad.vector.memory import MEMORY_BYTES_MAX, Memory, Rows, Trace
 from roost.classad.vector.result import Result, frozen, matching, undecided
 from roost.classad.vector.run import DEPTH_MAX, Code, Run
@@ -32,6 +35,8 @@ from roost.classad.world import WORLD, World
 
 #: Compiled expressions a table keeps; beyond, it forgets all and starts anew.
 COMPILED_MAX: Final = 4096
+#: Groups of rows that `evaluate_apart` tells apart; with more of them it evaluates all rows together.
+GROUPS_MAX: Final = 12
 
 
 class Table(Store):
@@ -48,6 +53,8 @@ class Table(Store):
         self._memory = Memory(memory_bytes_max)
         self._compiled: dict[int, tuple[Expr, Code]] = {}
         self._compiled_trees: dict[Node, Code] = {}
+        #: Column to its rows told apart: the column, its version and the table's rows at the time, and the groups.
+        self._parted: dict[str, tuple[Column, int, Rows, list[Rows]]] = {}
         self.extend(ads)
 
     # -- evaluating ----------------------------------------------------------------------------
@@ -78,7 +85,7 @@ class Table(Store):
         mask, unknown = matching(theirs, size), undecided(theirs, size)
         if unknown is None and not mask.any():
             return mask
-        ours = self._compute(run, _own_requirements, on_row=True)
+        ours = self._compute(run, _own("requirements"), on_row=True)
         accepted, unsure = matching(ours, size), undecided(ours, size)
         if unknown is None and unsure is None:
             mask &= accepted
@@ -90,6 +97,83 @@ class Table(Store):
         for row in np.flatnonzero(still_open).tolist():
             mask[row] = self._ad(row).symmetric_match(ad, world)
         return mask
+
+    def sides(self, ad: ClassAd, world: World = WORLD) -> tuple[Array, Array]:
+        """What `match` puts together: masks of the rows that `ad` accepts, and of those that accept `ad`."""
+        size = len(self)
+        world = Moment(world)
+        run = self._run(ad, world)
+        wanted = ad.cell("requirements")
+        if wanted is MISSING:
+            theirs = np.zeros(size, bool)
+        else:
+            found = self._compute(run, self._cell_code(wanted), on_row=False)
+            theirs = self._decided(found, lambda row: ad.eval("Requirements", row, world))
+        found = self._compute(run, _own("requirements"), on_row=True)
+        return theirs, self._decided(found, lambda row: row.eval("Requirements", ad, world))
+
+    def attribute(self, name: str, target: ClassAd | None = None, world: World = WORLD) -> Result:
+        """The value that each ad's own attribute has, matched with `target` if given; UNDEFINED where there is none."""
+        world = Moment(world)
+        found = self._compute(self._run(target, world), _own(fold(name)), on_row=True)
+        return self._finish(found, lambda row: row.eval(name, target, world))
+
+    def evaluate_apart(
+        self, expression: Expr, by: str, target: ClassAd | None = None, world: World = WORLD
+    ) -> list[tuple[Array | None, Result]]:
+        """`evaluate` for the rows of each expression in column `by` on its own: (rows or None for all, values).
+
+        Where what differs between rows is one expression of theirs (a RANK), parts that would be of mixed kinds are
+        of one kind in each group, which is several times faster.
+        """
+        groups = self._apart(fold(by))
+        if len(groups) < 2 or len(groups) > GROUPS_MAX:
+            return [(None, self.evaluate(expression, target, world))]
+        world = Moment(world)
+        answers: list[tuple[Array | None, Result]] = []
+        for rows in groups:
+            run = self._run(target, world)
+            run.rows = rows
+            found = self._compute(run, self._code(expression), on_row=True)
+            if undecided(found, rows.size) is not None:
+                return [(None, self.evaluate(expression, target, world))]
+            answers.append((rows.index, Result(frozen(found), rows.size)))
+        return answers
+
+    def _apart(self, key: str) -> list[Rows]:
+        """The rows by the expression that they have in a column; those that have none are together."""
+        column = self._columns.get(key)
+        if column is None or not len(self):
+            return []
+        known = self._parted.get(key)
+        if known is not None and known[0] is column and known[1] == column.version and known[2] is self._rows:
+            return known[3]
+        cells = column.vector(len(self))
+        codes = np.full(len(self), -1, np.int32)
+        if cells.has(EXPR) and cells.codes is not None:
+            np.copyto(codes, cells.codes, where=cells.where(EXPR))
+        found = [Rows(len(index), index) for index in (np.flatnonzero(codes == each) for each in np.unique(codes))]
+        self._parted[key] = column, column.version, self._rows, found
+        return found
+
+    def lacking(self, name: str) -> Array:
+        """Mask of the rows that have no attribute of that name. Shape (rows,)."""
+        column = self._columns.get(fold(name))
+        return np.ones(len(self), bool) if column is None else column.vector(len(self)).where(ABSENT_CELL)
+
+    def expressions(self) -> Iterator[tuple[str, Expr]]:
+        """Folded name and expression of all attributes that are expressions, each once; also some of former ads."""
+        for key, column in self._columns.items():
+            cells = (
+                column.words.values if column.sparse is None else {id(c): c for c in column.sparse.values()}.values()
+            )
+            for cell in cells:
+                if isinstance(cell, Expr):
+                    yield key, cell
+
+    def everywhere(self) -> frozenset[str]:
+        """Folded names that all ads have."""
+        return frozenset(key for key, column in self._columns.items() if column.used == len(self))
 
     def match_indices(self, ad: ClassAd, world: World = WORLD) -> Array:
         """The rows that `match`, ascending, int64."""
@@ -124,6 +208,16 @@ class Table(Store):
         if trace.steps > EVALUATION_FUEL or trace.deepest > DEPTH_MAX:
             return DEFERRED
         return found
+
+    def _decided(self, found: Operand, scalar: Callable[[ClassAd], Value]) -> Array:
+        """Mask of the rows whose value is true or a number other than 0."""
+        size = len(self)
+        mask, unknown = matching(found, size), undecided(found, size)
+        if unknown is not None:
+            for row in np.flatnonzero(unknown).tolist():
+                value = scalar(self._ad(row))
+                mask[row] = value is True or (value.__class__ in (int, float) and value != 0)
+        return mask
 
     def _finish(self, found: Operand, scalar: Callable[[ClassAd], Value]) -> Result:
         size = len(self)
@@ -168,9 +262,12 @@ class Table(Store):
         self._memory.clear()
 
 
-def _own_requirements(run: Run) -> Operand:
-    found = run.row("requirements")
-    return UNDEFINED if found is ABSENT else found
+def _own(key: str) -> Code:
+    def code(run: Run) -> Operand:
+        found = run.row(key)
+        return UNDEFINED if found is ABSENT else replaced(found, ABSENT_CELL, lambda: UNDEFINED)
+
+    return code
 
 
 def _deferred(run: Run) -> Operand:

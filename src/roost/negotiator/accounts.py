@@ -1,0 +1,219 @@
+"""Users' priorities: who has used more of late comes later.
+
+A user's real priority is the weight of slots that the user has had, weighed so that what lies a half-life back counts
+for half; at least 0.5. The effective priority is that times the user's factor, and the lower one is better. The
+factor is the one set for the user, else that of nice users, of the user's group, of users from elsewhere, or the
+default.
+
+`Accounts` keeps what must outlive a restart and goes to JSON and back. It reads no clock: each update says what time it
+is. Uses of claims that began and ended between two updates are told by the caller as weight times seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from roost.negotiator.settings import ROOT, GroupSettings, PriorityFactors, Settings
+
+#: Best real priority, and the one that users begin with.
+BEST: Final = 0.5
+#: Version of the JSON form.
+VERSION: Final = 1
+#: Most users that are kept; those who have used nothing for longest go first.
+USERS_MAX: Final = 100_000
+
+
+@dataclass(slots=True, kw_only=True)
+class User:
+    """What is kept of one user."""
+
+    priority: float = BEST
+    #: Set by an administrator; None for what the configuration says.
+    factor: float | None = None
+    #: Weight of the slots in use at the last update.
+    in_use: float = 0.0
+    #: Number of slots in use at the last update.
+    slots: int = 0
+    #: Weight times time used since `began`, s.
+    used_s: float = 0.0
+    #: Epoch s of the first and last use; None for none yet.
+    began: float | None = None
+    last: float | None = None
+    #: Weight that the user gets before fair share, and never exceeds; None for neither.
+    floor: float | None = None
+    ceiling: float | None = None
+
+
+class Accounts:
+    """All users of a pool."""
+
+    def __init__(self) -> None:
+        self.users: dict[str, User] = {}
+        #: Epoch s of the last update; None before the first.
+        self.updated_at: float | None = None
+
+    # -- use ---------------------------------------------------------------------------------------
+
+    def update(
+        self,
+        usage: Mapping[str, tuple[float, int]],
+        now: float,
+        settings: Settings,
+        uncharged: Mapping[str, float] | None = None,
+    ) -> None:
+        """Charge the time since the last update.
+
+        `usage` is user to weight and number of slots in use now; `uncharged` is user to weight times seconds of what
+        began and ended meanwhile.
+        """
+        elapsed = 0.0 if self.updated_at is None else max(0.0, now - self.updated_at)
+        self.updated_at = now if self.updated_at is None else max(now, self.updated_at)
+        uncharged = uncharged or {}
+        kept = 0.5 ** (elapsed / settings.halflife_s)
+        for name in dict.fromkeys((*self.users, *usage, *uncharged)):
+            user = self.user(name)
+            weight, slots = usage.get(name, (0.0, 0))
+            extra = uncharged.get(name, 0.0)
+            if elapsed:
+                user.priority = max(BEST, kept * user.priority + (1 - kept) * (weight + extra / elapsed))
+            user.used_s += weight * elapsed + extra
+            user.in_use, user.slots = weight, slots
+            if weight or extra:
+                user.began = now if user.began is None else user.began
+                user.last = now
+        self._forget()
+
+    def _forget(self) -> None:
+        if len(self.users) <= USERS_MAX:
+            return
+        idle = [name for name, user in self.users.items() if not user.in_use and user.factor is None]
+        idle.sort(key=lambda name: self.users[name].last or 0.0)
+        for name in idle[: len(self.users) - USERS_MAX]:
+            del self.users[name]
+
+    def user(self, name: str) -> User:
+        """A user's account, made when first asked for."""
+        found = self.users.get(name)
+        if found is None:
+            found = self.users[name] = User()
+        return found
+
+    # -- priorities --------------------------------------------------------------------------------
+
+    def real(self, name: str) -> float:
+        """The user's real priority."""
+        found = self.users.get(name)
+        return BEST if found is None else found.priority
+
+    def factor(self, name: str, settings: Settings) -> float:
+        """The user's factor, at least 1."""
+        found = self.users.get(name)
+        if found is not None and found.factor is not None:
+            return max(1.0, found.factor)
+        return max(1.0, configured_factor(name, settings.factors, settings.groups))
+
+    def effective(self, name: str, settings: Settings) -> float:
+        """The user's effective priority; the lower one goes first."""
+        return self.real(name) * self.factor(name, settings)
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def set_factor(self, name: str, factor: float | None) -> None:
+        """Give a user a factor of its own, or None to go by the configuration. Raises ValueError below 1."""
+        if factor is not None and not (math.isfinite(factor) and factor >= 1.0):
+            raise ValueError(f"a priority factor is a number from 1 up, not {factor}")
+        self.user(name).factor = factor
+
+    def set_priority(self, name: str, priority: float) -> None:
+        """Set a user's real priority. Raises ValueError below 0.5."""
+        if not (math.isfinite(priority) and priority >= BEST):
+            raise ValueError(f"a priority is a number from {BEST} up, not {priority}")
+        self.user(name).priority = priority
+
+    def set_bounds(self, name: str, *, floor: float | None = None, ceiling: float | None = None) -> None:
+        """Set a user's floor and ceiling, weights of slots. Raises ValueError for negative ones."""
+        for value in (floor, ceiling):
+            if value is not None and not value >= 0:
+                raise ValueError(f"a floor or ceiling is a number from 0 up, not {value}")
+        user = self.user(name)
+        user.floor, user.ceiling = floor, ceiling
+
+    def reset(self, name: str) -> None:
+        """Forget what a user has used: priority and sums; the factor stays."""
+        user = self.user(name)
+        user.priority, user.used_s, user.began, user.last = BEST, 0.0, None, None
+
+    # -- outside -----------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, as plain data."""
+        users = {name: _plain(user) for name, user in sorted(self.users.items())}
+        return {"version": VERSION, "updated_at": self.updated_at, "users": users}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Accounts:
+        """What `to_json` gave. Raises ValueError for anything else."""
+        if not isinstance(data, Mapping) or data.get("version") != VERSION:
+            raise ValueError(f"accounts of another version than {VERSION}")
+        found = cls()
+        at = data.get("updated_at")
+        found.updated_at = None if at is None else float(at)
+        users = data.get("users")
+        if not isinstance(users, Mapping):
+            raise ValueError("accounts without users")
+        for name, fields in users.items():
+            if not isinstance(fields, Mapping) or not set(fields) <= set(User.__slots__):
+                raise ValueError(f"the account of {name!r} has fields that accounts don't have")
+            found.users[str(name)] = User(**fields)
+        return found
+
+    def ads(self, settings: Settings) -> Iterable[dict[str, Any]]:
+        """The attributes of an Accounting ad for each user."""
+        for name, user in sorted(self.users.items()):
+            attributes: dict[str, Any] = {
+                "MyType": "Accounting",
+                "Name": name,
+                "Priority": self.effective(name, settings),
+                "PriorityFactor": self.factor(name, settings),
+                "AccountingGroup": group_of(name, settings.groups),
+                "IsAccountingGroup": False,
+                "ResourcesUsed": user.slots,
+                "WeightedResourcesUsed": user.in_use,
+                "WeightedAccumulatedUsage": user.used_s,
+            }
+            optional = {"BeginUsageTime": user.began, "LastUsageTime": user.last, "Floor": user.floor}
+            optional["Ceiling"] = user.ceiling
+            attributes.update({key: value for key, value in optional.items() if value is not None})
+            yield attributes
+
+
+def _plain(user: User) -> dict[str, Any]:
+    fresh = User()
+    return {key: value for key in User.__slots__ if (value := getattr(user, key)) != getattr(fresh, key)}
+
+
+def group_of(submitter: str, groups: Iterable[GroupSettings]) -> str:
+    """The group of a submitter ``group.user@domain``: the longest that is configured, else ``<none>``."""
+    local = submitter.partition("@")[0].lower()
+    best = ROOT
+    for group in groups:
+        if local.startswith(group.name.lower() + ".") and (best == ROOT or len(group.name) > len(best)):
+            best = group.name
+    return best
+
+
+def configured_factor(name: str, factors: PriorityFactors, groups: Iterable[GroupSettings]) -> float:
+    """The factor that the configuration gives a user."""
+    local, _, domain = name.lower().partition("@")
+    if local.startswith(factors.nice_name + "."):
+        return factors.nice
+    group = group_of(name, groups)
+    for each in groups:
+        if each.name == group and each.prio_factor:
+            return each.prio_factor
+    if factors.local_domain and domain and domain != factors.local_domain:
+        return factors.remote
+    return factors.default

@@ -1,0 +1,252 @@
+"""What the matchmaker keeps from one cycle to the next: verdicts and best slots of each request.
+
+A request is known by queue, submitter and autocluster. Of each known one a byte a slot is kept, and the best slots in
+order. At the beginning of a cycle the slots that changed, or are to be had again, are judged for all known requests at
+once, one slot after the other; everything else stands. That is dropped as a whole when it would cost more than to
+begin anew, and whenever the clock or attributes of the cycle itself are among what Requirements or ranks depend on.
+
+The results are the same with and without: `tests/negotiator/test_memory.py` holds it to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from roost.classad import ClassAd, Expr
+from roost.classad.vector import Table
+from roost.classad.vector.kinds import Array
+from roost.negotiator.ranks import KEYS, Listing, best, renewed
+from roost.negotiator.reach import Reach, SlotExpressions, reach
+from roost.negotiator.settings import Settings
+from roost.negotiator.snapshot import Snapshot
+from roost.negotiator.verdicts import REFUSED, VERDICTS, Judge, count_of
+from roost.negotiator.view import VIEWED
+
+#: Queue, submitter, autocluster.
+Key: TypeAlias = Hashable
+
+#: Bytes of verdicts and listings that are kept; requests beyond are judged in each cycle.
+BYTES_MAX: Final = 512 * 1024 * 1024
+#: Fewest slots of a listing, and how many times what is asked for.
+LISTED_MIN: Final = 256
+LISTED_TIMES: Final = 4
+
+# What things cost, in units of a pair judged at full width: only their proportions matter.
+_SLOT_COST: Final = 8_000
+_REQUEST_COST: Final = 15_000
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known of one request."""
+
+    ad: ClassAd
+    #: uint8, shape (rows,); of slots that are not to be had it says nothing.
+    verdicts: Array
+    #: Number of each verdict among the slots to be had.
+    counts: Array
+    listing: Listing | None = None
+    #: Whether it stays right while the ads do.
+    keeps: bool = True
+
+
+@dataclass(slots=True)
+class Changes:
+    """What is different from the last cycle; masks over all rows, the longer of the two numbers of them."""
+
+    #: To be judged: to be had now, and changed or not to be had before.
+    fresh: Array
+    #: Counted before and not any more as they were.
+    gone: Array
+
+
+@dataclass(slots=True)
+class Memory:
+    """See the module."""
+
+    known: dict[Key, Known] = field(default_factory=dict)
+    jobs: Table = field(default_factory=Table)
+    #: Requests of the last cycle that were judged anew, and slots that were judged for all: figures for the record.
+    judged_requests: int = 0
+    judged_slots: int = 0
+    _table: Table | None = None
+    _settings: Settings | None = None
+    _version: int = -1
+    _considered: Array = field(default_factory=lambda: np.zeros(0, bool))
+    _expressions: tuple[tuple[str, int], ...] = ()
+    _texts: list[Expr] = field(default_factory=list)
+    _reach: Reach = field(default_factory=lambda: Reach(frozenset(), False))
+    _slots: SlotExpressions | None = None
+    _judge: Judge | None = None
+    _bytes: int = 0
+
+    # -- a cycle -----------------------------------------------------------------------------------
+
+    def begin(self, snapshot: Snapshot, judge: Judge, requests: Mapping[Key, ClassAd]) -> None:
+        """Bring what is kept up to date with the slots; `requests` are all that the cycle may ask about."""
+        self.judged_requests = self.judged_slots = 0
+        self._judge = judge
+        self._look(judge)
+        stays = (
+            snapshot.versions is not None
+            and self._table is judge.table
+            and self._settings == judge.settings
+            and self._reach.keeps
+        )
+        if not stays:
+            self.forget()
+        self._keep_only(requests)
+        if self.known:
+            assert snapshot.versions is not None
+            self._catch_up(self._changes(snapshot.versions, judge))
+        self._table, self._settings = judge.table, judge.settings
+        self._considered = judge.view.available.copy()
+        if snapshot.versions is not None and len(judge.table):
+            self._version = int(snapshot.versions[: len(judge.table)].max())
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.known.clear()
+        self.jobs = Table()
+        self._bytes = 0
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Folded names of the slot attributes that verdicts and ranks depend on."""
+        return self._reach.names | VIEWED | {"requirements", "rank"}
+
+    def of(self, key: Key, ad: ClassAd, job: str = "") -> Known:
+        """What is known of a request, judging it if nothing is."""
+        found = self.known.get(key)
+        if found is None:
+            assert self._judge is not None
+            judge = self._judge
+            verdicts = judge.verdicts(ad, job)
+            self.judged_requests += 1
+            found = Known(ad, verdicts, count_of(verdicts[judge.view.available]), keeps=self._keeps(ad))
+            self._bytes += len(verdicts)
+            if self._bytes <= BYTES_MAX:
+                self.known[key] = found
+        return found
+
+    def listing(self, known: Known, usable: Array, need: int, taken: Array | None) -> Listing:
+        """The best usable slots for a request, at least `need` or all.
+
+        `taken` are the rows given away in this cycle if `usable` leaves out nothing else that is to be had; the
+        listing is then kept.
+        """
+        kept = known.listing
+        if kept is not None:
+            mine = usable.take(kept.rows)
+            if kept.complete or np.count_nonzero(mine) >= need:
+                return Listing(kept.rows[mine], kept.keys[:, mine], kept.complete)
+        rows = np.flatnonzero((known.verdicts < REFUSED) & usable)
+        assert self._judge is not None
+        keys = self._judge.keys(known.ad, rows) if len(rows) else np.zeros((KEYS, 0))
+        found = best(rows, keys, max(LISTED_MIN, LISTED_TIMES * need))
+        if taken is not None:
+            found.excluded = taken
+            known.listing = found
+        return found
+
+    # -- between cycles ----------------------------------------------------------------------------
+
+    def _look(self, judge: Judge) -> None:
+        """See what the slots' expressions depend on, if there are others than before."""
+        present = list(judge.table.expressions())
+        signature = tuple((name, id(expression)) for name, expression in present)
+        if signature == self._expressions and self._settings == judge.settings:
+            return
+        slots = self._slots = SlotExpressions(judge.table)
+        settings = judge.settings
+        own = (settings.pre_job_rank, settings.post_job_rank, settings.policy.resource, settings.policy.job)
+        seeds = (*slots.of("requirements"), *slots.of("rank"), *(each for each in own if each is not None))
+        self._reach = reach(seeds, slots.of)
+        self._expressions, self._texts = signature, [expression for _, expression in present]
+        for known in self.known.values():
+            known.keeps = self._keeps(known.ad)
+
+    def _keeps(self, ad: ClassAd) -> bool:
+        """Whether verdicts about a request stay right while the ads do."""
+        slots = self._slots
+        assert slots is not None
+
+        def expressions_of(name: str) -> Iterable[Expr]:
+            cell = ad.cell(name)
+            return (*slots.of(name), cell) if isinstance(cell, Expr) else slots.of(name)
+
+        seeds = [cell for name in ("requirements", "rank") if isinstance(cell := ad.cell(name), Expr)]
+        # What the slots ask of the job counts as well.
+        asked = [cell for name in self._reach.names if isinstance(cell := ad.cell(name), Expr)]
+        return reach((*seeds, *asked), expressions_of).keeps
+
+    def _keep_only(self, requests: Mapping[Key, ClassAd]) -> None:
+        for key in list(self.known):
+            known, ad = self.known[key], requests.get(key)
+            if ad is None or not known.keeps or (known.ad is not ad and known.ad != ad):
+                self._bytes -= len(known.verdicts)
+                del self.known[key]
+                if key in self.jobs:
+                    self.jobs.remove(key)
+
+    def _changes(self, versions: Array, judge: Judge) -> Changes:
+        size = max(len(judge.table), len(self._considered))
+        before, now, changed = (np.zeros(size, bool) for _ in range(3))
+        before[: len(self._considered)] = self._considered
+        now[: len(judge.table)] = judge.view.available
+        changed[: len(judge.table)] = versions[: len(judge.table)] > self._version
+        changed[len(judge.table) :] = True
+        return Changes(now & (changed | ~before), before & (changed | ~now))
+
+    def _catch_up(self, changes: Changes) -> None:
+        judge = self._judge
+        assert judge is not None
+        size = len(judge.table)
+        rows = np.flatnonzero(changes.fresh)
+        requests = len(self.known)
+        one_by_one = len(rows) * (_SLOT_COST + requests)
+        if one_by_one > requests * (_REQUEST_COST + size):
+            self.forget()
+            return
+        self.jobs.extend((key, known.ad) for key, known in self.known.items() if key not in self.jobs)
+        self.judged_slots = len(rows)
+        codes = np.empty((len(rows), requests), np.uint8)
+        keys: list[Array | None] = []
+        for at, row in enumerate(rows.tolist()):
+            codes[at], found = judge.of_slot(self.jobs, row, judge.table.ad(judge.view.names[row]))
+            keys.append(found)
+        gone = np.flatnonzero(changes.gone)
+        stale = changes.fresh | changes.gone
+        yes = codes < REFUSED
+        for key, known in self.known.items():
+            place = self.jobs.place(key)
+            inside = np.flatnonzero(yes[:, place])
+            self._renew(known, size, gone, rows, codes[:, place])
+            if known.listing is not None:
+                columns = [keys[at][:, place] for at in inside.tolist()]  # type: ignore[index]
+                fresh = np.array(columns).T if columns else np.zeros((KEYS, 0))
+                known.listing = self._relist(known.listing, changes, stale, rows[inside], fresh)
+
+    def _renew(self, known: Known, size: int, gone: Array, rows: Array, codes: Array) -> None:
+        verdicts = known.verdicts
+        known.counts = known.counts - np.bincount(verdicts.take(gone), minlength=VERDICTS)
+        if len(verdicts) != size:
+            known.verdicts = np.zeros(size, np.uint8)
+            known.verdicts[: min(size, len(verdicts))] = verdicts[:size]
+        known.verdicts[rows] = codes
+        known.counts += np.bincount(codes, minlength=VERDICTS)
+
+    def _relist(self, listing: Listing, changes: Changes, stale: Array, rows: Array, keys: Array) -> Listing | None:
+        excluded = listing.excluded
+        if len(excluded):
+            judge = self._judge
+            assert judge is not None
+            here = excluded[excluded < len(judge.table)]
+            if (judge.view.available.take(here) & ~changes.fresh.take(here)).any():
+                return None
+            listing = Listing(listing.rows, listing.keys, listing.complete)
+        return renewed(listing, stale, rows, keys)

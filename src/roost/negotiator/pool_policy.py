@@ -1,0 +1,230 @@
+"""The pool-wide policy: what the pool's administrator imposes on every match, whatever owners and users wrote.
+
+Three expressions discard ads where they are TRUE: those of queues and submitters, of slots, of jobs. Two are ANDed:
+one to every slot's Requirements, one to every job's; there only TRUE permits. Everything is applied to the ads as
+they enter a cycle, and nothing that collector or queue keep is changed. An ad may not have attributes by which scopes
+are called (MY, TARGET, …): it could make the policy's names mean something else, so under a policy it takes no part.
+
+Whatever was decided is a `Finding`, as data: what was discarded and by which knob, which matches were prevented
+(counted, with samples), and where an expression was ERROR. With NEGOTIATOR_PE_LOG_ONLY the findings are all that
+happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+
+from roost.classad import ERROR, ClassAd, Expr, FixedWorld, Value, evaluate
+from roost.classad.ad import MISSING
+from roost.classad.syntax import Binary, Op, Paren
+from roost.classad.vector import Kind, Table
+from roost.classad.vector.kinds import Array
+from roost.negotiator.settings import PolicySettings
+
+SCHEDD_ONLY: Final = "NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"
+STARTD_ONLY: Final = "NEGOTIATOR_PE_STARTD_ONLY_EXPR"
+JOB_ONLY: Final = "NEGOTIATOR_PE_JOB_ONLY_EXPR"
+RESOURCE: Final = "NEGOTIATOR_PE_RESOURCE_EXPR"
+JOB: Final = "NEGOTIATOR_PE_JOB_EXPR"
+AUDIT: Final = "NEGOTIATOR_PE_AUDIT_EXPR"
+
+#: Names that mean scopes; an ad that has one could change what a policy's names mean.
+SCOPES: Final = ("my", "target", "self", "parent", "toplevel", "root", "currenttime")
+#: Findings of a cycle that are kept one by one; more are only counted.
+FINDINGS_MAX: Final = 1_000
+#: Slots named in a finding about many.
+SAMPLES_MAX: Final = 5
+
+
+class Act(StrEnum):
+    """What the policy did."""
+
+    DISCARD = "DISCARD"
+    VETO = "VETO"
+    ERROR = "ERROR"
+    MATCH = "MATCH"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that the policy did in a cycle."""
+
+    act: Act
+    knob: str
+    #: "schedd", "startd" or "job": whose ad it is about. Vetoes and matches are about a job.
+    kind: str
+    #: Its name: of the submitter, of the slot, number of the job.
+    name: str
+    user: str = ""
+    #: The slots that it is about, the first few.
+    slots: tuple[str, ...] = ()
+    #: How many they are.
+    count: int = 1
+    #: Why, where the knob does not say it all.
+    text: str = ""
+    #: Whether it was only recorded.
+    log_only: bool = False
+
+    def line(self) -> str:
+        """As a line of the policy's log, without the time."""
+        mode = " (log only)" if self.log_only else ""
+        match self.act:
+            case Act.DISCARD:
+                return f"DISCARD {self.kind} {self.name} {self.knob}{self._because()}{mode}"
+            case Act.VETO:
+                slots = ",".join(self.slots)
+                return (
+                    f"VETO match job={self.name} user={self.user} slot={slots} count={self.count} by={self.knob}{mode}"
+                )
+            case Act.MATCH:
+                return f"MATCH job={self.name} user={self.user} slot={','.join(self.slots)} by={self.knob}"
+            case Act.ERROR:
+                return f"ERROR {self.kind} {self.name} {self.knob}{self._because()}"
+
+    def _because(self) -> str:
+        return f": {self.text}" if self.text else ""
+
+
+class Findings:
+    """The findings of one cycle, bounded."""
+
+    def __init__(self) -> None:
+        self.kept: list[Finding] = []
+        self.total = 0
+
+    def add(self, finding: Finding) -> None:
+        """Note one; beyond FINDINGS_MAX it is only counted."""
+        self.total += 1
+        if len(self.kept) < FINDINGS_MAX:
+            self.kept.append(finding)
+
+
+@dataclass(slots=True)
+class PoolPolicy:
+    """The policy at work in one cycle."""
+
+    settings: PolicySettings
+    findings: Findings
+    world: FixedWorld
+
+    @property
+    def enforced(self) -> bool:
+        """Whether it does more than take notes."""
+        return not self.settings.log_only
+
+    # -- discarding --------------------------------------------------------------------------------
+
+    def discards_submitter(self, ad: ClassAd, name: str) -> bool:
+        """Whether a submitter takes no part."""
+        return self._discards(ad, self.settings.schedd_only, SCHEDD_ONLY, "schedd", name)
+
+    def discards_job(self, ad: ClassAd, job: str, user: str = "") -> str | None:
+        """The knob for which a job gets nothing; None if it may."""
+        if self._discards(ad, self.settings.job_only, JOB_ONLY, "job", job, user):
+            return JOB_ONLY
+        name = next((scope for scope in self.scopes() if ad.cell(scope) is not MISSING), None)
+        if name is None:
+            return None
+        self._shadowed("job", job, name, user)
+        return JOB_ONLY if self.enforced else None
+
+    def _discards(self, ad: ClassAd, expr: Expr | None, knob: str, kind: str, name: str, user: str = "") -> bool:
+        if expr is None:
+            return False
+        value = evaluate(expr, ad, None, self.world)
+        if value is ERROR:
+            self.findings.add(Finding(act=Act.ERROR, knob=knob, kind=kind, name=name, user=user, text="is ERROR"))
+        if not is_true(value):
+            return False
+        discard = Finding(act=Act.DISCARD, knob=knob, kind=kind, name=name, user=user, log_only=not self.enforced)
+        self.findings.add(discard)
+        return self.enforced
+
+    def discarded_slots(self, table: Table) -> Array:
+        """Mask of the slots that take no part."""
+        settings = self.settings
+        gone = np.zeros(len(table), bool)
+        if settings.startd_only is not None:
+            found = table.evaluate(settings.startd_only, None, self.world)
+            gone |= found.true
+            self._note(table, found.state == Kind.ERROR, Act.ERROR, "is ERROR")
+            self._note(table, gone, Act.DISCARD, "")
+        for name in self.scopes():
+            shadowed = ~table.lacking(name)
+            if shadowed.any():
+                gone |= shadowed
+                self._note(table, shadowed, Act.DISCARD, _shadow_text(name))
+        return gone if self.enforced else np.zeros(len(table), bool)
+
+    def _note(self, table: Table, mask: Array, act: Act, text: str) -> None:
+        rows = np.flatnonzero(mask)
+        if not len(rows):
+            return
+        keys = table.keys()
+        for row in rows[:FINDINGS_MAX].tolist():
+            only = act is Act.DISCARD and not self.enforced
+            name = str(keys[row])
+            self.findings.add(Finding(act=act, knob=STARTD_ONLY, kind="startd", name=name, text=text, log_only=only))
+        self.findings.total += max(0, len(rows) - FINDINGS_MAX)
+
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes that the policy's expressions name: no ad may have attributes of those names."""
+        settings = self.settings
+        found: dict[str, None] = {}
+        for expr in (settings.startd_only, settings.job_only, settings.resource, settings.job):
+            if expr is not None:
+                mentioned = expr.mentioned
+                found.update(dict.fromkeys(("my",) if mentioned.my else ()))
+                found.update(dict.fromkeys(("target",) if mentioned.target else ()))
+                found.update(dict.fromkeys(scope for scope in SCOPES if scope in mentioned.plain))
+        return tuple(found)
+
+    def _shadowed(self, kind: str, name: str, attribute: str, user: str) -> None:
+        self.findings.add(
+            Finding(
+                act=Act.DISCARD, knob=JOB_ONLY, kind=kind, name=name, user=user, text=_shadow_text(attribute),
+                log_only=not self.enforced,
+            )
+        )  # fmt: skip
+
+    # -- matching ----------------------------------------------------------------------------------
+
+    def restricted(self, slot: ClassAd) -> ClassAd:
+        """A copy of a slot's ad as the holder of a match gets it: NEGOTIATOR_PE_RESOURCE_EXPR is in its Requirements.
+
+        A queue that starts another job on the claim matches that job with this ad.
+        """
+        found = slot.copy()
+        if self.settings.resource is not None and self.enforced:
+            cell = slot.cell("requirements")
+            tree = None if cell is MISSING else slot.tree("Requirements")
+            found.put("Requirements", conjunction(tree, self.settings.resource))
+        return found
+
+
+def conjunction(original: object, policy: Expr) -> Expr:
+    """``(original) && (policy)``; an original that is not there counts as true."""
+    from roost.classad.syntax import Literal, Node
+
+    left = original if isinstance(original, Node) else Literal(True)
+    return Expr(Binary(Op.AND, Paren(left), Paren(policy.tree)))
+
+
+def is_true(value: Value) -> bool:
+    """Whether a value counts as TRUE: true, or a number other than 0."""
+    return value is True or (value.__class__ in (int, float) and value != 0)
+
+
+def _shadow_text(name: str) -> str:
+    return f"the ad has an attribute {name.upper()}, which would change what the policy's names mean"
+
+
+def lines(findings: Iterable[Finding], time_text: str) -> Iterator[str]:
+    """The lines of the policy's log."""
+    for finding in findings:
+        yield f"PE {time_text} {finding.line()}"

@@ -1,0 +1,177 @@
+"""Taking a slot from somebody for a better user: who may, and whom to take it from.
+
+What the slots' and the jobs' ads show of priorities and use exists only here. PREEMPTION_REQUIREMENTS and
+PREEMPTION_RANK are evaluated for the slots that come into question, on ads that have no more than what those
+expressions can reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from roost.classad import ClassAd, Expr, FixedWorld
+from roost.classad.ad import MISSING
+from roost.classad.syntax import Call, Node, children
+from roost.classad.values import fold
+from roost.classad.vector import Table
+from roost.classad.vector.kinds import Array
+from roost.negotiator.ranks import BY_PRIORITY
+from roost.negotiator.reach import SlotExpressions, reach
+from roost.negotiator.settings import Settings
+from roost.negotiator.view import SlotView
+
+#: Functions that may reach any attribute.
+_ANY_NAME: Final = frozenset(("eval", "evalineachcontext", "countmatches"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a user stands at this moment."""
+
+    #: Effective priority.
+    priority: float
+    in_use: float
+    group: str
+    group_quota: float
+    group_in_use: float
+    #: The group as which it negotiates, "<none>" where groups have no quotas.
+    negotiating: str = "<none>"
+    autoregroup: bool = False
+
+    def as_remote(self) -> dict[str, Any]:
+        """What a slot's ad shows of who has it."""
+        return {
+            "RemoteUserPrio": self.priority,
+            "RemoteUserResourcesInUse": self.in_use,
+            "RemoteGroup": self.group,
+            "RemoteGroupQuota": self.group_quota,
+            "RemoteGroupResourcesInUse": self.group_in_use,
+        }
+
+    def as_submitter(self) -> dict[str, Any]:
+        """What a job's ad shows of its user."""
+        return {
+            "SubmitterUserPrio": self.priority,
+            "SubmittorPrio": self.priority,
+            "SubmitterUserResourcesInUse": self.in_use,
+            "SubmitterGroup": self.group,
+            "SubmitterGroupQuota": self.group_quota,
+            "SubmitterGroupResourcesInUse": self.group_in_use,
+            "SubmitterNegotiatingGroup": self.negotiating,
+            "SubmitterAutoregroup": self.autoregroup,
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class Asked:
+    """The answer about some slots."""
+
+    #: Whether each may be taken.
+    allowed: Array
+    #: PREEMPTION_RANK of each, minus infinity where it is no number.
+    rank: Array
+    #: Number of slots by what stands in the way.
+    refused: Mapping[str, int]
+
+
+#: What stands in the way.
+POLICY: Final = "preemption-requirements"
+PRIORITY: Final = "priority"
+OWN: Final = "own-slot"
+
+
+@dataclass(slots=True)
+class Preemption:
+    """Preemption in one cycle."""
+
+    table: Table
+    view: SlotView
+    settings: Settings
+    world: FixedWorld
+    #: How a user stands.
+    standing: Callable[[str], Standing]
+    _ads: Table = field(default_factory=Table)
+    _names: frozenset[str] = frozenset()
+    _whole: bool = False
+    _slots: SlotExpressions | None = None
+
+    def ask(self, ad: ClassAd, submitter: str, rows: Array, states: Array) -> Asked:
+        """Whether slots in use may be taken for a request. `states` says by what: rank, or priority."""
+        self._show(ad, rows)
+        request = ClassAd(self.standing(submitter).as_submitter())
+        request.chained = ad
+        places = np.fromiter((self._ads.place(row) for row in rows.tolist()), np.int64, len(rows))
+        rank = np.full(len(rows), -np.inf)
+        if self.settings.preemption_rank is not None:
+            rank = (
+                self._ads.evaluate(self.settings.preemption_rank, request, self.world).numbers_or(-np.inf).take(places)
+            )
+        allowed = np.ones(len(rows), bool)
+        refused: dict[str, int] = {}
+        by_priority = states == BY_PRIORITY
+        if by_priority.any():
+            for cause, bad in self._conditions(request, submitter, rows, places):
+                bad &= by_priority & allowed
+                if bad.any():
+                    refused[cause] = int(np.count_nonzero(bad))
+                    allowed &= ~bad
+        return Asked(allowed=allowed, rank=rank, refused=refused)
+
+    def _conditions(self, request: ClassAd, submitter: str, rows: Array, places: Array) -> Iterable[tuple[str, Array]]:
+        """Cause, and the slots that it keeps from being preempted."""
+        holders = [self.view.holders[code] for code in self.view.holder.take(rows).tolist()]
+        yield OWN, np.fromiter((holder == submitter for holder in holders), bool, len(rows))
+        condition = self.settings.preemption_requirements
+        if condition is not None:
+            yield POLICY, ~self._ads.evaluate(condition, request, self.world).true.take(places)
+        own = self.standing(submitter).priority
+        yield PRIORITY, np.fromiter((not own < self.standing(each).priority for each in holders), bool, len(rows))
+
+    def _show(self, ad: ClassAd, rows: Array) -> None:
+        """See to it that `_ads` has these slots, with all that can be asked about them."""
+        if self._slots is None:
+            self._slots = SlotExpressions(self.table)
+        slots = self._slots
+
+        def expressions_of(name: str) -> Iterable[Expr]:
+            cell = ad.cell(name)
+            return (*slots.of(name), cell) if isinstance(cell, Expr) else slots.of(name)
+
+        settings = self.settings
+        seeds = [each for each in (settings.preemption_requirements, settings.preemption_rank) if each is not None]
+        reached = reach(seeds, expressions_of)
+        if not reached.names <= self._names:
+            self._names |= reached.names
+            self._ads = Table()
+            self._whole = any(_calls(each, _ANY_NAME) for each in (*seeds, *slots.all()))
+        self._ads.extend((row, self._shown(row)) for row in rows.tolist() if row not in self._ads)
+
+    def _shown(self, row: int) -> ClassAd:
+        key = self.view.names[row]
+        if self._whole:
+            shown = self.table.ad(key)
+        else:
+            shown = ClassAd()
+            for name in sorted(self._names):
+                value = self.table.value(key, name)
+                if value is not None:
+                    shown[name] = value
+        for name, value in self.standing(self.view.holders[self.view.holder.item(row)]).as_remote().items():
+            shown[name] = value
+        if shown.cell("preemptingrank") is not MISSING:
+            shown["CurrentRank"] = float(self.view.current_rank.item(row))
+        return shown
+
+
+def _calls(expression: Expr, names: frozenset[str]) -> bool:
+    work: list[Node] = [expression.tree]
+    while work:
+        node = work.pop()
+        if isinstance(node, Call) and fold(node.name) in names:
+            return True
+        work.extend(children(node))
+    return False

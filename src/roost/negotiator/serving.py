@@ -1,0 +1,372 @@
+"""A visit to a submitter: its requests in its own order, each given the best slots that it may have.
+
+A `Floor` is where the slots of one cycle are given away: it knows which are taken, what limits are used up, and what
+became of each request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from roost.classad import ClassAd, Expr
+from roost.classad.vector.kinds import Array
+from roost.negotiator import pool_policy, verdicts
+from roost.negotiator.limits import LimitBook, maximum, parse_limits
+from roost.negotiator.memory import Key, Known, Memory
+from roost.negotiator.pie import ROUNDING, permits
+from roost.negotiator.pool_policy import SAMPLES_MAX, Act, Finding, PoolPolicy
+from roost.negotiator.preemption import POLICY, PRIORITY, Preemption, Standing
+from roost.negotiator.ranks import BY_RANK, PREEMPTS, UNUSED, Listing, order
+from roost.negotiator.settings import Settings
+from roost.negotiator.shrinking import Shrinking
+from roost.negotiator.snapshot import Match, Rejection, Request, Snapshot, SubmitterDemand
+from roost.negotiator.verdicts import CAUSES, NOTED_JOB, NOTED_RESOURCE, POLICY_JOB, POLICY_RESOURCE, REFUSED, Judge
+from roost.negotiator.view import SlotView
+
+#: Causes that end a request for the present visit only.
+LIMIT = "submitter-limit"
+CEILING = "ceiling"
+CONCURRENCY = "concurrency-limit"
+
+
+@dataclass(slots=True, kw_only=True)
+class Want:
+    """What is left of a request."""
+
+    key: Key
+    request: Request
+    left: int = 0
+    #: Weight that a job of it is expected to cost.
+    weight: float = 1.0
+    #: Nothing more is to be had for it in this cycle.
+    closed: bool = False
+    rejection: Rejection | None = None
+    #: What stood in the way besides verdicts, slots by cause.
+    causes: dict[str, int] = field(default_factory=dict)
+
+    def close(self, rejection: Rejection | None = None) -> None:
+        """Be done with it."""
+        self.closed, self.rejection = True, rejection
+
+
+@dataclass(slots=True, kw_only=True)
+class Party:
+    """A submitter at one queue, in a cycle."""
+
+    demand: SubmitterDemand
+    wants: list[Want]
+
+    @property
+    def open(self) -> bool:
+        """Whether it may still get something."""
+        return any(not want.closed for want in self.wants)
+
+
+@dataclass(slots=True, kw_only=True)
+class Ration:
+    """What a visit may cost."""
+
+    any: float
+    unclaimed: float
+    #: Whether slots whose RANK prefers the job are given beyond it.
+    rank_only_beyond: bool
+    used: float = 0.0
+
+    def allows(self, cost: float, state: float) -> bool:
+        """Whether a slot may be given."""
+        if state == BY_RANK and (self.rank_only_beyond or self.any > 0):
+            return True
+        return permits(self.used, cost, self.unclaimed if state == UNUSED else self.any)
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing more is allowed, but by RANK."""
+        return self.any <= 0 or self.used >= self.any - ROUNDING
+
+
+@dataclass(slots=True, kw_only=True)
+class Floor:
+    """See the module."""
+
+    snapshot: Snapshot
+    settings: Settings
+    view: SlotView
+    judge: Judge
+    memory: Memory
+    policy: PoolPolicy
+    book: LimitBook
+    standing: Callable[[str], Standing]
+    #: Charges a user with a weight.
+    charge: Callable[[str, float], None]
+    #: What a user may still get.
+    ceiling: Callable[[str], float]
+    matches: list[Match] = field(default_factory=list)
+    taken: Array = field(init=False)
+    usable: Array = field(init=False)
+    preemption: Preemption = field(init=False)
+    shrinking: Shrinking = field(init=False)
+    _taken_rows: list[int] = field(default_factory=list)
+    _known: dict[Key, Known] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        view = self.view
+        self.shrinking = Shrinking(self.snapshot.slots, self.judge, np.flatnonzero(view.shrinks & view.available))
+        # Slots that shrink with each match are matched one by one.
+        view.available = view.available & ~view.shrinks
+        self.taken = np.zeros(len(view.names), bool)
+        self.usable = view.available.copy()
+        self.preemption = Preemption(self.snapshot.slots, view, self.settings, self.judge.world, self.standing)
+
+    def anything_left(self) -> bool:
+        """Whether there are slots to give away."""
+        return bool(self.usable.any()) or self.shrinking.any_left()
+
+    # -- visits ------------------------------------------------------------------------------------
+
+    def visit(self, party: Party, ration: Ration) -> float:
+        """Give a submitter what it may have; what that costs."""
+        for want in party.wants:
+            if want.closed:
+                continue
+            if ration.spent and not ration.rank_only_beyond:
+                break
+            self._serve(party, want, ration)
+            if not want.left:
+                want.close()
+        return ration.used
+
+    def _serve(self, party: Party, want: Want, ration: Ration) -> None:
+        request = want.request
+        known = self._known.get(want.key)
+        if known is None:
+            known = self._known[want.key] = self.memory.of(want.key, request.ad, request.job)
+        want.causes = {}
+        licences = _licences(request.ad)
+        barred = np.zeros(0, bool)
+        while want.left:
+            if isinstance(licences, dict) and (reached := self.book.reached(licences)):
+                want.close(self._reached(reached, known))
+                return
+            listing = self._listing(known, want, ration, barred)
+            listing = self._preemptable(party, want, listing)
+            missed = self._take(party, want, ration, listing, licences)
+            if not want.left or (isinstance(licences, dict) and self.book.reached(licences)):
+                continue
+            if ration.spent and not ration.rank_only_beyond:
+                want.causes[LIMIT] = want.causes.get(LIMIT, 0) + 1
+                return
+            if listing.complete:
+                if not {LIMIT, CEILING} & set(want.causes):
+                    want.close(self._unmatched(known, want))
+                return
+            if not len(barred):
+                barred = np.zeros(len(self.view.names), bool)
+            if not missed and not len(listing.rows):
+                return
+            barred[listing.rows] = True
+            barred[missed] = True
+
+    def _listing(self, known: Known, want: Want, ration: Ration, barred: Array) -> Listing:
+        """The best slots that may be had."""
+        if len(barred):
+            usable = self.usable & ~barred
+            if ration.used and not ration.rank_only_beyond:
+                usable &= self.view.weight <= max(ration.any, ration.unclaimed) - ration.used + ROUNDING
+            found = self.memory.listing(known, usable, want.left, None)
+        else:
+            found = self.memory.listing(known, self.usable, want.left, np.array(self._taken_rows, np.int64))
+        return self.shrinking.joined(found, known.ad)
+
+    def _preemptable(self, party: Party, want: Want, listing: Listing) -> Listing:
+        """The listing without the slots that may not be taken from their users, PREEMPTION_RANK considered."""
+        held = np.flatnonzero(listing.keys[3] != UNUSED)
+        if not len(held):
+            return listing
+        asked = self.preemption.ask(want.request.ad, party.demand.submitter, listing.rows[held], listing.keys[3, held])
+        for cause, count in asked.refused.items():
+            want.causes[cause] = want.causes.get(cause, 0) + count
+        keep = np.ones(len(listing.rows), bool)
+        keep[held[~asked.allowed]] = False
+        rank = np.zeros(len(listing.rows))
+        rank[held] = asked.rank
+        rows, keys = listing.rows[keep], listing.keys[:, keep]
+        by = order(rows, keys, rank[keep])
+        return Listing(rows.take(by), keys.take(by, axis=1), listing.complete)
+
+    def _take(
+        self, party: Party, want: Want, ration: Ration, listing: Listing, licences: dict[str, float] | Expr
+    ) -> list[int]:
+        """Give slots in the order of the listing; the rows that were refused for a limit."""
+        missed: list[int] = []
+        user, weight = party.demand.submitter, self.view.weight
+        ceiling = self.ceiling(user)
+        for row, state in zip(listing.rows.tolist(), listing.keys[3].tolist(), strict=True):
+            if not want.left:
+                break
+            cost = weight.item(row) if not self.view.shrinks.item(row) else self.shrinking.cost(row, want.request.ad)
+            if not ration.allows(cost, state):
+                want.causes[LIMIT] = want.causes.get(LIMIT, 0) + 1
+                missed.append(row)
+                continue
+            if cost > ceiling + ROUNDING:
+                want.causes[CEILING] = want.causes.get(CEILING, 0) + 1
+                missed.append(row)
+                continue
+            mine = licences if isinstance(licences, dict) else self._licences_with(row, want.request.ad, licences)
+            if mine and self.book.reached(mine):
+                if isinstance(licences, dict):
+                    break
+                want.causes[CONCURRENCY] = want.causes.get(CONCURRENCY, 0) + 1
+                missed.append(row)
+                continue
+            self.book.take(mine)
+            self._give(party, want, row, state)
+            ration.used += cost
+            ceiling -= cost
+            self.charge(user, cost)
+            if ration.spent and not ration.rank_only_beyond:
+                break
+        return missed
+
+    def _give(self, party: Party, want: Want, row: int, state: float) -> None:
+        name = self.view.names[row]
+        slot_ad = None
+        if self.view.shrinks.item(row):
+            slot_ad = self.shrinking.shrink(row, want.request.ad)
+        else:
+            self.taken[row] = True
+            self.usable[row] = False
+            self._taken_rows.append(row)
+        if self.settings.policy.resource is not None and self.policy.enforced:
+            slot_ad = self.policy.restricted(self.snapshot.slots.ad(name) if slot_ad is None else slot_ad)
+        want.left -= 1
+        code = self.view.holder.item(row)
+        self.matches.append(
+            Match(
+                schedd=party.demand.schedd,
+                submitter=party.demand.submitter,
+                autocluster=want.request.autocluster,
+                job=want.request.job,
+                slot=name,
+                node=self.snapshot.nodes[name],
+                claim_id=self.snapshot.claims[name],
+                preempts=PREEMPTS[state],
+                holder=self.view.holders[code] if code >= 0 and state != UNUSED else "",
+                slot_ad=slot_ad,
+            )
+        )
+
+    def _licences_with(self, row: int, ad: ClassAd, expression: Expr) -> dict[str, float]:
+        """Concurrency limits that depend on the slot."""
+        value = ad.eval_expr(expression, self.snapshot.slots.ad(self.view.names[row]), self.judge.world)
+        return parse_limits(value) if isinstance(value, str) else {}
+
+    # -- why not -----------------------------------------------------------------------------------
+
+    def _reached(self, names: list[str], known: Known) -> Rejection:
+        settings = self.settings.limits
+        text = ", ".join(f"{name} (at most {maximum(name, settings):g})" for name in names)
+        return Rejection(
+            text=f"concurrency limit {text} reached",
+            causes={**self._counted(known), **{f"{CONCURRENCY}:{name}": 1 for name in names}},
+        )
+
+    def _unmatched(self, known: Known, want: Want) -> Rejection:
+        """Why the slots that are left are not for a request: the reference's text that applies first."""
+        causes = want.causes
+        if CONCURRENCY in causes:
+            text = "concurrency limit reached"
+        elif POLICY in causes:
+            text = "PREEMPTION_REQUIREMENTS == False"
+        elif PRIORITY in causes:
+            text = "insufficient priority"
+        elif LIMIT in causes or CEILING in causes:
+            text = "submitter limit exceeded"
+        else:
+            text = "no match found"
+        return Rejection(text=text, causes={**self._counted(known), **causes})
+
+    def _counted(self, known: Known) -> dict[str, int]:
+        """Slots by what keeps them from a request, as far as it is the same for all its jobs."""
+        found = {CAUSES[code]: int(known.counts[code]) for code in CAUSES if known.counts[code]}
+        given = int(np.count_nonzero((known.verdicts < REFUSED) & self.taken)) if self._taken_rows else 0
+        if given:
+            found["taken"] = given
+        return {**found, **self.view.unavailable}
+
+    def rejection(self, party: Party, want: Want) -> Rejection | None:
+        """Why a request got nothing, or not all; None if it is served."""
+        if want.rejection is not None or not want.left:
+            return want.rejection
+        known = self._known.get(want.key)
+        if known is None:
+            return Rejection(text="submitter limit exceeded", causes={LIMIT: 1, **self.view.unavailable})
+        return self._unmatched(known, want)
+
+    def note_policy(self, parties: list[Party]) -> None:
+        """Note the matches that the pool's policy prevented, or would have, and where it could not be decided."""
+        knobs = {POLICY_RESOURCE: pool_policy.RESOURCE, POLICY_JOB: pool_policy.JOB}
+        knobs |= {NOTED_RESOURCE: pool_policy.RESOURCE, NOTED_JOB: pool_policy.JOB}
+        if self.settings.policy.resource is not None or self.settings.policy.job is not None:
+            for party in parties:
+                for want in party.wants:
+                    known = self._known.get(want.key)
+                    if known is not None:
+                        self._note_vetoes(party, want, known, knobs)
+        for (code, name), count in sorted(self.judge.errors.items()):
+            finding = Finding(act=Act.ERROR, knob=knobs[code], kind="job", name=name, count=count, text="is ERROR")
+            self.policy.findings.add(finding)
+        self._note_matches(parties)
+
+    def _note_vetoes(self, party: Party, want: Want, known: Known, knobs: Mapping[int, str]) -> None:
+        for code, knob in knobs.items():
+            count = int(known.counts[code])
+            if count:
+                rows = np.flatnonzero((known.verdicts == code) & self.view.available)[:SAMPLES_MAX]
+                self.policy.findings.add(
+                    Finding(
+                        act=Act.VETO,
+                        knob=knob,
+                        kind="job",
+                        name=want.request.job,
+                        user=party.demand.submitter,
+                        slots=tuple(self.view.names[row] for row in rows.tolist()),
+                        count=count,
+                        log_only=code < REFUSED,
+                    )
+                )
+
+    def _note_matches(self, parties: list[Party]) -> None:
+        audit = self.settings.policy.audit
+        if audit is None:
+            return
+        ads = {want.key: want.request.ad for party in parties for want in party.wants}
+        for match in self.matches:
+            ad = ads[match.schedd, match.submitter, match.autocluster]
+            slot = self.snapshot.slots.ad(match.slot)
+            if pool_policy.is_true(slot.eval_expr(audit, ad, self.judge.world)):
+                self.policy.findings.add(
+                    Finding(
+                        act=Act.MATCH,
+                        knob=pool_policy.AUDIT,
+                        kind="job",
+                        name=match.job,
+                        user=match.submitter,
+                        slots=(match.slot,),
+                    )
+                )
+
+
+def _licences(ad: ClassAd) -> dict[str, float] | Expr:
+    """The concurrency limits of a request: what they are, or an expression that a slot decides."""
+    cell = ad.cell("concurrencylimits")
+    if isinstance(cell, Expr):
+        value = ad.eval("ConcurrencyLimits")
+        return parse_limits(value) if isinstance(value, str) else cell
+    return parse_limits(cell) if isinstance(cell, str) else {}
+
+
+__all__ = ["Floor", "Party", "Ration", "Want", "verdicts"]

@@ -1,0 +1,216 @@
+"""What the configuration says to the matchmaker, read once and kept as one value.
+
+Everything has HTCondor's default, so that ``Settings()`` is the matchmaker of a pool that configures nothing. An
+expression that is not set is None. `settings_from` raises the configuration's own `ConfigError`, which names the
+place of a bad value: a daemon that has begun keeps the settings it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from roost.classad import Expr, parse_expression
+from roost.config import Config
+
+#: Name of the group of everybody who is in none.
+ROOT: Final = "<none>"
+#: Most accounting groups.
+GROUPS_MAX: Final = 10_000
+
+_PRE: Final = parse_expression(
+    "(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory"
+)
+_POST: Final = parse_expression(
+    "(RemoteOwner =?= UNDEFINED) * (ifthenElse(isUndefined(KFlops), 1000, Kflops) - SlotID - 1.0e10*(Offline=?=True))"
+)
+_PREEMPTION_RANK: Final = parse_expression(
+    "(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRuntime), 0, TotalJobRuntime)"
+)
+_NEVER: Final = parse_expression("false")
+_GROUP_SORT: Final = parse_expression(
+    'ifThenElse(AccountingGroup=?="<none>",3.4e+38,ifThenElse(GroupQuota>0,GroupResourcesInUse/GroupQuota,3.3e+38))'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSettings:
+    """One accounting group. Its name says whose child it is: ``physics.hep`` is in ``physics``."""
+
+    name: str
+    #: Weight of slots; None without GROUP_QUOTA.
+    quota: float | None = None
+    #: Fraction of the parent's; None without GROUP_QUOTA_DYNAMIC. A static quota goes before it.
+    fraction: float | None = None
+    #: 0 for no factor of its own.
+    prio_factor: float = 0.0
+    accept_surplus: bool = False
+    autoregroup: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriorityFactors:
+    """Which factor the priority of a user has."""
+
+    default: float = 1000.0
+    nice: float = 1e10
+    remote: float = 1e7
+    nice_name: str = "nice-user"
+    #: Users of other domains get the remote factor; "" for no difference.
+    local_domain: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitSettings:
+    """Maxima of concurrency limits, names folded."""
+
+    default: float = 2_308_032.0
+    named: Mapping[str, float] = field(default_factory=dict)
+    #: Prefix to the maximum of each limit below it.
+    below: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySettings:
+    """The pool-wide policy, NEGOTIATOR_PE_*; None where nothing is set."""
+
+    schedd_only: Expr | None = None
+    startd_only: Expr | None = None
+    job_only: Expr | None = None
+    resource: Expr | None = None
+    job: Expr | None = None
+    audit: Expr | None = None
+    log_only: bool = False
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a policy at all."""
+        return any((self.schedd_only, self.startd_only, self.job_only, self.resource, self.job, self.audit))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings of the matchmaker."""
+
+    slot_constraint: Expr | None = None
+    submitter_constraint: Expr | None = None
+    job_constraint: Expr | None = None
+    pool_size_constraint: Expr | None = None
+    consider_preemption: bool = True
+    consider_early_preemption: bool = False
+    ignore_priorities: bool = False
+    use_weights: bool = True
+    pre_job_rank: Expr | None = _PRE
+    post_job_rank: Expr | None = _POST
+    #: None: no condition but the users' priorities.
+    preemption_requirements: Expr | None = _NEVER
+    preemption_rank: Expr | None = _PREEMPTION_RANK
+    #: s.
+    halflife_s: float = 86_400.0
+    factors: PriorityFactors = field(default_factory=PriorityFactors)
+    groups: tuple[GroupSettings, ...] = ()
+    group_sort: Expr = _GROUP_SORT
+    allocation_rounds: int = 3
+    oversubscription: bool = True
+    accept_surplus: bool = False
+    autoregroup: bool = False
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    policy: PolicySettings = field(default_factory=PolicySettings)
+
+
+def settings_from(config: Config) -> Settings:
+    """The settings of a configuration. Raises `ConfigError` for a value that can't be read."""
+    return Settings(
+        slot_constraint=_expr(config, "NEGOTIATOR_SLOT_CONSTRAINT"),
+        submitter_constraint=_expr(config, "NEGOTIATOR_SUBMITTER_CONSTRAINT"),
+        job_constraint=_expr(config, "NEGOTIATOR_JOB_CONSTRAINT"),
+        pool_size_constraint=_expr(config, "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"),
+        consider_preemption=config.get_bool("NEGOTIATOR_CONSIDER_PREEMPTION", True),
+        consider_early_preemption=config.get_bool("NEGOTIATOR_CONSIDER_EARLY_PREEMPTION", False),
+        ignore_priorities=config.get_bool("NEGOTIATOR_IGNORE_USER_PRIORITIES", False),
+        use_weights=config.get_bool("NEGOTIATOR_USE_SLOT_WEIGHTS", True),
+        pre_job_rank=_expr(config, "NEGOTIATOR_PRE_JOB_RANK"),
+        post_job_rank=_expr(config, "NEGOTIATOR_POST_JOB_RANK"),
+        preemption_requirements=_expr(config, "PREEMPTION_REQUIREMENTS"),
+        preemption_rank=_expr(config, "PREEMPTION_RANK"),
+        halflife_s=config.get_float("PRIORITY_HALFLIFE", 86_400.0),
+        factors=_factors(config),
+        groups=_groups(config),
+        group_sort=_expr(config, "GROUP_SORT_EXPR") or _GROUP_SORT,
+        allocation_rounds=config.get_int("GROUP_QUOTA_MAX_ALLOCATION_ROUNDS", 3),
+        oversubscription=config.get_bool("NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION", True),
+        accept_surplus=config.get_bool("GROUP_ACCEPT_SURPLUS", False),
+        autoregroup=config.get_bool("GROUP_AUTOREGROUP", False),
+        limits=_limits(config),
+        policy=_policy(config),
+    )
+
+
+def _expr(config: Config, name: str) -> Expr | None:
+    text = config.get_expr(name)
+    return None if text is None else parse_expression(text)
+
+
+def _optional(config: Config, name: str) -> float | None:
+    return None if config.get(name) is None else config.get_float(name)
+
+
+def _factors(config: Config) -> PriorityFactors:
+    return PriorityFactors(
+        default=config.get_float("DEFAULT_PRIO_FACTOR", 1000.0),
+        nice=config.get_float("NICE_USER_PRIO_FACTOR", 1e10),
+        remote=config.get_float("REMOTE_PRIO_FACTOR", 1e7),
+        nice_name=(config.get("NICE_USER_ACCOUNTING_GROUP_NAME") or "nice-user").lower(),
+        local_domain=(config.get("ACCOUNTANT_LOCAL_DOMAIN") or "").lower(),
+    )
+
+
+def _groups(config: Config) -> tuple[GroupSettings, ...]:
+    surplus = config.get_bool("GROUP_ACCEPT_SURPLUS", False)
+    regroup = config.get_bool("GROUP_AUTOREGROUP", False)
+    found: dict[str, GroupSettings] = {}
+    for name in config.get_list("GROUP_NAMES")[:GROUPS_MAX]:
+        key = name.lower()
+        if key != ROOT and key not in found:
+            found[key] = GroupSettings(
+                name=name,
+                quota=_optional(config, f"GROUP_QUOTA_{name}"),
+                fraction=_optional(config, f"GROUP_QUOTA_DYNAMIC_{name}"),
+                prio_factor=config.get_float(f"GROUP_PRIO_FACTOR_{name}", 0.0),
+                accept_surplus=config.get_bool(f"GROUP_ACCEPT_SURPLUS_{name}", surplus),
+                autoregroup=config.get_bool(f"GROUP_AUTOREGROUP_{name}", regroup),
+            )
+    return tuple(found.values())
+
+
+def _limits(config: Config) -> LimitSettings:
+    named, below = {}, {}
+    for name in config.names():
+        key = name.lower().rpartition("negotiator.")[2]
+        if key.endswith("_limit") and len(key) > len("_limit") and _is_number(config, name):
+            named[key.removesuffix("_limit")] = config.get_float(name)
+        elif key.startswith("concurrency_limit_default_"):
+            below[key.removeprefix("concurrency_limit_default_")] = config.get_float(name)
+    return LimitSettings(default=config.get_float("CONCURRENCY_LIMIT_DEFAULT", 2_308_032.0), named=named, below=below)
+
+
+def _is_number(config: Config, name: str) -> bool:
+    """Whether that is a limit: other knobs' names end in _LIMIT too, and need not be numbers."""
+    try:
+        float(config.get(name) or "")
+    except ValueError:
+        return False
+    return True
+
+
+def _policy(config: Config) -> PolicySettings:
+    return PolicySettings(
+        schedd_only=_expr(config, "NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"),
+        startd_only=_expr(config, "NEGOTIATOR_PE_STARTD_ONLY_EXPR"),
+        job_only=_expr(config, "NEGOTIATOR_PE_JOB_ONLY_EXPR"),
+        resource=_expr(config, "NEGOTIATOR_PE_RESOURCE_EXPR"),
+        job=_expr(config, "NEGOTIATOR_PE_JOB_EXPR"),
+        audit=_expr(config, "NEGOTIATOR_PE_AUDIT_EXPR"),
+        log_only=config.get_bool("NEGOTIATOR_PE_LOG_ONLY", False),
+    )

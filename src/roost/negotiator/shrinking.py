@@ -1,0 +1,133 @@
+"""Partitionable slots with a consumption policy: they stay after a match, less what it consumes.
+
+For each resource in MachineResources, but Swap, ``Consumption<Resource>`` says with the job as TARGET how much a
+match takes. A slot fits if it has that much of everything, and at least one amount is above 0; the job's own
+``Request<Resource>`` is the amount consumed while the two are matched. What a match costs is what the slot's weight
+loses.
+
+There are few such slots, and each changes with every match: they are matched one by one, without columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from roost.classad import ClassAd
+from roost.classad.ad import MISSING
+from roost.classad.vector import Table
+from roost.classad.vector.kinds import Array
+from roost.negotiator.pool_policy import conjunction, is_true
+from roost.negotiator.ranks import KEYS, UNUSED, Listing, order
+from roost.negotiator.verdicts import Judge
+
+
+@dataclass(slots=True)
+class Shrinking:
+    """The slots of a cycle that shrink."""
+
+    table: Table
+    judge: Judge
+    rows: Array
+    #: Row to what is left of the slot.
+    _ads: dict[int, ClassAd] = field(default_factory=dict)
+
+    def any_left(self) -> bool:
+        """Whether there are such slots."""
+        return len(self.rows) > 0
+
+    def _ad(self, row: int) -> ClassAd:
+        found = self._ads.get(row)
+        if found is None:
+            found = self._ads[row] = self.table.ad(self.judge.view.names[row])
+        return found
+
+    def joined(self, listing: Listing, request: ClassAd) -> Listing:
+        """The listing with those of the slots that fit in their places."""
+        if not len(self.rows):
+            return listing
+        fitting = [(row, key) for row in self.rows.tolist() if (key := self._key(self._ad(row), request)) is not None]
+        if not fitting:
+            return listing
+        rows = np.concatenate((listing.rows, np.array([row for row, _ in fitting], np.int64)))
+        keys = np.concatenate((listing.keys, np.array([key for _, key in fitting]).reshape(-1, KEYS).T), axis=1)
+        by = order(rows, keys)
+        return Listing(rows.take(by), keys.take(by, axis=1), listing.complete, listing.excluded)
+
+    def consumption(self, slot: ClassAd, request: ClassAd) -> dict[str, float] | None:
+        """Resource to amount; None if the slot has not enough, or would lose nothing."""
+        names = slot.eval("MachineResources")
+        asking = request.copy()
+        amounts: dict[str, float] = {}
+        for name in (names if isinstance(names, str) else "Cpus Memory Disk").split():
+            if name.lower() == "swap":
+                continue
+            if request.cell(f"request{name.lower()}") is MISSING:
+                asking[f"Request{name}"] = 0
+            amount = slot.eval(f"Consumption{name}", asking, self.judge.world)
+            has = slot.eval(name, None, self.judge.world)
+            if not _is_amount(amount) or not _is_amount(has) or amount > has:  # type: ignore[operator]
+                return None
+            amounts[name] = amount  # type: ignore[assignment]
+        return amounts if any(amounts.values()) else None
+
+    def _key(self, slot: ClassAd, request: ClassAd) -> tuple[float, ...] | None:
+        """The slot's key for a request, see `ranks`; None if they don't match."""
+        amounts = self.consumption(slot, request)
+        if amounts is None:
+            return None
+        asking = request.copy()
+        for name, amount in amounts.items():
+            asking[f"Request{name}"] = amount
+        settings, world = self.judge.settings, self.judge.world
+        slot, policy = slot.copy(), settings.policy
+        if not policy.log_only:
+            for ad, condition in ((slot, policy.resource), (asking, policy.job)):
+                if condition is not None:
+                    original = None if ad.cell("requirements") is MISSING else ad.tree("Requirements")
+                    ad.put("Requirements", conjunction(original, condition))
+        if not slot.symmetric_match(asking, world):
+            return None
+        own = [
+            -np.inf if each is None else _number(slot.eval_expr(each, asking, world), -np.inf)
+            for each in (settings.pre_job_rank, settings.post_job_rank)
+        ]
+        rank = _number(asking.eval("Rank", slot, world), 0.0) if asking.cell("rank") is not MISSING else 0.0
+        return own[0], rank, own[1], UNUSED
+
+    def cost(self, row: int, request: ClassAd) -> float:
+        """What the slot's weight loses by a match."""
+        slot = self._ad(row)
+        return self._weight(slot) - self._weight(self._less(slot, request))
+
+    def shrink(self, row: int, request: ClassAd) -> ClassAd:
+        """Take out what a match consumes; the slot's ad before it."""
+        before = self._ad(row)
+        self._ads[row] = self._less(before, request)
+        return before
+
+    def _less(self, slot: ClassAd, request: ClassAd) -> ClassAd:
+        left = slot.copy()
+        for name, amount in (self.consumption(slot, request) or {}).items():
+            left[name] = slot.eval(name, None, self.judge.world) - amount  # type: ignore[operator]
+        return left
+
+    def _weight(self, slot: ClassAd) -> float:
+        if not self.judge.settings.use_weights:
+            return 1.0
+        name = "SlotWeight" if slot.cell("slotweight") is not MISSING else "Cpus"
+        return _number(slot.eval(name, None, self.judge.world), 1.0)
+
+
+def _is_amount(value: object) -> bool:
+    return value.__class__ in (int, float) and value >= 0
+
+
+def _number(value: object, otherwise: float) -> float:
+    if value.__class__ not in (bool, int, float) or value != value:
+        return otherwise
+    return float(value)
+
+
+__all__ = ["Shrinking", "is_true"]

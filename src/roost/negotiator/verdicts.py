@@ -1,0 +1,191 @@
+"""Whether a request and a slot accept each other, and how good the slot is: for all slots of a request at once, or for
+all requests of a slot.
+
+Both ways give the same; which is cheaper depends on how many there are of each. A verdict is a byte a pair, so that
+what stood in the way can be counted without evaluating anything again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from roost.classad import ClassAd, Expr, FixedWorld
+from roost.classad.ad import MISSING
+from roost.classad.vector import Kind, Table
+from roost.classad.vector.kinds import Array
+from roost.classad.vector.result import Result
+from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, KEYS, UNUSED
+from roost.negotiator.settings import Settings
+from roost.negotiator.view import SlotView
+
+# The first three mean yes.
+ACCEPTED: Final = 0
+#: The pool's policy would have forbidden it, and only takes notes.
+NOTED_RESOURCE: Final = 1
+NOTED_JOB: Final = 2
+#: Somebody has the slot who can't be preempted for this.
+OCCUPIED: Final = 3
+#: The job's Requirements are not TRUE; the slot's are not.
+JOB_REFUSES: Final = 4
+SLOT_REFUSES: Final = 5
+#: NEGOTIATOR_PE_RESOURCE_EXPR, NEGOTIATOR_PE_JOB_EXPR.
+POLICY_RESOURCE: Final = 6
+POLICY_JOB: Final = 7
+VERDICTS: Final = 8
+#: Verdicts below mean that they accept each other.
+REFUSED: Final = 3
+
+CAUSES: Final = {
+    OCCUPIED: "occupied",
+    JOB_REFUSES: "job-requirements",
+    SLOT_REFUSES: "slot-requirements",
+    POLICY_RESOURCE: "pool-policy-resource",
+    POLICY_JOB: "pool-policy-job",
+}
+
+
+@dataclass(slots=True)
+class Judge:
+    """Evaluates requests against slots, and ranks them."""
+
+    table: Table
+    settings: Settings
+    view: SlotView
+    world: FixedWorld
+    #: Where the pool's policy was ERROR: (verdict, job or slot) to how often.
+    errors: dict[tuple[int, str], int] = field(default_factory=dict)
+
+    @property
+    def priority_preempts(self) -> bool:
+        """Whether anything may be preempted for the sake of priority."""
+        return may_be_true(self.settings.preemption_requirements)
+
+    # -- one request, all slots --------------------------------------------------------------------
+
+    def verdicts(self, ad: ClassAd, job: str = "") -> Array:
+        """The verdict on each slot; uint8, shape (rows,). `job` is what errors are noted under."""
+        table, world, policy, view = self.table, self.world, self.settings.policy, self.view
+        accepted, accepts = table.sides(ad, world)
+        if policy.resource is not None:
+            accepts |= table.lacking("requirements")
+        if policy.job is not None and ad.cell("requirements") is MISSING:
+            accepted = np.ones(len(table), bool)
+        found = np.where(accepted, np.where(accepts, np.uint8(ACCEPTED), np.uint8(SLOT_REFUSES)), np.uint8(JOB_REFUSES))
+        if policy.resource is not None:
+            self._impose(found, table.evaluate(policy.resource, ad, world), POLICY_RESOURCE, NOTED_RESOURCE, job)
+        if policy.job is not None:
+            self._impose(found, table.evaluate_for(ad, policy.job, world), POLICY_JOB, NOTED_JOB, job)
+        held = view.occupied & view.available & (found < REFUSED)
+        if held.any():
+            rank = self.slot_ranks(ad)
+            keeps = rank < view.current_rank if self.priority_preempts else rank <= view.current_rank
+            found[held & keeps] = OCCUPIED
+        return found
+
+    def _impose(self, found: Array, result: Result, code: int, noted: int, name: str) -> None:
+        """Let a condition of the pool's policy forbid what is accepted, and note where it is ERROR."""
+        forbidden = ~result.true & (found == ACCEPTED)
+        if not forbidden.any():
+            return
+        wrong = int(np.count_nonzero(forbidden & (result.state == Kind.ERROR)))
+        if wrong:
+            self.errors[code, name] = self.errors.get((code, name), 0) + wrong
+        found[forbidden] = noted if self.settings.policy.log_only else code
+
+    def slot_ranks(self, ad: ClassAd) -> Array:
+        """The slots' Rank of a request; what is no number is 0."""
+        return self._apart(_RANK, ad, 0.0)
+
+    def keys(self, ad: ClassAd, rows: Array) -> Array:
+        """The key of some slots for a request, see `ranks`; float64, shape (KEYS, rows)."""
+        settings, view = self.settings, self.view
+        out = np.empty((KEYS, len(rows)))
+        out[0] = self._own(settings.pre_job_rank, ad).take(rows)
+        out[1] = self.table.rank(ad, self.world).take(rows)
+        out[2] = self._own(settings.post_job_rank, ad).take(rows)
+        out[3] = UNUSED
+        occupied = view.occupied.take(rows)
+        if occupied.any():
+            held = rows[occupied]
+            higher = self.slot_ranks(ad).take(held) > view.current_rank.take(held)
+            out[3, occupied] = np.where(higher, BY_RANK, BY_PRIORITY)
+        np.nan_to_num(out[1], copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
+        return out
+
+    def _own(self, expression: Expr | None, ad: ClassAd) -> Array:
+        """One of the matchmaker's ranks."""
+        if expression is None:
+            return np.full(len(self.table), -np.inf)
+        return self._apart(expression, ad, -np.inf)
+
+    def _apart(self, expression: Expr, ad: ClassAd, otherwise: float) -> Array:
+        parts = self.table.evaluate_apart(expression, "rank", ad, self.world)
+        if len(parts) == 1 and parts[0][0] is None:
+            return parts[0][1].numbers_or(otherwise)
+        out = np.empty(len(self.table))
+        for rows, values in parts:
+            out[rows] = values.numbers_or(otherwise)
+        return out
+
+    # -- one slot, all requests --------------------------------------------------------------------
+
+    def of_slot(self, jobs: Table, row: int, slot: ClassAd) -> tuple[Array, Array | None]:
+        """The verdict of each request (rows of `jobs`) on a slot, and the keys where at least one is yes."""
+        policy, world, view = self.settings.policy, self.world, self.view
+        accepts, accepted = jobs.sides(slot, world)
+        if policy.resource is not None and slot.cell("requirements") is MISSING:
+            accepts = np.ones(len(jobs), bool)
+        if policy.job is not None:
+            accepted |= jobs.lacking("requirements")
+        found = np.where(accepted, np.where(accepts, np.uint8(ACCEPTED), np.uint8(SLOT_REFUSES)), np.uint8(JOB_REFUSES))
+        if policy.resource is not None:
+            result = jobs.evaluate_for(slot, policy.resource, world)
+            self._impose(found, result, POLICY_RESOURCE, NOTED_RESOURCE, view.names[row])
+        if policy.job is not None:
+            self._impose(found, jobs.evaluate(policy.job, slot, world), POLICY_JOB, NOTED_JOB, view.names[row])
+        if not (found < REFUSED).any():
+            return found, None
+        keys = np.empty((KEYS, len(jobs)))
+        keys[3] = UNUSED
+        if view.occupied.item(row):
+            rank, current = self._rank_by(jobs, slot), view.current_rank.item(row)
+            keeps = rank < current if self.priority_preempts else rank <= current
+            found[keeps & (found < REFUSED)] = OCCUPIED
+            keys[3] = np.where(rank > current, BY_RANK, BY_PRIORITY)
+        keys[0] = _for(jobs, slot, self.settings.pre_job_rank, world)
+        keys[1] = jobs.attribute("Rank", slot, world).numbers_or(0.0)
+        keys[2] = _for(jobs, slot, self.settings.post_job_rank, world)
+        return found, keys
+
+    def _rank_by(self, jobs: Table, slot: ClassAd) -> Array:
+        cell = slot.cell("rank")
+        if isinstance(cell, Expr):
+            return jobs.evaluate_for(slot, cell, self.world).numbers_or(0.0)
+        return Result(cell, len(jobs)).numbers_or(0.0) if cell is not MISSING else np.zeros(len(jobs))
+
+
+_RANK: Final = Expr.parse("MY.Rank")
+
+
+def _for(jobs: Table, slot: ClassAd, expression: Expr | None, world: FixedWorld) -> Array | float:
+    return -np.inf if expression is None else jobs.evaluate_for(slot, expression, world).numbers_or(-np.inf)
+
+
+def may_be_true(expression: Expr | None) -> bool:
+    """Whether a condition is more than the constant false; None is no condition."""
+    if expression is None:
+        return True
+    mentioned = expression.mentioned
+    if mentioned.plain or mentioned.my or mentioned.target:
+        return True
+    value = ClassAd().eval_expr(expression)
+    return value is True or (value.__class__ in (int, float) and value != 0)
+
+
+def count_of(verdicts: Sequence[int] | Array) -> Array:
+    """Number of each verdict; int64, shape (VERDICTS,)."""
+    return np.bincount(np.asarray(verdicts, np.uint8), minlength=VERDICTS)

@@ -1,0 +1,136 @@
+"""The slots as a cycle sees them: which may be given away, who uses which, what each weighs. One array a question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from roost.classad import FixedWorld, parse_expression
+from roost.classad.vector import Table
+from roost.classad.vector.kinds import Array
+from roost.negotiator.pool_policy import PoolPolicy
+from roost.negotiator.settings import Settings
+from roost.negotiator.snapshot import Snapshot
+
+#: Who a match of the slot would take it from.
+_HOLDER: Final = parse_expression(
+    "MY.PreemptingAccountingGroup ?: MY.PreemptingUser ?: MY.AccountingGroup ?: MY.RemoteUser"
+)
+#: Who is charged for it.
+_CHARGED: Final = parse_expression("MY.AccountingGroup ?: MY.RemoteUser")
+_CURRENT_RANK: Final = parse_expression(
+    "(MY.PreemptingAccountingGroup ?: MY.PreemptingUser) isnt undefined ? MY.PreemptingRank : MY.CurrentRank"
+)
+_WEIGHT: Final = parse_expression("MY.SlotWeight ?: (MY.Cpus ?: 1)")
+_IN_USE: Final = parse_expression('MY.State == "Claimed" || MY.State == "Preempting"')
+_RETIRING: Final = parse_expression("MY.RetirementTimeRemaining > 0")
+_SHRINKS: Final = parse_expression("MY.PartitionableSlot =?= true && MY.ConsumptionPolicy =?= true")
+
+#: Why slots are not to be had at all, in the order in which it is found out.
+REASONS: Final = ("constraint", "pool-policy", "no-claim-offered", "claimed", "retirement-time")
+#: Attributes that the view reads, and that decide about matches with slots in use.
+VIEWED: Final = frozenset(
+    (
+        "preemptingaccountinggroup", "preemptinguser", "accountinggroup", "remoteuser", "preemptingrank", "currentrank",
+        "state", "retirementtimeremaining", "partitionableslot", "consumptionpolicy",
+    )
+)  # fmt: skip
+
+
+@dataclass(slots=True, kw_only=True)
+class SlotView:
+    """Arrays over the rows of the table of slots."""
+
+    names: list[str]
+    #: Who is to be asked for: bool.
+    available: Array
+    #: Somebody has it: bool.
+    occupied: Array
+    #: Partitionable with a consumption policy: bool.
+    shrinks: Array
+    #: Place of the holder in `holders`, -1 for none: int32.
+    holder: Array
+    holders: list[str]
+    current_rank: Array
+    weight: Array
+    #: Weight of the pool.
+    size: float
+    #: Number of slots by why they are not available.
+    unavailable: dict[str, int]
+
+
+def usage_of(table: Table, settings: Settings, now: float) -> dict[str, tuple[float, int]]:
+    """User to weight and number of the slots in use."""
+    if not len(table):
+        return {}
+    world = FixedWorld(instant=now)
+    codes, names = table.evaluate(_CHARGED, None, world).texts()
+    codes = np.where(table.evaluate(_IN_USE, None, world).true, codes, -1)
+    rows = np.flatnonzero(codes >= 0)
+    weights = weights_of(table, settings, world)
+    sums = np.bincount(codes[rows], weights[rows], len(names))
+    counts = np.bincount(codes[rows], minlength=len(names))
+    found: dict[str, tuple[float, int]] = {}
+    for place in np.flatnonzero(counts).tolist():
+        weight, count = found.get(names[place], (0.0, 0))
+        found[names[place]] = weight + sums.item(place), count + counts.item(place)
+    return found
+
+
+def weights_of(table: Table, settings: Settings, world: FixedWorld) -> Array:
+    """The weight of each slot; what is no number, or negative, is 1."""
+    if not settings.use_weights:
+        return np.ones(len(table))
+    weights = table.evaluate(_WEIGHT, None, world).numbers_or(1.0)
+    weights[weights < 0] = 1.0
+    return weights
+
+
+def view_of(snapshot: Snapshot, settings: Settings, policy: PoolPolicy) -> SlotView:
+    """The view of a snapshot. The policy notes what it discards."""
+    table, world = snapshot.slots, policy.world
+    size = len(table)
+    names = [str(key) for key in table.keys()]  # noqa: SIM118
+    codes, holders = table.evaluate(_HOLDER, None, world).texts()
+    in_use = table.evaluate(_IN_USE, None, world).true
+    weight = weights_of(table, settings, world)
+    discarded = policy.discarded_slots(table)
+    constrained = _constrained(snapshot, settings, world)
+    claims, taken = snapshot.claims, snapshot.promised
+    offered = np.fromiter((name in claims and name not in taken for name in names), bool, size)
+    occupied = in_use & (codes >= 0)
+    available, unavailable = np.ones(size, bool), {}
+    retiring = np.zeros(size, bool)
+    if settings.consider_preemption and not settings.consider_early_preemption:
+        retiring = occupied & table.evaluate(_RETIRING, None, world).true
+    # What is claimed and says no user belongs to its queue.
+    claimed = in_use & ~occupied if settings.consider_preemption else in_use
+    for reason, out in zip(REASONS, (constrained, discarded, ~offered, claimed, retiring), strict=True):
+        count = int(np.count_nonzero(available & out))
+        if count:
+            unavailable[reason] = count
+            available &= ~out
+    counted = ~discarded
+    if settings.pool_size_constraint is not None:
+        counted &= table.evaluate(settings.pool_size_constraint, None, world).true
+    return SlotView(
+        names=names,
+        available=available,
+        occupied=occupied,
+        shrinks=table.evaluate(_SHRINKS, None, world).true,
+        holder=np.where(occupied, codes, -1),
+        holders=holders,
+        current_rank=table.evaluate(_CURRENT_RANK, None, world).numbers,
+        weight=weight,
+        size=float(weight[counted].sum()),
+        unavailable=unavailable,
+    )
+
+
+def _constrained(snapshot: Snapshot, settings: Settings, world: FixedWorld) -> Array:
+    if settings.slot_constraint is None:
+        return np.zeros(len(snapshot.slots), bool)
+    out: Array = ~snapshot.slots.evaluate(settings.slot_constraint, None, world).true
+    return out

@@ -1,0 +1,46 @@
+"""The matchmaker against a slow model of it, on drawn pools; and with memory against without."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from roost.negotiator import memory as memory_module
+from roost.negotiator.cycle import negotiate
+from roost.negotiator.memory import Memory
+from roost.negotiator.snapshot import Plan
+from tests.negotiator.model import Model
+from tests.negotiator.pools import change, make_pool
+
+
+def given_away(plan: Plan) -> list[tuple[str, str, int, str, str]]:
+    return [(each.schedd, each.submitter, each.autocluster, each.slot, each.preempts) for each in plan.matches]
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.integers(0, 10**6))
+def test_a_cycle_gives_what_trying_job_by_job_and_slot_by_slot_gives(seed):
+    pool = make_pool(seed)
+    plan = negotiate(pool.snapshot(), settings=pool.settings, accounts=pool.accounts)
+    assert given_away(plan) == Model(pool.snapshot(), pool.settings, pool.accounts).run()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_memory_changes_nothing_but_the_time(seed, short):
+    pool, kept = make_pool(seed), Memory()
+    before = memory_module.LISTED_MIN, memory_module.LISTED_TIMES, memory_module._SLOT_COST
+    try:
+        if short:
+            memory_module.LISTED_MIN, memory_module.LISTED_TIMES = 2, 1
+        memory_module._SLOT_COST = 1
+        for _ in range(5):
+            plan = negotiate(pool.snapshot(), settings=pool.settings, accounts=pool.accounts, memory=kept)
+            fresh = negotiate(pool.snapshot(), settings=pool.settings, accounts=pool.accounts)
+            assert given_away(plan) == given_away(fresh)
+            assert plan.rejected == fresh.rejected
+            if pool.source.random() < 0.5:
+                pool.promised.update(match.slot for match in plan.matches)
+            change(pool)
+    finally:
+        memory_module.LISTED_MIN, memory_module.LISTED_TIMES, memory_module._SLOT_COST = before
