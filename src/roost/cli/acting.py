@@ -96,9 +96,7 @@ def run(args: argparse.Namespace) -> int:
     attributes = _attributes(args)
 
     def ask(pool: Pool) -> Any:
-        return pool.schedd(
-            "act", action=action, reason=getattr(args, "reason", ""), attributes=attributes, **choice
-        )
+        return pool.schedd("act", action=action, reason=getattr(args, "reason", ""), attributes=attributes, **choice)
 
     from roost.cli.pool import Refused
 

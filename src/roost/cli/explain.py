@@ -17,6 +17,7 @@ from pathlib import Path
 
 from roost.classad import WORLD, ClassAd, Expr, FixedWorld, World, parse_expression
 from roost.classad.ops import truth
+from roost.cli import explain_pool
 from roost.cli.classad_input import clean, one_ad
 from roost.cli.config import slot_number
 from roost.cli.terminal import CommandError, Exit, complain, say, width
@@ -63,10 +64,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     expr.add_argument("--slot-type", type=slot_number, metavar="N", help="slot type in whose view knobs are looked up")
     expr.add_argument("--time", type=float, metavar="EPOCH", help="the time that the expression sees")
     expr.add_argument("--json", action="store_true", help="print one JSON document")
+    explain_pool.add_parsers(commands)
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the command; the exit code. Raises what `terminal.guarded` handles."""
+    if args.explain_command != "expr":
+        return explain_pool.run(args)
     if args.my == "-" and args.target == "-":
         raise CommandError("standard input can be only one of --my and --target")
     my, target = one_ad(args.my, "--my"), one_ad(args.target, "--target")

@@ -9,18 +9,22 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from roost.cli.colour import by_meaning, wanted
 from roost.cli.terminal import CommandError
-from roost.runtime.bus_settings import BusError
+from roost.runtime.bus_settings import BusError, NobodyThere
 from roost.runtime.home import Home, HomeError
 from roost.runtime.line import Line
 from roost.wire.plain import PlainAnswer
 
 T = TypeVar("T")
+
+#: How long a daemon that does not listen is waited for, s.
+_BACK_S: Final = 3.0
 
 
 class Refused(CommandError):
@@ -54,19 +58,38 @@ class Pool:
 
     def schedd(self, what: str, **args: Any) -> Any:
         """Ask the queue. Raises Refused and CommandError."""
-        return self._ask(self.line.subjects.ask_schedd(self.contact["schedd"], self.user), what, args)
+        return self._ask_daemon("queue", self.line.subjects.ask_schedd(self.contact["schedd"], self.user), what, args)
 
     def central(self, what: str, **args: Any) -> Any:
         """Ask the central manager. Raises Refused and CommandError."""
-        return self._ask(self.line.subjects.ask_central(self.user), what, args)
+        return self._ask_daemon("central manager", self.line.subjects.ask_central(self.user), what, args)
 
     def node(self, node: str, what: str, **args: Any) -> Any:
         """Ask an execute machine. Raises Refused and CommandError."""
-        return self._ask(self.line.subjects.ask_node(node or self.contact["node"], self.user), what, args)
+        name = node or str(self.contact["node"])
+        try:
+            return self._ask(self.line.subjects.ask_node(name, self.user), what, args)
+        except NobodyThere:
+            raise CommandError(f"no machine {name!r} answers: `roost status` lists the machines") from None
+
+    def _ask_daemon(self, who: str, subject: str, what: str, args: dict[str, Any]) -> Any:
+        # A daemon that died is started again within moments, and what nobody heard may be said again.
+        until = time.monotonic() + _BACK_S
+        while True:
+            try:
+                return self._ask(subject, what, args)
+            except NobodyThere:
+                if time.monotonic() < until:
+                    time.sleep(0.1)
+                    continue
+            hint = f"`roost status --daemons` shows what runs, {self.home.log} says why something does not"
+            raise CommandError(f"the {who} does not answer: {hint}") from None
 
     def _ask(self, subject: str, what: str, args: dict[str, Any]) -> Any:
         try:
             answer = self.line.ask(subject, what, args)
+        except NobodyThere:
+            raise
         except BusError as error:
             raise CommandError(str(error)) from None
         if not answer.ok:

@@ -30,7 +30,12 @@ _SHOWN: Final = (
     "JobBatchName",
 )
 #: Columns of clusters: title to the names in a row that count for it.
-_STATES: Final = {"IDLE": ("Idle",), "RUN": ("Running", "TransferringOutput"), "SUSP": ("Suspended",), "HELD": ("Held",)}
+_STATES: Final = {
+    "IDLE": ("Idle",),
+    "RUN": ("Running", "TransferringOutput"),
+    "SUSP": ("Suspended",),
+    "HELD": ("Held",),
+}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

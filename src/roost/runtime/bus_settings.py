@@ -9,6 +9,10 @@ class BusError(Exception):
     """Nobody answers, or the bus can't be reached; the text says what to do."""
 
 
+class NobodyThere(BusError):
+    """Nobody listens where something was asked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusSettings:
     """How the bus is reached."""

@@ -41,6 +41,10 @@ PROMISE_S: Final = 120.0
 #: How long a queue may take to say that it has heard what it was given, s; then the message is taken for lost.
 HEARD_S: Final = 15.0
 _EXPIRE_S: Final = 60.0
+#: MyType of ads that only daemons tell.
+_OF_DAEMONS: Final = frozenset(
+    (SLOT, "Submitter", "Accounting", "Scheduler", "DaemonMaster", "Collector", "Negotiator")
+)
 
 
 @dataclass(slots=True)
@@ -311,12 +315,12 @@ class CentralDaemon:
         if not isinstance(message, Ask):
             return
         try:
-            answer = self._answered(message)
+            answer = self._answered(message, sender)
         except (KeyError, TypeError, ValueError, ParseError) as error:
             answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
         await self.bus.answer(reply, answer)
 
-    def _answered(self, ask: Ask) -> Answer:
+    def _answered(self, ask: Ask, sender: str) -> Answer:
         args = ask.args
         match ask.what:
             case "ads":
@@ -335,7 +339,23 @@ class CentralDaemon:
                     }
                 )
                 return Answer(data={"cycles": self.cycles, "seconds": self.last_s, **record, "rejections": rejected})
+            case "advertise":
+                return self._advertised(args.get("ads", []), [str(name) for name in args.get("gone", [])], sender)
         return Answer(ok=False, code="bad-request", text=f"the central manager can't answer {ask.what!r}")
+
+    def _advertised(self, ads: list[Any], gone: list[str], sender: str) -> Answer:
+        """Ads that somebody tells by a command; those of daemons are theirs to tell."""
+        found = [ad_from(data, "ad") for data in ads]
+        for ad in found:
+            if ad.get("MyType") in _OF_DAEMONS:
+                text = f"ads of the type {ad.get('MyType')} are told by daemons, and by nobody else"
+                return Answer(ok=False, code="permission-denied", text=text, remedy="give it a MyType of your own")
+        now = time.time()
+        for ad in found:
+            self.table.put(ad, sender=sender, now=now)
+        kinds = {kind for kind, _ in list(self.table._kept)} - _OF_DAEMONS
+        removed = sum(self.table.remove(kind, name) for name in gone for kind in sorted(kinds))
+        return Answer(data={"taken": len(found), "gone": removed})
 
 
 def _is_offered(ad: ClassAd) -> bool:

@@ -1,9 +1,11 @@
-"""What happened to the slots of a machine, and why: a line of JSON for each transition, for `roost story` and `explain`.
+"""What happened to the slots of a machine, and why: a line of JSON for each transition.
 
-A record names the transition by its number, the job it was about, and the expression that decided, with the clauses that
-made its value, what they read, and the place in the configuration. Explaining takes longer than the transition did, so
-records wait their turn and are written a little later; a daemon that is killed loses those that waited. The daemon's log
-has every transition, too, at once and without the reasons.
+`roost story` and `roost explain slot` read it.
+
+A record names the transition by its number, the job it was about, and the expression that decided, with the clauses
+that made its value, what they read, and the place in the configuration. Explaining takes longer than the transition
+did, so records wait their turn and are written a little later; a daemon that is killed loses those that waited. The
+daemon's log has every transition, too, at once and without the reasons.
 
 The file is cut off at `BYTES_MAX`: what was written becomes ``….1``, and what was that is gone.
 """

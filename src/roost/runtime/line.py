@@ -1,7 +1,8 @@
 """One plain connection to the bus, for commands: ask, read the answer, leave.
 
-It speaks as much of NATS's protocol as that takes: INFO, CONNECT, PING, SUB, PUB, MSG (and HMSG, for the word that nobody
-listens). No event loop, no reconnecting, no threads; so a command is there as fast as the interpreter. Daemons use `bus`.
+It speaks as much of NATS's protocol as that takes: INFO, CONNECT, PING, SUB, PUB, MSG (and HMSG, for the word that
+nobody listens). No event loop, no reconnecting, no threads; so a command is there as fast as the interpreter. Daemons
+use `bus`.
 
 TLS is used where the server asks for it or the URL says ``tls://``. Of several URLs the first that answers is taken.
 """
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
-from roost.runtime.bus_settings import BusError, BusSettings
+from roost.runtime.bus_settings import BusError, BusSettings, NobodyThere
 from roost.wire.errors import WireError
 from roost.wire.plain import PlainAnswer, answer_of, ask_bytes
 from roost.wire.subjects import Subjects
@@ -85,6 +86,8 @@ class Line:
                     rows += piece.data
                 if not piece.more:
                     return piece._replace(data=rows)
+        except BusError:
+            raise
         except TimeoutError:
             raise BusError(f"no answer within {timeout_s:g} s: `roost status --daemons` shows what runs") from None
         except (OSError, ValueError, WireError) as error:
@@ -103,9 +106,7 @@ class Line:
             if got != number:
                 continue
             if status == "503":
-                raise BusError(
-                    "nobody is there to answer: is the daemon running? `roost status --daemons` shows what runs"
-                )
+                raise NobodyThere("nobody is there to answer")
             piece = answer_of(payload)
             yield piece
             if not piece.more:

@@ -75,6 +75,7 @@ class QueueAnswers:
             "act": self._act,
             "history": self._history,
             "summary": self._summary,
+            "autocluster": self._autocluster,
         }
 
     async def on_ask(self, message: Message, sender: str, reply: str) -> None:
@@ -221,6 +222,17 @@ class QueueAnswers:
             "rejections": {str(number): text for number, text in queue.rejections.items()},
         }
         await self._daemon.bus.answer(reply, Answer(data=data))
+
+    async def _autocluster(self, ask: Ask, sender: str, reply: str) -> None:
+        """The jobs that the matchmaker treats as one with a job."""
+        book = self._daemon.queue.book
+        job = JobId.read(str(ask.args.get("job", "")))
+        cluster = book.clusters.get(job.cluster)
+        if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
+            raise BadAsk(f"{job} is not in the queue")
+        number = book.autoclusters.of(cluster.ad_of(job.proc))
+        text = self._daemon.queue.rejections.get(number, "")
+        await self._daemon.bus.answer(reply, Answer(data={"autocluster": number, "rejection": text}))
 
     async def _history(self, ask: Ask, sender: str, reply: str) -> None:
         args = ask.args

@@ -1,7 +1,7 @@
 """What commands are shown of a queue: rows of jobs, and one row a cluster where there are too many jobs to list.
 
-Of a job that nothing has happened to, all but a few attributes are its cluster's; those are evaluated once. So a list of
-a hundred thousand waiting jobs costs little more than its size.
+Of a job that nothing has happened to, all but a few attributes are its cluster's; those are evaluated once. So a list
+of a hundred thousand waiting jobs costs little more than its size.
 """
 
 from __future__ import annotations

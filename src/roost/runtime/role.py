@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import json
 import logging
 import logging.handlers
 import os
@@ -115,8 +116,10 @@ async def _run(context: RoleContext, make: Make) -> None:
         try:
             await daemon.reconfigure(read_config(context))
             _log.info("read the configuration again")
+            _tell_configured(context, "")
         except ConfigurationRefused as problem:
             _log.error("the configuration stays as it was: %s", problem)
+            _tell_configured(context, str(problem))
     stopping = asyncio.create_task(daemon.stop(asked))
     hurry = asyncio.create_task(_hurried(wanted))
     done, _ = await asyncio.wait({stopping, hurry}, return_when=asyncio.FIRST_COMPLETED)
@@ -127,6 +130,15 @@ async def _run(context: RoleContext, make: Make) -> None:
     with contextlib.suppress(asyncio.CancelledError):
         await stopping
     await bus.close()
+
+
+def _tell_configured(context: RoleContext, problem: str) -> None:
+    """Leave a word for `roost reconfig`, which waits for it."""
+    path = context.home.run / f"{context.role}.configured"
+    with contextlib.suppress(OSError):
+        fresh = path.with_suffix(".new")
+        fresh.write_text(json.dumps({"at": time.time(), "ok": not problem, "text": problem}))
+        fresh.replace(path)
 
 
 async def _hurried(wanted: asyncio.Queue[Ending | None]) -> None:

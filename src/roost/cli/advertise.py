@@ -1,0 +1,79 @@
+"""``roost advertise``: put ads of one's own into the pool's table, or take them out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
+from roost.cli.terminal import CommandError, Exit, complain, say
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``advertise``."""
+    parser = subparsers.add_parser(
+        "advertise",
+        help="tell the pool of something by an ad",
+        description="Put ads into the pool's table; each needs MyType and Name. Ads of slots are their machines'. An ad "
+        "that is not told again within CLASSAD_LIFETIME is forgotten.",
+    )
+    add_pool_options(parser)
+    parser.add_argument("file", nargs="?", default="-", help="ads, an empty line between two; - for standard input")
+    parser.add_argument("--kind", metavar="TYPE", help="MyType of ads that have none")
+    parser.add_argument("--gone", metavar="NAME", action="append", help="take the ads of that name out again")
+    parser.add_argument("--list", metavar="TYPE", help="print the ads of a type instead")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``advertise``."""
+    if args.list:
+        return _list(args)
+    ads = [] if args.gone else _ads(args)
+
+    def ask(pool: Pool) -> Any:
+        return pool.central("advertise", ads=ads, gone=args.gone or [])
+
+    data = with_pool(args, ask)
+    if args.json:
+        print_json(data)
+    elif args.gone:
+        say(f"{counted(data['gone'], 'ad')} taken out")
+    else:
+        say(f"{counted(data['taken'], 'ad')} taken")
+    if args.gone and not data["gone"]:
+        complain("no ad has that name")
+    return Exit.OK if data["taken"] or data["gone"] else Exit.NO
+
+
+def _list(args: argparse.Namespace) -> int:
+    from roost.cli.queue import print_ads
+
+    rows: list[dict[str, Any]] = with_pool(args, lambda pool: pool.central("ads", kind=args.list))
+    if args.json:
+        print_json(rows)
+    else:
+        print_ads(rows)
+    return Exit.OK if rows else Exit.NO
+
+
+def _ads(args: argparse.Namespace) -> list[Any]:
+    from roost.classad.forms import parse_ads
+    from roost.wire.ads import ad_data
+
+    try:
+        text = sys.stdin.read() if args.file == "-" else Path(args.file).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise CommandError(f"{args.file}: {error.strerror}") from None
+    found = []
+    for number, ad in enumerate(parse_ads(text), 1):
+        if args.kind and "MyType" not in ad:
+            ad["MyType"] = args.kind
+        for name in ("MyType", "Name"):
+            if not isinstance(ad.eval(name), str):
+                raise CommandError(f'ad {number} has no {name}, or it is no text: add a line {name} = "…"')
+        found.append(ad_data(ad))
+    if not found:
+        raise CommandError("there is no ad to tell")
+    return found

@@ -1,0 +1,70 @@
+"""``roost drain``: empty a machine, or stop emptying it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Final
+
+from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
+from roost.cli.terminal import Exit, say
+
+#: How fast, as the protocol has it.
+_SCHEDULES: Final = {"graceful": 0, "quick": 10, "fast": 20}
+#: What becomes of the machine once it is empty.
+_THEN: Final = {"nothing": 0, "resume": 1, "exit": 2, "restart": 3, "reconfig": 4}
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``drain``."""
+    parser = subparsers.add_parser(
+        "drain",
+        help="empty a machine of its jobs",
+        description="Empty a machine: its jobs go, and no other starts until the drain is cancelled or says otherwise.",
+    )
+    add_pool_options(parser)
+    parser.add_argument("machine", nargs="?", default="", help="the machine; this one where none is named")
+    parser.add_argument("--cancel", action="store_true", help="stop draining: jobs may start again")
+    parser.add_argument(
+        "--schedule",
+        choices=list(_SCHEDULES),
+        default="graceful",
+        help="graceful: jobs get retirement and vacate time; quick: vacate time; fast: neither (default: graceful)",
+    )
+    parser.add_argument(
+        "--then", choices=list(_THEN), default="nothing", help="what becomes of the empty machine (default: nothing)"
+    )
+    parser.add_argument("--check", metavar="EXPR", help="drain only if this is true for every slot")
+    parser.add_argument("--start", metavar="EXPR", help="jobs that may start while the machine is drained")
+    parser.add_argument("--reason", metavar="TEXT", default="", help="why; it is shown with the machine")
+    parser.add_argument("--request-id", metavar="ID", default="", help="cancel only this drain")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``drain``."""
+
+    def ask(pool: Pool) -> tuple[Any, str]:
+        machine = args.machine or str(pool.contact["node"])
+        if args.cancel:
+            return pool.node(machine, "cancel-drain", request_id=args.request_id), machine
+        return (
+            pool.node(
+                machine,
+                "drain",
+                schedule=_SCHEDULES[args.schedule],
+                on_completion=_THEN[args.then],
+                check=args.check,
+                start=args.start,
+                reason=args.reason or f"drained by {pool.user}",
+            ),
+            machine,
+        )
+
+    data, machine = with_pool(args, ask)
+    if args.json:
+        print_json(data or {})
+    elif args.cancel:
+        say(f"{machine} is not drained any more")
+    else:
+        request = data["request_id"] if isinstance(data, dict) else ""
+        say(f"{machine} is being drained, request {request}; `roost drain --cancel {machine}` stops it")
+    return Exit.OK

@@ -1,0 +1,102 @@
+"""What happened, in lines for people: events of jobs from their log, transitions of slots from the machine's record.
+
+A line is a time, who it is about, what happened, and where something decided it, the expression with the clauses and
+values that made it so. `story` tells what has been; `make demo` tells it while it happens.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from roost.schedd.event_log import Execute, JobEvicted, JobHeld, JobTerminated, LoggedEvent
+from roost.schedd.event_log_base import Event, WithReason
+
+#: Events that say nothing of what became of a job.
+_BESIDE: Final = frozenset((6, 28, 33, 40))
+_WORDS: Final = {
+    0: "submitted", 10: "suspended", 11: "resumed", 22: "its machine is not heard of", 23: "its machine is back",
+    3: "checkpointed", 35: "cluster submitted", 36: "cluster gone",
+}  # fmt: skip
+#: Transitions that say of a job what its own events say, too, or that pass at once: numbers.
+_PASSING: Final = frozenset(("12", "12a", "10", "25"))
+_ARROW: Final = "\N{RIGHTWARDS ARROW}"
+
+
+class Told(NamedTuple):
+    """One thing that happened."""
+
+    #: Epoch s.
+    at: float
+    #: A job, a slot.
+    who: str
+    what: str
+    #: Lines that say why.
+    why: tuple[str, ...] = ()
+    #: "job" or "slot".
+    kind: str = "slot"
+
+    def data(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"at": self.at, "kind": self.kind, "who": self.who, "what": self.what, "why": list(self.why)}
+
+
+def of_event(logged: LoggedEvent) -> Told | None:
+    """An event of a job's log; None for what is beside the point."""
+    if logged.number in _BESIDE or logged.event is None:
+        return None
+    return Told(logged.time, f"job {logged.cluster}.{logged.proc}", _said(logged.event, logged.number), kind="job")
+
+
+def _said(event: Event, number: int) -> str:
+    match event:
+        case Execute(slot_name=slot, host=host):
+            return f"started on {slot or host}"
+        case JobEvicted(requeued=None, reason=reason):
+            return f"evicted{f': {reason}' if reason else ''}; it waits again"
+        case JobEvicted():
+            return "ended, and waits to run again"
+        case JobTerminated(exit=end):
+            return f"killed by signal {end.signal}" if end.signal is not None else f"finished with status {end.code}"
+        case JobHeld(reason=reason, code=code):
+            return f"put on hold (code {code}): {reason}"
+        case WithReason(reason=reason):
+            word = {9: "removed", 13: "released"}.get(number, event.WORDS)
+            return f"{word}: {reason}" if reason else word
+    return _WORDS.get(number) or next(event.lines(), "").strip()
+
+
+def of_record(record: dict[str, Any]) -> Told | None:
+    """A transition of a slot; None for one that only passes."""
+    if record.get("number") in _PASSING:
+        return None
+    what = f"{record.get('from', '?')} {_ARROW} {record.get('to', '?')}"
+    reason, job = str(record.get("reason", "")), record.get("job")
+    said = f"{what}: {reason}" + (f" (job {job})" if job else "")
+    return Told(float(record.get("at", 0.0)), str(record.get("slot", "?")), said, tuple(_why(record)))
+
+
+def _why(record: dict[str, Any]) -> Iterator[str]:
+    value, name = record.get("value"), record.get("expression", "")
+    # A transition may follow from what an expression was not.
+    if value != "TRUE" and name not in ("IsOwner", "START"):
+        return
+    place = record.get("place")
+    yield f"{name} is {value}" + (f" [{place}]" if place else "")
+    for clause in record.get("why", []):
+        because = ", ".join(clause.get("because", []))
+        yield f"  {clause.get('clause')}" + (f": {because}" if because else "")
+
+
+def lines(told: Told, *, wide: int = 12) -> Iterator[str]:
+    """What is printed of it."""
+    yield f"{clock(told.at)}  {told.who:<{wide}}  {told.what}"
+    for line in told.why:
+        yield f"{'':10}{'':{wide}}  {line}"
+
+
+def clock(at: float) -> str:
+    """The time of day, with the date where it is not today's."""
+    then, today = time.localtime(at), time.localtime()
+    return time.strftime("%H:%M:%S" if then[:3] == today[:3] else "%m-%d %H:%M:%S", then)

@@ -1,0 +1,102 @@
+"""``roost userprio``: users' priorities and what they use; administrators change them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Final
+
+from roost.cli.pool import Pool, Refused, add_pool_options, print_json, table, with_pool
+from roost.cli.terminal import CommandError, Exit, say
+
+#: Option to the request that it makes.
+_DEEDS: Final = {"set_factor": "set-factor", "set_priority": "set-priority", "reset": "reset"}
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``userprio``."""
+    parser = subparsers.add_parser(
+        "userprio",
+        help="show or change users' priorities",
+        description="Show the users of the pool with their priorities (the lower number goes first) and their use.",
+    )
+    add_pool_options(parser)
+    parser.add_argument("user", nargs="*", help="users, as in ann@example.org; all where none is named")
+    deeds = parser.add_mutually_exclusive_group()
+    deeds.add_argument("--set-factor", metavar="N", type=float, help="give the user this priority factor, 1 or more")
+    deeds.add_argument("--set-priority", metavar="N", type=float, help="set the user's real priority, 0.5 or more")
+    deeds.add_argument("--reset", action="store_true", help="forget what the user has used")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``userprio``."""
+    chosen = [name for name in _DEEDS if getattr(args, name) not in (None, False)]
+    if chosen:
+        return _change(args, chosen[0])
+    rows = [row for row in with_pool(args, _rows) if not args.user or row["user"] in args.user]
+    if args.json:
+        print_json(rows)
+    else:
+        _show(rows)
+    return Exit.OK if rows or not args.user else Exit.NO
+
+
+def _change(args: argparse.Namespace, name: str) -> int:
+    if len(args.user) != 1:
+        raise CommandError(f"--{name.replace('_', '-')}: name one user, as `roost userprio` lists them")
+    value = getattr(args, name)
+
+    def ask(pool: Pool) -> Any:
+        return pool.central("userprio", action=_DEEDS[name], user=args.user[0], value=value)
+
+    data = with_pool(args, ask)
+    if args.json:
+        print_json(data)
+    else:
+        say(f"{args.user[0]}: {_DEEDS[name].replace('-', ' ')}{'' if value is True else f' {value:g}'}")
+    return Exit.OK
+
+
+def _rows(pool: Pool) -> list[dict[str, Any]]:
+    """Users, from their accounts and from what their queues say of them."""
+    found: dict[str, dict[str, Any]] = {}
+    for ad in _accounts(pool):
+        found[str(ad.get("Name"))] = {
+            "priority": ad.get("Priority"),
+            "factor": ad.get("PriorityFactor"),
+            "group": ad.get("AccountingGroup"),
+            "slots": ad.get("ResourcesUsed", 0),
+            "weighted": ad.get("WeightedResourcesUsed", 0.0),
+            "used_h": round(float(ad.get("WeightedAccumulatedUsage", 0.0)) / 3600, 2),
+        }
+    for ad in pool.central("ads", kind="Submitter"):
+        row = found.setdefault(str(ad.get("Name")), {})
+        for key, name in (("running", "RunningJobs"), ("idle", "IdleJobs"), ("held", "HeldJobs")):
+            row[key] = row.get(key, 0) + int(ad.get(name, 0))
+    return [{"user": user, **row} for user, row in sorted(found.items())]
+
+
+def _accounts(pool: Pool) -> list[dict[str, Any]]:
+    try:
+        data = pool.central("userprio", action="list")
+    except Refused:
+        return []
+    return data if isinstance(data, list) else []
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        say("nobody has used the pool yet")
+        return
+    columns = {
+        "USER": "user", "PRIORITY": "priority", "FACTOR": "factor", "SLOTS": "slots", "USED H": "used_h",
+        "RUN": "running", "IDLE": "idle", "HELD": "held",
+    }  # fmt: skip
+    shown = {title: key for title, key in columns.items() if any(row.get(key) is not None for row in rows)}
+    lines = [[_cell(row.get(key)) for key in shown.values()] for row in rows]
+    table(lines, list(shown), frozenset(range(1, len(shown))))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
