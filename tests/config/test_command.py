@@ -128,6 +128,30 @@ def test_what_is_asked_for_in_vain_is_said(root: Path, capsys: pytest.CaptureFix
     assert "X -> Y -> X" in lines[3]
 
 
+def test_a_short_name_that_is_typed_may_be_a_slip_too(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command_name in ("get", "explain"):
+        assert roost(command_name, "STRT", "KLL", "-c", str(root)) == 1
+        assert capsys.readouterr().err.splitlines() == [
+            "roost config: STRT is not defined; did you mean START?",
+            "roost config: KLL is not defined; did you mean KILL?",
+        ]
+
+
+def test_show_says_how_to_see_a_knob_that_is_not_set(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert roost("show", "MATCH_TIMEOUT", "-c", str(root)) == 1
+    assert capsys.readouterr().err == (
+        "roost config: no name matches MATCH_TIMEOUT; with --all knobs that are not set are shown, too\n"
+    )
+
+
+def test_a_value_that_begins_with_an_empty_macro_has_no_blank_in_front(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root.write_text("LIST = $(LIST) A\nLIST = $(LIST) B\n")
+    assert roost("get", "LIST", "-c", str(root)) == 0
+    assert capsys.readouterr().out == "A B\n"
+
+
 def test_only_files_and_commands_are_counted_as_sources(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root.write_text("use POLICY : Limit_Job_Runtimes(60)\nuse SECURITY : Strong\n")
     assert roost("check", "-c", str(root)) == 0

@@ -20,6 +20,7 @@ _SAMPLES = {
     "executable": "/bin/true",
     "period": "5m",
     "daemon": "STARTD_CRON",
+    "file": "/etc/map",
 }
 
 
@@ -181,6 +182,78 @@ def test_arguments_may_be_macros_and_expressions() -> None:
     )
     assert config.log == ()
     assert config.get("WorkHours") == "(ClockMin >= (7 + 1) * 60 && ClockMin < (5 * 3.5) * 60)"
+
+
+def test_a_limit_on_run_times_leaves_the_desktop_to_its_owner() -> None:
+    config = load_text("use POLICY : Desktop\nuse POLICY : Limit_Job_Runtimes(3600)\n", MemoryHost())
+    calm = {"KeyboardIdle": 9999, "LoadAvg": 1.0, "CondorLoadAvg": 1.0, "CpuBusyTime": 0, "JobStart": 0}
+
+    def preempts(activity: str, seconds: int) -> object:
+        text = (config.get_expr("PREEMPT") or "").replace("time()", str(seconds))
+        machine = ClassAd({**calm, "Activity": activity, "EnteredCurrentActivity": 0})
+        for policy in ("SUSPEND", "WANT_SUSPEND"):
+            machine.set(policy, config.get_expr(policy) or "")
+        return evaluate_classad(parse_expression(text), machine)
+
+    assert [preempts("Busy", seconds) for seconds in (3600, 3601)] == [False, True]
+    assert [preempts("Suspended", seconds) for seconds in (600, 601)] == [False, True]
+    assert load_text("use POLICY : Limit_Job_Runtimes(60)\n", MemoryHost()).get("PREEMPT", subsys="STARTD") == (
+        '(False) || ((Activity == "Busy") && ((time() - EnteredCurrentActivity) > (60)))'
+    )
+
+
+def test_a_map_of_users_gives_jobs_an_attribute_and_refuses_those_it_does_not_know() -> None:
+    config = load_text("use FEATURE : AssignProjectName(projects, /etc/projects)\n", MemoryHost())
+    assert config.get("SCHEDD_CLASSAD_USER_MAP_NAMES") == "projects"
+    assert config.get("CLASSAD_USER_MAPFILE_projects") == "/etc/projects"
+    assert config.get("JOB_TRANSFORM_SetProjectName") == 'EVALSET ProjectName userMap("projects", Owner, ProjectName)'
+    required = parse_expression(config.get_expr("SUBMIT_REQUIREMENT_RequireProjectName") or "")
+    reason = parse_expression(config.get_expr("SUBMIT_REQUIREMENT_RequireProjectName_REASON") or "")
+    assert evaluate_classad(required, ClassAd({"Owner": "ada", "ProjectName": "tide"})) is True
+    assert evaluate_classad(required, ClassAd({"Owner": "ada"})) is False
+    assert evaluate_classad(reason, ClassAd({"Owner": "ada"})) == "no ProjectName belongs to ada"
+
+
+def test_a_map_that_is_defined_elsewhere_is_not_defined_again() -> None:
+    config = load_text("use FEATURE : SetJobAttrFromUserMap(Dept, Owner, staff)\n", MemoryHost())
+    assert config.get("SCHEDD_CLASSAD_USER_MAP_NAMES") is None
+
+
+@pytest.mark.parametrize(("check_group", "names"), [("", 2), (", True", 2), (", False", 1)])
+def test_accounting_groups_can_be_asked_for_by_their_members_only(check_group: str, names: int) -> None:
+    config = load_text(f"use FEATURE : AssignAccountingGroup(/etc/groups{check_group})\n", MemoryHost())
+    assert len(config.get_list("SUBMIT_REQUIREMENT_NAMES")) == names
+    assert config.get_list("IMMUTABLE_JOB_ATTRS") == ("AcctGroup", "AcctGroupUser", "AccountingGroup")
+    if names == 2:
+        asked = parse_expression(config.get_expr("SUBMIT_REQUIREMENT_CheckRequestedGroup") or "")
+        for requested, is_met in (("a.b", True), ("a.c", False), (None, True)):
+            ad = ClassAd({"AcctGroup": "a.b"} | ({} if requested is None else {"RequestedAcctGroup": requested}))
+            assert evaluate_classad(asked, ad) is is_met
+
+
+def test_programs_of_the_queue_are_set_as_those_of_the_startd() -> None:
+    lines = {
+        daemon: load_text(f"use FEATURE : {daemon}CronPeriodic(LIC, 5m, /bin/lic, -a, -b)\n", MemoryHost())
+        for daemon in ("Startd", "Schedd")
+    }
+    for end in ("JOBLIST", "LIC_MODE", "LIC_PERIOD", "LIC_EXECUTABLE", "LIC_ARGS"):
+        value = lines["Schedd"].get(f"SCHEDD_CRON_{end}")
+        assert value == lines["Startd"].get(f"STARTD_CRON_{end}")
+        assert value
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        ("POLICY : Always_Run_Jobs(1)", "Always_Run_Jobs takes no arguments"),
+        ("POLICY : Test_User", "Test_User needs 1 argument"),
+        ("FEATURE : ScheddUserMapFile(a)", "ScheddUserMapFile needs 2 arguments"),
+        ("FEATURE : ScheddUserMapFile(a, b, c)", "ScheddUserMapFile takes at most 2 arguments"),
+    ],
+)
+def test_a_wrong_number_of_arguments_is_said_in_plain_words(use: str, words: str) -> None:
+    (problem,) = load_text(f"use {use}\n", MemoryHost()).log
+    assert problem.message == words
 
 
 def test_a_finding_in_a_template_stands_at_the_users_line() -> None:

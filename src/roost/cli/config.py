@@ -35,6 +35,8 @@ from roost.runtime.machine import STANDARD_FILES, SystemHost, detected_values, r
 
 #: errors of the configuration shown beside an answer that is not about them
 ERRORS_SHOWN_MAX = 5
+#: shortest name on the command line for which a name near it is looked for, in characters
+TYPED_LENGTH_MIN = 3
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -165,7 +167,9 @@ def _show(config: Config, args: argparse.Namespace) -> int:
         for row in rows:
             print(f"{row['name']} = {row['value'] or ''}    # {row['place']}")
     if patterns and not rows:
-        print(f"roost config: no name matches {' '.join(args.patterns)}", file=sys.stderr)
+        unset = any(fnmatchcase(name, pattern) for name in DEFAULTS for pattern in patterns)
+        hint = "; with --all knobs that are not set are shown, too" if unset and not args.all else ""
+        print(f"roost config: no name matches {' '.join(args.patterns)}{hint}", file=sys.stderr)
         return 1
     return 0
 
@@ -195,7 +199,8 @@ def _is_broken(config: Config, name: str, args: argparse.Namespace) -> bool:
 
 
 def _not_defined(config: Config, name: str) -> None:
-    meant = near(name) or near_among(name, config.names())
+    # Somebody types these names, so that short ones can be slips, too.
+    meant = near(name) or near_among(name, [*config.names(), *(row.name for row in ALL)], TYPED_LENGTH_MIN)
     hint = f"; did you mean {meant}?" if meant else ""
     print(f"roost config: {name} is not defined{hint}", file=sys.stderr)
 

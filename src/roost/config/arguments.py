@@ -29,9 +29,10 @@ def argument_problem(template: Template, arguments: str | None, expand: Callable
     """The first thing that is wrong with the arguments of a ``use``, in words. `expand` follows macros silently."""
     given = split(arguments) if arguments and arguments.strip() else []
     if len([one for one in given if one]) < template.required:
-        return f"{template.name} needs {template.required} arguments"
+        return f"{template.name} needs {_arguments(template.required)}"
     if len(given) > len(template.arguments) and not template.rest:
-        return f"{template.name} takes at most {len(template.arguments)} arguments"
+        most = len(template.arguments)
+        return f"{template.name} takes " + (f"at most {_arguments(most)}" if most else "no arguments")
     values: dict[str, object] = {}
     for argument, text in zip(template.arguments, [*given, *[""] * len(template.arguments)], strict=False):
         problem = _problem(argument, text, expand, host, values)
@@ -73,6 +74,10 @@ def _number_problems(
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not low <= value <= high or (whole and value != int(value)):  # type: ignore[operator,call-overload]
         yield words
+
+
+def _arguments(count: int) -> str:
+    return "1 argument" if count == 1 else f"{count} arguments"
 
 
 def _shown(text: str) -> str:

@@ -205,7 +205,7 @@ class View:
         if found is None:
             return None
         if "$" not in found.text:
-            return found.text or None
+            return found.text.strip() or None
         return self.config.expanded(found, self.context, _FATAL) or None
 
     def get_int(self, name: str, default: int | None = None) -> int:

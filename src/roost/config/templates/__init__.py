@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from roost.config.template import Template
-from roost.config.templates import cookbook, feature, hours, known, policy, role
+from roost.config.templates import cookbook, feature, hours, known, policy, queue, role
 from roost.config.templates.known import WITHOUT_EFFECT
 
 ALL: tuple[Template, ...] = (
     *role.TEMPLATES,
     *feature.TEMPLATES,
+    *queue.TEMPLATES,
     *hours.TEMPLATES,
     *policy.TEMPLATES,
     *cookbook.TEMPLATES,

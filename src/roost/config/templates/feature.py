@@ -3,43 +3,11 @@
 from __future__ import annotations
 
 from roost.config.template import Argument, Kind, Template, template
+from roost.config.templates.cron import EXECUTABLE, PERIOD, cron, cron_hook
 
 _CONVENTION = "convention"
 _SLOTS = "dynamic provisioning"
 _TYPE = Argument(name="type", meaning="number of the slot type", default="1", kind=Kind.POSITIVE)
-_DAEMON = Argument(name="daemon", meaning="beginning of the knobs' names: STARTD_CRON", default=None)
-_CRON = (
-    Argument(name="name", meaning="name of the program in the machine's ad and in messages"),
-    Argument(name="period", meaning="time between runs, with a suffix s, m or h"),
-    Argument(name="executable", meaning="path of the program"),
-    Argument(name="arguments", meaning="its arguments", default=""),
-)
-
-
-def _cron(name: str, meaning: str, mode: str) -> Template:
-    """A program that the startd runs; only one that runs regularly has a period."""
-    return _hook(f"StartdCron{name}", meaning, mode, "STARTD_CRON", first=1)
-
-
-def _cron_hook(name: str, meaning: str, mode: str) -> Template:
-    """The same for the daemon that the first argument says."""
-    return _hook(f"{name}CronHook", meaning, mode, "$(1)", first=2)
-
-
-def _hook(name: str, meaning: str, mode: str, prefix: str, first: int) -> Template:
-    periodic = mode == "Periodic"
-    tag, executable = f"$({first})", first + (2 if periodic else 1)
-    lines = (
-        f"{prefix}_JOBLIST = $({prefix}_JOBLIST) {tag}",
-        f"{prefix}_{tag}_MODE = {mode}",
-        *((f"{prefix}_{tag}_PERIOD = $({first + 1})",) if periodic else ()),
-        f"{prefix}_{tag}_EXECUTABLE = $({executable})",
-        f"{prefix}_{tag}_ARGS = $({executable + 1}+)",
-    )
-    arguments = _CRON if periodic else (_CRON[0], *_CRON[2:])
-    daemon = (_DAEMON,) if first == 2 else ()
-    return template("FEATURE", name, meaning, _CONVENTION, "\n".join(lines), *daemon, *arguments, rest=True)
-
 
 TEMPLATES: tuple[Template, ...] = (
     template(
@@ -101,12 +69,12 @@ DEFRAG_MAX_CONCURRENT_DRAINING = $(3:10)
         Argument(name="whole", meaning="enough whole machines", default="20"),
         Argument(name="draining", meaning="most machines drained at a time", default="10"),
     ),
-    _cron("Periodic", "Runs a program regularly and publishes what it prints.", "Periodic"),
-    _cron("Continuous", "Keeps a program running and publishes what it prints.", "WaitForExit"),
-    _cron("OneShot", "Runs a program once and publishes what it prints.", "OneShot"),
-    _cron_hook("Periodic", "The same as StartdCronPeriodic with STARTD_CRON as the first argument.", "Periodic"),
-    _cron_hook("Continuous", "The same as StartdCronContinuous with STARTD_CRON as the first argument.", "WaitForExit"),
-    _cron_hook("OneShot", "The same as StartdCronOneShot with STARTD_CRON as the first argument.", "OneShot"),
+    cron("StartdCronPeriodic", "Runs a program regularly and publishes what it prints.", "Periodic"),
+    cron("StartdCronContinuous", "Keeps a program running and publishes what it prints.", "WaitForExit"),
+    cron("StartdCronOneShot", "Runs a program once and publishes what it prints.", "OneShot"),
+    cron_hook("PeriodicCronHook", "The same as StartdCronPeriodic with STARTD_CRON as the first argument.", "Periodic"),
+    cron_hook("ContinuousCronHook", "The same as StartdCronContinuous with STARTD_CRON as the first argument.", "WaitForExit"),
+    cron_hook("OneShotCronHook", "The same as StartdCronOneShot with STARTD_CRON as the first argument.", "OneShot"),
     template(
         "FEATURE",
         "Monitor",
@@ -121,8 +89,8 @@ STARTD_CRON_$(1)_MONITOR_METRICS = $(5+)
 """,
         Argument(name="resource", meaning="name of the resource"),
         Argument(name="mode", meaning="Periodic, WaitForExit or OneShot"),
-        _CRON[1],
-        _CRON[2],
+        PERIOD,
+        EXECUTABLE,
         Argument(name="metrics", meaning="SUM:Name or PEAK:Name for each number that the program prints", default=""),
         rest=True,
     ),

@@ -12,10 +12,9 @@ from typing import Final
 
 _SECURITY: Final = "Host_Based User_Based With_Authentication Strong recommended recommended_v9_0"
 _FEATURE: Final = (
-    "GPUsMonitor ScheddCronOneShot ScheddCronPeriodic ScheddCronContinuous AssignAccountingGroup AssignProjectName "
-    "SetJobAttrFromUserMap ScheddUserMapFile ChildCollector Adstash Ganglia OAuth Krb HPC_ANNEX JobsHaveInstanceIDs "
-    "CommonCloudAttributesAWS CommonCloudAttributesGoogle CommonCloudAttributes DefaultCheckpointDestination "
-    "PelicanCache PelicanRetryPolicy Librarian"
+    "GPUsMonitor ChildCollector Adstash Ganglia OAuth Krb HPC_ANNEX JobsHaveInstanceIDs CommonCloudAttributesAWS "
+    "CommonCloudAttributesGoogle CommonCloudAttributes DefaultCheckpointDestination PelicanCache PelicanRetryPolicy "
+    "Librarian"
 )
 _POLICY: Final = "OnlyRegisteredCheckpointDestinations"
 _ROLE: Final = (

@@ -143,11 +143,11 @@ SLOTS_CONNECTED_TO_CONSOLE = 1000000
     template(
         "POLICY",
         "Limit_Job_Runtimes",
-        "Jobs are preempted after a time; use it after other policies.",
+        "Jobs are preempted after a time, too, beside what the policy above it says; use it after other policies.",
         _LIMITS,
         """
 MAXJOBRETIREMENTTIME = ($(1:24*3600)) + 120
-PREEMPT = ((Activity == "Busy") && ($(ActivityTimer) > ($(1:24*3600))))
+PREEMPT = ($(PREEMPT:False)) || ((Activity == "Busy") && ($(ActivityTimer) > ($(1:24*3600))))
 """,
         Argument(name="seconds", meaning="longest run time", default="24*3600", kind=Kind.SECONDS),
     ),
