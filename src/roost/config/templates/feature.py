@@ -72,9 +72,9 @@ DEFRAG_MAX_CONCURRENT_DRAINING = $(3:10)
     cron("StartdCronPeriodic", "Runs a program regularly and publishes what it prints.", "Periodic"),
     cron("StartdCronContinuous", "Keeps a program running and publishes what it prints.", "WaitForExit"),
     cron("StartdCronOneShot", "Runs a program once and publishes what it prints.", "OneShot"),
-    cron_hook("PeriodicCronHook", "The same as StartdCronPeriodic with STARTD_CRON as the first argument.", "Periodic"),
-    cron_hook("ContinuousCronHook", "The same as StartdCronContinuous with STARTD_CRON as the first argument.", "WaitForExit"),
-    cron_hook("OneShotCronHook", "The same as StartdCronOneShot with STARTD_CRON as the first argument.", "OneShot"),
+    cron_hook("PeriodicCronHook", "StartdCronPeriodic for the daemon that is named first.", "Periodic"),
+    cron_hook("ContinuousCronHook", "StartdCronContinuous for the daemon that is named first.", "WaitForExit"),
+    cron_hook("OneShotCronHook", "StartdCronOneShot for the daemon that is named first.", "OneShot"),
     template(
         "FEATURE",
         "Monitor",

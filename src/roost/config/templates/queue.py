@@ -74,7 +74,8 @@ JOB_TRANSFORM_AssignAccountingGroup @=end
 IMMUTABLE_JOB_ATTRS = $(IMMUTABLE_JOB_ATTRS) AcctGroup AcctGroupUser AccountingGroup
 if $(2:True)
   SUBMIT_REQUIREMENT_NAMES = $(SUBMIT_REQUIREMENT_NAMES) CheckRequestedGroup
-  SUBMIT_REQUIREMENT_CheckRequestedGroup = RequestedAcctGroup =?= UNDEFINED || (RequestedAcctGroup == AcctGroup) =?= True
+  SUBMIT_REQUIREMENT_CheckRequestedGroup = RequestedAcctGroup =?= UNDEFINED \\
+    || (RequestedAcctGroup == AcctGroup) =?= True
   SUBMIT_REQUIREMENT_CheckRequestedGroup_REASON = strcat("not a member of accounting group ", RequestedAcctGroup)
 endif
 SUBMIT_REQUIREMENT_NAMES = $(SUBMIT_REQUIREMENT_NAMES) AssignAccountingGroup
