@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from roost.classad import ClassAd
 from roost.schedd import commands, periodic, runs
@@ -44,6 +44,10 @@ from roost.schedd.outcome import held_at_submit, leave_removed
 from roost.schedd.ranges import Ranges
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
+
+
+#: Statuses of jobs that may still be on a machine, which they are to leave.
+_LEAVING: Final = frozenset((JobStatus.HELD, JobStatus.REMOVED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +223,8 @@ class Queue:
         for kept in claims:
             # A slot that was asked for and not used yet is not waited for.
             job = None if kept.job is None or not kept.run else self.book.find(kept.job)
+            if job is not None and job.status not in ON_MACHINE and job.status not in _LEAVING:
+                job = None
             claim = HeldClaim(
                 id=kept.claim_id,
                 node=kept.node,
@@ -232,7 +238,7 @@ class Queue:
                 unwanted=job is None,
             )
             self.holder.claims[claim.id] = claim
-            if job is not None and (job.status in ON_MACHINE or job.status in (JobStatus.HELD, JobStatus.REMOVED)):
+            if job is not None:
                 job.claim_id, job.run = claim.id, kept.run
         for cluster in self.book.clusters.values():
             self.book.index(cluster)

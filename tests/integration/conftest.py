@@ -1,0 +1,34 @@
+"""Pools for tests: one for all that only submit to it, and one of its own for each test that does more."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.kit import Pool, running
+
+if sys.platform != "linux":
+    pytest.skip("jobs run on Linux only", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
+    """A pool that several tests submit to."""
+    with running(tmp_path_factory.mktemp("pool"), cpus=4) as pool:
+        yield pool
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Pool]]:
+    """Start pools of one's own."""
+    with ExitStack() as stack:
+
+        def begin(config: str = "", *, name: str = "pool", **options: Any) -> Pool:
+            return stack.enter_context(running(tmp_path / name, config, **options))
+
+        yield begin

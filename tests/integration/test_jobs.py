@@ -1,0 +1,234 @@
+"""What users get of a pool: output where it belongs, holds that say why, commands that do what they say."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.integration.kit import Pool, eventually
+
+
+def test_output_environment_arguments_and_the_log_are_the_users(shared: Pool) -> None:
+    pool = shared
+    text = """
+arguments = "one 'two words' $(Process)"
+environment = "COLOUR='light blue' SEPARATOR=;"
+input = in.txt
+output = out.$(Process)
+error = err.$(Process)
+queue 3
+"""
+    (pool.work / "in.txt").write_text("from the user\n")
+    script = 'printf "%s|" "$@" "$COLOUR" "$SEPARATOR" "$PWD"; cat; echo bad >&2; exit 0'
+    cluster = pool.submit(text, script)
+    pool.wait(cluster)
+    for proc in range(3):
+        assert (pool.work / f"out.{proc}").read_text() == (
+            f"one|two words|{proc}|light blue|;|{pool.work}|from the user\n"
+        )
+        assert (pool.work / f"err.{proc}").read_text() == "bad\n"
+        assert pool.events(cluster, proc)[:2] == ["000", "001"]
+        assert pool.events(cluster, proc)[-1] == "005"
+    ad = pool.job(f"{cluster}.1")
+    assert (ad["JobStatus"], ad["ExitCode"], ad["ExitBySignal"]) == (4, 0, False)
+    assert ad["NumJobStarts"] == 1
+
+
+def test_wait_tells_how_jobs_ended(shared: Pool) -> None:
+    failed = shared.submit("", "exit 7")
+    shared.wait(failed, status=1)
+    assert shared.job(f"{failed}.0")["ExitCode"] == 7
+    killed = shared.submit("", "kill -9 $$")
+    shared.wait(killed, status=1)
+    ad = shared.job(f"{killed}.0")
+    assert (ad["ExitBySignal"], ad["ExitSignal"]) == (True, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        pytest.param("executable = /nowhere/at/all\ntransfer_executable = false\n", 6, id="no-executable"),
+        pytest.param("executable = /etc/hostname\ntransfer_executable = false\n", 6, id="not-executable"),
+        pytest.param("executable = /bin/true\ninput = missing.txt\n", 8, id="no-input"),
+        pytest.param("executable = /bin/true\noutput = nowhere/out\n", 7, id="no-output-directory"),
+        pytest.param(
+            "executable = /bin/true\nshould_transfer_files = YES\ntransfer_input_files = gone.dat\n",
+            13,
+            id="input-gone",
+        ),
+        pytest.param(
+            "executable = /bin/true\nshould_transfer_files = YES\ntransfer_output_files = never\n", 12, id="output-gone"
+        ),
+        pytest.param(
+            "executable = /bin/true\narguments = $$(NoSuchAttribute)\n",
+            5,
+            id="machine-does-not-say",
+        ),
+    ],
+)
+def test_a_job_that_cannot_be_run_is_held_with_the_hold_code(shared: Pool, text: str, code: int) -> None:
+    cluster = shared.submit(text)
+    held = shared.seen(f"{cluster}.0", JobStatus=5)
+    assert held["HoldReasonCode"] == code, held["HoldReason"]
+    assert held["HoldReason"]
+    assert shared.events(cluster)[-1] == "012"
+    shared("rm", str(cluster))
+
+
+def test_a_held_job_runs_once_what_was_wrong_is_mended(shared: Pool) -> None:
+    cluster = shared.submit("executable = /bin/cat\ninput = late.txt\noutput = late.out\n")
+    shared.seen(f"{cluster}.0", JobStatus=5)
+    (shared.work / "late.txt").write_text("now\n")
+    shared("release", str(cluster))
+    shared.wait(cluster)
+    assert (shared.work / "late.out").read_text() == "now\n"
+
+
+def test_files_are_moved_both_ways(shared: Pool) -> None:
+    directory = shared.work / "moving"
+    (directory / "tree" / "deep").mkdir(parents=True)
+    (directory / "tree" / "deep" / "leaf").write_text("leaf")
+    big = os.urandom(20 * 1024 * 1024)
+    (directory / "big").write_bytes(big)
+    text = f"""
+initialdir = {directory}
+should_transfer_files = YES
+when_to_transfer_output = ON_EXIT
+transfer_input_files = big, tree
+transfer_output_files = copy, made
+transfer_output_remaps = "copy = big.copy"
+output = out
+error = err
+"""
+    script = (
+        'test "$PWD" != "{0}" || exit 3; cp big copy; mkdir made; cp tree/deep/leaf made/; echo said; echo no > other'
+    )
+    cluster = shared.submit(text, script)
+    shared.wait(cluster)
+    assert (directory / "big.copy").read_bytes() == big
+    assert (directory / "made" / "leaf").read_text() == "leaf"
+    assert (directory / "out").read_text() == "said\n"
+    assert not (directory / "other").exists()
+    assert not (directory / "copy").exists()
+
+
+def test_what_a_job_made_comes_back_where_nothing_is_named(shared: Pool) -> None:
+    directory = shared.work / "unnamed"
+    directory.mkdir()
+    shared.wait(
+        shared.submit(f"initialdir = {directory}\nshould_transfer_files = YES\noutput = out\n", "echo 1 > new; echo 2")
+    )
+    assert {path.name for path in directory.iterdir()} == {"new", "out"}
+
+
+def test_a_job_is_suspended_continued_vacated_and_removed_by_hand(shared: Pool) -> None:
+    script = 'trap "echo soft; exit 0" TERM; echo $$ > pid.$1; while :; do sleep 0.05; done'
+    cluster = shared.submit("arguments = a\noutput = soft\n", script)
+    job = f"{cluster}.0"
+    shared.seen(job, JobStatus=2)
+    pid = int(eventually(lambda: _read(shared, "pid.a")))
+    shared("suspend", job)
+    shared.seen(job, JobStatus=7)
+    eventually(lambda: _state(pid) in "Tt" or _frozen(pid))
+    shared("continue", job)
+    shared.seen(job, JobStatus=2)
+    (shared.work / "pid.a").unlink()
+    shared("vacate", job)
+    shared.seen(job, NumVacates=1)
+    again = int(eventually(lambda: _read(shared, "pid.a")))
+    assert again != pid
+    shared.seen(job, JobStatus=2)
+    shared("rm", job)
+    shared.wait(cluster, status=1)
+    eventually(lambda: not Path(f"/proc/{again}").exists())
+    told = shared.events(cluster)
+    assert [each for each in told if each != "006"] == ["000", "001", "010", "011", "004", "001", "009"]
+
+
+def test_hold_ends_the_run_and_release_lets_it_begin_anew(shared: Pool) -> None:
+    cluster = shared.submit("", "echo $$ > held.pid; sleep 600 & wait")
+    pid = int(eventually(lambda: _read(shared, "held.pid")))
+    shared("hold", str(cluster), "--reason", "not now")
+    held = shared.seen(f"{cluster}.0", JobStatus=5, HoldReasonCode=1, HoldReason="not now")
+    assert held["NumHolds"] == 1
+    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    assert eventually(lambda: shared.events(cluster)[-2:] == ["004", "012"])
+    (shared.work / "held.pid").unlink()
+    shared("release", str(cluster))
+    eventually(lambda: _read(shared, "held.pid"))
+    shared("rm", str(cluster))
+    shared.wait(cluster, status=1)
+
+
+def test_policy_at_exit_decides_whether_a_job_runs_again(shared: Pool) -> None:
+    counted = "echo x >> $1; test $(wc -l < $1) -ge 3"
+    retried = shared.submit("arguments = tries\nmax_retries = 5\n", counted)
+    shared.wait(retried)
+    assert shared.job(f"{retried}.0")["NumJobStarts"] == 3
+    exhausted = shared.submit("max_retries = 1\n", "exit 4")
+    shared.wait(exhausted, status=1)
+    assert shared.job(f"{exhausted}.0")["NumJobStarts"] == 2
+    held = shared.submit(
+        'on_exit_hold = ExitCode == 9\non_exit_hold_reason = "nine"\non_exit_hold_subcode = 42\n', "exit 9"
+    )
+    ad = shared.seen(f"{held}.0", JobStatus=5)
+    assert (ad["HoldReasonCode"], ad["HoldReasonSubCode"], ad["HoldReason"]) == (3, 42, "nine")
+    shared("rm", str(held))
+
+
+def test_a_job_that_checkpoints_itself_goes_on_from_what_it_saved(shared: Pool) -> None:
+    directory = shared.work / "checkpointing"
+    directory.mkdir()
+    text = f"""
+initialdir = {directory}
+should_transfer_files = YES
+transfer_checkpoint_files = state
+checkpoint_exit_code = 85
+transfer_output_files = state
+output = out
+"""
+    script = "test -f state && read n < state || n=0; n=$((n+1)); echo $n > state; test $n -ge 3 && exit 0; exit 85"
+    cluster = shared.submit(text, script)
+    shared.wait(cluster)
+    assert (directory / "state").read_text() == "3\n"
+    ad = shared.job(f"{cluster}.0")
+    assert ad["ExitCode"] == 0
+    assert "004" not in shared.events(cluster)
+
+
+def test_bad_descriptions_are_refused_with_their_place(shared: Pool) -> None:
+    done = shared.try_("submit", text="executable = /bin/true\nrequirements = (Memory >\nqueue\n")
+    assert done.returncode != 0
+    assert "2" in done.stderr
+    assert "requirements" in done.stderr.lower()
+    assert shared.jobs() == [] or all(row["ClusterId"] for row in shared.jobs())
+
+
+def test_edit_changes_what_a_job_needs(shared: Pool) -> None:
+    cluster = shared.submit("request_memory = 900000\n", "true")
+    shared("edit", f"{cluster}.0", "--set", "RequestMemory=10")
+    shared.wait(cluster)
+    assert "033" in shared.events(cluster) or shared.job(f"{cluster}.0")["RequestMemory"] == 10
+
+
+def _read(pool: Pool, name: str) -> str:
+    try:
+        return (pool.work / name).read_text().strip()
+    except OSError:
+        return ""
+
+
+def _state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def _frozen(pid: int) -> bool:
+    def used() -> list[str]:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
+
+    before = used()
+    time.sleep(0.2)
+    return used() == before
