@@ -10,6 +10,7 @@ from typing import Any
 
 from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
+from roost.config import Config
 from roost.runtime.home import Home, HomeError, user_name
 from roost.schedd.submit import Submission, listing, read_submission
 
@@ -67,6 +68,17 @@ def run(args: argparse.Namespace) -> int:
     return wait.run(args)
 
 
+def _config(home: Home, contact: dict[str, Any]) -> Config | None:
+    """The pool's configuration, which has defaults and site policy for jobs; None where there is none."""
+    roots = contact.get("roots")
+    if roots is None and not home.config_file.exists():
+        return None
+    config = home.config(None if roots is None else tuple(roots), "SUBMIT")
+    for error in config.errors:
+        complain(str(error))
+    return config
+
+
 def _read(args: argparse.Namespace) -> Submission:
     from roost.runtime.submit_host import SystemSubmitHost
 
@@ -77,19 +89,21 @@ def _read(args: argparse.Namespace) -> Submission:
         text = sys.stdin.read() if args.file == "-" else Path(args.file).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise CommandError(f"{args.file}: {error.strerror}") from None
+    home = Home.find(args.home)
     try:
-        domain = str(Home.find(args.home).contact().get("uid_domain", ""))
-    except HomeError:
+        contact = home.contact()
+    except HomeError as error:
         if not args.dry_run:
-            raise CommandError(f"no pool runs in {Home.find(args.home).path}: start one with `roost up`") from None
-        domain = ""
+            raise CommandError(str(error)) from None
+        contact = {}
     return read_submission(
         text,
         file="<stdin>" if args.file == "-" else args.file,
         host=SystemSubmitHost(),
         now=time.time(),
         owner=user_name(),
-        uid_domain=domain,
+        uid_domain=str(contact.get("uid_domain", "")),
+        config=_config(home, contact),
         arguments=tuple(args.assignment),
         append=tuple(args.append),
         queue=args.queue,

@@ -26,6 +26,7 @@ from roost.config import Config
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.snapshot import Plan, Request, Snapshot, SubmitterDemand
 from roost.runtime.bus import Bus
+from roost.runtime.defragmenter import Defragmenter, is_wanted
 from roost.runtime.role import Ending, RoleContext
 from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
@@ -99,6 +100,9 @@ class CentralDaemon:
         self.last: Plan | None = None
         self.last_s = 0.0
         self.cycles = 0
+        record = context.home.run / "defrag.json"
+        wanted = is_wanted(config)
+        self.defragmenter = Defragmenter(bus, self.table, config, context.name, record) if wanted else None
 
     # -- life ----------------------------------------------------------------------------------------
 
@@ -110,6 +114,8 @@ class CentralDaemon:
         await self._hello()
         self._spawn(self._cycles())
         self._spawn(self._expire())
+        if self.defragmenter is not None:
+            self.defragmenter.start()
 
     def _came_back(self) -> None:
         """Whatever was sent lately may be lost."""
@@ -127,10 +133,14 @@ class CentralDaemon:
     async def reconfigure(self, config: Config) -> None:
         """Take another configuration."""
         self.interval_s = config.get_float("NEGOTIATOR_INTERVAL", 60.0)
+        if self.defragmenter is not None:
+            self.defragmenter.reconfigure(config)
         self._wanted.set()
 
     async def stop(self, ending: Ending) -> None:
         """Come to an end."""
+        if self.defragmenter is not None:
+            self.defragmenter.stop()
         for task in list(self._tasks):
             task.cancel()
 

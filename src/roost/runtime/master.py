@@ -153,6 +153,7 @@ class Master:
             "schedd": names["schedd"],
             "node": names["node"],
             "roots": None if self.roots is None else list(self.roots),
+            "roots": None if self.roots is None else list(self.roots),
             "uid_domain": self.config.get("UID_DOMAIN") or names["node"],
             "client": {"name": client.name, "user": client.user, "password": client.password},
         }

@@ -103,6 +103,7 @@ class Subjects:
         match role:
             case Role.CENTRAL:
                 say = [f"{base}.node.*.{own}", f"{base}.schedd.*.{own}", f"{base}.all.{own}", "_INBOX.>"]
+                say += [f"{base}.node.*.ask.{own}"]
                 hear += [f"{base}.central.>"]
             case Role.SCHEDD:
                 say = [f"{base}.node.*.{own}", f"{base}.central.ads.{own}", f"{base}.central.ask.{own}", "_INBOX.>"]
