@@ -26,7 +26,7 @@ from roost.startd.idleness import slot_idleness
 from roost.startd.load import CpuUse, MachineLoad, apportion
 from roost.startd.policy_inputs import Inputs
 from roost.startd.publication import slot_attributes
-from roost.startd.slot_ad import Sensed, with_sensed
+from roost.startd.slot_ad import Sensed, sensed_over
 from roost.startd.slot_ad_neighbours import shown_to_neighbours
 from roost.startd.slot_state import SlotState
 from roost.startd.timers import polling_needed
@@ -205,7 +205,7 @@ class Machine:
         )
 
     def _ad(self, slot: NodeSlot, sensed: Sensed, now: float) -> ClassAd:
-        ad = with_sensed(slot.plan.ad, slot.plan.id, sensed)
+        ad = sensed_over(slot.plan.ad, slot.plan.id, sensed)
         my = Inputs(replace(slot.state, ad=ad), slot.plan.policy, now).my
         world = StepWorld(slot.plan.policy, slot.name, now)
         slot.latches, found = slot.latches.advanced(my, self.plan.latch_names, now=now, world=world)

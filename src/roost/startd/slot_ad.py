@@ -150,6 +150,15 @@ def with_sensed(ad: ClassAd, slot: SlotId, sensed: Sensed) -> ClassAd:
     return current
 
 
+def sensed_over(ad: ClassAd, slot: SlotId, sensed: Sensed) -> ClassAd:
+    """What is sensed, as an ad of its own that is chained to the slot's ad: whose sizes may then be replaced."""
+    current = ClassAd()
+    for name, value in _sensed(sensed, slot):
+        current.put(name, value)
+    current.chained = ad
+    return current
+
+
 def _identity(identity: HostIdentity, slot: SlotId) -> Iterator[tuple[str, Any]]:
     yield from identity.platform.items()
     yield "MyType", "Machine"
