@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,6 +96,9 @@ def _detached(home: Home, roots: tuple[str, ...] | None) -> int:
             status = _foreground(home, roots, ready)
         except CommandError as error:
             os.write(writer, str(error).encode())
+        except Exception as error:
+            traceback.print_exc()
+            os.write(writer, f"a mistake in Roost: {error!r}; see {home.log / 'master.log'}".encode())
         finally:
             os._exit(status)
     os.close(writer)
