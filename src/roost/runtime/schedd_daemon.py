@@ -18,7 +18,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NoReturn
 
-from roost.config import Config
+from roost.config import Config, ConfigError
 from roost.runtime.bus import Bus
 from roost.runtime.log_files import LogFiles
 from roost.runtime.queue_answers import QueueAnswers
@@ -29,6 +29,7 @@ from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.changes import Change, PutJob
 from roost.schedd.configured import queue_settings
+from roost.schedd.holder import QueueSettings
 from roost.schedd.queue import Queue, Step
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
@@ -56,7 +57,7 @@ class ScheddDaemon:
         self.context = context
         self.bus = bus
         self.subjects = bus.subjects
-        self.settings = queue_settings(config, name=context.name)
+        self.settings = self._settings(config)
         self.store = self._open(config)
         self.queue = Queue(self.settings, time.time())
         self.files = LogFiles()
@@ -77,6 +78,15 @@ class ScheddDaemon:
         self._known: set[int] = set()
         #: reply_to of the core to the subject to answer on.
         self.replies: dict[str, str] = {}
+
+    def _settings(self, config: Config) -> QueueSettings:
+        try:
+            found = queue_settings(config, name=self.context.name)
+        except ConfigError as error:
+            raise ConfigurationRefused(str(error)) from None
+        for problem in found.problems:
+            _log.error("%s", problem)
+        return found
 
     def _open(self, config: Config) -> Store:
         url = config.get("DATABASE_URL") or f"sqlite:///{self.context.home.database}"
@@ -125,7 +135,7 @@ class ScheddDaemon:
 
     async def reconfigure(self, config: Config) -> None:
         """Take another configuration."""
-        self.settings = queue_settings(config, name=self.context.name)
+        self.settings = self._settings(config)
         self.queue.holder.settings = self.settings
 
     async def stop(self, ending: Ending) -> None:

@@ -14,7 +14,7 @@ _SUPERUSERS = "root, condor"
 
 def queue_settings(config: Config, *, name: str) -> QueueSettings:
     """The settings of the queue of that name. Raises ConfigError."""
-    policy, _ = system_policy(config)
+    policy, problems = system_policy(config)
     superusers = config.get("QUEUE_SUPER_USERS", subsys=_SUBSYSTEM) or _SUPERUSERS
     return QueueSettings(
         name=name,
@@ -25,4 +25,5 @@ def queue_settings(config: Config, *, name: str) -> QueueSettings:
         jobs_per_submission_max=config.get_int("MAX_JOBS_PER_SUBMISSION", 2**31 - 1, subsys=_SUBSYSTEM),
         superusers=frozenset(word for word in re.split(r"[,\s]+", superusers) if word),
         policy=policy,
+        problems=tuple(str(each) for each in problems),
     )

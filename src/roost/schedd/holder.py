@@ -26,6 +26,8 @@ class QueueSettings:
     #: QUEUE_SUPER_USERS.
     superusers: frozenset[str] = frozenset(("root", "condor"))
     policy: SystemPolicy = field(default_factory=SystemPolicy)
+    #: What is wrong with the administrator's policy; that of it is left out.
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

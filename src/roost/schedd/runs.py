@@ -28,6 +28,7 @@ from roost.schedd.events import (
 )
 from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
+from roost.schedd.job_policy import raised_memory
 from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
@@ -383,6 +384,9 @@ def _outcome(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
     match event.ending:
         case "exit":
             at_exit(turn, holder.system_policy, job, event)
+        case "hold" if (memory_mb := raised_memory(job.ad, event.code, event.subcode, turn.now)) is not None:
+            turn.set(job, RequestMemory=memory_mb)
+            requeue(turn, job, code=event.code, subcode=event.subcode, text=f"{event.text}; next with {memory_mb} MB")
         case "hold":
             turn.log(job, log.JobEvicted.of(job.ad, reason=event.text, code=event.code, subcode=event.subcode))
             hold(turn, job, code=event.code, subcode=event.subcode, text=event.text)
