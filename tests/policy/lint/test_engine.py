@@ -244,6 +244,25 @@ def test_nothing_is_said_to_be_never_true_that_the_grid_does_not_vary(text: str)
     assert [f.code for f in found(text) if f.code in ("RST401", "RST419", "RST408")] == []
 
 
+def test_cpu_busy_time_is_missed_only_where_the_slot_is_asked_and_nothing_sets_cpu_busy() -> None:
+    choice = Choice(select=("RST307",))
+    (finding,) = found("Busy = (CpuBusyTime > 9)\nPREEMPT = $(Busy)\nSUSPEND = CpuIsBusy\n", choice=choice)
+    assert (finding.place.line, finding.place.column) == (1, 9)
+    for text in (
+        "use POLICY : Desktop\nPREEMPT = CpuBusyTime > 9\n",
+        "SLOT_TYPE_1_CpuBusy = LoadAvg > 1\nSLOT_TYPE_1_PREEMPT = CpuBusyTime > 9\n",
+        "CPU_BUSY = LoadAvg > 1\nPREEMPT = CpuBusyTime > 9\n",
+        "SYSTEM_PERIODIC_REMOVE = CpuBusyTime > 9\n",
+        "CpuBusyTime = 5\nSTARTD_ATTRS = $(STARTD_ATTRS) CpuBusyTime\nPREEMPT = CpuBusyTime > 9\n",
+    ):
+        assert found(text, choice=choice) == [], text
+
+
+def test_the_latch_of_newer_releases_is_told_even_where_it_is_listed() -> None:
+    text = "STARTD_LATCH_EXPRS = CpuBusy\nCpuBusy = LoadAvg > 1\nPREEMPT = CpuBusyValue * (time() - CpuBusyTime) > 9\n"
+    assert [f.code for f in found(text, choice=Choice(select=("RST306",)))] == ["RST306", "RST306"]
+
+
 #: Asks for so much that not every combination of it can be looked at.
 MANY_WISHES = (
     "START = KeyboardIdle > 900 && (ClockMin < 480 || ClockMin > 1020 || ClockDay == 0 || ClockDay == 6)"

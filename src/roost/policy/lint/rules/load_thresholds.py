@@ -10,6 +10,7 @@ Example::
     BackgroundLoad = 0.5
     HighLoad = 0.3
     START = (LoadAvg - CondorLoadAvg) <= $(BackgroundLoad)
+    CpuBusy = (LoadAvg - CondorLoadAvg) >= 0.5
     WANT_SUSPEND = True
     SUSPEND = CpuBusyTime > 120 && (LoadAvg - CondorLoadAvg) >= 4 * $(HighLoad)
     CONTINUE = (LoadAvg - CondorLoadAvg) <= $(BackgroundLoad)
@@ -20,6 +21,7 @@ Instead::
     BackgroundLoad = 0.3
     HighLoad = 0.5
     START = (LoadAvg - CondorLoadAvg) <= $(BackgroundLoad)
+    CpuBusy = (LoadAvg - CondorLoadAvg) >= 0.5
     WANT_SUSPEND = True
     SUSPEND = CpuBusyTime > 120 && (LoadAvg - CondorLoadAvg) >= $(HighLoad)
     CONTINUE = (LoadAvg - CondorLoadAvg) <= $(BackgroundLoad)

@@ -1,6 +1,6 @@
 """CpuBusyTime with the meaning of newer releases.
 
-What: ``time() - CpuBusyTime``, or CpuBusyValue.
+What: ``time() - CpuBusyTime``, or CpuBusyValue, unless the configuration publishes an attribute of that name.
 
 Why: Here, as in the manual that this policy language comes from, CpuBusyTime counts the seconds for which the
 processor has been busy, and is 0 while it is not. Releases of HTCondor after 8.8 have the time of the last change
@@ -9,12 +9,14 @@ busy for ever.
 
 Example::
 
+    CpuBusy = (LoadAvg - CondorLoadAvg) >= 0.5
     WANT_SUSPEND = True
     SUSPEND = (time() - CpuBusyTime) > 120
     CONTINUE = CpuBusyTime == 0
 
 Instead::
 
+    CpuBusy = (LoadAvg - CondorLoadAvg) >= 0.5
     WANT_SUSPEND = True
     SUSPEND = CpuBusyTime > 120
     CONTINUE = CpuBusyTime == 0
@@ -24,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roost.classad.syntax import Node, Op
+from roost.classad.syntax import Op
 from roost.classad.values import fold
 from roost.policy.lint.abstract import INSTANT
 from roost.policy.lint.findings import Severity
@@ -41,12 +43,8 @@ def check(expression: Expression) -> Iterator[Hit]:
         left = expression.alone.of(node.left)
         if is_reference_to(node.right, "CpuBusyTime") and left.unit == INSTANT:
             yield Hit(message="CpuBusyTime is a duration, not a date", remedy=_REMEDY, node=node)
+    if "cpubusyvalue" in expression.scope.published.get(expression.scope.my, {}):
+        return
     for name_node, _, name in references(expression):
-        if fold(name) == "cpubusyvalue" and not _subtracted(expression, name_node):
+        if fold(name) == "cpubusyvalue":
             yield Hit(message="CpuBusyValue is not published", remedy=_REMEDY, node=name_node)
-
-
-def _subtracted(expression: Expression, node: Node) -> bool:
-    """Whether a latch of that name is configured, which publishes it."""
-    del node
-    return "cpubusy" in {fold(name) for name in expression.scope.published.get(expression.scope.my, {})}
