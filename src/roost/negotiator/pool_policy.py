@@ -192,19 +192,19 @@ class PoolPolicy:
             )
         )  # fmt: skip
 
-    # -- matching ----------------------------------------------------------------------------------
 
-    def restricted(self, slot: ClassAd) -> ClassAd:
-        """A copy of a slot's ad as the holder of a match gets it: NEGOTIATOR_PE_RESOURCE_EXPR is in its Requirements.
+def restricted(slot: ClassAd, settings: PolicySettings) -> ClassAd:
+    """A slot's ad as the holder of a match is given it: NEGOTIATOR_PE_RESOURCE_EXPR is part of its Requirements.
 
-        A queue that starts another job on the claim matches that job with this ad.
-        """
-        found = slot.copy()
-        if self.settings.resource is not None and self.enforced:
-            cell = slot.cell("requirements")
-            tree = None if cell is MISSING else slot.tree("Requirements")
-            found.put("Requirements", conjunction(tree, self.settings.resource))
-        return found
+    A queue that starts another job on the claim matches that job with this ad, and so keeps to the policy. The ad
+    itself where nothing is imposed, else a copy.
+    """
+    if settings.resource is None or settings.log_only:
+        return slot
+    found = slot.copy()
+    tree = None if slot.cell("requirements") is MISSING else slot.tree("Requirements")
+    found.put("Requirements", conjunction(tree, settings.resource))
+    return found
 
 
 def conjunction(original: object, policy: Expr) -> Expr:

@@ -19,7 +19,7 @@ from roost.negotiator.memory import Key, Known, Memory
 from roost.negotiator.pie import ROUNDING, permits
 from roost.negotiator.pool_policy import SAMPLES_MAX, Act, Finding, PoolPolicy
 from roost.negotiator.preemption import POLICY, PRIORITY, Preemption, Standing
-from roost.negotiator.ranks import BY_RANK, PREEMPTS, UNUSED, Listing, order
+from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, PREEMPTS, UNUSED, Listing, order
 from roost.negotiator.settings import Settings
 from roost.negotiator.shrinking import Shrinking
 from roost.negotiator.snapshot import Match, Rejection, Request, Snapshot, SubmitterDemand
@@ -182,7 +182,7 @@ class Floor:
 
     def _preemptable(self, party: Party, want: Want, listing: Listing) -> Listing:
         """The listing without the slots that may not be taken from their users, PREEMPTION_RANK considered."""
-        held = np.flatnonzero(listing.keys[3] != UNUSED)
+        held = np.flatnonzero(_undecided(listing.keys))
         if not len(held):
             return listing
         asked = self.preemption.ask(want.request.ad, party.demand.submitter, listing.rows[held], listing.keys[3, held])
@@ -240,8 +240,6 @@ class Floor:
             self.taken[row] = True
             self.usable[row] = False
             self._taken_rows.append(row)
-        if self.settings.policy.resource is not None and self.policy.enforced:
-            slot_ad = self.policy.restricted(self.snapshot.slots.ad(name) if slot_ad is None else slot_ad)
         want.left -= 1
         code = self.view.holder.item(row)
         self.matches.append(
@@ -358,6 +356,19 @@ class Floor:
                         slots=(match.slot,),
                     )
                 )
+
+
+def _undecided(keys: Array) -> Array:
+    """Mask of the slots in use that priority would have to free, or that only PREEMPTION_RANK tells apart."""
+    used = keys[3] != UNUSED
+    if not used.any():
+        return used
+    tied = np.zeros(keys.shape[1], bool)
+    same = (keys[:, 1:] == keys[:, :-1]).all(axis=0)
+    tied[1:] |= same
+    tied[:-1] |= same
+    mask: Array = used & (tied | (keys[3] == BY_PRIORITY))
+    return mask
 
 
 def _licences(ad: ClassAd) -> dict[str, float] | Expr:

@@ -68,7 +68,7 @@ class Match:
     preempts: str = "none"
     #: Who loses the slot; "" for nobody.
     holder: str = ""
-    #: The slot's ad if it is another one than the collector's: with the pool's policy, or what is left of the slot.
+    #: The slot's ad if it is another one than the collector's: what was left of it before the match.
     slot_ad: ClassAd | None = None
 
 

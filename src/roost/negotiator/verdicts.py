@@ -58,6 +58,8 @@ class Judge:
     world: FixedWorld
     #: Where the pool's policy was ERROR: (verdict, job or slot) to how often.
     errors: dict[tuple[int, str], int] = field(default_factory=dict)
+    #: The slots' Rank of the request that was asked about last.
+    _ranks: tuple[ClassAd, Array] | None = None
 
     @property
     def priority_preempts(self) -> bool:
@@ -88,6 +90,8 @@ class Judge:
 
     def _impose(self, found: Array, result: Result, code: int, noted: int, name: str) -> None:
         """Let a condition of the pool's policy forbid what is accepted, and note where it is ERROR."""
+        if result.is_true:
+            return
         forbidden = ~result.true & (found == ACCEPTED)
         if not forbidden.any():
             return
@@ -98,7 +102,10 @@ class Judge:
 
     def slot_ranks(self, ad: ClassAd) -> Array:
         """The slots' Rank of a request; what is no number is 0."""
-        return self._apart(_RANK, ad, 0.0)
+        known = self._ranks
+        if known is None or known[0] is not ad:
+            known = self._ranks = ad, self._apart(_RANK, ad, 0.0)
+        return known[1]
 
     def keys(self, ad: ClassAd, rows: Array) -> Array:
         """The key of some slots for a request, see `ranks`; float64, shape (KEYS, rows)."""

@@ -40,6 +40,11 @@ class Result:
             out[row] = value
         return out
 
+    @property
+    def is_true(self) -> bool:
+        """Whether the value is the same in all rows, and true; known without looking at rows."""
+        return self._vector is True
+
     def texts(self) -> tuple[Array, list[str]]:
         """The strings as numbers: for each row the place of its text in the list, -1 where it is no string."""
         vector = self._whole()

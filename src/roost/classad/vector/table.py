@@ -164,12 +164,13 @@ class Table(Store):
     def expressions(self) -> Iterator[tuple[str, Expr]]:
         """Folded name and expression of all attributes that are expressions, each once; also some of former ads."""
         for key, column in self._columns.items():
-            cells = (
-                column.words.values if column.sparse is None else {id(c): c for c in column.sparse.values()}.values()
-            )
-            for cell in cells:
-                if isinstance(cell, Expr):
-                    yield key, cell
+            if column.counts[EXPR]:
+                sparse = column.sparse
+                for cell in (
+                    column.words.values if sparse is None else list({id(x): x for x in sparse.values()}.values())
+                ):
+                    if isinstance(cell, Expr):
+                        yield key, cell
 
     def everywhere(self) -> frozenset[str]:
         """Folded names that all ads have."""
