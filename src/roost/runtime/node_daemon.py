@@ -19,16 +19,13 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
 
-from roost.classad import ParseError, parse_expression
 from roost.config import Config, ConfigError
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
-from roost.model.claims import ClaimRequest
-from roost.model.events import DrainSchedule, ShutdownKind, Timer
-from roost.model.reasons import Refusal
-from roost.model.starter import Cause, Ending, OrderedBy
+from roost.model.events import ShutdownKind, Timer
+from roost.model.starter import Ending
 from roost.node.host import OfferLeftovers, Out
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot, Outs
@@ -36,34 +33,31 @@ from roost.node.plan import NodePlan, make_plan
 from roost.runtime.benchmarks import run_benchmarks
 from roost.runtime.bus import Bus
 from roost.runtime.chronicle import Chronicle
+from roost.runtime.node_answers import NodeAnswers
 from roost.runtime.node_state import NodeState, Tickets
 from roost.runtime.nursery import Nursery, NurseryFailed
+from roost.runtime.queue_words import QueueWords
 from roost.runtime.reports import Reports
 from roost.runtime.role import ConfigurationRefused, RoleContext
 from roost.runtime.role import Ending as DaemonEnding
 from roost.runtime.runner import Runner, Surroundings
 from roost.runtime.sensors import Sensors
+from roost.runtime.slot_ads import SlotPublisher
 from roost.runtime.takeover import take_over
-from roost.startd.draining import DrainOrder, OnCompletion
+from roost.startd.draining import OnCompletion
 from roost.startd.layout_problems import LayoutRefused
 from roost.startd.machine import Step
 from roost.startd.slot_ad import host_identity
 from roost.startd.slot_state import SlotState
 from roost.starter.machine import Step as StarterStep
 from roost.wire import messages as m
-from roost.wire.ads import ad_data, ad_from
-from roost.wire.errors import WireError
-from roost.wire.messages import Answer, Ask, Message
+from roost.wire.ads import ad_data
+from roost.wire.messages import Message
 
 _log = logging.getLogger("roost.node")
 
-#: Changes of slots that the matchmaker may want are told after this time, other changes after that, s.
-PUBLISH_GAP_S: Final = 0.005
-PUBLISH_LATER_S: Final = 1.0
 #: Reports of ends of runs are sent again after this time, s.
 REPORT_AGAIN_S: Final = 5.0
-#: All slot ads are sent again after this time at the latest, s: the collector forgets what it does not hear of.
-REFRESH_S: Final = 240.0
 
 
 class NodeDaemon:
@@ -86,11 +80,11 @@ class NodeDaemon:
         self.chronicle = Chronicle(context.home.log / "transitions.jsonl", config)
         self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._publish: asyncio.TimerHandle | None = None
-        self._dirty: set[str] = set()
-        self._told: set[str] = set()
-        self._whole = True
+        self.ads = SlotPublisher(self.machine, self.name, self._tell_pool)
+        self._words = QueueWords(self)
+        self._answers = NodeAnswers(self)
         self._poll_now = asyncio.Event()
+        self._poll_is_far = False
         self._stopping = False
         self._empty = asyncio.Event()
         self._outbox: asyncio.Queue[tuple[str, Message]] = asyncio.Queue()
@@ -131,10 +125,10 @@ class NodeDaemon:
         self.reports.load()
         await take_over(self)
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
-        await self.bus.listen(self.subjects.node(self.name, "*"), self._on_message)
-        await self.bus.listen(self.subjects.ask_node(self.name, "*"), self._on_ask)
-        self.bus.on_reconnect = self._reconnected
-        for work in (self._polls(), self._send_all(), self._report_again(), self._refresh(), self.chronicle.keep()):
+        await self.bus.listen(self.subjects.node(self.name, "*"), self._words.on_message)
+        await self.bus.listen(self.subjects.ask_node(self.name, "*"), self._answers.on_ask)
+        self.bus.on_reconnect = self.ads.all_anew
+        for work in (self._polls(), self._send_all(), self._report_again(), self.ads.refresh(), self.chronicle.keep()):
             self.spawn(work)
 
     async def reconfigure(self, config: Config) -> None:
@@ -143,7 +137,7 @@ class NodeDaemon:
         self.config = config
         self.machine.reconfigure(plan)
         self.chronicle.reconfigure(config)
-        self._reconnected()
+        self.ads.all_anew()
         self._poll_now.set()
 
     async def stop(self, ending: DaemonEnding) -> None:
@@ -156,8 +150,7 @@ class NodeDaemon:
             await self._empty.wait()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.reports.all_taken(), 3)
-            gone = [slot.name for slot in self.machine.slots]
-            self._outbox.put_nowait((self.subjects.ads(self.name), m.SlotAds(node=self.name, ads=[], gone=gone)))
+            self.ads.withdraw()
         while not self._outbox.empty():
             await asyncio.sleep(0.01)
         for task in list(self._tasks):
@@ -206,8 +199,15 @@ class NodeDaemon:
     async def _until_next_poll(self) -> None:
         """The next poll is when it is due, or when something asks for it."""
         self._poll_now.clear()
+        self._poll_is_far = self.machine.interval_s > self.machine.plan.polling_s
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._poll_now.wait(), self.machine.interval_s)
+
+    def _poll_as_if_claimed(self) -> None:
+        """Somebody has come to a machine that is looked at seldom: from now on its policy counts."""
+        if self._poll_is_far:
+            self._poll_is_far = False
+            asyncio.get_running_loop().call_later(self.machine.plan.polling_s, self._poll_now.set)
 
     # -- what the core is told of its steps ----------------------------------------------------------
 
@@ -215,6 +215,8 @@ class NodeDaemon:
         """A slot has taken a step."""
         if before is not taken.state:
             self.state.touch(slot, self.machine)
+        if taken.transitions and self._poll_is_far:
+            self._poll_as_if_claimed()
         for each in taken.transitions:
             _log.info("%s: %s -> %s (%s: %s)", slot.name, each.source, each.target, each.number, each.reason)
             self.chronicle.note(slot.plan.id.number, before, taken.state, each)
@@ -246,19 +248,19 @@ class NodeDaemon:
             case ef.CancelTimer(timer=timer):
                 self._wake(slot, timer, None)
             case ef.PublishAd():
-                self._mark(slot)
+                self.ads.mark(slot)
             case ef.SendClaimReply():
                 self._reply_claim(slot, effect)
             case ef.SendActivationReply(reply_to=run, accepted=accepted, refusal=refusal):
                 text = "" if refusal is None else str(refusal)
                 claim_id = slot.state.claim.id.text
                 answer = m.ActivationAnswered(claim_id=claim_id, run=run, accepted=accepted, refusal=text)
-                self._send(slot.schedd, answer)
+                self.send(slot.schedd, answer)
             case ef.TellSchedd(schedd=schedd, claim_id=claim, reason=reason, cause=cause):
                 text = str(reason) if cause is None else cause.text
                 code = 0 if cause is None else int(cause)
                 run = self.reports.run_of(claim.text)
-                self._send(schedd, m.ClaimGone(claim_id=claim.text, reason=text, code=code, run=run))
+                self.send(schedd, m.ClaimGone(claim_id=claim.text, reason=text, code=code, run=run))
             case ef.KillFamily():
                 self._kill(slot)
             case ef.RunBenchmarks():
@@ -269,7 +271,7 @@ class NodeDaemon:
                 pass
             case OfferLeftovers():
                 # The matchmaker hears of what is left with the slot's next ad, which is under way.
-                self._mark(slot)
+                self.ads.mark(slot)
             case _:
                 _log.warning("%s: %s is not done by this machine yet", slot.name, type(effect).__name__)
 
@@ -289,7 +291,7 @@ class NodeDaemon:
     def _reply_claim(self, slot: NodeSlot, effect: ef.SendClaimReply) -> None:
         schedd, _, asked = effect.reply_to.rpartition("|")
         accepted = effect.accepted
-        self._send(
+        self.send(
             schedd,
             m.ClaimAnswered(
                 asked_id=asked,
@@ -346,7 +348,7 @@ class NodeDaemon:
             case ef.CheckpointJob():
                 pass
             case sef.ReportUsage(attributes=attributes):
-                self._send(slot.schedd, m.JobMeasured(attributes=ad_data(attributes), **about))  # type: ignore[arg-type]
+                self.send(slot.schedd, m.JobMeasured(attributes=ad_data(attributes), **about))  # type: ignore[arg-type]
             case sef.ReportEviction():
                 pass
             case sef.ReportExit(report=report):
@@ -360,7 +362,7 @@ class NodeDaemon:
             case _:
                 self.runner_of(slot, starter).perform(effect)  # type: ignore[arg-type]
                 if isinstance(effect, sef.ContinueProcesses):
-                    self._send(slot.schedd, m.JobResumed(**about))  # type: ignore[arg-type]
+                    self.send(slot.schedd, m.JobResumed(**about))  # type: ignore[arg-type]
 
     def runner_of(self, slot: NodeSlot, starter: Starter) -> Runner:
         """The hands of a starter."""
@@ -389,20 +391,24 @@ class NodeDaemon:
     def _stopped(self, slot: NodeSlot, starter: Starter, processes: int) -> None:
         claim_id = starter.claim_id.text
         told = m.JobSuspended(claim_id=claim_id, run=slot.run, at=time.time(), processes=processes)
-        self._send(slot.schedd, told)
+        self.send(slot.schedd, told)
 
     def _began(self, slot: NodeSlot, starter: Starter, number: int, pid: int) -> None:
         now = time.time()
         if number == 1:
             claim_id = starter.claim_id.text
-            self._send(slot.schedd, m.JobBegan(claim_id=claim_id, run=slot.run, at=now, pid=pid, slot=slot.name))
+            self.send(slot.schedd, m.JobBegan(claim_id=claim_id, run=slot.run, at=now, pid=pid, slot=slot.name))
         self._starter_event(slot, starter, sev.JobStarted(run=number, pid=pid))
 
     # -- words to queues -----------------------------------------------------------------------------
 
-    def _send(self, schedd: str, message: Message) -> None:
+    def send(self, schedd: str, message: Message) -> None:
+        """Say something to a queue; "" is nobody's."""
         if schedd:
             self._outbox.put_nowait((self.subjects.schedd(schedd, self.name), message))
+
+    def _tell_pool(self, message: Message) -> None:
+        self._outbox.put_nowait((self.subjects.ads(self.name), message))
 
     async def _send_all(self) -> None:
         while True:
@@ -452,217 +458,23 @@ class NodeDaemon:
     def _keep_report(self, schedd: str, message: m.RunEnded) -> None:
         if schedd:
             self.reports.keep(schedd, message)
-            self._send(schedd, message)
+            self.send(schedd, message)
 
     async def _report_again(self) -> None:
         while True:
             for schedd, message in self.reports.waiting():
-                self._send(schedd, message)
+                self.send(schedd, message)
             await asyncio.sleep(REPORT_AGAIN_S)
 
-    # -- words to the collector ----------------------------------------------------------------------
+    # -- words of others -----------------------------------------------------------------------------
 
-    def _mark(self, slot: NodeSlot) -> None:
-        self._dirty.add(slot.name)
-        self._publish_soon(PUBLISH_LATER_S if slot.state.claim.granted_at is not None else PUBLISH_GAP_S)
-
-    def _publish_soon(self, wait_s: float = PUBLISH_GAP_S) -> None:
-        loop = asyncio.get_running_loop()
-        if self._publish is not None:
-            if self._publish.when() <= loop.time() + wait_s:
-                return
-            self._publish.cancel()
-        self._publish = loop.call_later(wait_s, self._publish_ads)
-
-    def _publish_ads(self) -> None:
-        self._publish = None
-        whole, self._whole = self._whole, False
-        dirty, self._dirty = self._dirty, set()
-        present = {slot.name for slot in self.machine.slots}
-        changed = [slot for slot in self.machine.slots if whole or slot.name in dirty or slot.name not in self._told]
-        ads = [ad_data(ad) for ad in self.machine.ads(changed, time.time())]
-        claims = {slot.name: (slot.state.preempting or slot.state.claim).id.text for slot in changed}
-        gone = sorted(self._told - present)
-        self._told = present
-        message = m.SlotAds(node=self.name, ads=ads, claim_ids=claims, gone=gone, whole=whole)
-        self._outbox.put_nowait((self.subjects.ads(self.name), message))
-
-    async def _refresh(self) -> None:
-        while True:
-            self._whole = True
-            self._publish_soon()
-            await asyncio.sleep(REFRESH_S)
-
-    def _reconnected(self) -> None:
-        self._whole = True
-        self._publish_soon()
+    def poll_now(self) -> None:
+        """Look at the policy of all slots without delay."""
+        self._poll_now.set()
 
     def _on_central(self, message: Message, sender: str, reply: str) -> None:
         if isinstance(message, m.Hello):
-            self._reconnected()
-
-    # -- what queues want ----------------------------------------------------------------------------
-
-    def _on_message(self, message: Message, sender: str, reply: str) -> None:
-        try:
-            self.carry_out(self._handled(message, sender, time.time()))
-        except WireError as error:
-            _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
-
-    def _handled(self, message: Message, sender: str, now: float) -> Outs | None:
-        machine = self.machine
-        match message:
-            case m.RequestClaim():
-                return self._claim(message, sender, now)
-            case m.ReleaseClaim(claim_id=claim_id):
-                return machine.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now)
-            case m.KeepAlive(claim_ids=claim_ids, reply_to=reply_to):
-                return self._keep_alive(claim_ids, reply_to, sender, now)
-            case m.ActivateClaim():
-                outs = machine.activate(message.claim_id, message.run, ad_from(message.job_ad, "job_ad"), now)
-                if outs is None:
-                    refusal = str(Refusal.UNKNOWN_CLAIM)
-                    self._send(
-                        sender,
-                        m.ActivationAnswered(
-                            claim_id=message.claim_id, run=message.run, accepted=False, refusal=refusal
-                        ),
-                    )
-                return outs
-            case m.EndJob():
-                return self._end_job(message, sender, now)
-            case m.SuspendJob(claim_id=claim_id):
-                return machine.about_claim(claim_id, lambda each: ev.SuspendRequested(claim_id=each), now)
-            case m.ContinueJob(claim_id=claim_id):
-                return machine.about_claim(claim_id, lambda each: ev.ContinueRequested(claim_id=each), now)
-            case m.ReportTaken(runs=runs):
-                self.reports.taken(runs)
-            case m.Reconnect():
-                return self._reconnect(message, sender, now)
-        return None
-
-    def _claim(self, message: m.RequestClaim, sender: str, now: float) -> Outs | None:
-        request = ClaimRequest(
-            job_ad=ad_from(message.job_ad, "job_ad"),
-            schedd=sender,
-            client_machine=message.client_machine,
-            alive_interval_s=message.alive_interval_s,
-            reply_to=f"{sender}|{message.claim_id}",
-        )
-        outs = self.machine.claim(message.slot, message.claim_id, request, now)
-        if outs is None:
-            refused = m.ClaimAnswered(
-                asked_id=message.claim_id,
-                reply_to=message.reply_to,
-                accepted=False,
-                refusal=str(Refusal.UNKNOWN_CLAIM),
-                claim_id=message.claim_id,
-                slot=message.slot,
-            )
-            self._send(sender, refused)
-        elif not any(isinstance(out.effect, ef.SendClaimReply) for out in outs):
-            # The slot gets rid of its job first, and the queue is to know that it is not forgotten.
-            self._send(sender, m.ClaimsKnown(reply_to="", known={message.claim_id: ""}, unknown=[]))
-        return outs
-
-    def _keep_alive(self, claim_ids: list[str], reply_to: str, sender: str, now: float) -> Outs:
-        """The holder of claims lives, and hears what is known of them."""
-        known, unknown = {}, []
-        runs = self.machine.runs()
-        found: Outs = []
-        for claim_id in claim_ids:
-            reported = self.reports.run_of(claim_id)
-            outs = self.machine.about_claim(claim_id, lambda each: ev.AliveReceived(claim_id=each), now)
-            found += outs or []
-            if outs is None and not reported:
-                unknown.append(claim_id)
-            else:
-                known[claim_id] = runs.get(claim_id, reported)
-        if reply_to:
-            self._send(sender, m.ClaimsKnown(reply_to=reply_to, known=known, unknown=unknown))
-        return found
-
-    def _end_job(self, message: m.EndJob, sender: str, now: float) -> Outs | None:
-        try:
-            ending = Ending(message.ending)
-        except ValueError:
-            raise WireError(f"ending: {message.ending!r} is none of {', '.join(Ending)}") from None
-        cause = Cause(ending=ending, code=message.code, subcode=message.subcode, text=message.text, by=OrderedBy.QUEUE)
-        if self.machine.slot_of(message.claim_id) is None:
-            if message.run not in self.reports:
-                self._send(sender, m.ClaimsKnown(reply_to="end", known={}, unknown=[message.claim_id]))
-            return None
-        return self.machine.end_run(message.claim_id, message.run, cause, hard=message.hard, now=now)
-
-    def _reconnect(self, message: m.Reconnect, sender: str, now: float) -> Outs:
-        """A queue has started again. Claims that it does not name are not its any more."""
-        for schedd, report in self.reports.waiting():
-            if schedd == sender:
-                self._send(sender, report)
-        found = self._keep_alive(list(message.claims), message.reply_to, sender, now)
-        for claim_id in self.machine.claims_of(sender):
-            if claim_id not in message.claims:
-                outs = self.machine.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now)
-                found += outs or []
-        return found
-
-    # -- what administrators want --------------------------------------------------------------------
-
-    async def _on_ask(self, message: Message, sender: str, reply: str) -> None:
-        if not isinstance(message, Ask):
-            return
-        try:
-            answer = self._answered(message, time.time())
-        except (KeyError, TypeError, ValueError, ParseError) as error:
-            answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
-        await self.bus.answer(reply, answer)
-
-    def _answered(self, ask: Ask, now: float) -> Answer:
-        args, host = ask.args, self.machine.host
-        match ask.what:
-            case "ads":
-                return Answer(data=[ad_data(ad) for ad in self.machine.ads(self.machine.slots, now)])
-            case "drain":
-                outs, refusal = host.drain(_drain_order(args), now)
-                self.carry_out(outs)
-                if refusal is not None:
-                    return Answer(ok=False, code="refused", text=str(refusal))
-                self._poll_now.set()
-                return Answer(data={"request_id": host.drains.draining.request_id})
-            case "cancel-drain":
-                outs, refusal = host.cancel_drain(str(args.get("request_id", "")), now)
-                self.carry_out(outs)
-                return Answer() if refusal is None else Answer(ok=False, code="refused", text=str(refusal))
-            case "vacate":
-                return self._vacate(args, now)
-            case "story":
-                wanted = {key: str(args.get(key, "")) for key in ("slot", "job")}
-                return Answer(data=self.chronicle.read(**wanted, limit=int(args.get("limit", 0))))
-            case "poll":
-                self._poll_now.set()
-                return Answer()
-        return Answer(ok=False, code="bad-request", text=f"a machine can't answer {ask.what!r}")
-
-    def _vacate(self, args: dict[str, Any], now: float) -> Answer:
-        wanted = str(args.get("slot", ""))
-        slots = [slot for slot in self.machine.slots if not wanted or slot.name == wanted]
-        if not slots:
-            return Answer(ok=False, code="not-found", text=f"there is no slot {wanted!r} on {self.name}")
-        for slot in slots:
-            event = ev.VacateRequested(fast=bool(args.get("fast")))
-            self.carry_out(self.machine.host.receive(slot, event, now))
-        return Answer(data={"slots": [slot.name for slot in slots]})
-
-
-def _drain_order(args: dict[str, Any]) -> DrainOrder:
-    check, start = args.get("check"), args.get("start")
-    return DrainOrder(
-        schedule=DrainSchedule(int(args.get("schedule", DrainSchedule.GRACEFUL))),
-        on_completion=OnCompletion(int(args.get("on_completion", OnCompletion.NOTHING))),
-        check=None if not check else parse_expression(str(check)),
-        start=None if not start else parse_expression(str(start)),
-        reason=str(args.get("reason", "")),
-    )
+            self.ads.all_anew()
 
 
 def _platform(config: Config) -> dict[str, Any]:

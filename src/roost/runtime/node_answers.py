@@ -1,0 +1,81 @@
+"""What administrators ask of an execute machine: its ads, drains, evictions, its story."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from roost.classad import ParseError, parse_expression
+from roost.model import events as ev
+from roost.model.events import DrainSchedule
+from roost.startd.draining import DrainOrder, OnCompletion
+from roost.wire.ads import ad_data
+from roost.wire.messages import Answer, Ask, Message
+
+if TYPE_CHECKING:
+    from roost.runtime.node_daemon import NodeDaemon
+
+
+class NodeAnswers:
+    """The requests that a machine answers."""
+
+    def __init__(self, daemon: NodeDaemon) -> None:
+        self._daemon = daemon
+        self._machine = daemon.machine
+
+    async def on_ask(self, message: Message, sender: str, reply: str) -> None:
+        """Somebody asks something."""
+        if not isinstance(message, Ask):
+            return
+        try:
+            answer = self._answered(message, time.time())
+        except (KeyError, TypeError, ValueError, ParseError) as error:
+            answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
+        await self._daemon.bus.answer(reply, answer)
+
+    def _answered(self, ask: Ask, now: float) -> Answer:
+        args, host = ask.args, self._machine.host
+        match ask.what:
+            case "ads":
+                return Answer(data=[ad_data(ad) for ad in self._machine.ads(self._machine.slots, now)])
+            case "drain":
+                outs, refusal = host.drain(_drain_order(args), now)
+                self._daemon.carry_out(outs)
+                if refusal is not None:
+                    return Answer(ok=False, code="refused", text=str(refusal))
+                self._daemon.poll_now()
+                return Answer(data={"request_id": host.drains.draining.request_id})
+            case "cancel-drain":
+                outs, refusal = host.cancel_drain(str(args.get("request_id", "")), now)
+                self._daemon.carry_out(outs)
+                return Answer() if refusal is None else Answer(ok=False, code="refused", text=str(refusal))
+            case "vacate":
+                return self._vacate(args, now)
+            case "story":
+                wanted = {key: str(args.get(key, "")) for key in ("slot", "job")}
+                return Answer(data=self._daemon.chronicle.read(**wanted, limit=int(args.get("limit", 0))))
+            case "poll":
+                self._daemon.poll_now()
+                return Answer()
+        return Answer(ok=False, code="bad-request", text=f"a machine can't answer {ask.what!r}")
+
+    def _vacate(self, args: dict[str, Any], now: float) -> Answer:
+        wanted = str(args.get("slot", ""))
+        slots = [slot for slot in self._machine.slots if not wanted or slot.name == wanted]
+        if not slots:
+            return Answer(ok=False, code="not-found", text=f"there is no slot {wanted!r} on {self._daemon.name}")
+        for slot in slots:
+            event = ev.VacateRequested(fast=bool(args.get("fast")))
+            self._daemon.carry_out(self._machine.host.receive(slot, event, now))
+        return Answer(data={"slots": [slot.name for slot in slots]})
+
+
+def _drain_order(args: dict[str, Any]) -> DrainOrder:
+    check, start = args.get("check"), args.get("start")
+    return DrainOrder(
+        schedule=DrainSchedule(int(args.get("schedule", DrainSchedule.GRACEFUL))),
+        on_completion=OnCompletion(int(args.get("on_completion", OnCompletion.NOTHING))),
+        check=None if not check else parse_expression(str(check)),
+        start=None if not start else parse_expression(str(start)),
+        reason=str(args.get("reason", "")),
+    )

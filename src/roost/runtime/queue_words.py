@@ -1,0 +1,135 @@
+"""What queues say to an execute machine: each message becomes an event of the machine's core, or an answer."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from roost.model import effects as ef
+from roost.model import events as ev
+from roost.model.claims import ClaimRequest
+from roost.model.reasons import Refusal
+from roost.model.starter import Cause, Ending, OrderedBy
+from roost.node.machine import Outs
+from roost.wire import messages as m
+from roost.wire.ads import ad_from
+from roost.wire.errors import WireError
+from roost.wire.messages import Message
+
+if TYPE_CHECKING:
+    from roost.runtime.node_daemon import NodeDaemon
+
+_log = logging.getLogger("roost.node")
+
+
+class QueueWords:
+    """The ear of a machine for queues."""
+
+    def __init__(self, daemon: NodeDaemon) -> None:
+        self._daemon = daemon
+        self._machine = daemon.machine
+
+    def on_message(self, message: Message, sender: str, reply: str) -> None:
+        """A queue says something."""
+        try:
+            self._daemon.carry_out(self._handled(message, sender, time.time()))
+        except WireError as error:
+            _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
+
+    def _handled(self, message: Message, sender: str, now: float) -> Outs | None:
+        machine = self._machine
+        match message:
+            case m.RequestClaim():
+                return self._claim(message, sender, now)
+            case m.ReleaseClaim(claim_id=claim_id):
+                return machine.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now)
+            case m.KeepAlive(claim_ids=claim_ids, reply_to=reply_to):
+                return self._keep_alive(claim_ids, reply_to, sender, now)
+            case m.ActivateClaim():
+                outs = machine.activate(message.claim_id, message.run, ad_from(message.job_ad, "job_ad"), now)
+                if outs is None:
+                    refusal = str(Refusal.UNKNOWN_CLAIM)
+                    self._daemon.send(
+                        sender,
+                        m.ActivationAnswered(
+                            claim_id=message.claim_id, run=message.run, accepted=False, refusal=refusal
+                        ),
+                    )
+                return outs
+            case m.EndJob():
+                return self._end_job(message, sender, now)
+            case m.SuspendJob(claim_id=claim_id):
+                return machine.about_claim(claim_id, lambda each: ev.SuspendRequested(claim_id=each), now)
+            case m.ContinueJob(claim_id=claim_id):
+                return machine.about_claim(claim_id, lambda each: ev.ContinueRequested(claim_id=each), now)
+            case m.ReportTaken(runs=runs):
+                self._daemon.reports.taken(runs)
+            case m.Reconnect():
+                return self._reconnect(message, sender, now)
+        return None
+
+    def _claim(self, message: m.RequestClaim, sender: str, now: float) -> Outs | None:
+        request = ClaimRequest(
+            job_ad=ad_from(message.job_ad, "job_ad"),
+            schedd=sender,
+            client_machine=message.client_machine,
+            alive_interval_s=message.alive_interval_s,
+            reply_to=f"{sender}|{message.claim_id}",
+        )
+        outs = self._machine.claim(message.slot, message.claim_id, request, now)
+        if outs is None:
+            refused = m.ClaimAnswered(
+                asked_id=message.claim_id,
+                reply_to=message.reply_to,
+                accepted=False,
+                refusal=str(Refusal.UNKNOWN_CLAIM),
+                claim_id=message.claim_id,
+                slot=message.slot,
+            )
+            self._daemon.send(sender, refused)
+        elif not any(isinstance(out.effect, ef.SendClaimReply) for out in outs):
+            # The slot gets rid of its job first, and the queue is to know that it is not forgotten.
+            self._daemon.send(sender, m.ClaimsKnown(reply_to="", known={message.claim_id: ""}, unknown=[]))
+        return outs
+
+    def _keep_alive(self, claim_ids: list[str], reply_to: str, sender: str, now: float) -> Outs:
+        """The holder of claims lives, and hears what is known of them."""
+        known, unknown = {}, []
+        runs = self._machine.runs()
+        found: Outs = []
+        for claim_id in claim_ids:
+            reported = self._daemon.reports.run_of(claim_id)
+            outs = self._machine.about_claim(claim_id, lambda each: ev.AliveReceived(claim_id=each), now)
+            found += outs or []
+            if outs is None and not reported:
+                unknown.append(claim_id)
+            else:
+                known[claim_id] = runs.get(claim_id, reported)
+        if reply_to:
+            self._daemon.send(sender, m.ClaimsKnown(reply_to=reply_to, known=known, unknown=unknown))
+        return found
+
+    def _end_job(self, message: m.EndJob, sender: str, now: float) -> Outs | None:
+        try:
+            ending = Ending(message.ending)
+        except ValueError:
+            raise WireError(f"ending: {message.ending!r} is none of {', '.join(Ending)}") from None
+        cause = Cause(ending=ending, code=message.code, subcode=message.subcode, text=message.text, by=OrderedBy.QUEUE)
+        if self._machine.slot_of(message.claim_id) is None:
+            if message.run not in self._daemon.reports:
+                self._daemon.send(sender, m.ClaimsKnown(reply_to="end", known={}, unknown=[message.claim_id]))
+            return None
+        return self._machine.end_run(message.claim_id, message.run, cause, hard=message.hard, now=now)
+
+    def _reconnect(self, message: m.Reconnect, sender: str, now: float) -> Outs:
+        """A queue has started again. Claims that it does not name are not its any more."""
+        for schedd, report in self._daemon.reports.waiting():
+            if schedd == sender:
+                self._daemon.send(sender, report)
+        found = self._keep_alive(list(message.claims), message.reply_to, sender, now)
+        for claim_id in self._machine.claims_of(sender):
+            if claim_id not in message.claims:
+                outs = self._machine.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now)
+                found += outs or []
+        return found

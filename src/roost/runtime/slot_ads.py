@@ -1,0 +1,79 @@
+"""The ads of a machine's slots on their way to the collector.
+
+What the matchmaker may want is told at once; that a slot runs another job of the same claim can wait for others of its
+kind. From time to time all ads are told anew, for the collector forgets what it does not hear of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+from roost.node.machine import Machine, NodeSlot
+from roost.wire.ads import ad_data
+from roost.wire.messages import SlotAds
+
+#: Changes of slots that the matchmaker may want are told after this time, other changes after that, s.
+GAP_S: Final = 0.005
+LATER_S: Final = 1.0
+#: All ads are told again after this time at the latest, s.
+REFRESH_S: Final = 240.0
+
+
+class SlotPublisher:
+    """Tells the pool of the slots of a machine."""
+
+    def __init__(self, machine: Machine, name: str, send: Callable[[SlotAds], None]) -> None:
+        self._machine = machine
+        self._name = name
+        self._send = send
+        self._timer: asyncio.TimerHandle | None = None
+        self._dirty: set[str] = set()
+        #: Slots that the pool knows of.
+        self._told: set[str] = set()
+        self._whole = True
+
+    def mark(self, slot: NodeSlot) -> None:
+        """A slot's ad has changed."""
+        self._dirty.add(slot.name)
+        self._soon(LATER_S if slot.state.claim.granted_at is not None else GAP_S)
+
+    def all_anew(self) -> None:
+        """Nobody may know anything."""
+        self._whole = True
+        self._soon(GAP_S)
+
+    async def refresh(self) -> None:
+        """Tell everything from time to time."""
+        while True:
+            self.all_anew()
+            await asyncio.sleep(REFRESH_S)
+
+    def withdraw(self) -> None:
+        """The machine goes."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._send(SlotAds(node=self._name, ads=[], gone=[slot.name for slot in self._machine.slots]))
+
+    def _soon(self, wait_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        if self._timer is not None:
+            if self._timer.when() <= loop.time() + wait_s:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_later(wait_s, self._publish)
+
+    def _publish(self) -> None:
+        self._timer = None
+        whole, self._whole = self._whole, False
+        dirty, self._dirty = self._dirty, set()
+        slots = self._machine.slots
+        changed = [slot for slot in slots if whole or slot.name in dirty or slot.name not in self._told]
+        ads = [ad_data(ad) for ad in self._machine.ads(changed, time.time())]
+        claims = {slot.name: (slot.state.preempting or slot.state.claim).id.text for slot in changed}
+        present = {slot.name for slot in slots}
+        gone = sorted(self._told - present)
+        self._told = present
+        self._send(SlotAds(node=self._name, ads=ads, claim_ids=claims, gone=gone, whole=whole))
