@@ -18,7 +18,7 @@ $(VENV)/ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,lab,reference]'
 	@touch $@
 
-demo: $(VENV)/ready ## show what Roost does, in a minute
+demo: $(VENV)/ready ## a pool on this machine, whose owner comes and goes, in a minute
 	$(BIN)/python -m demo
 
 test: $(VENV)/ready ## all tests

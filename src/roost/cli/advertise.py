@@ -16,8 +16,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "advertise",
         help="tell the pool of something by an ad",
-        description="Put ads into the pool's table; each needs MyType and Name. Ads of slots are their machines'. An ad "
-        "that is not told again within CLASSAD_LIFETIME is forgotten.",
+        description="Put ads into the pool's table; each needs MyType and Name. Ads of slots are their machines'. What "
+        "is not told again within CLASSAD_LIFETIME is forgotten.",
     )
     add_pool_options(parser)
     parser.add_argument("file", nargs="?", default="-", help="ads, an empty line between two; - for standard input")

@@ -247,12 +247,11 @@ def _show(verdict: _Verdict) -> None:
     for what, names in sorted(verdict.taken.items()):
         say(f"  {len(names):>{wide}}  would run it, but {'are' if len(names) > 1 else 'is'} {what}, as {names[0]}")
     for group in _sorted(verdict):
-        whose = "the job does not want" if group.side == "job" else "do not want the job"
-        if group.side == "slot" and len(group.slots) == 1:
-            whose = "does not want the job"
-        say(f"  {len(group.slots):>{wide}}  {whose}, as {group.slots[0]}: {group.clause}")
+        one = len(group.slots) == 1
+        whose = f"{'does' if one else 'do'} not want the job" if group.side == "slot" else "the job does not want"
+        say(f"  {len(group.slots):>{wide}}  {whose}: {group.clause}")
         if group.because:
-            say(f"  {'':{wide}}      {group.because}")
+            say(f"  {'':{wide}}      {group.slots[0]}: {group.because}")
     if verdict.beyond:
         say(f"  {verdict.beyond:>{wide}}  do not fit either, and were not looked into")
     if verdict.nearest and not verdict.fits:

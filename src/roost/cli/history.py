@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any, Final
 
-from roost.cli.pool import Pool, add_pool_options, duration, print_json, table, with_pool
+from roost.cli.pool import Pool, add_pool_options, arguments, duration, print_json, table, with_pool
 from roost.cli.queue import print_ads
 from roost.cli.terminal import Exit
 
@@ -18,6 +18,7 @@ _SHOWN: Final = (
     "JobStatus",
     "Cmd",
     "Arguments",
+    "Args",
     "RemoteWallClockTime",
     "CompletionDate",
     "EnteredCurrentStatus",
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
                 duration(float(row.get("RemoteWallClockTime", 0.0))),
                 _date(row.get("CompletionDate") or row.get("EnteredCurrentStatus")),
                 _end(row),
-                f"{str(row.get('Cmd', '')).rpartition('/')[2]} {row.get('Arguments', '')}".rstrip(),
+                f"{str(row.get('Cmd', '')).rpartition('/')[2]} {arguments(row)}".rstrip(),
             ]
             for row in rows
         ]

@@ -144,6 +144,31 @@ def table(
         write(form(*row).rstrip() + "\n")
 
 
+def arguments(row: dict[str, Any]) -> str:
+    """A job's arguments as one would type them; of new-style ones the quoting is undone where it need not be."""
+    new = row.get("Arguments")
+    if not isinstance(new, str):
+        return str(row.get("Args") or "")
+    words, word, quoted, begun, at = [], "", False, False, 0
+    while at < len(new):
+        sign = new[at]
+        if sign == "'":
+            begun = True
+            if quoted and new[at + 1 : at + 2] == "'":
+                word += "'"
+                at += 1
+            else:
+                quoted = not quoted
+        elif sign.isspace() and not quoted:
+            words += [word] if begun else []
+            word, begun = "", False
+        else:
+            word, begun = word + sign, True
+        at += 1
+    words += [word] if begun else []
+    return " ".join(each if each and not any(c.isspace() for c in each) else f"'{each}'" for each in words)
+
+
 def duration(seconds: float) -> str:
     """``3+04:05:06``, days left out where there are none."""
     whole = max(0, int(seconds))

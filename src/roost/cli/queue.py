@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any, Final
 
-from roost.cli.pool import Pool, add_pool_options, duration, print_json, table, with_pool
+from roost.cli.pool import Pool, add_pool_options, arguments, duration, print_json, table, with_pool
 from roost.cli.terminal import Exit, say, width
 
 _LETTERS: Final = "?IRXCH>S"
@@ -180,7 +180,7 @@ def _run_s(row: dict[str, Any], now: float) -> float:
 
 def _command(row: dict[str, Any], room: int) -> str:
     name = row.get("JobBatchName") or str(row.get("Cmd", "")).rpartition("/")[2]
-    text = f"{name} {row.get('Arguments') or row.get('Args') or ''}".rstrip()
+    text = f"{name} {arguments(row)}".rstrip()
     return text if len(text) <= room else text[: room - 1] + "…"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from roost.cli.colour import painted
 from roost.cli.pool import Pool, Refused, add_pool_options, print_json, with_pool
-from roost.cli.telling import Told, lines, of_event, of_record
+from roost.cli.telling import Told, lines, of_event, of_records
 from roost.cli.terminal import CommandError, Exit, complain, say
 
 #: Attributes that the story of a job without a log is told from: name to what happened then.
@@ -65,7 +65,7 @@ def _slot(pool: Pool, args: argparse.Namespace) -> Iterable[Told]:
     if not machine and not slot.lower().startswith("slot"):
         slot, machine = "", name
     records = pool.node(machine, "story", slot=name if machine or not slot else slot, limit=args.limit)
-    return [each for each in map(of_record, records) if each is not None]
+    return list(of_records(records))
 
 
 # -- jobs --------------------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def _job(pool: Pool, name: str) -> list[Told]:
             complain(f"{machine} can't tell its part: {error}")
             continue
         # What the job's log says itself, its slot need not say again without a reason.
-        told += [each for each in map(of_record, records) if each is not None and (each.why or not _has_log(events))]
+        told += [each for each in of_records(records) if each.why or not _has_log(events)]
     return told
 
 

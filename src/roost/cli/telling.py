@@ -7,7 +7,7 @@ values that made it so. `story` tells what has been; `make demo` tells it while 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from roost.schedd.event_log import Execute, JobEvicted, JobHeld, JobTerminated, LoggedEvent
@@ -21,6 +21,8 @@ _WORDS: Final = {
 }  # fmt: skip
 #: Transitions that say of a job what its own events say, too, or that pass at once: numbers.
 _PASSING: Final = frozenset(("12", "12a", "10", "25"))
+#: What follows within this time follows at once, s.
+_AT_ONCE_S: Final = 0.1
 _ARROW: Final = "\N{RIGHTWARDS ARROW}"
 
 
@@ -75,6 +77,20 @@ def of_record(record: dict[str, Any]) -> Told | None:
     reason, job = str(record.get("reason", "")), record.get("job")
     said = f"{what}: {reason}" + (f" (job {job})" if job else "")
     return Told(float(record.get("at", 0.0)), str(record.get("slot", "?")), said, tuple(_why(record)))
+
+
+def of_records(records: Iterable[dict[str, Any]]) -> Iterator[Told]:
+    """Transitions in their order; a slot that was given back and is free at once has only passed its owner's state."""
+    ended: dict[str, float] = {}
+    for record in records:
+        slot, at = str(record.get("slot", "")), float(record.get("at", 0.0))
+        if record.get("number") == "25":
+            ended[slot] = at
+        if record.get("number") == "1" and at - ended.get(slot, 0.0) < _AT_ONCE_S:
+            continue
+        told = of_record(record)
+        if told is not None:
+            yield told
 
 
 def _why(record: dict[str, Any]) -> Iterator[str]:
