@@ -1,22 +1,31 @@
 """The ads of a pool: by name, with expiry, and the slots' also in columns.
 
-An ad that is not heard of again within CLASSAD_LIFETIME is forgotten. The table of slots is kept up to date row by row,
-so that a cycle of the matchmaker begins with what changed and not with everything.
+An ad that is not heard of again within its lifetime (CLASSAD_LIFETIME, or its own ClassAdLifetime) is forgotten. The
+table of slots is kept up to date row by row, and each row has the number of the change that it saw last: a cycle of
+the matchmaker begins with what changed and not with everything. A change in attributes that nobody watches does not
+count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
 
 from roost.classad import ClassAd, Expr
+from roost.classad.ad import MISSING
+from roost.classad.values import Value
 from roost.classad.vector import Table
+from roost.classad.vector.kinds import Array
 
 #: CLASSAD_LIFETIME, s.
 LIFETIME_S: Final = 900.0
 #: Most ads of one pool.
 ADS_MAX: Final = 2_000_000
+#: From so many slots on a constraint is evaluated for all of them at once.
+COLUMNS_FROM: Final = 64
 
 #: MyType of slots.
 SLOT: Final = "Machine"
@@ -36,6 +45,20 @@ class Kept:
     sender: str
     #: Id of the claim that the slot offers; "" for other ads.
     claim_id: str = ""
+    #: Time without word after which it is forgotten, s.
+    lifetime_s: float = LIFETIME_S
+
+
+@dataclass(slots=True)
+class Counts:
+    """What happened to a table since it was made."""
+
+    updates: int = 0
+    expired: int = 0
+    removed: int = 0
+    queries: int = 0
+    #: Updates by MyType.
+    by_kind: dict[str, int] = field(default_factory=dict)
 
 
 class AdTable:
@@ -48,24 +71,79 @@ class AdTable:
         self.slots = Table()
         #: Counts changes of slots.
         self.changes = 0
+        #: For each row of `slots` the number of the last change that counts; int64, longer than the table.
+        self.versions: Array = np.zeros(64, np.int64)
+        #: Name of a slot to the id of the claim that it offers, and to who sent its ad.
+        self.claims: dict[str, str] = {}
+        self.senders: dict[str, str] = {}
+        self.counts = Counts()
+        #: Folded names whose changes count; None for all.
+        self._watched: frozenset[str] | None = None
+
+    # -- changes -------------------------------------------------------------------------------------
 
     def put(self, ad: ClassAd, *, sender: str, now: float, claim_id: str = "") -> None:
         """An ad has come, new or again. Raises ValueError for one without MyType or Name, and TooManyAds."""
         key = _key(ad)
-        if key not in self._kept and len(self._kept) >= ADS_MAX:
+        before = self._kept.get(key)
+        if before is None and len(self._kept) >= ADS_MAX:
             raise TooManyAds(f"the pool has more than ADS_MAX = {ADS_MAX} ads")
-        self._kept[key] = Kept(ad, now, sender, claim_id)
+        self._kept[key] = Kept(ad, now, sender, claim_id, self._lifetime(ad))
+        self.counts.updates += 1
+        self.counts.by_kind[key[0]] = self.counts.by_kind.get(key[0], 0) + 1
         if key[0] == SLOT:
-            self.slots.put(key[1], ad)
+            self._put_slot(key[1], ad, None if before is None else before.ad)
+            self.senders[key[1]] = sender
+            if claim_id:
+                self.claims[key[1]] = claim_id
+            else:
+                self.claims.pop(key[1], None)
+
+    def _lifetime(self, ad: ClassAd) -> float:
+        own = ad.get("ClassAdLifetime")
+        return float(own) if own.__class__ in (int, float) and own > 0 else self.lifetime_s
+
+    def _put_slot(self, name: str, ad: ClassAd, before: ClassAd | None) -> None:
+        self.slots.put(name, ad)
+        self.changes += 1
+        if before is None or self._differs(before, ad):
+            self._touch(self.slots.place(name))
+
+    def _differs(self, before: ClassAd, ad: ClassAd) -> bool:
+        """Whether two ads of a slot differ in what is watched."""
+        if self._watched is None:
+            return True
+        return any(not _same(before.cell(name), ad.cell(name)) for name in self._watched)
+
+    def _touch(self, row: int) -> None:
+        if row >= len(self.versions):
+            longer = np.zeros(max(2 * len(self.versions), row + 1), np.int64)
+            longer[: len(self.versions)] = self.versions
+            self.versions = longer
+        self.versions[row] = self.changes
+
+    def watch(self, names: Iterable[str]) -> None:
+        """From now on only changes of these attributes, folded names, count for `versions`."""
+        names = frozenset(names)
+        if self._watched is not None and not names <= self._watched:
+            # What was not watched may have changed since.
             self.changes += 1
+            self.versions[:] = self.changes
+        self._watched = names
 
     def remove(self, kind: str, name: str) -> bool:
         """Forget an ad; whether there was one."""
         if self._kept.pop((kind, name), None) is None:
             return False
+        self.counts.removed += 1
         if kind == SLOT:
+            row = self.slots.place(name)
             self.slots.remove(name)
             self.changes += 1
+            # The last row has moved into its place.
+            self._touch(row)
+            self.claims.pop(name, None)
+            del self.senders[name]
         return True
 
     def only(self, kind: str, sender: str, names: Iterable[str]) -> None:
@@ -76,12 +154,22 @@ class AdTable:
             if name not in kept:
                 self.remove(kind, name)
 
+    def invalidate(self, kind: str, constraint: Expr | None = None) -> list[str]:
+        """Forget the ads of a kind for which a constraint is true; their names."""
+        names = [name for name, _ in self._found(kind, constraint)]
+        for name in names:
+            self.remove(kind, name)
+        return names
+
     def expire(self, now: float) -> list[str]:
         """Forget what has not been heard of; the names of it."""
-        gone = [key for key, each in self._kept.items() if now - each.heard_at > self.lifetime_s]
+        gone = [key for key, each in self._kept.items() if now - each.heard_at > each.lifetime_s]
         for kind, name in gone:
             self.remove(kind, name)
+        self.counts.expired += len(gone)
         return [name for _, name in gone]
+
+    # -- questions -----------------------------------------------------------------------------------
 
     def get(self, kind: str, name: str) -> Kept | None:
         """An ad by its name."""
@@ -93,15 +181,53 @@ class AdTable:
             if not kind or mine == kind:
                 yield name, each
 
-    def query(self, kind: str, constraint: Expr | None = None, *, limit: int = 0) -> Iterator[ClassAd]:
-        """The ads of a kind for which a constraint is true; `limit` 0 for all."""
-        found = 0
-        for _, each in self.of(kind):
-            if constraint is None or each.ad.eval_expr(constraint) is True:
-                yield each.ad
-                found += 1
-                if limit and found >= limit:
-                    return
+    def kinds(self) -> list[str]:
+        """The kinds of ads that there are, sorted."""
+        return sorted({kind for kind, _ in self._kept})
+
+    def query(
+        self, kind: str, constraint: Expr | None = None, *, limit: int = 0, projection: Iterable[str] = ()
+    ) -> Iterator[ClassAd]:
+        """The ads of a kind for which a constraint is true.
+
+        `limit` 0 is for all; with a `projection` the ads have these attributes only, in that order.
+        """
+        self.counts.queries += 1
+        names = tuple(projection)
+        for found, (_, ad) in enumerate(self._found(kind, constraint), 1):
+            yield _projected(ad, names) if names else ad
+            if found == limit:
+                return
+
+    def _found(self, kind: str, constraint: Expr | None) -> Iterator[tuple[str, ClassAd]]:
+        if constraint is not None and kind == SLOT and len(self.slots) >= COLUMNS_FROM:
+            fits = self.slots.evaluate(constraint).true
+            for name, each in self.of(kind):
+                if fits[self.slots.place(name)]:
+                    yield name, each.ad
+            return
+        for name, each in self.of(kind):
+            if constraint is None or _is_true(each.ad.eval_expr(constraint)):
+                yield name, each.ad
+
+    def ad(self, name: str) -> ClassAd:
+        """The collector's own ad: how many there are of what, and what has happened."""
+        kinds: dict[str, int] = {}
+        for kind, _ in self._kept:
+            kinds[kind] = kinds.get(kind, 0) + 1
+        about: dict[str, Any] = {"MyType": "Collector", "Name": name, "TotalAds": len(self._kept)}
+        about.update({f"{kind}Ads": count for kind, count in sorted(kinds.items())})
+        machines = {self.slots.value(key, "Machine") for key in self.slots}
+        about["HostsTotal"] = len(machines)
+        codes, states = self.slots.attribute("State").texts() if len(self.slots) else (np.zeros(0, np.int32), [])
+        for code, count in enumerate(np.bincount(codes[codes >= 0], minlength=len(states)).tolist()):
+            if count:
+                about[f"Hosts{states[code]}"] = count
+        counts = self.counts
+        about.update(UpdatesTotal=counts.updates, AdsExpired=counts.expired, AdsRemoved=counts.removed)
+        about.update({f"Updates{kind}": count for kind, count in sorted(counts.by_kind.items())})
+        about["QueriesTotal"] = counts.queries
+        return ClassAd(about)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -112,3 +238,22 @@ def _key(ad: ClassAd) -> tuple[str, str]:
     if not isinstance(kind, str) or not isinstance(name, str) or not name:
         raise ValueError("an ad for the collector has MyType and Name, both texts")
     return kind, name
+
+
+def _same(one: object, other: object) -> bool:
+    if one is other:
+        return True
+    return one.__class__ is other.__class__ and not isinstance(one, ClassAd) and one == other
+
+
+def _is_true(value: Value) -> bool:
+    return value is True or (value.__class__ in (int, float) and value != 0)
+
+
+def _projected(ad: ClassAd, names: tuple[str, ...]) -> ClassAd:
+    found = ClassAd()
+    for name in names:
+        cell = ad.cell(name.lower())
+        if cell is not MISSING:
+            found[name] = cell
+    return found

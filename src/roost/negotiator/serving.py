@@ -360,7 +360,7 @@ class Floor:
 
 def _undecided(keys: Array) -> Array:
     """Mask of the slots in use that priority would have to free, or that only PREEMPTION_RANK tells apart."""
-    used = keys[3] != UNUSED
+    used: Array = keys[3] != UNUSED
     if not used.any():
         return used
     tied = np.zeros(keys.shape[1], bool)

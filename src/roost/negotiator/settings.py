@@ -13,6 +13,7 @@ from typing import Final
 
 from roost.classad import Expr, parse_expression
 from roost.config import Config
+from roost.config.lookup import View
 
 #: Name of the group of everybody who is in none.
 ROOT: Final = "<none>"
@@ -121,6 +122,10 @@ class Settings:
 
 def settings_from(config: Config) -> Settings:
     """The settings of a configuration. Raises `ConfigError` for a value that can't be read."""
+    return _settings(config.view(subsys="NEGOTIATOR"))
+
+
+def _settings(config: View) -> Settings:
     return Settings(
         slot_constraint=_expr(config, "NEGOTIATOR_SLOT_CONSTRAINT"),
         submitter_constraint=_expr(config, "NEGOTIATOR_SUBMITTER_CONSTRAINT"),
@@ -147,16 +152,16 @@ def settings_from(config: Config) -> Settings:
     )
 
 
-def _expr(config: Config, name: str) -> Expr | None:
+def _expr(config: View, name: str) -> Expr | None:
     text = config.get_expr(name)
     return None if text is None else parse_expression(text)
 
 
-def _optional(config: Config, name: str) -> float | None:
+def _optional(config: View, name: str) -> float | None:
     return None if config.get(name) is None else config.get_float(name)
 
 
-def _factors(config: Config) -> PriorityFactors:
+def _factors(config: View) -> PriorityFactors:
     return PriorityFactors(
         default=config.get_float("DEFAULT_PRIO_FACTOR", 1000.0),
         nice=config.get_float("NICE_USER_PRIO_FACTOR", 1e10),
@@ -166,7 +171,7 @@ def _factors(config: Config) -> PriorityFactors:
     )
 
 
-def _groups(config: Config) -> tuple[GroupSettings, ...]:
+def _groups(config: View) -> tuple[GroupSettings, ...]:
     surplus = config.get_bool("GROUP_ACCEPT_SURPLUS", False)
     regroup = config.get_bool("GROUP_AUTOREGROUP", False)
     found: dict[str, GroupSettings] = {}
@@ -184,9 +189,9 @@ def _groups(config: Config) -> tuple[GroupSettings, ...]:
     return tuple(found.values())
 
 
-def _limits(config: Config) -> LimitSettings:
+def _limits(config: View) -> LimitSettings:
     named, below = {}, {}
-    for name in config.names():
+    for name in config.config.names():
         key = name.lower().rpartition("negotiator.")[2]
         if key.endswith("_limit") and len(key) > len("_limit") and _is_number(config, name):
             named[key.removesuffix("_limit")] = config.get_float(name)
@@ -195,7 +200,7 @@ def _limits(config: Config) -> LimitSettings:
     return LimitSettings(default=config.get_float("CONCURRENCY_LIMIT_DEFAULT", 2_308_032.0), named=named, below=below)
 
 
-def _is_number(config: Config, name: str) -> bool:
+def _is_number(config: View, name: str) -> bool:
     """Whether that is a limit: other knobs' names end in _LIMIT too, and need not be numbers."""
     try:
         float(config.get(name) or "")
@@ -204,7 +209,7 @@ def _is_number(config: Config, name: str) -> bool:
     return True
 
 
-def _policy(config: Config) -> PolicySettings:
+def _policy(config: View) -> PolicySettings:
     return PolicySettings(
         schedd_only=_expr(config, "NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"),
         startd_only=_expr(config, "NEGOTIATOR_PE_STARTD_ONLY_EXPR"),

@@ -6,7 +6,8 @@ NEGOTIATOR_MIN_INTERVAL ago and found nothing to do; NEGOTIATOR_INTERVAL is the 
 A slot that was given away is not given again until its machine offers another claim, or until MATCH_TIMEOUT has passed.
 What a queue was given and has not been seen to act upon is not given to it again.
 
-It keeps nothing that others would not tell it again: after a start it says hello, and everybody answers.
+It keeps nothing that others would not tell it again, but users' accounts: after a start it says hello, and everybody
+answers.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roost.classad import ClassAd, ParseError, parse_expression
-from roost.collector.table import SLOT, AdTable
-from roost.config import Config
-from roost.negotiator.cycle import negotiate
+from roost.collector.table import LIFETIME_S, SLOT, AdTable
+from roost.config import Config, ConfigError
 from roost.negotiator.snapshot import Plan, Request, Snapshot, SubmitterDemand
 from roost.runtime.bus import Bus
 from roost.runtime.defragmenter import Defragmenter, is_wanted
-from roost.runtime.role import Ending, RoleContext
+from roost.runtime.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
+from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
 from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.errors import WireError
@@ -42,6 +43,8 @@ PROMISE_S: Final = 120.0
 #: How long a queue may take to say that it has heard what it was given, s; then the message is taken for lost.
 HEARD_S: Final = 15.0
 _EXPIRE_S: Final = 60.0
+#: Longest time between two ads of the matchmaker, s.
+SHOW_EVERY_S: Final = 300.0
 #: MyType of ads that only daemons tell.
 _OF_DAEMONS: Final = frozenset(
     (SLOT, "Submitter", "Accounting", "Scheduler", "DaemonMaster", "Collector", "Negotiator")
@@ -57,6 +60,8 @@ class _Known:
     ads: dict[int, ClassAd] = field(default_factory=dict)
     demand: m.Demand | None = None
     serial: int = 0
+    #: What it was told last of requests that got nothing.
+    rejected: dict[str, str] = field(default_factory=dict)
 
     def pending(self, submitter: str, autocluster: int) -> int:
         """Jobs of an autocluster that a slot is on its way to."""
@@ -90,7 +95,11 @@ class CentralDaemon:
         self.bus = bus
         self.subjects = bus.subjects
         self.started_at = time.time()
-        self.table = AdTable()
+        self.table = AdTable(config.get_float("CLASSAD_LIFETIME", LIFETIME_S))
+        try:
+            self.matchmaker = Matchmaker(config, context.home.run / "priorities.json")
+        except ConfigError as error:
+            raise ConfigurationRefused(str(error)) from error
         self.interval_s = config.get_float("NEGOTIATOR_INTERVAL", 60.0)
         self._queues: dict[str, _Known] = {}
         #: Name of a slot to the claim that was given away, and when.
@@ -100,6 +109,8 @@ class CentralDaemon:
         self.last: Plan | None = None
         self.last_s = 0.0
         self.cycles = 0
+        self._shown_cycles = -1
+        self._shown_at = 0.0
         record = context.home.run / "defrag.json"
         wanted = is_wanted(config)
         self.defragmenter = Defragmenter(bus, self.table, config, context.name, record) if wanted else None
@@ -114,6 +125,7 @@ class CentralDaemon:
         await self._hello()
         self._spawn(self._cycles())
         self._spawn(self._expire())
+        self._spawn(self._account())
         if self.defragmenter is not None:
             self.defragmenter.start()
 
@@ -132,6 +144,11 @@ class CentralDaemon:
 
     async def reconfigure(self, config: Config) -> None:
         """Take another configuration."""
+        try:
+            self.matchmaker.configure(config)
+        except ConfigError as error:
+            raise ConfigurationRefused(str(error)) from error
+        self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)
         self.interval_s = config.get_float("NEGOTIATOR_INTERVAL", 60.0)
         if self.defragmenter is not None:
             self.defragmenter.reconfigure(config)
@@ -141,6 +158,7 @@ class CentralDaemon:
         """Come to an end."""
         if self.defragmenter is not None:
             self.defragmenter.stop()
+        self.matchmaker.charge(self.table, time.time(), at_once=True)
         for task in list(self._tasks):
             task.cancel()
 
@@ -203,7 +221,7 @@ class CentralDaemon:
                 raise WireError("slots are told by their machines")
             self.table.put(ad, sender=sender, now=now)
         for name in message.gone:
-            for kind in {kind for kind, _ in list(self.table._kept)}:
+            for kind in self.table.kinds():
                 if kind != SLOT:
                     self.table.remove(kind, name)
 
@@ -241,12 +259,35 @@ class CentralDaemon:
             self._wanted.clear()
             await self._cycle()
 
+    async def _account(self) -> None:
+        """Charge users also while nothing is asked for, and show the accounts and the matchmaker to the pool."""
+        while True:
+            await asyncio.sleep(ACCOUNTS_EVERY_S)
+            now = time.time()
+            charged = self.matchmaker.charge(self.table, now)
+            if charged or self.cycles != self._shown_cycles or now - self._shown_at > SHOW_EVERY_S:
+                self._shown_cycles, self._shown_at = self.cycles, now
+                self._show(now)
+
+    def _show(self, now: float) -> None:
+        name = self.context.name
+        for ad in self.matchmaker.ads(self.last, name, self.cycles, self.last_s):
+            self.table.put(ad, sender=name, now=now)
+        self.table.put(self.table.ad(name), sender=name, now=now)
+
+    async def _tell_significant(self) -> None:
+        names = self.matchmaker.news(self.table)
+        if names is not None:
+            subject = self.subjects.everybody(self.context.name)
+            await self.bus.send(subject, m.Significant(attributes=list(names)))
+
     async def _cycle(self) -> None:
+        await self._tell_significant()
         snapshot = self._snapshot()
         if not snapshot.demands:
             return
         began = time.perf_counter()
-        plan = self.last = negotiate(snapshot)
+        plan = self.last = self.matchmaker.cycle(snapshot, self.table)
         self.last_s = time.perf_counter() - began
         self.cycles += 1
         await self._deliver(plan)
@@ -257,16 +298,18 @@ class CentralDaemon:
         now = time.time()
         for known in self._queues.values():
             self._take_back(known, now - HEARD_S)
-        claims, nodes = {}, {}
-        for name, kept in self.table.of(SLOT):
-            nodes[name] = kept.sender
-            promised = self._promised.get(name)
-            if promised is not None and now - promised[1] > PROMISE_S:
+        for name, (_, at) in list(self._promised.items()):
+            if now - at > PROMISE_S:
                 del self._promised[name]
-                promised = None
-            if kept.claim_id and promised is None and _is_offered(kept.ad):
-                claims[name] = kept.claim_id
-        return Snapshot(slots=self.table.slots, claims=claims, nodes=nodes, demands=tuple(self._demands()), now=now)
+        return Snapshot(
+            slots=self.table.slots,
+            claims=self.table.claims,
+            nodes=self.table.senders,
+            demands=tuple(self._demands()),
+            now=now,
+            promised=self._promised,
+            versions=self.table.versions,
+        )
 
     def _demands(self) -> list[SubmitterDemand]:
         found = []
@@ -281,8 +324,18 @@ class CentralDaemon:
                     if ad is not None and count > 0:
                         requests.append(Request(autocluster=each.autocluster, ad=ad, count=count, job=each.job))
                 if requests:
-                    found.append(SubmitterDemand(schedd=schedd, submitter=submitter, requests=tuple(requests)))
+                    ad = self._submitter_ad(schedd, submitter, known.demand)
+                    found.append(SubmitterDemand(schedd=schedd, submitter=submitter, requests=tuple(requests), ad=ad))
         return found
+
+    def _submitter_ad(self, schedd: str, submitter: str, demand: m.Demand) -> ClassAd:
+        """What the pool's policy sees of a submitter: its ad, and behind it the queue's."""
+        data = demand.ads.get(submitter, {})
+        ad = ad_from({**data, "MyType": "Submitter", "Name": submitter, "ScheddName": schedd})
+        queue = self.table.get("Scheduler", schedd)
+        if queue is not None:
+            ad.chained = queue.ad
+        return ad
 
     async def _deliver(self, plan: Plan) -> None:
         now = time.time()
@@ -298,7 +351,7 @@ class CentralDaemon:
                     slot=match.slot,
                     node=match.node,
                     claim_id=match.claim_id,
-                    slot_ad=ad_data(kept.ad),
+                    slot_ad=ad_data(self.matchmaker.handed_out(match.slot_ad or kept.ad)),
                     preempts=match.preempts,
                 )
             )
@@ -310,8 +363,9 @@ class CentralDaemon:
 
     async def _tell(self, schedd: str, matches: list[m.Match], rejected: dict[str, str]) -> None:
         known, now = self._queues[schedd], time.time()
-        if not matches:
+        if not matches and rejected == known.rejected:
             return
+        known.rejected = rejected
         known.serial += 1
         for match in matches:
             given = known.given.setdefault((match.submitter, match.autocluster), [])
@@ -337,7 +391,11 @@ class CentralDaemon:
                 constraint = args.get("constraint")
                 expression = None if not constraint else parse_expression(str(constraint))
                 kind, limit = str(args.get("kind", "")), int(args.get("limit", 0))
-                return Answer(data=[ad_data(ad) for ad in self.table.query(kind, expression, limit=limit)])
+                wanted = [str(name) for name in args.get("projection", ())]
+                found = self.table.query(kind, expression, limit=limit, projection=wanted)
+                return Answer(data=[ad_data(ad) for ad in found])
+            case "userprio":
+                return self._userprio(args, sender)
             case "cycle":
                 record = {} if self.last is None else dict(self.last.record)
                 rejected = (
@@ -353,6 +411,15 @@ class CentralDaemon:
                 return self._advertised(args.get("ads", []), [str(name) for name in args.get("gone", [])], sender)
         return Answer(ok=False, code="bad-request", text=f"the central manager can't answer {ask.what!r}")
 
+    def _userprio(self, args: Mapping[str, Any], sender: str) -> Answer:
+        if args.get("action", "list") == "list":
+            self.matchmaker.charge(self.table, time.time(), at_once=True)
+        try:
+            return Answer(data=self.matchmaker.userprio(args, sender))
+        except PermissionError as error:
+            remedy = "ask somebody whom QUEUE_SUPER_USERS names, or the user the pool runs as"
+            return Answer(ok=False, code="permission-denied", text=str(error), remedy=remedy)
+
     def _advertised(self, ads: list[Any], gone: list[str], sender: str) -> Answer:
         """Ads that somebody tells by a command; those of daemons are theirs to tell."""
         found = [ad_from(data, "ad") for data in ads]
@@ -363,14 +430,9 @@ class CentralDaemon:
         now = time.time()
         for ad in found:
             self.table.put(ad, sender=sender, now=now)
-        kinds = {kind for kind, _ in list(self.table._kept)} - _OF_DAEMONS
-        removed = sum(self.table.remove(kind, name) for name in gone for kind in sorted(kinds))
+        kinds = [kind for kind in self.table.kinds() if kind not in _OF_DAEMONS]
+        removed = sum(self.table.remove(kind, name) for name in gone for kind in kinds)
         return Answer(data={"taken": len(found), "gone": removed})
-
-
-def _is_offered(ad: ClassAd) -> bool:
-    """Whether a slot may be given to somebody: nobody has it."""
-    return ad.get("State") in ("Unclaimed", "Owner", "Backfill", "Drained")
 
 
 def make(context: RoleContext, config: Config, bus: Bus) -> CentralDaemon:

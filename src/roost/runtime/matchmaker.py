@@ -1,0 +1,185 @@
+"""The matchmaker's place in the central manager: its settings, the users' accounts on disk, and what it remembers.
+
+What it decides is `roost.negotiator`'s; here its values are kept and written. Accounts are one JSON file in the state
+directory, replaced as a whole; one that can't be read is put aside, and everybody begins anew.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from roost.classad import ClassAd
+from roost.collector.table import AdTable
+from roost.config import Config
+from roost.negotiator.accounts import Accounts
+from roost.negotiator.cycle import negotiate
+from roost.negotiator.memory import Memory
+from roost.negotiator.pool_policy import lines, restricted
+from roost.negotiator.reach import significant
+from roost.negotiator.settings import Settings, settings_from
+from roost.negotiator.snapshot import Plan, Snapshot
+from roost.negotiator.view import usage_of
+from roost.runtime.home import user_name
+
+_log = logging.getLogger("roost.matchmaker")
+#: The pool-wide policy's record.
+_policy_log = logging.getLogger("roost.policy")
+
+#: Accounts are brought up to date and written at least this far apart, s.
+ACCOUNTS_EVERY_S: Final = 5.0
+#: In a pool that nobody uses, s.
+SAVED_EVERY_S: Final = 300.0
+
+
+class Matchmaker:
+    """Cycles, and what lasts between them."""
+
+    def __init__(self, config: Config, path: Path) -> None:
+        self.settings: Settings = settings_from(config)
+        self.superusers = _superusers(config)
+        self.memory = Memory()
+        self.path = path
+        self.accounts = _read(path)
+        #: The job attributes that matching depends on; None before the first look.
+        self.significant: tuple[str, ...] | None = None
+        self._charged_at = self._saved_at = 0.0
+        self._expressions: tuple[object, ...] = ()
+
+    def configure(self, config: Config) -> None:
+        """Take other settings. Raises `ConfigError`, and stays as it was, for some that can't be read."""
+        self.settings = settings_from(config)
+        self.superusers = _superusers(config)
+        self._expressions = ()
+
+    # -- cycles ------------------------------------------------------------------------------------
+
+    def cycle(self, snapshot: Snapshot, table: AdTable) -> Plan:
+        """Decide who gets what."""
+        self.charge(table, snapshot.now)
+        plan = negotiate(snapshot, settings=self.settings, accounts=self.accounts, memory=self.memory)
+        table.watch(self.memory.names)
+        for line in lines(plan.findings, f"{snapshot.now:.3f}"):
+            _policy_log.info("%s", line)
+        return plan
+
+    def charge(self, table: AdTable, now: float, *, at_once: bool = False) -> bool:
+        """Charge users with what they use, every few seconds; whether anybody uses anything, or did before.
+
+        In a pool that nobody uses nothing is written more often than every few minutes.
+        """
+        if not at_once and 0 <= now - self._charged_at < ACCOUNTS_EVERY_S:
+            return False
+        self._charged_at = now
+        usage = usage_of(table.slots, self.settings, now)
+        busy = bool(usage) or any(user.in_use for user in self.accounts.users.values())
+        self.accounts.update(usage, now, self.settings)
+        if busy or at_once or now - self._saved_at > SAVED_EVERY_S:
+            self._saved_at = now
+            self.save()
+        return busy
+
+    def handed_out(self, slot: ClassAd) -> ClassAd:
+        """A slot's ad as who gets the slot is given it."""
+        return restricted(slot, self.settings.policy)
+
+    def news(self, table: AdTable) -> tuple[str, ...] | None:
+        """The significant attributes if they are others than before; None if they are the same."""
+        expressions = tuple(id(expression) for _, expression in table.slots.expressions())
+        if self.significant is not None and expressions == self._expressions:
+            return None
+        self._expressions = expressions
+        found = significant(table.slots, self.settings)
+        if found == self.significant:
+            return None
+        self.significant = found
+        return found
+
+    # -- outside -----------------------------------------------------------------------------------
+
+    def ads(self, plan: Plan | None, name: str, cycles: int, seconds: float) -> list[ClassAd]:
+        """The ads of the matchmaker and of the accounts."""
+        record = {} if plan is None else plan.record
+        about: dict[str, Any] = {"MyType": "Negotiator", "Name": name, "Cycles": cycles}
+        about["LastNegotiationCycleDuration0"] = seconds
+        for key, shown in _RECORD.items():
+            if isinstance(record.get(key), int | float):
+                about[shown] = record[key]
+        in_use = record.get("limits_in_use")
+        if isinstance(in_use, Mapping):
+            about.update({f"ConcurrencyLimit_{key.replace('.', '_')}": used for key, used in in_use.items()})
+        return [ClassAd(about), *(ClassAd(each) for each in self.accounts.ads(self.settings))]
+
+    def userprio(self, args: Mapping[str, Any], user: str) -> Any:
+        """A command about users' accounts. Raises ValueError for a bad one, PermissionError."""
+        action = args.get("action", "list")
+        if action == "list":
+            return list(self.accounts.ads(self.settings))
+        if user not in self.superusers:
+            raise PermissionError(f"{user or 'this user'} may not change accounts")
+        name = str(args["user"])
+        value = args.get("value")
+        match action:
+            case "set-factor":
+                self.accounts.set_factor(name, None if value is None else float(value))
+            case "set-priority":
+                self.accounts.set_priority(name, float(args["value"]))
+            case "set-bounds":
+                floor, ceiling = args.get("floor"), args.get("ceiling")
+                self.accounts.set_bounds(
+                    name,
+                    floor=None if floor is None else float(floor),
+                    ceiling=None if ceiling is None else float(ceiling),
+                )
+            case "reset":
+                self.accounts.reset(name)
+            case _:
+                raise ValueError(f"unknown action {action!r}: list, set-factor, set-priority, set-bounds, reset")
+        self.save()
+        return {"user": name, "action": action}
+
+    def save(self) -> None:
+        """Write the accounts down."""
+        fresh = self.path.with_suffix(".new")
+        try:
+            with fresh.open("w", encoding="utf-8") as file:
+                json.dump(self.accounts.to_json(), file)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(self.path)
+        except OSError as error:
+            _log.error("can't write the accounts to %s: %s", self.path, error)
+
+
+#: Figure of a cycle's record to attribute.
+_RECORD: Final = {
+    "slots": "LastNegotiationCycleTotalSlots0",
+    "available": "LastNegotiationCycleCandidateSlots0",
+    "matches": "LastNegotiationCycleMatches0",
+    "rejected": "LastNegotiationCycleRejections0",
+    "submitters": "LastNegotiationCycleActiveSubmitterCount0",
+    "spins": "LastNegotiationCyclePies0",
+}
+
+
+def _superusers(config: Config) -> frozenset[str]:
+    return frozenset({user_name(), "root", *config.get_list("QUEUE_SUPER_USERS")})
+
+
+def _read(path: Path) -> Accounts:
+    try:
+        return Accounts.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return Accounts()
+    except (OSError, ValueError, TypeError) as error:
+        aside = path.with_suffix(".unreadable")
+        _log.error("the accounts in %s can't be read (%s): they are kept as %s", path, error, aside.name)
+        try:
+            path.replace(aside)
+        except OSError:
+            _log.exception("and can't be moved either")
+        return Accounts()
