@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[], None]) -> int:
     from roost.runtime import central_daemon, node_daemon, schedd_daemon
-    from roost.runtime.master import Master
+    from roost.runtime.master import DaemonRefused, Master
     from roost.runtime.nats_server import ServerFailed
     from roost.runtime.role import Make
 
@@ -71,7 +71,7 @@ def _foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[], N
 
     try:
         return master.run(told)
-    except (HomeError, ServerFailed) as error:
+    except (HomeError, ServerFailed, DaemonRefused) as error:
         raise CommandError(str(error)) from None
 
 

@@ -15,6 +15,7 @@ import ctypes
 import fcntl
 import json
 import os
+import select
 import signal
 import sys
 import time
@@ -31,6 +32,8 @@ from roost.runtime.nats_server import Accounts, NatsServer, ServerFailed, write_
 from roost.runtime.role import Make, RoleContext, run_role
 from roost.wire.subjects import Role, Subjects
 
+#: How long daemons may take to begin, s.
+READY_S: Final = 30.0
 #: Pauses before a daemon that died is started again, s.
 FIRST_PAUSE_S: Final = 0.1
 LONGEST_PAUSE_S: Final = 30.0
@@ -51,6 +54,10 @@ _SIGNALS: Final = (
 _BAD_CONFIGURATION: Final = 78
 
 
+class DaemonRefused(Exception):
+    """A daemon can't work with its configuration; all errors are in the text."""
+
+
 @dataclass(slots=True)
 class _Child:
     """A daemon of this machine."""
@@ -62,6 +69,8 @@ class _Child:
     pause_s: float = FIRST_PAUSE_S
     again_at: float | None = None
     deaths: int = 0
+    #: Where it says that it is ready.
+    reader: int = -1
 
 
 @dataclass(slots=True)
@@ -77,18 +86,23 @@ class Master:
     children: dict[str, _Child] = field(default_factory=dict)
     _server: NatsServer | None = None
     _ending: signal.Signals | None = None
+    _ready: bool = False
 
     def run(self, ready: Callable[[], None] = lambda: None) -> int:
-        """Run until told to end; the exit status. Raises HomeError, ServerFailed."""
+        """Run until told to end; the exit status. Raises HomeError, ServerFailed, DaemonRefused."""
         lock = _lock(self.home)
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             self._prepare()
             for child in self.children.values():
                 self._start(child)
-            ready()
-            self._watch()
-            self._end()
+            try:
+                self._await_ready()
+                self._ready = True
+                ready()
+                self._watch()
+            finally:
+                self._end()
         finally:
             with contextlib.suppress(OSError):
                 (self.home.run / "contact.json").unlink()
@@ -154,13 +168,26 @@ class Master:
             "schedd": names["schedd"],
             "node": names["node"],
             "roots": None if self.roots is None else list(self.roots),
-            "roots": None if self.roots is None else list(self.roots),
             "uid_domain": self.config.get("UID_DOMAIN") or names["node"],
             "client": {"name": client.name, "user": client.user, "password": client.password},
         }
         write_private(self.home.run / "contact.json", json.dumps(data, indent=1))
 
     # -- children ------------------------------------------------------------------------------------
+
+    def _await_ready(self) -> None:
+        """Wait until all daemons have begun to work. Raises DaemonRefused if one can't with its configuration."""
+        until = time.monotonic() + READY_S
+        for child in self.children.values():
+            reader, child.reader = child.reader, -1
+            try:
+                ready, _, _ = select.select([reader], [], [], max(0.0, until - time.monotonic()))
+                # A daemon that died has said nothing; it is started again.
+                text = os.read(reader, 65536) if ready else b""
+            finally:
+                os.close(reader)
+            if text[1:]:
+                raise DaemonRefused(f"{child.role}: {text[1:].decode(errors='replace')}")
 
     def _start(self, child: _Child) -> None:
         child.pid = child.start()
@@ -172,10 +199,22 @@ class Master:
         sys.stdout.flush()
         sys.stderr.flush()
         master = os.getpid()
+        reader, writer = os.pipe()
         pid = os.fork()
         if pid:
+            os.close(writer)
+            if self._ready:
+                os.close(reader)
+            else:
+                self.children[context.role].reader = reader
             return pid
         status = 70
+
+        def tell(text: str) -> None:
+            with contextlib.suppress(OSError):
+                os.write(writer, b"!" + text.encode()[:60_000])
+                os.close(writer)
+
         try:
             os.setsid()
             _end_with(master)
@@ -185,7 +224,8 @@ class Master:
             os.dup2(devnull, 0)
             os.dup2(log, 1)
             os.dup2(log, 2)
-            status = run_role(context, self.makers[context.role])
+            os.close(reader)
+            status = run_role(context, self.makers[context.role], tell)
         except BaseException:
             traceback.print_exc()
         finally:

@@ -59,8 +59,8 @@ class NodeState:
         if self._soon is None:
             self._soon = asyncio.get_running_loop().call_later(SETTLE_S, self.write, machine)
 
-    def write(self, machine: Machine) -> None:
-        """Write what has changed."""
+    def write(self, machine: Machine, unripe: bool = False) -> None:
+        """Write what has changed; `unripe`: young runs, too, for there is no later."""
         self._soon = None
         dirty, self._dirty = self._dirty, set()
         slots = {slot.name: slot for slot in machine.slots}
@@ -68,7 +68,7 @@ class NodeState:
         try:
             for name in sorted(dirty | (self._written - set(slots))):
                 slot = slots.get(name)
-                if slot is not None and is_kept(slot) and not _is_ripe(slot, now):
+                if slot is not None and is_kept(slot) and not unripe and not _is_ripe(slot, now):
                     self.touch(slot, machine)
                 elif slot is not None and is_kept(slot):
                     shared = True

@@ -190,6 +190,7 @@ class QueueAnswers:
                 rows.append(ad_data(cluster.ad_of(job.proc)))
             if limit and len(rows) >= limit:
                 break
+        await self._daemon.kept()
         await self._daemon.bus.answer(reply, Answer(data=rows))
 
     async def _overview(self, ask: Ask, sender: str, reply: str) -> None:
@@ -211,6 +212,7 @@ class QueueAnswers:
             await self._query(ask, sender, reply)
             return
         rows = [cluster_row(book.clusters[number], counts) for number, counts in found.items() if counts]
+        await self._daemon.kept()
         await self._daemon.bus.answer(reply, Answer(data={"clusters": rows}))
 
     async def _summary(self, ask: Ask, sender: str, reply: str) -> None:
@@ -221,6 +223,7 @@ class QueueAnswers:
             "claims": len(queue.holder.claims),
             "rejections": {str(number): text for number, text in queue.rejections.items()},
         }
+        await self._daemon.kept()
         await self._daemon.bus.answer(reply, Answer(data=data))
 
     async def _autocluster(self, ask: Ask, sender: str, reply: str) -> None:
@@ -240,6 +243,7 @@ class QueueAnswers:
         limit = int(args.get("limit", 0))
         projection = [str(each) for each in args.get("projection", [])]
         constraint = _constraint(args)
+        await self._daemon.kept()
         rows = await asyncio.to_thread(self._past, names, constraint, limit, projection)
         await self._daemon.bus.answer(reply, Answer(data=rows))
 

@@ -80,15 +80,19 @@ class ConfigurationRefused(Exception):
     """The daemon can't work with its configuration; all errors are in the text."""
 
 
-def run_role(context: RoleContext, make: Make) -> int:
-    """Run a daemon until it is told to end; the exit status of its process."""
+def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lambda text: None) -> int:
+    """Run a daemon until it is told to end; the exit status of its process.
+
+    `tell` hears "" once the daemon is ready, or why it refuses its configuration.
+    """
     set_up_log(context)
     # What was imported before the fork is never garbage; looking at it would only copy its pages.
     gc.freeze()
     try:
-        asyncio.run(_run(context, make))
+        asyncio.run(_run(context, make, tell))
     except ConfigurationRefused as problem:
         _log.error("%s", problem)
+        tell(str(problem))
         return 78
     except Exception:
         _log.exception("ended by a mistake in Roost")
@@ -96,7 +100,7 @@ def run_role(context: RoleContext, make: Make) -> int:
     return 0
 
 
-async def _run(context: RoleContext, make: Make) -> None:
+async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) -> None:
     config = read_config(context)
     bus = await Bus.connect(context.bus)
     daemon = make(context, config, bus)
@@ -112,6 +116,7 @@ async def _run(context: RoleContext, make: Make) -> None:
         loop.add_signal_handler(number, wanted.put_nowait, ending)
     await daemon.start()
     _log.info("%s is ready", context.name)
+    tell("")
     while (asked := await wanted.get()) is None:
         try:
             await daemon.reconfigure(read_config(context))

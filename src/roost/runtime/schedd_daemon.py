@@ -21,6 +21,7 @@ from typing import Any, Final, NoReturn
 from roost.config import Config, ConfigError
 from roost.runtime.bus import Bus
 from roost.runtime.log_files import LogFiles
+from roost.runtime.progress import Progress
 from roost.runtime.queue_answers import QueueAnswers
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
 from roost.runtime.spool import Spool
@@ -42,6 +43,8 @@ _log = logging.getLogger("roost.schedd")
 
 #: Shortest time between two words to the matchmaker about idle jobs, s.
 OFFER_GAP_S: Final = 0.02
+#: How long an answer waits for the disk, s.
+ANSWER_ANYWAY_S: Final = 2.0
 #: How long an end waits for the disk, s. What is not on it then was told to nobody.
 SETTLE_S: Final = 20.0
 #: How often what is due is looked for, s.
@@ -66,6 +69,9 @@ class ScheddDaemon:
         self._steps: list[Step] = []
         self._written: list[int] = []
         self._wake = asyncio.Event()
+        #: Steps taken, and those of them that are on disk.
+        self._fed = 0
+        self._kept = Progress()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._tasks: list[asyncio.Task[None]] = []
         self._offer: asyncio.TimerHandle | None = None
@@ -176,7 +182,16 @@ class ScheddDaemon:
             self._give_up()
         if step.changes or step.effects:
             self._steps.append(step)
+            self._fed += 1
             self._wake.set()
+
+    async def kept(self) -> None:
+        """Wait until what has happened so far is on disk, so that answers don't tell what may be forgotten.
+
+        Where the disk takes nothing, people still want to see their jobs: that is not waited for long.
+        """
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._kept.reached(self._fed), ANSWER_ANYWAY_S)
 
     def _give_up(self) -> NoReturn:
         logging.shutdown()
@@ -190,6 +205,7 @@ class ScheddDaemon:
             await self._wake.wait()
             self._wake.clear()
             steps, self._steps = self._steps, []
+            fed = self._fed
             written, self._written = self._written, []
             self._idle = False
             changes: list[tuple[Change, ...]] = [step.changes for step in steps if step.changes]
@@ -198,6 +214,7 @@ class ScheddDaemon:
                 pieces = await self._commit(loop, changes, written)
             else:
                 self._written += written
+            self._kept.advance(fed)
             if pieces:
                 await loop.run_in_executor(self._thread, self._write_logs, pieces)
             for step in steps:
