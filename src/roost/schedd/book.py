@@ -93,7 +93,7 @@ class Job:
 class Cluster:
     """Jobs submitted together."""
 
-    __slots__ = ("ad", "count", "gone", "groups", "jobs", "number", "owner", "plan", "statuses",
+    __slots__ = ("ad", "count", "fresh", "gone", "groups", "jobs", "number", "owner", "plan", "statuses",
                  "submitted_at", "submitter")  # fmt: skip
 
     def __init__(
@@ -111,6 +111,8 @@ class Cluster:
         self.jobs: dict[int, Job] = {}
         #: (priority, autocluster) to idle jobs.
         self.groups: dict[tuple[int, int], IdleGroup] = {}
+        #: The group of all jobs that nothing has happened to, where they have one in common.
+        self.fresh: IdleGroup | None = None
 
     def status(self, proc: int) -> JobStatus:
         """What a job is doing."""
@@ -208,6 +210,7 @@ class Book:
     def index(self, cluster: Cluster) -> None:
         """Find out anew which jobs of a cluster are idle, and in which autoclusters."""
         cluster.groups.clear()
+        cluster.fresh = None
         for job in cluster.jobs.values():
             job.group = None
         varies = self._tells_apart(cluster)
@@ -235,7 +238,7 @@ class Book:
         """Jobs from the first that nothing has happened to; those before it are put one by one."""
         # Procs are taken in order, so what nobody has touched is mostly one run at the end.
         first = touched[-1] + 1 if touched else 0
-        group = self._group(cluster, ad)
+        group = cluster.fresh = self._group(cluster, ad)
         for proc in range(first):
             if proc not in cluster.jobs and cluster.is_idle(proc):
                 group.put(proc)
@@ -267,7 +270,7 @@ class Book:
 
     def _first_group(self, cluster: Cluster, proc: int) -> IdleGroup:
         """Where a job is that nothing has happened to but what is about to."""
-        return self._group(cluster, cluster.submitted_ad(proc))
+        return cluster.fresh or self._group(cluster, cluster.submitted_ad(proc))
 
     def waiting(self) -> dict[str, list[IdleGroup]]:
         """Submitter to groups of idle jobs, in the order in which they are offered."""
