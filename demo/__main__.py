@@ -123,8 +123,16 @@ class Watcher:
 
     def until(self, who: str, what: str) -> None:
         """Watch until that has happened. Raises TimeoutError."""
-        self._watch(lambda: any(each.who == who and each.what.startswith(what) for each in self._shown[self._from :]))
-        self._from = len(self._shown)
+
+        def seen() -> bool:
+            for at in range(self._from, len(self._shown)):
+                told = self._shown[at]
+                if told.who == who and told.what.startswith(what):
+                    self._from = at + 1
+                    return True
+            return False
+
+        self._watch(seen)
 
     def rest(self, seconds: float) -> None:
         """Watch for a while."""

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from roost.classad import docs as classad
+from roost.cli import pool_page
 from roost.config import docs as config
 from roost.policy import docs as policy
 from roost.policy.lint import pages as lint
@@ -24,6 +25,7 @@ def pages() -> dict[str, str]:
         **config.pages(),
         **policy.pages(),
         **submit.pages(),
+        "reference/cli-pool.md": pool_page.page(),
         "concepts/slot-states.md": startd.page(),
         "concepts/starter.md": starter.page(),
         **{f"lint/{name}": text for name, text in lint.pages().items()},

@@ -6,13 +6,15 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.config import Config
 from roost.runtime.home import Home, HomeError, user_name
-from roost.schedd.submit import Submission, listing, read_submission
+
+if TYPE_CHECKING:
+    from roost.schedd.submit import Submission
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
     if submission.errors:
         return Exit.BAD
     if args.dry_run:
+        from roost.schedd.submit import listing
+
         for text in listing(submission):
             say(text)
         return Exit.OK
@@ -81,6 +85,7 @@ def _config(home: Home, contact: dict[str, Any]) -> Config | None:
 
 def _read(args: argparse.Namespace) -> Submission:
     from roost.runtime.submit_host import SystemSubmitHost
+    from roost.schedd.submit import read_submission
 
     if "=" in args.file and not Path(args.file).exists():
         args.assignment.insert(0, args.file)

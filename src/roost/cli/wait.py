@@ -7,12 +7,23 @@ import sys
 import time
 from typing import Any, Final
 
-from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
+from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, say
 
 #: First and longest pause between two questions, s.
 _FIRST_S: Final = 0.05
 _LONGEST_S: Final = 1.0
+#: More jobs than this are only counted.
+_ROWS_MAX: Final = 200
+#: Jobs that are named in the end.
+_TOLD_MAX: Final = 10
+_WORDS: Final = {1: "idle", 2: "running", 3: "removed", 4: "completed", 5: "held", 6: "running", 7: "suspended"}
+#: Word to the column of a cluster's row.
+_COLUMNS: Final = {
+    "idle": "Idle", "running": "Running", "suspended": "Suspended", "held": "Held", "removed": "Removed",
+    "completed": "Completed",
+}  # fmt: skip
+_ENDED_BADLY: Final = "JobStatus != 4 || ExitBySignal =?= true || (ExitCode =!= undefined && ExitCode != 0)"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,53 +46,104 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(data)
     elif not data["finished"]:
-        raise CommandError(f"{data['left']} jobs are still in the queue after {args.timeout:g} s")
+        raise CommandError(f"{counted(data['left'], 'job')} still in the queue after {args.timeout:g} s")
     if not data["finished"]:
         return Exit.BAD
-    for job, reason in data["held"].items():
-        if not args.json:
-            say(f"job {job} is on hold: {reason}")
+    if not args.json:
+        _tell(data)
     return Exit.NO if data["held"] or data["failed"] else Exit.OK
+
+
+def _tell(data: dict[str, Any]) -> None:
+    for job, reason in list(data["held"].items())[:_TOLD_MAX]:
+        say(f"job {job} is on hold: {reason}")
+    for job, how in list(data["failed"].items())[:_TOLD_MAX]:
+        say(f"job {job} {how}")
+    more = len(data["held"]) + len(data["failed"]) - 2 * _TOLD_MAX
+    if more > 0:
+        say(f"and {more} more; `roost queue --held` and `roost history` list them")
 
 
 def _wait(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
     until = None if args.timeout is None else time.monotonic() + args.timeout
     pause_s = _FIRST_S
-    while True:
-        rows = pool.schedd(
-            "query", jobs=args.job, projection=["ClusterId", "ProcId", "JobStatus", "HoldReason"], constraint=None
-        )
-        waited = [row for row in rows if args.held or row.get("JobStatus") != 5]
-        held = {
-            f"{row['ClusterId']}.{row['ProcId']}": row.get("HoldReason", "")
-            for row in rows
-            if row.get("JobStatus") == 5
-        }
-        _progress(len(waited), args)
-        if not waited:
-            failed = _failed(pool, args)
-            return {"finished": True, "left": 0, "held": held, "failed": failed}
-        if until is not None and time.monotonic() > until:
-            return {"finished": False, "left": len(waited), "held": held, "failed": []}
-        time.sleep(pause_s)
-        pause_s = min(pause_s * 1.5, _LONGEST_S)
+    progress = Progress(on=not args.json)
+    try:
+        while True:
+            counts = _counts(pool, args.job)
+            waited = sum(counts.values()) - (0 if args.held else counts.get("held", 0))
+            progress.show(counts, waited)
+            if not waited:
+                held = _held(pool, args) if counts.get("held") else {}
+                return {"finished": True, "left": 0, "held": held, "failed": _failed(pool, args)}
+            if until is not None and time.monotonic() > until:
+                return {"finished": False, "left": waited, "held": {}, "failed": {}}
+            time.sleep(pause_s)
+            pause_s = min(pause_s * 1.5, _LONGEST_S)
+    finally:
+        progress.end()
 
 
-def _progress(left: int, args: argparse.Namespace) -> None:
-    if sys.stderr.isatty() and not args.json:
-        text = f"\r{left} left" if left else "\r"
-        sys.stderr.write(f"{text:<24}" + ("\r" if not left else ""))
+def _counts(pool: Pool, jobs: list[str]) -> dict[str, int]:
+    """State to number of the jobs that are waited for. Many jobs are only counted."""
+    found = pool.schedd("overview", jobs=jobs, projection=["JobStatus"], rows_max=_ROWS_MAX, constraint=None)
+    counts: dict[str, int] = {}
+    if isinstance(found, dict):
+        for row in found["clusters"]:
+            for word, name in _COLUMNS.items():
+                counts[word] = counts.get(word, 0) + int(row.get(name, 0))
+    else:
+        for row in found:
+            word = _WORDS.get(row.get("JobStatus", 1), "idle")
+            counts[word] = counts.get(word, 0) + 1
+    return counts
+
+
+class Progress:
+    """A line on the terminal that says how far the jobs are; nothing where there is none."""
+
+    def __init__(self, *, on: bool) -> None:
+        self._on = on and sys.stderr.isatty()
+        self._most = 0
+        self._wide = 0
+
+    def show(self, counts: dict[str, int], waited: int) -> None:
+        """Say it anew."""
+        self._most = max(self._most, waited)
+        if not self._on or not waited:
+            return
+        states = [f"{number} {word}" for word, number in counts.items() if number]
+        text = f"{self._most - waited} of {self._most} done; {', '.join(states)}"
+        sys.stderr.write(f"\r{text:<{self._wide}}")
         sys.stderr.flush()
+        self._wide = len(text)
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._on and self._wide:
+            sys.stderr.write(f"\r{'':<{self._wide}}\r")
+            sys.stderr.flush()
 
 
-def _failed(pool: Pool, args: argparse.Namespace) -> list[str]:
-    if not args.job:
-        return []
+def _held(pool: Pool, args: argparse.Namespace) -> dict[str, str]:
     rows = pool.schedd(
-        "history", jobs=args.job, projection=["ClusterId", "ProcId", "JobStatus", "ExitCode", "ExitBySignal"], limit=0
+        "query", jobs=args.job, projection=["ClusterId", "ProcId", "HoldReason"], constraint="JobStatus == 5", limit=0
     )
-    return [
-        f"{row['ClusterId']}.{row['ProcId']}"
-        for row in rows
-        if row.get("JobStatus") != 4 or row.get("ExitBySignal") or row.get("ExitCode")
-    ]
+    return {f"{row['ClusterId']}.{row['ProcId']}": row.get("HoldReason", "") for row in rows}
+
+
+def _failed(pool: Pool, args: argparse.Namespace) -> dict[str, str]:
+    """Jobs that have left the queue and did not end well: name to how."""
+    if not args.job:
+        return {}
+    names = ["ClusterId", "ProcId", "JobStatus", "ExitCode", "ExitBySignal", "ExitSignal", "RemoveReason"]
+    rows = pool.schedd("history", jobs=args.job, projection=names, limit=0, constraint=_ENDED_BADLY)
+    return {f"{row['ClusterId']}.{row['ProcId']}": _how(row) for row in rows}
+
+
+def _how(row: dict[str, Any]) -> str:
+    if row.get("JobStatus") == 3:
+        return f"was removed: {row.get('RemoveReason', '')}".rstrip(": ")
+    if row.get("ExitBySignal"):
+        return f"was killed by signal {row.get('ExitSignal', '?')}"
+    return f"ended with status {row.get('ExitCode', '?')}"
