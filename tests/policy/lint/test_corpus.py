@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.policy.lint import Severity, lint, lint_text
+from roost.policy.lint import Severity, all_rules, lint, lint_text
 from roost.runtime.machine import SystemHost
 
 GUIDES = Path(__file__).parents[3] / "docs" / "guides"
@@ -47,3 +47,10 @@ def test_the_classic_policy_does_not_even_get_a_note() -> None:
 def test_every_mistake_of_a_pool_is_reported_and_nothing_else(pool: Path) -> None:
     expected = pool.with_suffix(".expected").read_text(encoding="utf-8").splitlines()
     assert sorted(one for one, _ in findings(pool)) == sorted(line for line in expected if line)
+
+
+def test_every_rule_finds_something_in_a_pool() -> None:
+    found = {
+        line.split()[1] for path in (CORPUS / "dirty").glob("*.expected") for line in path.read_text().splitlines()
+    }
+    assert sorted({rule.code for rule in all_rules()} - found) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,20 @@ def test_a_correction_mends_what_the_rule_finds(rule: Rule) -> None:
     assert done
     left = lint_text(text, HOST).findings
     assert len([finding for finding in left if finding.code == rule.code]) == len(findings) - len(fixed)
+
+
+#: How many entries each part of the catalogue of traps has.
+TRAPS = {"A": 25, "B": 24, "C": 10, "D": 35, "E": 14, "F": 13, "G": 21}
+
+
+def test_every_trap_of_the_catalogue_has_a_rule_or_a_reason_why_there_is_none() -> None:
+    covered = {trap for rule in RULES for trap in rule.traps}
+    excused: set[str] = set()
+    for row in re.findall(r"^\| ([A-G]\d[^|]*) \|", (PAGES / "not-checked.md").read_text(encoding="utf-8"), re.M):
+        for entry in row.split(", "):
+            first, _, last = entry.partition("–")
+            numbers = range(int(first[1:]), int(last[1:] if last else first[1:]) + 1)
+            excused |= {f"{first[0]}{number}" for number in numbers}
+    every = {f"{part}{number}" for part, count in TRAPS.items() for number in range(1, count + 1)}
+    assert covered <= every
+    assert sorted(every - covered - excused) == []
