@@ -10,9 +10,11 @@ What this module does not do: check who presents an id, or keep ids secret beyon
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from hmac import compare_digest
+
+from roost.model.changed import changed
 
 #: Bytes of the secret part of a claim id; twice as many characters.
 SECRET_BYTES = 16
@@ -64,4 +66,4 @@ class ClaimIdSource:
         text = f"{self.address}#{self.birth}#{sequence}"
         secret = blake2b(text.encode(), key=self.key[:64], digest_size=SECRET_BYTES).hexdigest()
         claim_id = ClaimId(address=self.address, birth=self.birth, sequence=sequence, secret=secret)
-        return claim_id, replace(self, upcoming=self.upcoming + 1)
+        return claim_id, changed(self, {"upcoming": self.upcoming + 1})

@@ -7,14 +7,14 @@ nothing to say under one of them, a polled ad has nothing to say either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import UNDEFINED, ClassAd, Expr, Value, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.startd.slot_state import SlotState
-from roost.startd.states import PAIRS, State
+from roost.startd.states import PAIRS, Activity, State
 
 if TYPE_CHECKING:
     from roost.model.claims import Activation, Claim
@@ -71,6 +71,8 @@ OWNED: Final = frozenset(fold(name) for name in _NAMES)
 _SPELLED: Final = ClassAd(dict.fromkeys(("START", *_NAMES), 0))
 _COPIED_KEYS: Final = tuple(fold(name) for name in COPIED_ALWAYS)
 _HELD: Final = (State.CLAIMED, State.PREEMPTING)
+#: Texts of states and activities: asking a member of an enumeration for its value is slow.
+_TEXTS: Final = {each: each.value for each in (*State, *Activity)}
 
 _FALSE: Final = parse_expression("false")
 _REQUIREMENTS: Final = parse_expression("START && WithinResourceLimits")
@@ -133,8 +135,8 @@ def _shallow(policy: ClassAd) -> ClassAd:
 
 def add_known(cells: dict[str, Any], state: SlotState, now: float) -> None:
     """Put the attributes of the slot's own state and of its claims into the cells of an ad."""
-    cells["state"] = state.state.value
-    cells["activity"] = state.activity.value
+    cells["state"] = _TEXTS[state.state]
+    cells["activity"] = _TEXTS[state.activity]
     cells["enteredcurrentstate"] = int(state.entered_state_at)
     cells["enteredcurrentactivity"] = int(state.entered_activity_at)
     benchmarks = state.benchmarks
@@ -169,8 +171,9 @@ def _add_claim(cells: dict[str, Any], claim: Claim, now: float) -> None:
     cells["publicclaimid"] = claim.id.public
     if request.client_machine:
         cells["clientmachine"] = request.client_machine
-    _copy(claim.job_ad, _REMOTE, cells)
-    _name_submitter(claim.job_ad, cells, "remoteuser", "accountinggroup")
+    job = claim.job_ad
+    if job is not None:
+        cells.update(_remote(job))
     activation = claim.activation
     run_s, suspended_s = claim.run_s, claim.suspended_s
     if activation is not None:
@@ -185,11 +188,7 @@ def _add_claim(cells: dict[str, Any], claim: Claim, now: float) -> None:
 
 def _add_activation(cells: dict[str, Any], activation: Activation, now: float) -> None:
     cells["jobstart"] = int(activation.started_at)
-    job = activation.job_ad
-    cluster, proc = _of_job(job, "clusterid"), _of_job(job, "procid")
-    if isinstance(cluster, int) and isinstance(proc, int):
-        cells["jobid"] = f"{cluster}.{proc}"
-    _copy(job, _NAMED, cells)
+    cells.update(_named(activation.job_ad))
     if (run_s := int(activation.run_time_s(now))) > 0:
         cells["totaljobruntime"] = run_s
     if (suspended_s := int(activation.suspended_time_s(now))) > 0:
@@ -200,6 +199,53 @@ def _add_activation(cells: dict[str, Any], activation: Activation, now: float) -
         cells["acceptedwhiledraining"] = True
     if activation.starter_state:
         cells["starterjobstate"] = activation.starter_state
+
+
+def _remote(job: ClassAd) -> dict[str, Any]:
+    """Cells that tell whose job it is."""
+    return _remembered(_REMOTE_OF, job, _remote_anew)
+
+
+def _remote_anew(job: ClassAd) -> dict[str, Any]:
+    cells: dict[str, Any] = {}
+    _copy(job, _REMOTE, cells)
+    _name_submitter(job, cells, "remoteuser", "accountinggroup")
+    return cells
+
+
+def _named(job: ClassAd) -> dict[str, Any]:
+    """Cells that tell which job it is."""
+    return _remembered(_NAMED_OF, job, _named_anew)
+
+
+def _named_anew(job: ClassAd) -> dict[str, Any]:
+    cells: dict[str, Any] = {}
+    cluster, proc = _of_job(job, "clusterid"), _of_job(job, "procid")
+    if isinstance(cluster, int) and isinstance(proc, int):
+        cells["jobid"] = f"{cluster}.{proc}"
+    _copy(job, _NAMED, cells)
+    return cells
+
+
+#: What was made of the ads of jobs, which are never changed, by their identity.
+_Made = dict[int, tuple[ClassAd, dict[str, Any]]]
+_REMOTE_OF: Final[_Made] = {}
+_NAMED_OF: Final[_Made] = {}
+#: Ads remembered at most.
+_REMEMBERED_MAX: Final = 2_000
+
+
+def _remembered(known: _Made, job: ClassAd, make: Callable[[ClassAd], dict[str, Any]]) -> dict[str, Any]:
+    """What `make` makes of an ad; once, unless it is made of expressions."""
+    found = known.get(id(job))
+    if found is not None and found[0] is job:
+        return found[1]
+    made = make(job)
+    if not any(isinstance(job.cell(key), Expr) for key in _SOURCES):
+        if len(known) >= _REMEMBERED_MAX:
+            known.clear()
+        known[id(job)] = (job, made)
+    return made
 
 
 def _of_job(job: ClassAd, key: str) -> Value:
@@ -224,6 +270,9 @@ _PREEMPTING: Final = (
     ("preemptingconcurrencylimits", ("concurrencylimits",)),
 )
 _NAMED: Final = (("globaljobid", ("globaljobid",)),)
+#: Attributes of a job that all of these are made of.
+_SOURCES: Final = ("user", "owner", "scheddname", "accountinggroup", "concurrencylimits", "globaljobid", "clusterid",
+                   "procid", "niceuser")  # fmt: skip
 
 
 def _copy(job: ClassAd | None, keys: Iterable[tuple[str, tuple[str, ...]]], cells: dict[str, Any]) -> None:

@@ -7,10 +7,10 @@ row is taken. The functions run in the new state, in the order in which the row 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
 
 from roost.classad import unparse
+from roost.model.changed import changed
 from roost.model.claims import Activation, Claim, ClaimKind
 from roost.model.effects import (
     ActivateStarter,
@@ -60,7 +60,7 @@ def with_lease(work: Work, claim: Claim) -> Claim:
         return claim
     asked = claim.request.job_ad.eval("JobLeaseDuration")
     seconds = lease_s(asked, claim.request.alive_interval_s, work.policy.alives_missed_max)
-    return replace(claim, lease_s=seconds, lease_until=work.now + seconds)
+    return changed(claim, {"lease_s": seconds, "lease_until": work.now + seconds})
 
 
 # -- claims ------------------------------------------------------------------------------------------------
@@ -104,13 +104,15 @@ def _install(work: Work, claim: Claim) -> None:
     request = claim.request
     assert request is not None
     rank = work.inputs.rank(request.job_ad)
-    claim = replace(
+    claim = changed(
         with_lease(work, claim),
-        granted_at=work.now,
-        rank=rank,
-        matched=False,
-        displaces_for=None,
-        job_waiting=request.kind is ClaimKind.FETCHED,
+        {
+            "granted_at": work.now,
+            "rank": rank,
+            "matched": False,
+            "displaces_for": None,
+            "job_waiting": request.kind is ClaimKind.FETCHED,
+        },
     )
     preempting = fresh_claim(work)
     work.update(**{**_NO_CLAIM, "claim": claim, "preempting": preempting})
@@ -169,13 +171,15 @@ def start_job(work: Work) -> None:
         running_since=work.now,
         accepted_while_draining=work.state.draining is not None,
     )
-    claim = replace(
+    claim = changed(
         with_lease(work, claim),
-        rank=work.inputs.rank(job),
-        activation=activation,
-        jobs_begun=claim.jobs_begun + 1,
-        job_waiting=False,
-        carries_job=True,
+        {
+            "rank": work.inputs.rank(job),
+            "activation": activation,
+            "jobs_begun": claim.jobs_begun + 1,
+            "job_waiting": False,
+            "carries_job": True,
+        },
     )
     work.update(claim=claim, eviction=Eviction())
     work.order(ActivateStarter(claim_id=claim.id, kind=request.kind, job_ad=job))

@@ -6,8 +6,7 @@ event meant anything. State and activity are left to the table.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from roost.model.changed import changed
 from roost.model.claims import ClaimKind
 from roost.model.effects import (
     CheckpointJob,
@@ -53,7 +52,7 @@ def activation_requested(work: Work, event: ActivationRequested) -> bool:
         return True
     request = work.state.claim.request
     assert request is not None
-    work.update_claim(request=replace(request, job_ad=event.job_ad))
+    work.update_claim(request=changed(request, {"job_ad": event.job_ad}))
     work.raised.add(On.ACTIVATED)
     if event.reply_to:
         work.order(SendActivationReply(reply_to=event.reply_to, accepted=True))

@@ -53,9 +53,12 @@ def check(before: SlotState, after: SlotState, taken: Sequence[Taken]) -> None:
 def _anywhere(state: SlotState) -> Iterator[str]:
     if state.deleted and (state.kind is not SlotKind.DYNAMIC or state.state not in (State.OWNER, State.UNCLAIMED)):
         yield "deleted, and not a free dynamic slot"
-    ids = [claim.id.sequence for claim in (state.claim, state.preempting, state.pre_preempting) if claim is not None]
-    if len(set(ids)) != len(ids):
-        yield "two claims have one id"
+    if state.preempting is not None or state.pre_preempting is not None:
+        ids = [
+            claim.id.sequence for claim in (state.claim, state.preempting, state.pre_preempting) if claim is not None
+        ]
+        if len(set(ids)) != len(ids):
+            yield "two claims have one id"
     held = state.state in (State.CLAIMED, State.PREEMPTING)
     if held != (state.claim.granted_at is not None):
         yield "a claim is granted exactly while the slot is Claimed or Preempting"

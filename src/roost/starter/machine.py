@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from roost.classad import UNDEFINED, unparse_value
 from roost.model.starter import Doing, StarterTimer
@@ -170,9 +171,14 @@ def warn_of_values(work: Work) -> None:
             work.update(warned=(*work.state.warned, name))
 
 
+_TIMERS: Final = tuple(StarterTimer)
+
+
 def _timers(before: StarterState, after: StarterState) -> list[StarterEffect]:
     effects: list[StarterEffect] = []
-    for timer in StarterTimer:
+    if before.deadlines is after.deadlines:
+        return effects
+    for timer in _TIMERS:
         old, new = deadline(before.deadlines, timer), deadline(after.deadlines, timer)
         if old != new:
             effects.append(CancelTimer(timer=timer) if new is None else SetTimer(timer=timer, at=new))

@@ -6,11 +6,16 @@ runtime keeps are only reminders of them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from roost.classad import ClassAd
 from roost.model.starter import Cause, Doing, Output, ScriptFailure, Usage
-from roost.starter.states import Pair, Stage, State
+from roost.starter.states import PAIRS, Pair, Stage, State
+
+#: Each legal pair by itself, for making one takes longer than finding it.
+_LEGAL: Final[Mapping[tuple[State, Stage], Pair]] = {(pair.state, pair.stage): pair for pair in PAIRS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +114,7 @@ class StarterState:
     @property
     def pair(self) -> Pair:
         """State and stage."""
-        return Pair(self.state, self.stage)
+        return _LEGAL.get((self.state, self.stage)) or Pair(self.state, self.stage)
 
     @property
     def universe(self) -> int:
