@@ -22,7 +22,7 @@ ROLES = ("schedd", "node", "central", "nats", "master")
 #: Most jobs under way at a time.
 _LOAD = 12
 #: What the jobs do: their numbers are their exit status; each leaves a line where it ran to its end.
-_SCRIPT = 'n=$1; sleep $((n % 5 / 4 * 2)).$((n % 10)); echo $n >> ended.$n; exit $((n % 3))'
+_SCRIPT = "n=$1; sleep $((n % 5 / 4 * 2)).$((n % 10)); echo $n >> ended.$n; exit $((n % 3))"
 
 
 def kill_rounds(pool: Pool, rounds: int, seed: int, roles: tuple[str, ...] = ROLES, say: bool = False) -> int:
@@ -83,8 +83,11 @@ def check(pool: Pool, jobs: int) -> None:
     assert not list((pool.home / "execute").iterdir())
     left = [words for words in pool.processes().values() if "job.sh" in words]
     assert not left, left
-    for slot in json.loads(pool("status", "--json")):
-        assert slot["State"] == "Unclaimed", (slot["Name"], slot["State"])
+    eventually(lambda: _states(pool) == {"Unclaimed"}, f"the end of all claims: {_states(pool)}")
+
+
+def _states(pool: Pool) -> set[str]:
+    return {slot["State"] for slot in json.loads(pool("status", "--json"))}
 
 
 if __name__ == "__main__":

@@ -402,6 +402,11 @@ class World:
         again = self.disk.load(self.now, self.queue.book.next_cluster)
         assert _shown(again) == _shown(self.queue)
 
+    def _left(self) -> list[str]:
+        book = self.queue.book
+        jobs = [f"{job} {book.clusters[job.cluster].status(job.proc).name}" for job in book.ids()]
+        return jobs + [f"{each.id} {each.stage} {each.job} {each.run}" for each in self.queue.holder.claims.values()]
+
     # -- the end -------------------------------------------------------------------------------------
 
     def calm(self) -> None:
@@ -430,7 +435,7 @@ class World:
             if not self.queue.book.clusters and not self.queue.holder.claims:
                 break
         self.check()
-        assert not self.queue.book.clusters, f"left: {[str(job) for job in self.queue.book.ids()]}"
+        assert not self.queue.book.clusters, f"left: {self._left()}"
         assert not self.queue.holder.claims
         for name, node in self.nodes.items():
             while self.to_node[name]:

@@ -111,9 +111,15 @@ class Bus:
                 if raw.reply:
                     await self.send(raw.reply, Answer(ok=False, code="bad-message", text=str(error)))
                 return
-            done = handler(message, name_of(raw.subject.rpartition(".")[2]), raw.reply)
-            if done is not None:
-                await done
+            try:
+                done = handler(message, name_of(raw.subject.rpartition(".")[2]), raw.reply)
+                if done is not None:
+                    await done
+            except Exception as error:
+                _log.exception("a mistake in Roost: %s", type(message).__name__)
+                if raw.reply:
+                    text = f"{type(message).__name__}: {error!r}; the daemon's log says more"
+                    await self.send(raw.reply, Answer(ok=False, code="internal", text=text))
 
         await self._nats.subscribe(subject, cb=received, pending_msgs_limit=-1, pending_bytes_limit=-1)
         # Whoever is told of us next must not be faster than the server's knowing of the subscription.

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.schedd")
 
+#: Digits of the number of a cluster.
+_DIGITS_MAX: Final = 9
 #: Most jobs looked at before others get their turn.
 _TURN: Final = 2000
 
@@ -279,6 +281,8 @@ def _numbers(name: str) -> tuple[int, int | None]:
         if "." in name:
             job = JobId.read(name)
             return job.cluster, job.proc
+        if len(name) > _DIGITS_MAX:
+            raise ValueError(name)
         return int(name), None
     except ValueError:
         raise BadAsk(f"{name!r} is neither a job (12.0) nor a cluster (12)") from None

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
-from roost.config import Config
+from roost.config import Config, Severity, check
 from roost.runtime.bus import Bus, BusSettings
 from roost.runtime.home import Home
 
@@ -155,8 +155,10 @@ def read_config(context: RoleContext) -> Config:
     """The configuration of a daemon. Raises ConfigurationRefused with all errors."""
     subsystem = {"central": "COLLECTOR", "schedd": "SCHEDD", "node": "STARTD"}[context.role]
     config = context.home.config(context.roots, subsystem)
-    if config.errors:
-        raise ConfigurationRefused("\n".join(str(each) for each in config.errors))
+    # A policy that can't be read must not pass for one that says nothing.
+    wrong = config.errors or [each for each in check(config) if each.severity is Severity.ERROR]
+    if wrong:
+        raise ConfigurationRefused("\n".join(str(each) for each in wrong))
     return config
 
 

@@ -1,0 +1,262 @@
+"""Daemons die, disks are full, strangers speak: no job is lost, none ends twice, and the pool goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import nats
+import pytest
+from nats.errors import Error as NatsError
+
+from roost.wire.codec import encode
+from roost.wire.messages import Ask, ClaimGone, RunEnded
+from roost.wire.subjects import Subjects
+from tests.integration.kill_rounds import kill_rounds
+from tests.integration.kit import Pool, eventually
+
+Start = Callable[..., Pool]
+
+
+def test_whatever_is_killed_every_job_has_exactly_one_end(start: Start) -> None:
+    assert kill_rounds(start(cpus=4), 4, seed=7, roles=("schedd", "node", "nats", "master")) > 0
+
+
+def test_a_running_job_survives_the_death_of_every_daemon(start: Start) -> None:
+    pool = start()
+    cluster = pool.submit("output = out\n", "echo $$ > pid; while ! test -f go; do sleep 0.05; done; echo done; exit 5")
+    pid = int(eventually(lambda: (pool.work / "pid").exists() and (pool.work / "pid").read_text()))
+    pool.seen(f"{cluster}.0", JobStatus=2, NumJobStarts=1)
+    eventually(lambda: list((pool.home / "run" / "slots").glob("*.slot")), "a record of the slot")
+    for role in ("node", "schedd", "central", "nats", "master"):
+        old = pool.kill(role)
+        if role == "master":
+            eventually(lambda: not [words for words in pool.processes().values() if "roost.cli" in words])
+            pool.up()
+        else:
+            eventually(lambda role=role, old=old: pool.pid(role) not in (0, old))  # type: ignore[misc]
+        assert Path(f"/proc/{pid}").exists(), f"the job ended with {role}"
+    eventually(lambda: pool.try_("queue").returncode == 0)
+    (pool.work / "go").touch()
+    pool.wait(cluster, status=1)
+    ad = pool.job(f"{cluster}.0")
+    assert (ad["ExitCode"], ad["NumJobStarts"]) == (5, 1)
+    assert (pool.work / "out").read_text() == "done\n"
+    assert pool.events(cluster) == ["000", "001", "005"] or pool.ends() == {f"{cluster}.0": 1}
+
+
+def test_what_a_job_did_while_the_machine_was_dead_is_not_lost(start: Start) -> None:
+    """The program ends while nobody watches: its shepherd knows how."""
+    pool = start()
+    cluster = pool.submit("", "echo $$ > pid; while ! test -f go; do sleep 0.05; done; exit 9")
+    eventually(lambda: (pool.work / "pid").exists())
+    eventually(lambda: list((pool.home / "run" / "slots").glob("*.slot")))
+    pid = int((pool.work / "pid").read_text())
+    pool.kill("master")
+    eventually(lambda: not [words for words in pool.processes().values() if "roost.cli" in words])
+    (pool.work / "go").touch()
+    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    pool.up()
+    pool.wait(cluster, status=1)
+    ad = pool.job(f"{cluster}.0")
+    assert (ad["ExitCode"], ad["NumJobStarts"]) == (9, 1)
+
+
+def test_jobs_run_on_while_a_pool_is_down_with_its_jobs_left(start: Start) -> None:
+    pool = start()
+    cluster = pool.submit("", "echo $$ > pid; while ! test -f go; do sleep 0.05; done")
+    eventually(lambda: (pool.work / "pid").exists())
+    pool.down("--leave-jobs")
+    pid = int((pool.work / "pid").read_text())
+    assert Path(f"/proc/{pid}").exists()
+    assert pool.try_("queue").returncode != 0
+    pool.up()
+    (pool.work / "go").touch()
+    pool.wait(cluster)
+    assert pool.job(f"{cluster}.0")["NumJobStarts"] == 1
+
+
+@pytest.mark.parametrize("how", [(), ("--fast",)])
+def test_a_pool_that_goes_down_keeps_its_queue_and_leaves_no_process(start: Start, how: tuple[str, ...]) -> None:
+    pool = start("MachineMaxVacateTime = 5\n")
+    running = pool.submit("", 'trap "echo soft > soft; exit 0" TERM; touch begun; while :; do sleep 0.05; done')
+    idle = pool.submit("request_memory = 900000\nexecutable = /bin/true\n")
+    held = pool.submit("hold = true\nexecutable = /bin/true\n")
+    eventually(lambda: (pool.work / "begun").exists())
+    pool.down(*how)
+    assert not pool.processes()
+    assert (pool.work / "soft").exists() == (not how)
+    pool.up()
+    pool.seen(f"{running}.0", NumJobStarts=2)
+    assert pool.job(f"{idle}.0")["JobStatus"] == 1
+    assert pool.job(f"{held}.0")["JobStatus"] == 5
+    pool("rm", str(running), str(idle), str(held))
+    pool.wait(running, idle, held, status=1)
+
+
+def test_two_pools_live_side_by_side_and_one_directory_has_one(start: Start) -> None:
+    one, two = start(name="one"), start(name="two")
+    jobs = [pool.submit("output = out\n", f"echo {name}") for pool, name in ((one, "one"), (two, "two"))]
+    for pool, cluster in zip((one, two), jobs, strict=True):
+        pool.wait(cluster)
+    assert [(pool.work / "out").read_text() for pool in (one, two)] == ["one\n", "two\n"]
+    again = one.try_("up", "-d")
+    assert again.returncode != 0
+    assert "runs in" in again.stderr
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A filesystem of 8 MB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    if (
+        os.geteuid() != 0
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(place)], check=False, capture_output=True
+        ).returncode
+    ):
+        pytest.skip("no small filesystem can be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_stops_nothing_for_good(start: Start, small_disk: Path) -> None:
+    pool = start(f"ROOST_DATABASE_URL = sqlite:///{small_disk}/queue.sqlite\n")
+    first = pool.submit("", "true")
+    pool.wait(first)
+    filler = small_disk / "filler"
+    with filler.open("wb") as file:
+        try:
+            while True:
+                file.write(b"x" * 65536)
+                file.flush()
+        except OSError:
+            pass
+    asked = pool.try_("hold", "99.0")
+    assert "not" in asked.stderr
+    with subprocess.Popen(
+        ["sh", "-c", "sleep 1.5; rm -f " + str(filler)], stdin=subprocess.DEVNULL, env=pool.environment
+    ) as cleaner:
+        second = pool.submit(f'+Padding = "{"x" * 200_000}"\n', "exit 3")
+        cleaner.wait()
+    pool.wait(second, status=1)
+    assert pool.job(f"{second}.0")["ExitCode"] == 3
+    assert set(pool.ends().values()) == {1}
+
+
+def test_a_directory_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    pool = Pool(tmp_path / "pool")
+    (tmp_path / "file").write_text("")
+    pool.home = tmp_path / "file" / "home"
+    done = pool.try_("up", "-d")
+    assert done.returncode != 0
+    assert "--home" in done.stderr
+    assert not pool.processes()
+
+
+def test_a_configuration_with_mistakes_starts_nothing(tmp_path: Path) -> None:
+    pool = Pool(tmp_path / "pool", "START = (\n")
+    done = pool.try_("up", "-d")
+    assert done.returncode != 0
+    assert "roost.config" in done.stderr
+    assert "START" in done.stderr
+    assert not pool.processes()
+
+
+# -- strangers ---------------------------------------------------------------------------------------------------
+
+
+def test_nonsense_on_the_bus_changes_nothing(start: Start) -> None:
+    pool = start()
+    contact = json.loads((pool.home / "run" / "contact.json").read_text())
+    subjects = Subjects(contact["pool"])
+    me = contact["client"]["name"]
+    ask = subjects.ask_schedd(contact["schedd"], me)
+    wild = [
+        b"", b"\xff\xfe", b"{", b"[]", b'{"type": "Nobody"}', b'{"type": "Ask"}', b'{"type":"Ask","what":5}',
+        b'{"type":"Ask","what":"act","v":99}', encode(Ask(what="act", args={"action": "explode"})),
+        encode(Ask(what="submit", args={"clusters": "many"})), encode(Ask(what="submit", args={"clusters": [{}]})),
+        encode(Ask(what="query", args={"constraint": "((("})), encode(Ask(what="query", args={"limit": "x"})),
+        encode(Ask(what="act", args={"action": "rm", "jobs": ["1.x"]})),
+        encode(Ask(what="query", args={"jobs": [7, None, {}]})), encode(Ask(what="nothing")),
+        encode(Ask(what="history", args={"jobs": ["99999999999999999999"]})), b'{"type":"Ask","what":"\xed\xa0\x80"}',
+        b"[" * 100_000,
+    ]  # fmt: skip
+
+    async def shout() -> list[bytes]:
+        client = await nats.connect(
+            contact["urls"],
+            user=contact["client"]["user"],
+            password=contact["client"]["password"],
+            inbox_prefix=subjects.inbox(me).encode(),
+        )
+        answers = []
+        for subject in (ask, subjects.ask_central(me), subjects.ask_node(contact["node"], me)):
+            answers += [(await client.request(subject, data, timeout=10)).data for data in wild]
+        for data in wild:
+            await client.publish(subjects.ads(me), data)
+        await client.flush()
+        await client.close()
+        return answers
+
+    answers = asyncio.run(shout())
+    assert not [data for data in answers if b'"ok":false' not in data]
+    pids = {role: pool.pid(role) for role in ("schedd", "central", "node")}
+    pool.wait(pool.submit("", "true"))
+    assert pids == {role: pool.pid(role) for role in pids}, "nobody died of it"
+
+
+def test_nobody_can_speak_as_somebody_else(start: Start) -> None:
+    pool = start()
+    cluster = pool.submit("", "while ! test -f go; do sleep 0.05; done")
+    pool.seen(f"{cluster}.0", JobStatus=2)
+    contact = json.loads((pool.home / "run" / "contact.json").read_text())
+    subjects = Subjects(contact["pool"])
+    claim = json.loads(pool("status", "--json"))
+    assert "ClaimId" not in json.dumps(claim), "claims are no secrets if they are shown"
+    false_end = encode(
+        RunEnded(
+            claim_id="x", run=f"{cluster}.0#1@{contact['schedd']}", at=0.0, ending="exit", started=True, exit_code=0
+        )
+    )
+
+    async def lie() -> list[str]:
+        refused: list[str] = []
+
+        async def on_error(error: Exception) -> None:
+            refused.append(str(error))
+
+        client = await nats.connect(
+            contact["urls"],
+            user=contact["client"]["user"],
+            password=contact["client"]["password"],
+            error_cb=on_error,
+        )
+        await client.publish(subjects.schedd(contact["schedd"], contact["node"]), false_end)
+        await client.publish(subjects.ask_schedd(contact["schedd"], "somebody-else"), b"{}")
+        await client.publish(
+            subjects.node(contact["node"], contact["schedd"]), encode(ClaimGone(claim_id="x", reason=""))
+        )
+        await client.subscribe(f"{subjects.prefix}.>")
+        await client.subscribe("_INBOX.>")
+        await client.flush()
+        await asyncio.sleep(0.2)
+        await client.close()
+        return refused
+
+    assert len(asyncio.run(lie())) == 5
+    assert pool.job(f"{cluster}.0")["JobStatus"] == 2
+    with pytest.raises((NatsError, OSError)):
+        asyncio.run(_connect(contact["urls"], "nobody", "nothing"))
+    (pool.work / "go").touch()
+    pool.wait(cluster)
+
+
+async def _connect(urls: list[str], user: str, password: str) -> None:
+    client = await nats.connect(urls, user=user, password=password, max_reconnect_attempts=0, allow_reconnect=False)
+    await client.close()
