@@ -16,15 +16,18 @@ from typing import Any, Final, TypeVar
 
 from roost.cli.colour import by_meaning, wanted
 from roost.cli.terminal import CommandError
-from roost.runtime.bus_settings import BusError, NobodyThere
+from roost.runtime.bus_settings import BusError, NoAnswer, NobodyThere
 from roost.runtime.home import Home, HomeError
-from roost.runtime.line import Line
+from roost.runtime.line import ANSWER_S, Line
 from roost.wire.plain import PlainAnswer
 
 T = TypeVar("T")
 
 #: How long a daemon that does not listen is waited for, s.
 _BACK_S: Final = 3.0
+#: What changes nothing, and how long its answer is waited for before it is asked again, s.
+_QUESTIONS: Final = frozenset(("ads", "autocluster", "cycle", "history", "overview", "query", "story", "summary"))
+_PATIENT_S: Final = 5.0
 
 
 class Refused(CommandError):
@@ -86,8 +89,15 @@ class Pool:
             raise CommandError(f"the {who} does not answer: {hint}") from None
 
     def _ask(self, subject: str, what: str, args: dict[str, Any]) -> Any:
+        # What a daemon was told in the instant of its death is lost; a question can be asked again.
+        first_s = _PATIENT_S if what in _QUESTIONS else ANSWER_S
         try:
-            answer = self.line.ask(subject, what, args)
+            try:
+                answer = self.line.ask(subject, what, args, first_s)
+            except NoAnswer:
+                if what not in _QUESTIONS:
+                    raise
+                answer = self.line.ask(subject, what, args, ANSWER_S - first_s)
         except NobodyThere:
             raise
         except BusError as error:

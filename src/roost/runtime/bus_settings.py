@@ -13,6 +13,10 @@ class NobodyThere(BusError):
     """Nobody listens where something was asked."""
 
 
+class NoAnswer(BusError):
+    """Somebody listens, or did, and has not answered in time."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusSettings:
     """How the bus is reached."""

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
-from roost.runtime.bus_settings import BusError, BusSettings, NobodyThere
+from roost.runtime.bus_settings import BusError, BusSettings, NoAnswer, NobodyThere
 from roost.wire.errors import WireError
 from roost.wire.plain import PlainAnswer, answer_of, ask_bytes
 from roost.wire.subjects import Subjects
@@ -89,7 +89,7 @@ class Line:
         except BusError:
             raise
         except TimeoutError:
-            raise BusError(f"no answer within {timeout_s:g} s: `roost status --daemons` shows what runs") from None
+            raise NoAnswer(f"no answer within {timeout_s:g} s: `roost status --daemons` shows what runs") from None
         except (OSError, ValueError, WireError) as error:
             raise BusError(f"the pool can't be asked: {error}") from None
         raise BusError("the answer ended early")

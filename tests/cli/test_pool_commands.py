@@ -1,0 +1,229 @@
+"""The commands of a pool against a real one: what they print, what they say in JSON, and how they end."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.kit import Pool, eventually, running
+
+from roost.cli.__main__ import main
+from roost.runtime.bus_settings import BusError, BusSettings
+from roost.runtime.home import Home
+from roost.runtime.line import Line
+
+if sys.platform != "linux":
+    pytest.skip("jobs run on Linux only", allow_module_level=True)
+
+POLICY = """
+use POLICY : Desktop
+StartIdleTime = 10
+ContinueIdleTime = 10
+MaxSuspendTime = 1
+KeyboardBusy = (KeyboardIdle < 3)
+CONTINUE = $(CPUIdle) && (KeyboardIdle > $(ContinueIdleTime))
+MachineMaxVacateTime = 2
+UPDATE_INTERVAL = 1
+"""
+JOB = "executable = /bin/sleep\narguments = {}\nrequest_memory = {}\nlog = {}\nqueue {}\n"
+
+
+class Desk:
+    """The pool, and a person at a terminal before it."""
+
+    def __init__(self, pool: Pool, capsys: pytest.CaptureFixture[str]) -> None:
+        self.pool = pool
+        self._capsys = capsys
+
+    def __call__(self, *words: str, status: int = 0) -> tuple[str, str]:
+        """Run a command; what it printed, and what it complained about."""
+        self._capsys.readouterr()
+        assert main(words) == status, (words, self._capsys.readouterr(), self.pool.logs())
+        return tuple(self._capsys.readouterr())
+
+    def json(self, *words: str, status: int = 0) -> Any:
+        """What a command says in JSON."""
+        return json.loads(self(*words, "--json", status=status)[0])
+
+    def submit(self, seconds: int = 0, memory: int = 1, count: int = 1, more: str = "") -> int:
+        """Submit jobs that sleep; the cluster."""
+        path = self.pool.work / "job.sub"
+        path.write_text(more + JOB.format(seconds, memory, self.pool.work / "log", count))
+        return int(self.json("submit", str(path))[0]["cluster"])
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
+    """A pool with one slot, on a desktop."""
+    with running(tmp_path_factory.mktemp("desk"), POLICY, cpus=1) as pool:
+        yield pool
+
+
+@pytest.fixture
+def desk(pool: Pool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
+    """The pool as a user has it before him; its queue is empty, and its owner away."""
+    monkeypatch.setenv("ROOST_HOME", str(pool.home))
+    desk = Desk(pool, capsys)
+    yield desk
+    pool.sense(keyboard_idle_s=100_000, console_idle_s=100_000)
+    if desk.json("queue"):
+        desk("rm", "--all", "--at-once")
+
+
+def test_an_empty_queue_says_so(desk: Desk) -> None:
+    out, _ = desk("queue")
+    assert out.endswith(": 0 jobs; 0 idle, 0 running\n")
+    assert desk.json("queue") == []
+
+
+def test_few_jobs_are_listed_and_many_counted(desk: Desk) -> None:
+    cluster = desk.submit(count=250, more="hold = true\n")
+    out, _ = desk("queue")
+    assert f"{cluster:>2}" in out and "250" in out and "roost queue --all" in out
+    assert len(out.splitlines()) == 4
+    out, _ = desk("queue", f"{cluster}.7")
+    assert out.splitlines()[1].split()[0] == f"{cluster}.7"
+    out, _ = desk("queue", "--all")
+    assert len(out.splitlines()) == 253
+    assert len(desk.json("queue")) == 250
+    assert desk("rm", str(cluster))[0] == "250 jobs removed\n"
+
+
+def test_a_projection_is_what_whole_ads_say(desk: Desk) -> None:
+    desk.submit(count=3, more="hold = true\nMy.Tag = $(Process) * 2\n+Sum = 1 + 1\n")
+    names = ["ClusterId", "ProcId", "JobStatus", "GlobalJobId", "Cmd", "Args", "Tag", "Nothing", "HoldReasonCode"]
+    whole = desk.json("queue", "--long")
+    rows = desk.json("queue", "--attributes", ",".join([*names, "Sum"]))
+    assert [
+        {name: each[name] for name in names if name in each and name != "Tag"} | {"Tag": 2 * each["ProcId"], "Sum": 2}
+        for each in whole
+    ] == rows
+
+
+def test_a_held_job_is_explained_with_what_to_do(desk: Desk) -> None:
+    job = f"{desk.submit(more='hold = true' + chr(10))}.0"
+    out, _ = desk("explain", "job", job, status=1)
+    assert f"Job {job} is on hold" in out and f"roost release {job}" in out
+    assert desk.json("explain", "job", job, status=1)["HoldReasonCode"] == 15
+
+
+def test_a_job_that_fits_nowhere_is_told_the_clause_and_the_nearest_miss(desk: Desk) -> None:
+    job = f"{desk.submit(memory=9_999_999)}.0"
+    out, _ = desk("explain", "job", job, status=1)
+    assert "TARGET.Memory >= RequestMemory" in out and "It would fit if TARGET.Memory were >= 9999999" in out
+    said = desk.json("explain", "job", job, status=1)
+    assert (said["slots"], [each["side"] for each in said["rejected"]]) == (1, ["job"])
+    assert said["nearest"]["slot"].startswith("slot1@")
+
+
+def test_the_story_of_a_job_whose_machine_its_owner_wanted_back(desk: Desk) -> None:
+    job = f"{desk.submit(60)}.0"
+    desk.pool.seen(job, JobStatus=2)
+    assert desk.json("explain", "job", job)["JobStatus"] == 2
+    desk.pool.sense(keyboard_idle_s=0, console_idle_s=0)
+    desk.pool.seen(job, JobStatus=7)
+    out, _ = desk("explain", "slot", "slot1")
+    assert "Claimed/Suspended" in out and "CONTINUE is FALSE" in out and "roost.config:" in out
+    desk.pool.seen(job, JobStatus=1)
+    out, _ = desk("explain", "job", job, status=1)
+    assert "does not want the job: KeyboardIdle > 10" in out and "KeyboardIdle is 0" in out
+    out, _ = desk("story", "job", job)
+    words = [line.split(f"job {job}", 1)[1].split()[0] for line in out.splitlines() if f"  job {job} " in line]
+    assert words == ["submitted", "started", "suspended", "evicted:"]
+    assert "KeyboardIdle < 3: KeyboardIdle is 0" in out and "evicted" in out and "suspended" in out
+    kinds = {each["kind"] for each in desk.json("story", "job", job)}
+    assert kinds == {"job", "slot"}
+    slots = desk.json("story", "slot", "slot1", "-n", "3")
+    assert 0 < len(slots) <= 3 and all(each["who"].startswith("slot1@") for each in slots)
+
+
+def test_nothing_is_told_of_what_never_was(desk: Desk) -> None:
+    assert "there is no job 999.0" in desk("story", "job", "999.0", status=2)[1]
+    assert "write it as in 12.0" in desk("story", "job", "x", status=2)[1]
+    assert "there is no slot" in desk("explain", "slot", "slot9", status=2)[1]
+    assert "no machine 'nowhere' answers" in desk("drain", "nowhere", status=2)[1]
+
+
+def test_a_machine_is_drained_and_comes_back(desk: Desk) -> None:
+    assert "is being drained" in desk("drain", "--reason", "new disk")[0]
+    eventually(lambda: "Drained" in desk("status")[0])
+    assert "It is drained: new disk." in desk("explain", "slot", "slot1")[0]
+    assert "not drained any more" in desk("drain", "--cancel")[0]
+    eventually(lambda: "Unclaimed" in desk("status")[0])
+
+
+def test_reconfig_tells_what_daemons_made_of_it(desk: Desk) -> None:
+    assert {role: answer["ok"] for role, answer in desk.json("reconfig").items()} == {
+        "central": True, "schedd": True, "node": True,
+    }  # fmt: skip
+    config = desk.pool.home / "roost.config"
+    before = config.read_text()
+    config.write_text(before + "POLLING_INTERVAL = often\n")
+    try:
+        assert "POLLING_INTERVAL" in desk("reconfig", status=2)[1]
+    finally:
+        config.write_text(before)
+
+
+def test_ads_of_ones_own_come_and_go(desk: Desk) -> None:
+    path = desk.pool.work / "ads"
+    path.write_text('Name = "matlab"\nFree = 3\n\nName = "ansys"\nFree = 1\n')
+    assert desk("advertise", str(path), "--kind", "License")[0] == "2 ads taken\n"
+    assert [ad["Name"] for ad in desk.json("advertise", "--list", "License")] == ["matlab", "ansys"]
+    assert desk("advertise", "--gone", "matlab")[0] == "1 ad taken out\n"
+    assert "told by daemons" in desk("advertise", str(path), "--kind", "Machine", status=2)[1]
+    assert "has no MyType" in desk("advertise", str(path), status=2)[1]
+
+
+def test_users_are_listed(desk: Desk) -> None:
+    desk.submit(more="hold = true\n")
+    rows = eventually(lambda: [row for row in desk.json("userprio") if row.get("held")])
+    assert rows[0]["held"] == 1
+    assert rows[0]["user"] in desk("userprio")[0]
+    assert desk("userprio", "--reset", status=2)[1].startswith("roost: --reset: name one user")
+
+
+def test_waiting_says_how_jobs_ended(desk: Desk) -> None:
+    cluster = desk.submit(more="")
+    assert desk("wait", "--timeout", "30", str(cluster)) == ("", "")
+    path = desk.pool.work / "bad.sub"
+    path.write_text("executable = /bin/false\nrequest_memory = 1\nqueue\n")
+    out, _ = desk("submit", "--wait", str(path), status=1)
+    assert out.splitlines()[1].endswith("ended with status 1")
+
+
+def test_a_daemon_that_is_being_started_again_is_waited_for(desk: Desk) -> None:
+    desk.pool.kill("schedd")
+    assert desk("queue")[0]
+
+
+def test_nobody_asks_in_another_name_or_without_a_password(desk: Desk) -> None:
+    settings = Home(desk.pool.home).client()
+    subject = Line(settings).subjects
+    with Line.connect(settings) as line, pytest.raises(BusError, match="may not"):
+        line.ask(subject.ask_central("somebody-else"), "ads", {}, timeout_s=5)
+    wrong = BusSettings(urls=settings.urls, pool=settings.pool, name=settings.name, user=settings.user, password="x")
+    with pytest.raises(BusError, match="Authorization"):
+        Line.connect(wrong)
+    with pytest.raises(BusError, match="no pool answers"):
+        Line.connect(BusSettings(urls=("nats://127.0.0.1:1",), pool="p", name="n"))
+
+
+def test_thousands_of_jobs_are_shown_in_a_moment(desk: Desk) -> None:
+    cluster = desk.submit(count=5_000, more="hold = true\n")
+    began = time.process_time()
+    assert "5000" in desk("queue")[0]
+    assert len(desk("queue", "--all")[0].splitlines()) == 5_003
+    # Of this process; the queue's own share is bounded by the same kind of work.
+    assert time.process_time() - began < 0.5
+    desk("rm", str(cluster))
+
+
+def test_files_of_a_pool_are_its_owners_alone(pool: Pool) -> None:
+    assert [path for path in pool.home.iterdir() if path.is_dir() and path.stat().st_mode & 0o077] == []
+    assert Path(pool.home / "run" / "contact.json").stat().st_mode & 0o077 == 0
