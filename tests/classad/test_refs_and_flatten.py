@@ -2,7 +2,8 @@
 
 import pytest
 
-from roost.classad import ClassAd, evaluate, parse_expression
+from roost.classad import ClassAd, evaluate, evaluation, parse_expression
+from roost.classad.syntax import Binary
 
 AD = ClassAd(
     "[ a = 1; b = a + 1; c = x + 1; n = [ q = 1; r = a; t = x; u = q + 1 ]; l = { 1, a, x }; t = true; f = false;"
@@ -59,6 +60,27 @@ def test_references_are_followed_through_the_ad(text, external, internal):
 )
 def test_flattening_computes_what_the_ad_decides(text, flat):
     assert str(AD.flatten(text)) == flat
+
+
+def test_flattening_looks_at_each_attribute_once():
+    # Each attribute names the next one twice: looked at anew each time, this would take for ever.
+    chain = "; ".join(f"a{number} = a{number + 1} + a{number + 1}" for number in range(60))
+    assert str(ClassAd(f"[ {chain}; a60 = 1 ]").flatten("a0")) == str(2**60)
+    assert str(ClassAd(f"[ {chain}; a60 = x ]").flatten("a0 + a59")) == "a0 + a59"
+
+
+def test_flattening_leaves_what_costs_too_much(monkeypatch):
+    monkeypatch.setattr(evaluation, "EVALUATION_FUEL", 200_000)
+    ad = ClassAd(s="a" * 60 + "!", t="x" * 1_000_000, u="y" * 1_000_000)
+    assert str(ad.flatten('regexp("(a+)+$", s)')) == "error"
+    assert str(ad.flatten(", ".join(['regexp("(a+)+$", s) == 1'] * 9).join(("strcat(", ")")))).count("regexp") > 5
+    assert str(ad.flatten("t != u")) == "true"
+    assert isinstance(ad.flatten(" && ".join(["t != u"] * 20)).tree, Binary)
+
+
+def test_what_ends_an_evaluation_is_not_flattened():
+    text = "isError(string(absTime(0, -1)))"
+    assert evaluate(parse_expression(text)) == evaluate(ClassAd().flatten(text))
 
 
 def test_flattening_changes_no_value():

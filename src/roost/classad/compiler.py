@@ -28,7 +28,7 @@ from roost.classad.evaluation import (
     subscript_value,
 )
 from roost.classad.expr import Expr
-from roost.classad.ops import BINARY, UNARY, truth
+from roost.classad.ops import BINARY, LONG_TEXT_CHARS, UNARY, truth
 from roost.classad.syntax import (
     AdNode,
     Binary,
@@ -398,11 +398,13 @@ def _strict(op: Op, left: Part, right: Part, left_node: Node, right_node: Node) 
     if op in _COMPARE:
         if right.value.__class__ in (int, float):
             return Part(_compare_number(_COMPARE[op], run, left.code, right.value))
-        if right.value.__class__ is str and op in (Op.EQ, Op.NE):
+        if right.value.__class__ is str and op in (Op.EQ, Op.NE) and not is_long(right.value):
             return Part(_compare_text(op is Op.NE, run, left.code, right.value))
         return Part(_compare(_COMPARE[op], run, left.code, right.code))
-    if op in (Op.IS, Op.ISNT) and right.value is not MISSING and right.value.__class__ in _IDENTITY:
-        return Part(_identity(op is Op.IS, left.code, right.value))
+    if op in (Op.IS, Op.ISNT):
+        if right.value is not MISSING and right.value.__class__ in _IDENTITY and not is_long(right.value):
+            return Part(_identity(op is Op.IS, left.code, right.value))
+        return Part(_identical(run, left.code, right.code))
     if op in _SUM:
         return Part(_sum(_SUM[op], run, left.code, right.code))
     x, y = left.code, right.code
@@ -421,14 +423,22 @@ _SUM: Final[dict[Op, Callable[[Any, Any], Any]]] = {Op.ADD: operator.add, Op.SUB
 _IDENTITY: Final = frozenset((bool, int, float, str, UNDEFINED.__class__))
 
 
+def is_long(value: Value | Missing) -> bool:
+    """Whether the value is a string so long that comparing it costs fuel."""
+    return isinstance(value, str) and len(value) > LONG_TEXT_CHARS
+
+
 def _compare(
     compare: Callable[[Any, Any], bool], run: Callable[[Value, Value], Value], left: Code, right: Code
 ) -> Code:
     def compared(state: State) -> Value:
         x, y = left(state), right(state)
         kind = x.__class__
-        if kind is y.__class__ and (kind is int or kind is float):
-            return compare(x, y)
+        if kind is y.__class__:
+            if kind is int or kind is float:
+                return compare(x, y)
+            if kind is str and len(x) > LONG_TEXT_CHARS:  # type: ignore[arg-type]
+                state.spend_on_comparison(x, y)
         return run(x, y)
 
     return compared
@@ -447,12 +457,13 @@ def _compare_number(
 
 
 def _compare_text(negated: bool, run: Callable[[Value, Value], Value], left: Code, text: str) -> Code:
-    folded = fold(text)
+    folded, length = fold(text), len(text)
 
     def compared(state: State) -> Value:
         x = left(state)
         if x.__class__ is str:
-            return (x == text or fold(x) == folded) is not negated
+            # Folding keeps the length.
+            return (x == text or (len(x) == length and fold(x) == folded)) is not negated
         return run(x, text)
 
     return compared
@@ -464,6 +475,16 @@ def _identity(wanted: bool, left: Code, value: Value) -> Code:
     def compared(state: State) -> Value:
         x = left(state)
         return (x.__class__ is kind and x == value) is wanted
+
+    return compared
+
+
+def _identical(run: Callable[[Value, Value], Value], left: Code, right: Code) -> Code:
+    def compared(state: State) -> Value:
+        x, y = left(state), right(state)
+        if x.__class__ is str and len(x) > LONG_TEXT_CHARS:
+            state.spend_on_comparison(x, y)
+        return run(x, y)
 
     return compared
 
@@ -495,4 +516,4 @@ def _call(run: Callable[..., Value], codes: list[Code]) -> Code:
     return lambda state: run(state, *[code(state) for code in codes])
 
 
-__all__ = ["Compiler", "Part", "constant"]
+__all__ = ["Compiler", "Part", "constant", "is_long"]

@@ -26,6 +26,7 @@ from typing import Final, TypeAlias, TypeVar
 from roost.classad.ad import MISSING, Cell, ClassAd, Missing
 from roost.classad.expr import Expr, parse_expression
 from roost.classad.limits import EVALUATION_FRAMES_MAX, EVALUATION_FUEL, REFERENCE_DEPTH_MAX
+from roost.classad.ops import text_steps
 from roost.classad.syntax import Node
 from roost.classad.values import ERROR, UNDEFINED, AbsTime, Exceptional, ListValue, RelTime, Value, fold
 from roost.classad.world import WORLD, World
@@ -104,6 +105,11 @@ class State:
         self.fuel -= steps
         if self.fuel < 0:
             raise EvaluationStopped
+
+    def spend_on_comparison(self, x: Value, y: Value) -> None:
+        """Pay for comparing two values: long strings take time."""
+        if x.__class__ is str and y.__class__ is str:
+            self.spend(text_steps(min(len(x), len(y))))
 
     def items(self, value: ListValue) -> list[Value]:
         """The items of a list, evaluated in the ad where the list was written."""

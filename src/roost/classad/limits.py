@@ -24,7 +24,7 @@ REFERENCE_DEPTH_MAX: Final = 400
 #: Python frames one evaluation may use: deep nesting times deep reference chains; beyond: ERROR.
 EVALUATION_FRAMES_MAX: Final = 60_000
 
-#: Attribute references, list elements and function steps spent by one evaluation; beyond: ERROR.
+#: Attribute references, list elements, function steps and compared text spent by one evaluation; beyond: ERROR.
 EVALUATION_FUEL: Final = 2_000_000
 
 #: Bytes of a string made during an evaluation; beyond: ERROR.

@@ -38,6 +38,12 @@ UnaryOp: TypeAlias = Callable[[Value], Value]
 #: Integers up to this size are the same number as a real.
 _EXACT: Final = 2**53
 
+#: Characters of a long string: comparing two such costs fuel.
+LONG_TEXT_CHARS: Final = 1024
+
+#: Characters of two long strings that are compared for one step of fuel.
+_CHARS_A_STEP: Final = 64
+
 
 # -- logic ---------------------------------------------------------------------------------------
 
@@ -95,12 +101,25 @@ def _order(x: Value, y: Value) -> Value | tuple[float, float] | tuple[int, int] 
             return float(x), float(y)  # type: ignore[arg-type]
         return int(x), int(y)  # type: ignore[arg-type]
     if a is str and b is str:
-        return fold(x), fold(y)  # type: ignore[arg-type]
+        return _texts(x, y)  # type: ignore[arg-type]
     if a is AbsTime and b is AbsTime:
         return x.secs, y.secs  # type: ignore[union-attr]
     if a is RelTime and b is RelTime:
         return x.secs, y.secs  # type: ignore[union-attr]
     return ERROR
+
+
+def _texts(x: str, y: str) -> tuple[str, str]:
+    """Two strings as they compare, in any case. What lies beyond the shorter one's end decides nothing more."""
+    if len(x) > LONG_TEXT_CHARS or len(y) > LONG_TEXT_CHARS:
+        end = min(len(x), len(y)) + 1
+        x, y = x[:end], y[:end]
+    return fold(x), fold(y)
+
+
+def text_steps(chars: int) -> int:
+    """Steps of fuel that comparing two strings costs, the shorter of which has so many characters."""
+    return chars // _CHARS_A_STEP if chars > LONG_TEXT_CHARS else 0
 
 
 def _comparison(compare: Callable[[object, object], bool]) -> BinaryOp:
@@ -367,6 +386,9 @@ BINARY: Final[dict[Op, BinaryOp]] = {
     Op.MOD: modulo,
 }
 
+#: The operators that compare two values.
+COMPARISONS: Final = frozenset((Op.EQ, Op.NE, Op.IS, Op.ISNT, Op.LT, Op.LE, Op.GT, Op.GE))
+
 #: Every prefix operator.
 UNARY: Final[dict[Op, UnaryOp]] = {
     Op.SUB: negate,
@@ -375,4 +397,14 @@ UNARY: Final[dict[Op, UnaryOp]] = {
     Op.INVERT: invert,
 }
 
-__all__ = ["BINARY", "UNARY", "BinaryOp", "ListValue", "UnaryOp", "truth"]
+__all__ = [
+    "BINARY",
+    "COMPARISONS",
+    "LONG_TEXT_CHARS",
+    "UNARY",
+    "BinaryOp",
+    "ListValue",
+    "UnaryOp",
+    "text_steps",
+    "truth",
+]

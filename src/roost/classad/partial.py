@@ -3,6 +3,9 @@
 The result has the same value as the original in every evaluation with that ad on the left side, whatever the
 other ad is. So ``x && false`` stays (x may be ERROR), and ``true && x`` becomes ``x`` only where x is a condition
 for sure. A name whose expression can't be computed stays a name. The clock and chance are left alone.
+
+Each attribute is looked at once. All that is computed comes out of the budget of one evaluation; when that is spent,
+the rest stays as it was written.
 """
 
 from __future__ import annotations
@@ -11,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from roost.classad import functions
 from roost.classad.ad import MISSING, ClassAd
-from roost.classad.evaluation import deeply, evaluate
+from roost.classad.evaluation import EvaluationStopped, State, deeply
 from roost.classad.expr import Expr
-from roost.classad.ops import BINARY, UNARY, truth
+from roost.classad.ops import BINARY, COMPARISONS, UNARY, truth
 from roost.classad.syntax import (
     AdNode,
     Binary,
@@ -36,7 +39,7 @@ from roost.classad.values import ERROR, UNDEFINED, Exceptional, ListValue, RelTi
 if TYPE_CHECKING:
     from roost.classad.world import World
 
-_CONDITIONS: Final = frozenset((Op.OR, Op.AND, Op.EQ, Op.NE, Op.IS, Op.ISNT, Op.LT, Op.LE, Op.GT, Op.GE))
+_CONDITIONS: Final = frozenset((Op.OR, Op.AND, *COMPARISONS))
 #: Functions whose value is a boolean, UNDEFINED or ERROR.
 _PREDICATES: Final = frozenset(
     [
@@ -91,8 +94,12 @@ class _Flattener:
 
     def __init__(self, ad: ClassAd, world: World) -> None:
         self.ad = ad
-        self.world = world
+        #: What calls are evaluated in; its fuel is the budget.
+        self.state = State(None, None, world)
+        #: Attributes being computed.
         self.open: set[str] = set()
+        #: What was found for attributes: a literal, or None where the name stays.
+        self.known: dict[str, Literal | None] = {}
 
     def node(self, node: Node) -> Node:
         """The flat form of a tree."""
@@ -136,10 +143,12 @@ class _Flattener:
             return Literal(cell)
         if key in self.open:
             return node
-        self.open.add(key)
-        flat = self.node(cell.tree)
-        self.open.discard(key)
-        return flat if isinstance(flat, Literal) else node
+        if key not in self.known:
+            self.open.add(key)
+            flat = self.node(cell.tree)
+            self.open.discard(key)
+            self.known[key] = flat if isinstance(flat, Literal) else None
+        return self.known[key] or node
 
     def _select(self, node: Select) -> Node:
         base = strip(node.base)
@@ -170,7 +179,7 @@ class _Flattener:
                 return _literal(decided)
         right = self.node(link.right)
         if isinstance(left, Literal) and isinstance(right, Literal):
-            return _constant(BINARY[op](left.value, right.value), Binary(op, left, right, link.span))
+            return self._computed(op, left, right, Binary(op, left, right, link.span))
         if logical:
             neutral = op is Op.AND
             if isinstance(left, Literal) and truth(left.value) is neutral and _is_condition(right):
@@ -178,6 +187,14 @@ class _Flattener:
             if isinstance(right, Literal) and truth(right.value) is neutral and _is_condition(left):
                 return left
         return Binary(op, left, right, link.span)
+
+    def _computed(self, op: Op, left: Literal, right: Literal, node: Binary) -> Node:
+        try:
+            if op in COMPARISONS:
+                self.state.spend_on_comparison(left.value, right.value)
+        except EvaluationStopped:
+            return node
+        return _constant(BINARY[op](left.value, right.value), node)
 
     def _choice(self, node: Node, test: Node, then: Node, otherwise: Node) -> Node:
         flat = self.node(test)
@@ -200,9 +217,17 @@ class _Flattener:
         args = tuple([self.node(argument) for argument in node.args])
         call = Call(node.name, args, node.span)
         if function.pure and all([isinstance(argument, Literal) for argument in args]):
-            value = evaluate(Expr(call), None, None, self.world)
-            return _constant(value, call)
+            return self._called(call)
         return call
+
+    def _called(self, call: Call) -> Node:
+        """A call with constants; left as it is where it fails, or the budget does not suffice."""
+        if self.state.fuel <= 0:
+            return call
+        try:
+            return _constant(Expr(call).code(self.state), call)
+        except EvaluationStopped:
+            return call
 
 
 def _literal(value: Exceptional | bool) -> Literal:

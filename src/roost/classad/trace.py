@@ -26,7 +26,7 @@ from roost.classad.evaluation import (
 )
 from roost.classad.expr import Expr
 from roost.classad.limits import REFERENCE_DEPTH_MAX, TRACE_NODES_MAX
-from roost.classad.ops import BINARY, UNARY, truth
+from roost.classad.ops import BINARY, COMPARISONS, UNARY, truth
 from roost.classad.syntax import Binary, Call, Conditional, Node, Op, Paren, Span, strip
 from roost.classad.values import ERROR, UNDEFINED, Exceptional, Value, fold
 from roost.classad.world import WORLD, World
@@ -198,7 +198,7 @@ class _TracingCompiler(Compiler):
         left, right = self.compile(node.left), self.compile(node.right)
         run = BINARY[node.op]
         if node.op not in (Op.AND, Op.OR):
-            return Part(lambda state: run(left(state), right(state)))
+            return Part(_strict(node.op, left, right))
         decisive = node.op is Op.OR
 
         def logical(state: State) -> Value:
@@ -248,6 +248,18 @@ def _scoped(node: object) -> bool:
 
 
 _PLAIN = Compiler()
+
+
+def _strict(op: Op, left: Code, right: Code) -> Code:
+    run, compares = BINARY[op], op in COMPARISONS
+
+    def strict(state: State) -> Value:
+        x, y = left(state), right(state)
+        if compares:
+            state.spend_on_comparison(x, y)
+        return run(x, y)
+
+    return strict
 
 
 def _choice(test: Code, then: Code, otherwise: Code) -> Code:

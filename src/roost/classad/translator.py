@@ -28,9 +28,9 @@ from weakref import WeakValueDictionary
 
 from roost.classad import functions
 from roost.classad.ad import MISSING, Missing
-from roost.classad.compiler import Compiler
+from roost.classad.compiler import Compiler, is_long
 from roost.classad.evaluation import MATCH_NAMES, PLAIN, SPECIAL_NAMES, Code, State, enter, name_value
-from roost.classad.ops import BINARY, UNARY, truth
+from roost.classad.ops import BINARY, LONG_TEXT_CHARS, UNARY, truth
 from roost.classad.syntax import (
     Binary,
     Call,
@@ -317,10 +317,12 @@ class _Writer:
         right = self._write(node.right, level + 1)
         if not isinstance(left.value, Missing) and not isinstance(right.value, Missing):
             return self._constant(BINARY[op](left.value, right.value))
-        if op in (Op.IS, Op.ISNT) and right.value.__class__ in _IDENTITY:
+        if op in (Op.IS, Op.ISNT) and right.value.__class__ in _IDENTITY and not is_long(right.value):
             return self._identity(op, self._resolve(left, level), right, level)
         if op in _COMPARE:
             fast = self._comparisons(op, left, right, f"t{level}")
+        elif op in (Op.IS, Op.ISNT):
+            fast = [_any_texts(op, left, right, f"t{level}")]
         elif op in _SUM:
             fast = _sums(op, left, right, f"t{level}")
         else:
@@ -346,7 +348,10 @@ class _Writer:
         x, y = left.text, right.text
         compared = [f"{result} = {x} {op.value} {y}"]
         if left.value is MISSING and right.value is MISSING:
-            return [(f"type({x}) is {kind} is type({y})", compared) for kind in ("int", "float")]
+            numbers = [(f"type({x}) is {kind} is type({y})", compared) for kind in ("int", "float")]
+            return [*numbers, _any_texts(op, left, right, result)]
+        if is_long(left.value) or is_long(right.value):
+            return [_any_texts(op, left, right, result)]
         if right.value.__class__ is str and op in (Op.EQ, Op.NE):
             return [(f"type({x}) is str", [_text_comparison(op, x, right, result)])]
         number, cell = (left, y) if right.value is MISSING else (right, x)
@@ -521,11 +526,22 @@ def _text_comparison(op: Op, x: str, right: _Operand, result: str) -> str:
     """``x == "text"`` in any case. Folding keeps the length, so most different strings are never folded."""
     text = right.value
     assert isinstance(text, str)
-    if len(text) > _LITERAL_CHARS_MAX:
-        test = f"fold({x}) == fold({right.text})"
-    else:
-        test = f"{x} == {right.text} or (len({x}) == {len(text)} and fold({x}) == {fold(text)!a})"
+    folded = f"fold({right.text})" if len(text) > _LITERAL_CHARS_MAX else ascii(fold(text))
+    test = f"{x} == {right.text} or (len({x}) == {len(text)} and fold({x}) == {folded})"
     return f"{result} = {test}" if op is Op.EQ else f"{result} = not ({test})"
+
+
+def _any_texts(op: Op, left: _Operand, right: _Operand, result: str) -> tuple[str, list[str]]:
+    """A comparison of two strings of whatever length, which long ones pay for."""
+    x, y = left.text, right.text
+    pay = f"if len({x}) > {LONG_TEXT_CHARS}: state.spend_on_comparison({x}, {y})"
+    test = f"{x} == {y}"
+    if op in (Op.EQ, Op.NE):
+        test += f" or (len({x}) == len({y}) and fold({x}) == fold({y}))"
+    elif op not in (Op.IS, Op.ISNT):
+        test = f"{op.name}({x}, {y})"
+    negated = op is Op.NE or op is Op.ISNT
+    return f"type({x}) is str is type({y})", [pay, f"{result} = not ({test})" if negated else f"{result} = {test}"]
 
 
 def _sums(op: Op, left: _Operand, right: _Operand, result: str) -> _Ways:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from roost.classad import limits
-from roost.classad.evaluation import evaluate
+from roost.classad.ad import ClassAd
+from roost.classad.evaluation import EvaluationStopped, State, evaluate
 from roost.classad.expr import Expr, parse_expression
 from roost.classad.syntax import Call, Literal
+from roost.classad.trace import trace
+from roost.classad.translator import translate
 from roost.classad.values import ERROR, Value
+from roost.classad.vector import Table
 
 
 def call(name: str, *arguments: str | int) -> Value:
@@ -30,6 +34,27 @@ def test_a_replacement_that_multiplies_is_error() -> None:
 def test_a_list_beyond_the_limit_is_error() -> None:
     assert call("split", "a " * (limits.LIST_ITEMS_MAX + 1)) is ERROR
     assert call("argsToList", "a " * (limits.LIST_ITEMS_MAX + 1)) is ERROR
+
+
+@pytest.mark.parametrize("comparison", ["s == t", "s < t", "s is t", "member(s, {t})", 'anyCompare("!=", {s}, s)'])
+def test_comparing_long_strings_is_paid_for(comparison: str) -> None:
+    ad = ClassAd(s="x" * 4_000_000, t="x" * 3_999_999 + "y")
+    once, often = parse_expression(comparison), parse_expression(" == ".join([f"({comparison})"] * 40))
+    assert evaluate(once, ad) is not ERROR
+    assert evaluate(often, ad) is ERROR
+    assert translate(often.tree) is not None
+    with pytest.raises(EvaluationStopped):
+        translate(often.tree)(State(ad))  # type: ignore[misc]
+    assert trace(often, ad).value is ERROR
+    table = Table([("ad", ad)])
+    assert table.evaluate(once).to_list() == [evaluate(once, ad)]
+    assert table.evaluate(often).to_list() == [ERROR]
+
+
+def test_a_long_string_against_a_short_one_costs_nothing() -> None:
+    ad = ClassAd(s="x" * 4_000_000)
+    for comparison in ('s == "x"', '"x" == s', 's < "y"', '"w" < s', 's is "x"', 's != "é"'):
+        assert evaluate(parse_expression(" + ".join([f"int({comparison})"] * 500)), ad) in (0, 500)
 
 
 def test_work_over_long_lists_is_paid_for() -> None:

@@ -45,6 +45,7 @@ def member(ctx: State, wanted: Value, among: Value) -> Value:
         return ERROR
     for item in ctx.items_here(among):
         ctx.spend(1)
+        ctx.spend_on_comparison(item, wanted)
         item, wanted = _alike(item, wanted)
         if ops.equal(item, wanted) is True:
             return True
@@ -60,6 +61,7 @@ def identical_member(ctx: State, wanted: Value, among: Value) -> Value:
         return ERROR
     for item in ctx.items_here(among):
         ctx.spend(1)
+        ctx.spend_on_comparison(item, wanted)
         if ops.identical(item, wanted) is True:
             return True
     return False
@@ -93,6 +95,7 @@ def _compare_items(ctx: State, operator: Value, among: Value, other: Value, deci
     promotes = operator not in ("is", "isnt")
     for item in ctx.items_here(among):
         ctx.spend(1)
+        ctx.spend_on_comparison(item, other)
         if promotes:
             item, other = _alike(item, other)
         result = compare(item, other)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Final, NamedTuple
 
+from roost.classad.ops import COMPARISONS, text_steps
 from roost.classad.syntax import (
     AdNode,
     Binary,
@@ -33,7 +34,7 @@ from roost.classad.vector.kinds import ABSENT, DEFER, DEFERRED, OTHER, UNDEF
 from roost.classad.vector.logic import by_kind, choose, condition, decided, logical, otherwise
 from roost.classad.vector.operators import binary, unary
 from roost.classad.vector.run import Code, Run
-from roost.classad.vector.vectors import Operand
+from roost.classad.vector.vectors import Operand, longest_text
 
 
 class Part(NamedTuple):
@@ -139,7 +140,17 @@ def _binary(node: Binary) -> Part:
 
 def _strict(op: Op, left: Part, right: Part) -> Part:
     x, y = left.code, right.code
-    return _remembered(lambda run: binary(op, x(run), y(run)), left, right)
+    if op not in COMPARISONS:
+        return _remembered(lambda run: binary(op, x(run), y(run)), left, right)
+
+    def code(run: Run) -> Operand:
+        one, other = x(run), y(run)
+        steps = text_steps(min(longest_text(one), longest_text(other)))
+        if steps and run is not None:
+            run.trace.steps += steps
+        return binary(op, one, other)
+
+    return _remembered(code, left, right)
 
 
 def _logical(parts: list[Part], conjunction: bool) -> Code:

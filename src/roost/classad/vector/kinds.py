@@ -103,12 +103,20 @@ class Words:
     Only ever grows, so that codes taken earlier stay good. The indexes are made when first asked for.
     """
 
-    __slots__ = ("_folded", "_index", "values")
+    __slots__ = ("_folded", "_index", "_longest", "_seen", "values")
 
     def __init__(self, values: list[Any]) -> None:
         self.values = values
         self._folded: list[str] = []
         self._index: dict[str, list[int]] = {}
+        self._longest = self._seen = 0
+
+    def longest(self) -> int:
+        """Characters of the longest string."""
+        if self._seen < len(self.values):
+            fresh, self._seen = self.values[self._seen :], len(self.values)
+            self._longest = max([self._longest, *[len(value) for value in fresh if value.__class__ is str]])
+        return self._longest
 
     def folded(self) -> list[str]:
         """The strings with ASCII capitals made small; "" for what is no string."""

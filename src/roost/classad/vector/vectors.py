@@ -132,6 +132,13 @@ def operand_kind(operand: Operand) -> int:
     return operand.kind if isinstance(operand, Vector) else kind_of(operand)
 
 
+def longest_text(operand: Operand) -> int:
+    """Characters of the longest string that the operand may hold."""
+    if isinstance(operand, Vector):
+        return 0 if operand.words is None else operand.words.longest()
+    return len(operand) if isinstance(operand, str) else 0
+
+
 def boolean(bools: Array) -> Vector:
     """The vector of true and false rows."""
     return Vector(len(bools), BOOL, bools=bools)
