@@ -297,6 +297,8 @@ def _freed_selection(case: Case, observation: str, mine: str, theirs: str) -> bo
 
 #: What gives a list of values, some of them gone when they are looked at.
 _EACH = re.compile(r"\bevalInEachContext\s*\(", re.I)
+#: What looks into the items of a list, which are gone if a function made the list.
+_COUNT = re.compile(r"\bcountMatches\s*\(", re.I)
 
 
 def _crashes(case: Case, observation: str, mine: str, theirs: str) -> bool:
@@ -304,7 +306,8 @@ def _crashes(case: Case, observation: str, mine: str, theirs: str) -> bool:
         return False
     seen = witness(case)
     texts = " ".join(text for text in (case.text, case.my, case.target) if text)
-    made = (seen.selected_from_list and _SHARED.search(texts)) or _EACH.search(texts)
+    looked_into = seen.selected_from_list or _COUNT.search(texts)
+    made = (looked_into and _SHARED.search(texts)) or _EACH.search(texts)
     return seen.stopped or seen.selected_from_subscript or bool(made)
 
 
@@ -445,6 +448,10 @@ DIFFERENCES: Final[tuple[Difference, ...]] = (
         id="crashes",
         per_million_max=3000,
         explains=_crashes,
-        examples=(_expression('split("a b").a'), _expression('x["x"].a.b', "[x=[x={[a=[b=1]]}]]")),
+        examples=(
+            _expression('split("a b").a'),
+            _expression('x["x"].a.b', "[x=[x={[a=[b=1]]}]]"),
+            _expression('countMatches(1,splitUserName(""))'),
+        ),
     ),
 )

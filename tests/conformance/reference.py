@@ -193,8 +193,13 @@ class Library:
 
     def _encode_float(self, value: float, tree: Any, scope: Any, other: Any, text: str | None) -> str:
         # In Python a duration is no longer told from a real.
-        question = self.tree(f"isReltime({text if text is not None else repr(tree)})")
-        if question.eval(scope, other) is True:
+        try:
+            question = self.tree(f"isReltime({text if text is not None else repr(tree)})")
+            is_duration = question.eval(scope, other) is True
+        except self.refusal:
+            # The library can't read what it printed: a selection's name lost its quotes.
+            is_duration = repr(tree.simplify(scope, other)).startswith("relTime(")
+        if is_duration:
             return f"rt:{value!r}"
         return "r:nan" if value != value else f"r:{value!r}"
 
