@@ -119,7 +119,7 @@ def _give(group: Group, amount: float) -> float:
         total = sum(weight for _, weight in takers)
         before = amount
         for taker, weight in takers:
-            part = before * weight / total if total > 0 else before / len(takers)
+            part = before * (weight / total) if total > 0 else before / len(takers)
             if taker is None:
                 taken = min(part, group.unmet)
                 group.allocated += taken

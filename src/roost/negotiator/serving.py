@@ -152,8 +152,8 @@ class Floor:
                 return
             listing = self._listing(known, want, ration, barred)
             listing = self._preemptable(party, want, listing)
-            missed = self._take(party, want, ration, listing, licences)
-            if not want.left or (isinstance(licences, dict) and self.book.reached(licences)):
+            missed, shrunk = self._take(party, want, ration, listing, licences)
+            if not want.left or shrunk or (isinstance(licences, dict) and self.book.reached(licences)):
                 continue
             if ration.spent and not ration.rank_only_beyond:
                 want.causes[LIMIT] = want.causes.get(LIMIT, 0) + 1
@@ -198,8 +198,11 @@ class Floor:
 
     def _take(
         self, party: Party, want: Want, ration: Ration, listing: Listing, licences: dict[str, float] | Expr
-    ) -> list[int]:
-        """Give slots in the order of the listing; the rows that were refused for a limit."""
+    ) -> tuple[list[int], bool]:
+        """Give slots in the order of the listing; the rows refused for a limit, and whether one has shrunk.
+
+        A slot that has shrunk is another one: the listing must be made anew.
+        """
         missed: list[int] = []
         user, weight = party.demand.submitter, self.view.weight
         ceiling = self.ceiling(user)
@@ -227,9 +230,11 @@ class Floor:
             ration.used += cost
             ceiling -= cost
             self.charge(user, cost)
+            if self.view.shrinks.item(row):
+                return missed, True
             if ration.spent and not ration.rank_only_beyond:
                 break
-        return missed
+        return missed, False
 
     def _give(self, party: Party, want: Want, row: int, state: float) -> None:
         name = self.view.names[row]
@@ -300,6 +305,9 @@ class Floor:
         if want.rejection is not None or not want.left:
             return want.rejection
         known = self._known.get(want.key)
+        if known is None and not self.anything_left():
+            given = {"taken": len(self._taken_rows)} if self._taken_rows else {}
+            return Rejection(text="no match found", causes={**given, **self.view.unavailable})
         if known is None:
             return Rejection(text="submitter limit exceeded", causes={LIMIT: 1, **self.view.unavailable})
         return self._unmatched(known, want)

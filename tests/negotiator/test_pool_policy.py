@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import pytest
+
+from roost.classad import ClassAd, Expr
+from roost.negotiator.pool_policy import Act, lines, restricted
+from roost.negotiator.settings import PolicySettings, Settings
+from tests.negotiator.kit import claimed, demand, given, job, plan, slot
+
+
+def policy(**texts: str | bool) -> Settings:
+    return Settings(
+        policy=PolicySettings(
+            **{name: Expr.parse(text) if isinstance(text, str) else text for name, text in texts.items()}  # type: ignore[arg-type]
+        )
+    )
+
+
+def told(found) -> list[str]:
+    return [line.removeprefix("PE 1.0 ") for line in lines(found.findings, "1.0")]
+
+
+def test_slots_are_discarded_where_the_expression_is_true_and_kept_where_it_is_undefined():
+    slots = [slot("small", Memory=100), slot("slow", KFlops=5), slot("never-measured"), slot("fast", KFlops=900_000)]
+    found = plan(slots, demand("ann@x", (job(), 9)), settings=policy(startd_only="Memory < 128 || KFlops < 100000"))
+    assert sorted(given(found)["ann@x"]) == ["fast", "never-measured"]
+    assert told(found) == [
+        "DISCARD startd small NEGOTIATOR_PE_STARTD_ONLY_EXPR",
+        "DISCARD startd slow NEGOTIATOR_PE_STARTD_ONLY_EXPR",
+    ]
+    assert found.record["weight"] == 2.0
+    assert found.rejected["queue", 1].causes["pool-policy"] == 2
+
+
+def test_a_discarded_slot_in_use_still_counts_as_use_of_its_user():
+    slots = [claimed("busy", "ann@x", Secret=True), slot("a"), slot("b"), slot("c")]
+    found = plan(
+        slots, demand("ann@x", (job(), 9)), demand("bob@x", (job(), 9), first=2), settings=policy(startd_only="Secret")
+    )
+    assert {user: len(each) for user, each in given(found).items()} == {"ann@x": 1, "bob@x": 2}
+
+
+def test_a_discarded_submitter_has_no_share_and_none_of_its_jobs_is_asked_about():
+    out = demand("ann@x", (job(), 9))
+    out = type(out)(schedd="q", submitter="ann@x", requests=out.requests, ad=ClassAd(Machine="laptop.example.org"))
+    settings = policy(schedd_only='Machine == "laptop.example.org"')
+    found = plan([slot("a"), slot("b")], out, demand("bob@x", (job(), 9)), settings=settings)
+    assert given(found) == {"bob@x": ["a", "b"]}
+    assert told(found) == ["DISCARD schedd ann@x NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"]
+
+
+def test_a_discarded_job_is_rejected_by_name_of_the_knob():
+    settings = policy(job_only='Owner == "smith" && NumJobStarts > 10')
+    found = plan(
+        [slot("a")],
+        demand("smith@x", (job(Owner="smith", NumJobStarts=11), 1), (job(Owner="smith", NumJobStarts=3), 1)),
+        settings=settings,
+    )
+    assert found.rejected["queue", 1].text == "pool policy: NEGOTIATOR_PE_JOB_ONLY_EXPR"
+    assert [match.autocluster for match in found.matches] == [2]
+    assert told(found) == ["DISCARD job 1.0 NEGOTIATOR_PE_JOB_ONLY_EXPR"]
+
+
+def test_resource_and_job_expressions_permit_only_where_they_are_true():
+    settings = policy(
+        resource='TARGET.Group =!= "students" || MY.KFlops < 500000',
+        job='MY.Group =!= "x" || TARGET.Machine != "y.cs" || stringListMember(MY.Cmd, "/opt/a,/opt/b")',
+    )
+    slots = [slot("fast", KFlops=900_000, Machine="z.cs"), slot("slow", KFlops=1000, Machine="y.cs")]
+    students = demand("ann@x", (job(Group="students"), 9))
+    found = plan(slots, students, settings=settings)
+    assert given(found) == {"ann@x": ["slow"]}
+    assert found.rejected["queue", 1].causes["pool-policy-resource"] == 1
+    assert "VETO match job=1.0 user=ann@x slot=fast count=1 by=NEGOTIATOR_PE_RESOURCE_EXPR" in told(found)
+    others = demand("bob@x", (job(Group="x", Cmd="/bin/sh"), 9))
+    assert given(plan(slots, others, settings=settings)) == {"bob@x": ["fast"]}
+    listed = demand("bob@x", (job(Group="x", Cmd="/opt/b"), 9))
+    assert sorted(given(plan(slots, listed, settings=settings))["bob@x"]) == ["fast", "slow"]
+
+
+def test_undefined_blocks_and_error_blocks_and_is_told():
+    found = plan([slot("a")], demand("ann@x", (job(), 1)), settings=policy(resource="MY.Nothing"))
+    assert not found.matches
+    found = plan([slot("a")], demand("ann@x", (job(), 1)), settings=policy(resource="MY.Name / 0"))
+    assert not found.matches
+    assert [each.act for each in found.findings] == [Act.VETO, Act.ERROR]
+    discarding = plan([slot("a")], demand("ann@x", (job(), 1)), settings=policy(startd_only="MY.Name / 0"))
+    assert len(discarding.matches) == 1
+    assert [each.act for each in discarding.findings] == [Act.ERROR]
+
+
+@pytest.mark.parametrize("bypass", [{"MY": '=[Owner = "root"]'}, {"Requirements": "=true || MY.Owner"}])
+def test_an_ad_cannot_change_what_the_policys_names_mean(bypass):
+    settings = policy(job='MY.Owner != "smith"', resource='TARGET.Owner != "smith"')
+    found = plan([slot("a")], demand("smith@x", (job(Owner="smith", **bypass), 1)), settings=settings)
+    assert not found.matches
+    shadowing = slot("b", TARGET='=[Owner = "other"]')
+    found = plan([shadowing], demand("smith@x", (job(Owner="smith"), 1)), settings=settings)
+    assert not found.matches
+    assert "the ad has an attribute TARGET" in told(found)[0]
+
+
+def test_missing_requirements_count_as_true_before_a_policy_is_added():
+    ad, want = slot("a"), job()
+    del ad["Requirements"]
+    del want["Requirements"]
+    assert not plan([ad], demand("ann@x", (want, 1))).matches
+    settings = policy(resource="true", job="true")
+    assert plan([ad], demand("ann@x", (want, 1)), settings=settings).matches
+
+
+def test_a_policy_that_only_takes_notes_prevents_nothing():
+    settings = policy(resource="false", startd_only="true", job_only="true", log_only=True)
+    found = plan([slot("a")], demand("ann@x", (job(), 1)), settings=settings)
+    assert len(found.matches) == 1
+    assert [each.act for each in found.findings] == [Act.DISCARD, Act.DISCARD, Act.VETO]
+    assert all(each.log_only for each in found.findings)
+
+
+def test_the_policy_applies_to_preempting_matches():
+    slots = [claimed("busy", "bob@x", Rank="=5")]
+    assert plan(slots, demand("ann@x", (job(), 1))).matches
+    assert not plan(slots, demand("ann@x", (job(), 1)), settings=policy(resource="false")).matches
+
+
+def test_matches_that_the_audit_expression_names_are_noted():
+    settings = policy(audit='TARGET.Owner == "ann"')
+    found = plan([slot("a")], demand("ann@x", (job(), 1)), settings=settings)
+    assert told(found) == ["MATCH job=1.0 user=ann@x slot=a by=NEGOTIATOR_PE_AUDIT_EXPR"]
+
+
+def test_the_ad_handed_out_with_a_match_has_the_policy_in_its_requirements():
+    settings = policy(resource='TARGET.Owner != "smith"').policy
+    ad = restricted(slot("a", Requirements='=TARGET.RequestCpus <= 1 || TARGET.Owner == "smith"'), settings)
+    assert ad.symmetric_match(job())
+    assert not ad.symmetric_match(job(Owner="smith"))
+    bare = slot("b")
+    del bare["Requirements"]
+    assert str(restricted(bare, settings)["Requirements"]) == '(true) && (TARGET.Owner != "smith")'
+    assert restricted(bare, PolicySettings()) is bare
