@@ -75,6 +75,8 @@ class Machine:
         self.host: Host[NodeSlot] = Host(
             plan.slot_plans(), ids=ids, now=now, make=NodeSlot, observer=observer, division=plan.division()
         )
+        self._birth = birth
+        self._fetched = 0
         self.load: MachineLoad | None = None
         self._updates = 0
         self._polled_at: float | None = None
@@ -142,6 +144,11 @@ class Machine:
             slot.run = run
         event = ev.ActivationRequested(claim_id=known, job_ad=job_ad, reply_to=run)
         return self.host.receive(slot, event, now)
+
+    def name_fetched(self, slot: NodeSlot) -> None:
+        """Give the run of fetched work, which no queue has named, a name."""
+        self._fetched += 1
+        slot.run = f"fetched.{self._birth}.{self._fetched}"
 
     def about_claim(self, claim_id: str, make: Callable[[ClaimId], ev.Event], now: float) -> Outs | None:
         """A holder's word about its claim; None if no slot knows the claim."""

@@ -32,6 +32,8 @@ class NodePlan:
     policies: Mapping[int, SlotPolicy]
     starters: Mapping[int, StarterPolicy]
     connected: Connections
+    #: Number of a slot to the prefix of its hooks that fetch work; slots without are not in it.
+    keywords: Mapping[int, str]
     polling_s: int
     update_s: int
     #: STARTD_LATCH_EXPRS and STARTD_SLOT_ATTRS.
@@ -92,12 +94,15 @@ def make_plan(
         return layout
     slots = MachineSlots.of(layout)
     settings = slot_settings(config, slots)
+    keywords = {number: word for number in settings if (word := _keyword(config, number))}
     return NodePlan(
         identity=identity,
         slots=slots,
         settings=settings,
+        keywords=keywords,
         policies={
-            number: _slot_policy(config, each, identity, zone_offset_s) for number, each in sorted(settings.items())
+            number: _slot_policy(config, each, identity, zone_offset_s, keywords.get(number))
+            for number, each in sorted(settings.items())
         },
         starters={number: configured_policy(config, slot=number) for number in sorted(settings)},
         connected=connections(config),
@@ -109,8 +114,15 @@ def make_plan(
     )
 
 
-def _slot_policy(config: Config, settings: SlotSettings, identity: HostIdentity, zone_offset_s: int) -> SlotPolicy:
+def _keyword(config: Config, number: int) -> str | None:
+    return config.get(f"SLOT{number}_JOB_HOOK_KEYWORD") or config.get("STARTD_JOB_HOOK_KEYWORD")
+
+
+def _slot_policy(
+    config: Config, settings: SlotSettings, identity: HostIdentity, zone_offset_s: int, keyword: str | None
+) -> SlotPolicy:
     return SlotPolicy(
+        fetches_work=bool(keyword and config.get(f"{keyword}_HOOK_FETCH_WORK")),
         expressions=ClassAd(settings.policy),
         match_timeout_s=config.get_float("MATCH_TIMEOUT"),
         killing_timeout_s=config.get_float("KILLING_TIMEOUT"),

@@ -30,6 +30,10 @@ class BadJob(Exception):
 def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
     """The order for one start of a job, whose ads are put into its sandbox first. Raises BadJob, OSError."""
     assert runner.sandbox is not None
+    if not runner.schedd and "Iwd" not in job_ad:
+        # Fetched work that does not say where it runs, runs in its sandbox.
+        job_ad = job_ad.copy()
+        job_ad["Iwd"] = str(runner.sandbox.path)
     cpus, config = runner.slot_ad.cell("cpus"), runner.around.config
     wrapper = config.get("USER_JOB_WRAPPER", subsys="STARTER")
     place = JobPlace(

@@ -24,6 +24,7 @@ from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
+from roost.model.claims import ClaimKind
 from roost.model.events import ShutdownKind, Timer
 from roost.model.starter import Ending
 from roost.node.host import OfferLeftovers, Out
@@ -33,6 +34,7 @@ from roost.node.plan import NodePlan, make_plan
 from roost.runtime.benchmarks import run_benchmarks
 from roost.runtime.bus import Bus
 from roost.runtime.chronicle import Chronicle
+from roost.runtime.fetching import Fetching
 from roost.runtime.node_answers import NodeAnswers
 from roost.runtime.node_state import NodeState, Tickets
 from roost.runtime.nursery import Nursery, NurseryFailed
@@ -49,6 +51,7 @@ from roost.startd.layout_problems import LayoutRefused
 from roost.startd.machine import Step
 from roost.startd.slot_ad import host_identity
 from roost.startd.slot_state import SlotState
+from roost.startd.states import State
 from roost.starter.machine import Step as StarterStep
 from roost.wire import messages as m
 from roost.wire.ads import ad_data
@@ -80,6 +83,7 @@ class NodeDaemon:
         self.chronicle = Chronicle(context.home.log / "transitions.jsonl", config)
         self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.fetching = Fetching(self.machine, config, context.home.execute, self.spawn, self._fetched)
         self.ads = SlotPublisher(self.machine, self.name, self._tell_pool)
         self._words = QueueWords(self)
         self._answers = NodeAnswers(self)
@@ -122,6 +126,7 @@ class NodeDaemon:
             self.nursery = await Nursery.start(self.context.home.run / "nursery")
         except NurseryFailed as error:
             raise ConfigurationRefused(str(error)) from None
+        self.fetching.nursery = self.nursery
         self.reports.load()
         await take_over(self)
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
@@ -136,6 +141,7 @@ class NodeDaemon:
         plan = self._plan(config)
         self.config = config
         self.machine.reconfigure(plan)
+        self.fetching.reconfigure(config)
         self.chronicle.reconfigure(config)
         self.ads.all_anew()
         self._poll_now.set()
@@ -161,7 +167,7 @@ class NodeDaemon:
             await self.nursery.close()
         self.chronicle.write(explained=True)
         self.state.close()
-        self.state.write(self.machine)
+        self.state.write(self.machine, unripe=True)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Do something beside."""
@@ -272,6 +278,8 @@ class NodeDaemon:
             case OfferLeftovers():
                 # The matchmaker hears of what is left with the slot's next ad, which is under way.
                 self.ads.mark(slot)
+            case ef.FetchWork() | ef.ReplyFetch() | ef.EvictFetched():
+                self.fetching.perform(slot, effect)
             case _:
                 _log.warning("%s: %s is not done by this machine yet", slot.name, type(effect).__name__)
 
@@ -319,6 +327,9 @@ class NodeDaemon:
             self._report_lost(slot)
             self.carry_out(self.machine.host.starter_lost(slot, starter, time.time()))
 
+    def _fetched(self, slot: NodeSlot, event: ev.FetchedWorkOffered) -> None:
+        self.carry_out(self.machine.host.receive(slot, event, time.time()))
+
     async def _benchmark(self, slot: NodeSlot) -> None:
         mips, kflops = await run_benchmarks()
         event = ev.BenchmarksFinished(mips=mips, kflops=kflops)
@@ -361,13 +372,16 @@ class NodeDaemon:
                     runner.done()
             case _:
                 self.runner_of(slot, starter).perform(effect)  # type: ignore[arg-type]
-                if isinstance(effect, sef.ContinueProcesses):
+                # A job that has to go is continued only so that it can end.
+                if isinstance(effect, sef.ContinueProcesses) and slot.state.state is not State.PREEMPTING:
                     self.send(slot.schedd, m.JobResumed(**about))  # type: ignore[arg-type]
 
     def runner_of(self, slot: NodeSlot, starter: Starter) -> Runner:
         """The hands of a starter."""
         found = self.runners.get(starter)
         if found is None:
+            if starter.kind is ClaimKind.FETCHED and starter.state.run == 0:
+                self.machine.name_fetched(slot)
             assert self.nursery is not None
             around = Surroundings(
                 home=self.context.home,
