@@ -18,7 +18,13 @@ $(VENV)/ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,lab,reference]'
 	@touch $@
 
-demo: $(VENV)/ready ## a pool on this machine, whose owner comes and goes, in a minute
+# The demonstration needs what users need, and none of the tools of the tests.
+$(VENV)/usable: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+demo: $(VENV)/usable ## a pool on this machine, whose owner comes and goes, in a minute
 	$(BIN)/python -m demo
 
 test: $(VENV)/ready ## all tests

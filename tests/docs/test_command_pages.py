@@ -33,8 +33,10 @@ def parsers(module: ModuleType) -> dict[str, argparse.ArgumentParser]:
     while work:
         for action in work.pop()._actions:
             if isinstance(action, argparse._SubParsersAction):
-                found |= action.choices
-                work += action.choices.values()
+                # What asks a pool is on the page of those commands.
+                choices = {name: each for name, each in action.choices.items() if name not in ("job", "slot")}
+                found |= choices
+                work += choices.values()
     return found
 
 
