@@ -16,7 +16,7 @@ from roost.classad import functions
 from roost.classad.ad import MISSING, ClassAd
 from roost.classad.evaluation import EvaluationStopped, State, deeply
 from roost.classad.expr import Expr
-from roost.classad.ops import BINARY, COMPARISONS, UNARY, truth
+from roost.classad.ops import BINARY, COMPARISONS, UNARY, text_steps, truth
 from roost.classad.syntax import (
     AdNode,
     Binary,
@@ -140,7 +140,7 @@ class _Flattener:
         if cell is MISSING or isinstance(cell, ClassAd | ListValue):
             return node
         if not isinstance(cell, Expr):
-            return Literal(cell)
+            return self._inlined(Literal(cell), node)
         if key in self.open:
             return node
         if key not in self.known:
@@ -148,7 +148,16 @@ class _Flattener:
             flat = self.node(cell.tree)
             self.open.discard(key)
             self.known[key] = flat if isinstance(flat, Literal) else None
-        return self.known[key] or node
+        known = self.known[key]
+        return node if known is None else self._inlined(known, node)
+
+    def _inlined(self, literal: Literal, name: Node) -> Node:
+        """The literal in the place of a name; the name, where long strings in many places cost too much."""
+        steps = text_steps(len(literal.value)) if isinstance(literal.value, str) else 0
+        if steps > self.state.fuel:
+            return name
+        self.state.fuel -= steps
+        return literal
 
     def _select(self, node: Select) -> Node:
         base = strip(node.base)
