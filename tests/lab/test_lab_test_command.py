@@ -99,6 +99,8 @@ STEPS = {
     "vacate = 'slowly'": "vacate is one of graceful, fast",
     "drain = { hwo = 'fast' }": "did you mean 'how'",
     "cancel_drain = false": "no other value than true",
+    "match = 'a'": "no other value than true",
+    "queue = 'gone'": "queue is one of away, back",
     "load = -1": "not negative",
     "for = '1m', keys = 1": "for belongs to load",
     "attributes = { KeyboardIdle = 3 }": "move it with keys",

@@ -64,6 +64,8 @@ class Order(StrEnum):
     SHUTDOWN = "shutdown"
     RESTART = "restart"
     RECONFIG = "reconfig"
+    MATCH = "match"
+    QUEUE = "queue"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

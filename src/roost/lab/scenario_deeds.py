@@ -61,6 +61,11 @@ def do(deed: Deed, machine: Machine, queue: Queue, job: str, plan: Callable[[Dee
             machine.begin(now)
         case Order.RECONFIG:
             machine.reconfigure(plan(deed), now)
+        case Order.MATCH:
+            slot = _slot(machine, deed)
+            machine.tell(slot, ev.MatchReceived(claim_id=slot.state.claim.id), now)
+        case Order.QUEUE:
+            queue.alive = deed.how == "back"
         case _ as never:
             assert_never(never)
 
@@ -71,10 +76,14 @@ def _refused(refusal: Refusal | None, deed: Deed) -> None:
 
 
 def _tell(machine: Machine, deed: Deed, event: ev.Event, now: float) -> None:
+    machine.tell(_slot(machine, deed), event, now)
+
+
+def _slot(machine: Machine, deed: Deed) -> Slot:
     slot = slot_named(machine, deed.slot)
     if slot is None:
         raise LabError(f"there is no slot {deed.slot} when {deed.order} is ordered")
-    machine.tell(slot, event, now)
+    return slot
 
 
 def _drain_order(deed: Deed) -> DrainOrder:

@@ -25,7 +25,7 @@ PLACES: Final = ("idle", "running", "suspended", "completed", "held", "removed")
 EXPECT_KEYS: Final = ("state", "for", "job", "jobs", "starter", "transition", "reason", "against")
 _STARTER: Final = ("", *(state.value for state in StarterState))
 #: Keys of a step that are about one slot.
-_OF_SLOTS: Final = frozenset(("update", "vacate", "checkpoint", "expect"))
+_OF_SLOTS: Final = frozenset(("update", "vacate", "checkpoint", "match", "expect"))
 #: Attributes that the machine senses itself, and the key that moves them.
 _SENSED: Final = {
     "keyboardidle": "keys or remote_keys", "consoleidle": "keys", "loadavg": "load", "totalloadavg": "load",
@@ -140,6 +140,7 @@ _HOW: Final[Mapping[str, tuple[str, ...]]] = {
     "vacate": ("graceful", "fast"),
     "drain": ("graceful", "quick", "fast"),
     "shutdown": ("peaceful", "graceful", "fast"),
+    "queue": ("away", "back"),
 }
 _DRAIN_KEYS: Final = ("how", "start", "then")
 _THEN: Final = ("nothing", "resume")
@@ -267,6 +268,8 @@ READERS: Final[Mapping[str, Callable[[Steps, Table, str, float], None]]] = {
     "shutdown": _how,
     "restart": _plain,
     "reconfig": _reconfig,
+    "match": _plain,
+    "queue": _how,
     "expect": _expect,
 }
 STEP_KEYS: Final = ("at", "slot", "for", *READERS)
