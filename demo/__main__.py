@@ -60,12 +60,17 @@ class Demo:
         )
         return done.returncode
 
+    def act(self, title: str) -> None:
+        """Print a heading."""
+        print(painted(f"\n\N{BLACK RIGHT-POINTING TRIANGLE} {title}", "yellow"), flush=True)
+        self.watcher.fresh = True
+
     # -- the play ------------------------------------------------------------------------------------
 
     def play(self) -> None:
         """All acts. Raises TimeoutError where the story does not go on."""
         watch = self.watcher.until
-        act("A desktop is shared while its owner is away. Its policy, with times for a demonstration:")
+        self.act("A desktop is shared while its owner is away. Its policy, with times for a demonstration:")
         print()
         for line in self.home.joinpath("roost.config").read_text(encoding="utf-8").splitlines():
             if line and not line.startswith("#"):
@@ -73,31 +78,31 @@ class Demo:
         self.owner("", last_key=time.time() - 600)
         if self.roost("up", "--detach"):
             raise TimeoutError("the pool did not come up")
-        act("The owner has been away for ten minutes. Somebody submits jobs.")
+        self.act("The owner has been away for ten minutes. Somebody submits jobs.")
         for name in ("hello.sub", "count.sub", "sweep.sub"):
             if self.roost("submit", name):
                 raise TimeoutError(f"{name} was not submitted")
         watch("job 2.0", "started")
         self.watcher.rest(4)
-        act("The owner comes back for a moment. The job has to stand still at once.")
+        self.act("The owner comes back for a moment. The job has to stand still at once.")
         self.owner("presses a key, and goes away again", last_key=time.time())
         watch("job 2.0", "suspended")
         watch("job 2.0", "resumed")
         self.watcher.rest(4)
-        act("The owner comes back, and stays. The job is suspended, then evicted; it takes its files along.")
+        self.act("The owner comes back, and stays. The job is suspended, then evicted; it takes its files along.")
         self.owner("sits down and types", idle_s=0)
         watch("job 2.0", "evicted")
         self.watcher.rest(1.5)
-        act("Why does the job not run?")
+        self.act("Why does the job not run?")
         self.roost("explain", "job", "2.0")
-        act("And what would the owner's machine have to see?")
+        self.act("And what would the owner's machine have to see?")
         self.roost("explain", "slot", "slot1", "--job", "2.0")
-        act("The owner goes home.")
+        self.act("The owner goes home.")
         self.owner("goes home", last_key=time.time())
         watch("job 2.0", "started")
         watch("job 2.0", "finished")
         watch("job 3.2", "finished")
-        act("All is done. What was that, with the job's own words?")
+        self.act("All is done. What was that, with the job's own words?")
         self.roost("story", "job", "2.0")
         print(painted("\n$ cat count.out", "bold"))
         print((self.work / "count.out").read_text(encoding="utf-8"), end="", flush=True)
@@ -184,11 +189,6 @@ class Watcher:
             text = text[: text.rfind(b"\n") + 1]
         self._positions[path] = self._positions.get(path, 0) + len(text)
         return text
-
-
-def act(title: str) -> None:
-    """Print a heading."""
-    print(painted(f"\n\N{BLACK RIGHT-POINTING TRIANGLE} {title}", "yellow"), flush=True)
 
 
 def main() -> int:
