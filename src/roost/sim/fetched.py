@@ -1,44 +1,57 @@
 """A source of work that machines fetch for themselves: what a hook would bring from somewhere else.
 
-Each piece of work is a job that is out on one machine or waits. What a machine rejects, evicts or loses waits again.
+Each piece of work is a job that is out on one machine or waits. What a machine rejects, evicts or loses waits again; so
+does what was handed out and not begun within `OVERDUE_S`, for a machine may die between taking work and starting it.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import Final
 
 from roost.classad import ClassAd
 from roost.sim.process import End
 from roost.sim.workload import Job
 
 
+#: How long work may be out without having been begun, s.
+OVERDUE_S: Final = 3600.0
+
+
 class WorkSource:
     """Work for all machines of a pool."""
 
-    __slots__ = ("_done_s", "_jobs", "_out", "_waiting", "completed")
+    __slots__ = ("_begun", "_done_s", "_jobs", "_out", "_waiting", "completed")
 
     def __init__(self, jobs: Iterable[Job]) -> None:
         self._jobs = {job.name: job for job in jobs}
         self._waiting = deque(self._jobs)
-        self._out: set[str] = set()
+        #: Work that is out to when it was handed out, and what of it has been begun.
+        self._out: dict[str, float] = {}
+        self._begun: set[str] = set()
         self._done_s = dict.fromkeys(self._jobs, 0.0)
         self.completed: set[str] = set()
 
     def fetch(self, now: float) -> ClassAd | None:
         """The next piece of work, if there is one by now."""
+        for name, at in list(self._out.items()):
+            if name not in self._begun and now - at > OVERDUE_S:
+                self._back(name)
         for _ in range(len(self._waiting)):
             name = self._waiting.popleft()
             job = self._jobs[name]
             if job.submitted_at <= now:
-                self._out.add(name)
+                self._out[name] = now
                 return job.ad
             self._waiting.append(name)
         return None
 
     def lookup(self, ad: ClassAd) -> tuple[Job, float]:
-        """The job of an ad, and the work of it that is done, s."""
+        """The job of an ad, which is about to begin, and the work of it that is done, s."""
         name = f"{ad['ClusterId']}.{ad['ProcId']}"
+        if name in self._out:
+            self._begun.add(name)
         return self._jobs[name], self._done_s[name]
 
     def replied(self, ad: ClassAd, accepted: bool) -> None:
@@ -49,15 +62,16 @@ class WorkSource:
     def ended(self, name: str, end: End) -> None:
         """A run is over."""
         if end.outcome == "completed":
-            self._out.discard(name)
+            self._out.pop(name, None)
+            self._begun.discard(name)
             self.completed.add(name)
             return
         self._done_s[name] += end.kept_s
         self._back(name)
 
     def _back(self, name: str) -> None:
-        if name in self._out:
-            self._out.discard(name)
+        if self._out.pop(name, None) is not None:
+            self._begun.discard(name)
             self._waiting.append(name)
 
     def __contains__(self, name: str) -> bool:
