@@ -33,10 +33,10 @@ DEEDS: Final = {
 }
 
 _WHY: Final = {
-    "not-found": "not in the queue",
-    "permission-denied": "another user's",
-    "already-done": "so already",
-    "immutable": "an attribute that nobody changes",
+    "not-found": "it is not in the queue",
+    "permission-denied": "it is another user's",
+    "already-done": "it is so already",
+    "immutable": "one of these attributes is the queue's own, and nobody changes it",
 }
 
 
@@ -134,7 +134,7 @@ def _tell(args: argparse.Namespace, deed: Deed, data: dict[str, Any]) -> int:
         if done:
             say(f"{counted(done, 'job')} {deed.done}")
         for job, why in list(refused.items())[:10]:
-            complain(f"job {job} is {_WHY.get(why, f'not {deed.needs}')}")
+            complain(f"job {job}: {_WHY.get(why, f'it is not {deed.needs}')}")
         if len(refused) > 10:
             complain(f"and {counted(len(refused) - 10, 'other job')} likewise")
         if not done and not refused:

@@ -7,9 +7,9 @@ import time
 from collections import Counter
 from typing import Any, Final
 
-from roost.cli.pool import Pool, add_pool_options, duration, print_json, table, with_pool
+from roost.cli.pool import Pool, add_pool_options, counted, duration, print_json, table, with_pool
 from roost.cli.queue import print_ads
-from roost.cli.terminal import CommandError, Exit, say
+from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.cli.up import alive
 from roost.runtime.home import Home
 
@@ -42,9 +42,19 @@ def run(args: argparse.Namespace) -> int:
         print_json(rows)
     elif args.long:
         print_ads(rows)
+    elif not rows:
+        complain(_nothing(args))
     else:
         _show(rows)
     return Exit.OK if rows or not args.slot else Exit.NO
+
+
+def _nothing(args: argparse.Namespace) -> str:
+    if args.slot:
+        return f"there is no slot or machine {' or '.join(args.slot)}: `roost status` lists them all"
+    if args.constraint:
+        return "no slot is like that"
+    return "there is no slot in the pool yet; `roost status --daemons` shows what runs"
 
 
 def _is_meant(row: dict[str, Any], names: list[str]) -> bool:
@@ -69,11 +79,11 @@ def _show(rows: list[dict[str, Any]]) -> None:
         for row in rows
     ]
     titles = ["NAME", "OPSYS", "ARCH", "STATE", "ACTIVITY", "LOADAV", "CPUS", "MEM", "FOR", "USER"]
-    table(lines, titles, frozenset({5, 6, 7, 8}))
+    table(lines, titles, frozenset({5, 6, 7, 8}), coloured=frozenset({3, 4}))
     counts = Counter(str(row.get("State", "?")).lower() for row in rows)
     parts = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
     say("")
-    say(f"{len(rows)} slots" + (f": {parts}" if parts else ""))
+    say(counted(len(rows), "slot") + (f": {parts}" if parts else ""))
 
 
 def _daemons(args: argparse.Namespace) -> int:

@@ -64,7 +64,8 @@ def _slot(pool: Pool, args: argparse.Namespace) -> Iterable[Told]:
     slot, _, machine = name.rpartition("@") if "@" in name else (name, "", "")
     if not machine and not slot.lower().startswith("slot"):
         slot, machine = "", name
-    records = pool.node(machine, "story", slot=name if machine or not slot else slot, limit=args.limit)
+    # Some records say nothing to people: ask for more than are to be shown.
+    records = pool.node(machine, "story", slot=name if machine or not slot else slot, limit=args.limit * 8)
     return list(of_records(records))
 
 

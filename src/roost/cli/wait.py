@@ -67,6 +67,7 @@ def _tell(data: dict[str, Any]) -> None:
 def _wait(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
     until = None if args.timeout is None else time.monotonic() + args.timeout
     pause_s = _FIRST_S
+    _known(pool, args.job)
     progress = Progress(on=not args.json)
     try:
         while True:
@@ -82,6 +83,16 @@ def _wait(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
             pause_s = min(pause_s * 1.5, _LONGEST_S)
     finally:
         progress.end()
+
+
+def _known(pool: Pool, jobs: list[str]) -> None:
+    """Raises CommandError for a job that never was."""
+    for name in jobs:
+        rows = pool.schedd("query", jobs=[name], projection=["ClusterId"], limit=1, constraint=None)
+        if not rows and not pool.schedd("history", jobs=[name], projection=["ClusterId"], limit=1, constraint=None):
+            raise CommandError(
+                f"there is no job {name}, and there was none: `roost queue` and `roost history` list them"
+            )
 
 
 def _counts(pool: Pool, jobs: list[str]) -> dict[str, int]:
