@@ -405,6 +405,9 @@ class World:
     def _left(self) -> list[str]:
         book = self.queue.book
         jobs = [f"{job} {book.clusters[job.cluster].status(job.proc).name}" for job in book.ids()]
+        jobs += [f"{node.name} offers {node.offered}, {node.held} held" for node in self.nodes.values()]
+        waiting = {name: [(g.cluster, g.count) for g in groups] for name, groups in self.queue.book.waiting().items()}
+        jobs.append(f"waiting: {waiting}")
         return jobs + [f"{each.id} {each.stage} {each.job} {each.run}" for each in self.queue.holder.claims.values()]
 
     # -- the end -------------------------------------------------------------------------------------

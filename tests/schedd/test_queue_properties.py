@@ -98,10 +98,13 @@ class QueueMachine(RuleBasedStateMachine):
         if jobs:
             self.world.act(ev.Action.EDIT, jobs[pick % len(jobs)], JobPrio=prio, RequestMemory=memory)
 
-    @rule(passed_s=st.sampled_from((1, 25, 70, 3000)))
-    def time_passes(self, passed_s: int) -> None:
-        self.world.now += passed_s
-        self.world.feed(ev.Ticked())
+    @rule(passed_s=st.sampled_from((1, 25, 70, 3000)), slept=st.booleans())
+    def time_passes(self, passed_s: int, slept: bool) -> None:
+        step_s = passed_s if slept else 100
+        while passed_s > 0:
+            self.world.now += min(step_s, passed_s)
+            passed_s -= step_s
+            self.world.feed(ev.Ticked())
 
     @rule()
     def queue_is_killed(self) -> None:

@@ -18,7 +18,7 @@ from roost.wire.messages import SlotAds
 #: Changes of slots that the matchmaker may want are told after this time, other changes after that, s.
 GAP_S: Final = 0.005
 LATER_S: Final = 1.0
-#: All ads are told again after this time at the latest, s.
+#: All ads are told again after UPDATE_INTERVAL, and after this time at the latest, s.
 REFRESH_S: Final = 240.0
 
 
@@ -49,7 +49,7 @@ class SlotPublisher:
         """Tell everything from time to time."""
         while True:
             self.all_anew()
-            await asyncio.sleep(REFRESH_S)
+            await asyncio.sleep(min(REFRESH_S, max(1, self._machine.plan.update_s)))
 
     def withdraw(self) -> None:
         """The machine goes."""

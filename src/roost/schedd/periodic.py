@@ -11,7 +11,7 @@ from typing import Final
 from roost.model.codes import VacateCode
 from roost.schedd.book import Cluster, Job
 from roost.schedd.claims import HeldClaim, Stage
-from roost.schedd.effects import AskAgain, EndRun, SayAlive
+from roost.schedd.effects import AskAgain, EndRun, GiveBack, SayAlive
 from roost.schedd.events import ClaimLost
 from roost.schedd.holder import Holder
 from roost.schedd.job_policy import PERIODIC_ATTRIBUTES, Occasion, Outcome, Verdict, decide
@@ -24,6 +24,8 @@ from roost.schedd.turn import Turn
 _ANSWER_S: Final = 120.0
 #: How often what has not been answered is said again, s.
 _ASK_AGAIN_S: Final = 20.0
+#: A longer time without a tick was a pause of the whole machine, s.
+_PAUSE_S: Final = 120.0
 #: JobLeaseDuration where a job has none, s.
 _LEASE_S: Final = 2400.0
 #: Statuses whose jobs periodic policy is for.
@@ -36,17 +38,23 @@ _JUDGED: Final = frozenset(
 class Clock:
     """When what was done last, epoch s."""
 
-    __slots__ = ("alive_at", "asked_at", "policy_at")
+    __slots__ = ("alive_at", "asked_at", "policy_at", "ticked_at")
 
     def __init__(self, now: float) -> None:
         self.alive_at = now
         self.asked_at = now
         self.policy_at = now
+        self.ticked_at = now
 
 
 def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
     """Do what is due."""
     settings = holder.settings
+    if turn.now - clock.ticked_at > _PAUSE_S:
+        # This machine slept, and could not have heard anybody.
+        for claim in holder.claims.values():
+            claim.heard_at = turn.now
+    clock.ticked_at = turn.now
     if turn.now - clock.alive_at >= settings.alive_interval_s:
         clock.alive_at = turn.now
         _say_alive(turn, holder)
@@ -119,6 +127,7 @@ def _give_up(turn: Turn, holder: Holder) -> None:
             if silent_s > _ANSWER_S:
                 event = ClaimLost(claim_id=claim.id, reason="the machine does not answer")
                 claim_lost(turn, holder, event)
+                turn.order(GiveBack(node=claim.node, claim_id=claim.id))
         elif claim.stage is Stage.IDLE:
             if claim.idle_since is not None and turn.now - claim.idle_since > _ASK_AGAIN_S:
                 give_back(turn, holder, claim)
@@ -127,6 +136,7 @@ def _give_up(turn: Turn, holder: Holder) -> None:
             claim_lost(
                 turn, holder, ClaimLost(claim_id=claim.id, reason="the machine has not been heard of", code=code)
             )
+            turn.order(GiveBack(node=claim.node, claim_id=claim.id))
 
 
 def _lease_s(turn: Turn, name: object) -> float:
