@@ -1,9 +1,9 @@
 """The slots of a host, their starters and their accounts at work.
 
 Everything that happens goes through one inbox and is handled to the end before the next: no step is taken within
-another. What one core orders of another is resolved here: a slot's orders to its starter, a starter's news for its slot,
-the cutting of slots and their going. All other orders come back as `Out`s, to be carried out as they stand; what comes
-of them comes in as events again.
+another. What one core orders of another is resolved here: a slot's orders to its starter, a starter's news for its
+slot, the cutting of slots and their going. All other orders come back as `Out`s, to be carried out as they stand; what
+comes of them comes in as events again.
 
 Who carries out orders may stop between any two of them: a daemon that dies has done the first and not the others.
 

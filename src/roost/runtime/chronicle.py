@@ -91,7 +91,7 @@ class Chronicle:
             await asyncio.sleep(GATHER_S)
             if not self._waiting:
                 continue
-            lines = []
+            lines: list[str] = []
             while self._waiting and len(lines) < 200:
                 lines.append(self._line(self._waiting.popleft(), True))
                 # A machine whose slots all change at once has other things to do, too.

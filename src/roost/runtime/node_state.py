@@ -1,9 +1,9 @@
 """The state of a machine on disk: records of slots with jobs, and of what slots share, written soon after they change.
 
 A run is only written down when it has lasted a while, so that short jobs cost nothing; a daemon killed before that
-finds the ticket and the record of the run, but no slot for it: it tells the run's end if there was one, and else ends it
-(`takeover`). Files are not forced to the disk: they are to outlive the daemon, not the machine, with which all jobs are
-gone anyway.
+finds the ticket and the record of the run, but no slot for it: it tells the run's end if there was one, and else ends
+it (`takeover`). Files are not forced to the disk: they are to outlive the daemon, not the machine, with which all jobs
+are gone anyway.
 """
 
 from __future__ import annotations

@@ -45,7 +45,6 @@ from roost.schedd.ranges import Ranges
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
 
-
 #: Statuses of jobs that may still be on a machine, which they are to leave.
 _LEAVING: Final = frozenset((JobStatus.HELD, JobStatus.REMOVED))
 

@@ -14,7 +14,6 @@ from roost.classad import ClassAd
 from roost.sim.process import End
 from roost.sim.workload import Job
 
-
 #: How long work may be out without having been begun, s.
 OVERDUE_S: Final = 3600.0
 
