@@ -141,6 +141,17 @@ def test_options_that_mean_nothing_are_refused(words: str, tmp_path: Path) -> No
         lab.run(parser.parse_args(arguments))
 
 
+@pytest.mark.parametrize("words", ["--count 1000000000", "--machines 100000 --days 3660"])
+def test_more_jobs_than_fit_into_memory_are_refused(words: str, tmp_path: Path) -> None:
+    config = tmp_path / "pool.config"
+    config.write_text("use POLICY : Desktop\n")
+    parser = argparse.ArgumentParser()
+    lab.add_parser(parser.add_subparsers())
+    arguments = ["lab", "simulate", "--config", str(config), "--out", str(tmp_path / "out"), *words.split()]
+    with pytest.raises(CommandError, match="jobs are more than 2,000,000; give --count"):
+        lab.run(parser.parse_args(arguments))
+
+
 def test_a_picture_of_rows_is_a_png() -> None:
     data = png([bytes((0, 1, 2)), bytes((2, 1, 0))], ["#000000", "#ffffff", "#2a9d73"])
     assert data[:8] == b"\x89PNG\r\n\x1a\n"

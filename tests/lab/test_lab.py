@@ -95,6 +95,22 @@ def test_a_simulation_leaves_records_figures_and_a_report(tmp_path: Path) -> Non
     assert summary["command"] in report
 
 
+def test_without_matplotlib_it_is_told_why_there_are_no_pictures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import roost.lab.pictures
+    import roost.lab.simulate
+
+    for module in (roost.lab.pictures, roost.lab.simulate):
+        monkeypatch.setattr(module, "can_draw", lambda: False)
+    config = tmp_path / "pool.config"
+    config.write_text("use POLICY : Desktop\n")
+    words = f"simulate --config {config} --machines 1 --days 0.1 --no-progress --out {tmp_path}/out".split()
+    assert _command(*words) == 0
+    assert "no PNG pictures: matplotlib is not installed; roost[lab] brings it" in capsys.readouterr().out
+    assert not list((tmp_path / "out").glob("*.png"))
+
+
 def test_a_simulation_is_repeated_by_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "pool.config"
     config.write_text("use POLICY : Desktop\n")

@@ -218,6 +218,14 @@ def test_shares_that_do_not_fit_are_refused(text: str, count: int, resources: st
     assert problem.unmet.nth == (3 if count == 3 else count)
 
 
+@pytest.mark.parametrize("text", ["cpus=0.5", "cpus=10%", "mem=1K", "mem=1/1000"])
+def test_a_share_of_less_than_one_is_not_called_too_large(text: str) -> None:
+    said = str(refused(f"SLOT_TYPE_1 = {text}\nNUM_SLOTS_TYPE_1 = 1"))
+    assert "its share is less than one of " in said
+    assert "give whole cores and megabytes" in said
+    assert "smaller shares" not in said
+
+
 def test_a_refusal_says_what_was_asked_for_and_what_was_there() -> None:
     (problem,) = refused("SLOT_TYPE_1 = cpus=2, mem=100, disk=1/4\nNUM_SLOTS_TYPE_1 = 3").problems
     assert problem.unmet is not None

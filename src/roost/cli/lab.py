@@ -158,6 +158,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _simulate(args: argparse.Namespace) -> int:
+    from roost.lab.pictures import can_draw
     from roost.lab.simulate import simulate
     from roost.runtime.machine import SystemHost
 
@@ -174,6 +175,8 @@ def _simulate(args: argparse.Namespace) -> int:
         say("")
         for path in result.files:
             say(f"wrote {path}")
+        if not can_draw():
+            say("no PNG pictures: matplotlib is not installed; roost[lab] brings it, and report.html has them all")
         say(f"digest {outcome.digest}")
     for problem in outcome.problems:
         complain(f"violated: {problem}")

@@ -36,6 +36,8 @@ from roost.sim.world import BEGINNING, Outcome, Plan, World
 MACHINES: Final = 20
 #: Jobs where nothing else is said: so many a machine and day.
 JOBS_PER_MACHINE_DAY: Final = 3
+#: Generated jobs at most: each takes a kilobyte or two of memory.
+JOBS_MAX: Final = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,7 @@ def plan_of(request: Request, host: Host) -> Plan:
     machines: list[MachinePlan] = []
     patterns: list[Pattern] = []
     try:
+        _check_count(request)
         for group in request.groups:
             configs = request.configs if group.configs is None else group.configs
             config = load_config(host, configs, group.hardware, group.name, request.seed, group.settings)
@@ -117,6 +120,15 @@ def plan_of(request: Request, host: Host) -> Plan:
         faults=request.faults,
         exhaustive=request.exhaustive,
     )
+
+
+def _check_count(request: Request) -> None:
+    """Before anything is made: more jobs than fit into memory are refused."""
+    count = request.jobs
+    if count is None and not request.workload:
+        count = round(sum(group.count or 0 for group in request.groups) * request.days * JOBS_PER_MACHINE_DAY)
+    if count is not None and count > JOBS_MAX:
+        raise LabError(f"{count:,} jobs are more than {JOBS_MAX:,}; give --count, or fewer machines or days")
 
 
 def _check_names(request: Request, machines: Sequence[MachinePlan]) -> None:

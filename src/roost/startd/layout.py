@@ -225,14 +225,19 @@ def _problem(unmet: Unmet, counted: list[_Counted], resources: MachineResources)
     shares = {name: described.type.share(name) for name in unmet.resources}
     below_one = all(share is Special.AUTO for share in shares.values())
     what = "slot" if unmet.type_id == 0 else f"slot of type {unmet.type_id}"
+    short = "its share is less than one of" if unmet.below_one else "not enough"
     return LayoutProblem(
         code=LayoutCode.BELOW_ONE if below_one else LayoutCode.EXCEEDED,
         message=(
-            f"{what} number {unmet.nth} of {described.count} can't be made: not enough {', '.join(unmet.resources)}."
+            f"{what} number {unmet.nth} of {described.count} can't be made: {short} {', '.join(unmet.resources)}."
             f" Requesting: {unmet.requesting}. Available: {unmet.available}"
         ),
         knob=described.type.knob,
         span=described.type.span,
-        remedy="make fewer slots or smaller shares; NUM_CPUS and MEMORY advertise more than the machine has",
+        remedy=(
+            "give whole cores and megabytes"
+            if unmet.below_one
+            else "make fewer slots or smaller shares; NUM_CPUS and MEMORY advertise more than the machine has"
+        ),
         unmet=unmet,
     )

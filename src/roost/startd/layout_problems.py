@@ -45,6 +45,8 @@ class Unmet:
     #: ``Cpus: 2, Memory: auto, …``
     requesting: str
     available: str
+    #: What was asked for is less than one core or megabyte of each of them: smaller shares would not help.
+    below_one: bool = False
 
     @property
     def lines(self) -> tuple[str, ...]:

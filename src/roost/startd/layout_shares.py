@@ -150,6 +150,10 @@ class _Work:
         share = slot.type.share(resource)
         return (isinstance(share, Portion) and share.of > 0) or (isinstance(share, Absolute) and share.number > 0)
 
+    def _is_below_one(self, resource: str, slot: Wanted) -> bool:
+        amount = self._asked(resource, slot)
+        return amount is not None and self._too_little(resource, slot, amount)
+
     # -- automatic shares ------------------------------------------------------------------------------
 
     def automatic(self, resource: str) -> None:
@@ -196,6 +200,7 @@ class _Work:
                 resources=given.short,
                 requesting=self._listed(slot, self._requested),
                 available=self._listed(slot, self._rest),
+                below_one=all(self._is_below_one(resource, slot) for resource in given.short),
             )
         )
         return self.trim
