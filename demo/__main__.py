@@ -38,6 +38,8 @@ class Demo:
         self.home = stage / "pool"
         self.work = stage / "work"
         self.environment = {**os.environ, "ROOST_HOME": str(self.home), "COLUMNS": os.environ.get("COLUMNS", "100")}
+        # Keyboard and load are told by a file, for this owner is an actor.
+        self.environment["ROOST_SENSORS_FILE"] = str(self.home / "sensors.json")
         self.watcher = Watcher(self.home, self.work)
 
     # -- acting --------------------------------------------------------------------------------------

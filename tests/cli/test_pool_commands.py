@@ -186,6 +186,11 @@ def test_users_are_listed(desk: Desk) -> None:
     assert rows[0]["held"] == 1
     assert rows[0]["user"] in desk("userprio")[0]
     assert desk("userprio", "--reset", status=2)[1].startswith("roost: --reset: name one user")
+    user = rows[0]["user"]
+    assert desk("userprio", user, "--set-factor", "7")[0] == f"{user}: set factor 7\n"
+    assert [row["factor"] for row in desk.json("userprio", user)] == [7.0]
+    assert desk("userprio", user, "--unset-factor")[0]
+    assert "from 1 up" in desk("userprio", user, "--set-factor", "0.2", status=2)[1]
 
 
 def test_waiting_says_how_jobs_ended(desk: Desk) -> None:

@@ -134,7 +134,8 @@ Errors in the configuration are found before any daemon is told, and nothing is 
 object with `ok` and `text`, or null for one that did not answer.""",
     "userprio": """\
 The lower a user's priority number, the sooner the user's jobs get slots. It is the real priority, which follows use
-with a half-life (`PRIORITY_HALFLIFE`), times the factor. JSON: a list of objects with `user` and the figures.""",
+with a half-life (`PRIORITY_HALFLIFE`), times the factor. Floor and ceiling are set together; one that is left out is
+taken away. Only superusers of the pool change anything. JSON: a list of objects with `user` and the figures.""",
     "advertise": """\
 Ads of one's own can be matched with and asked for (`--list`), as licences or other resources are. JSON: `taken`,
 `gone`.""",

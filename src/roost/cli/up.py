@@ -70,9 +70,11 @@ def _foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[], N
         sys.stdout.flush()
 
     try:
-        return master.run(told)
+        status = master.run(told)
     except (HomeError, ServerFailed, DaemonRefused) as error:
         raise CommandError(str(error)) from None
+    tell(f"pool in {home.path} is down")
+    return status
 
 
 def _detached(home: Home, roots: tuple[str, ...] | None) -> int:

@@ -9,7 +9,10 @@ from roost.cli.pool import Pool, Refused, add_pool_options, print_json, table, w
 from roost.cli.terminal import CommandError, Exit, say
 
 #: Option to the request that it makes.
-_DEEDS: Final = {"set_factor": "set-factor", "set_priority": "set-priority", "reset": "reset"}
+_DEEDS: Final = {
+    "set_factor": "set-factor", "unset_factor": "set-factor", "set_priority": "set-priority", "reset": "reset",
+    "floor": "set-bounds", "ceiling": "set-bounds",
+}  # fmt: skip
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,6 +27,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     deeds = parser.add_mutually_exclusive_group()
     deeds.add_argument("--set-factor", metavar="N", type=float, help="give the user this priority factor, 1 or more")
     deeds.add_argument("--set-priority", metavar="N", type=float, help="set the user's real priority, 0.5 or more")
+    deeds.add_argument("--unset-factor", action="store_true", help="go by the configuration's factor again")
+    parser.add_argument("--floor", metavar="N", type=float, help="weight of slots that the user gets before fair share")
+    parser.add_argument("--ceiling", metavar="N", type=float, help="weight of slots that the user never exceeds")
     deeds.add_argument("--reset", action="store_true", help="forget what the user has used")
 
 
@@ -43,16 +49,23 @@ def run(args: argparse.Namespace) -> int:
 def _change(args: argparse.Namespace, name: str) -> int:
     if len(args.user) != 1:
         raise CommandError(f"--{name.replace('_', '-')}: name one user, as `roost userprio` lists them")
-    value = getattr(args, name)
+    given = getattr(args, name)
+    value = None if isinstance(given, bool) else given
+    bounds = {each: getattr(args, each) for each in ("floor", "ceiling")} if _DEEDS[name] == "set-bounds" else {}
 
     def ask(pool: Pool) -> Any:
-        return pool.central("userprio", action=_DEEDS[name], user=args.user[0], value=value)
+        return pool.central("userprio", action=_DEEDS[name], user=args.user[0], value=value, **bounds)
 
     data = with_pool(args, ask)
     if args.json:
         print_json(data)
     else:
-        say(f"{args.user[0]}: {_DEEDS[name].replace('-', ' ')}{'' if value is True else f' {value:g}'}")
+        said = ", ".join(
+            f"{each.replace('_', ' ')} {number:g}"
+            for each in ("set_factor", "set_priority", "floor", "ceiling")
+            if (number := getattr(args, each)) is not None
+        )
+        say(f"{args.user[0]}: {said or name.replace('_', ' ')}")
     return Exit.OK
 
 
