@@ -47,8 +47,8 @@ class Known:
     ad: ClassAd
     #: uint8, shape (rows,); of slots that are not to be had it says nothing.
     verdicts: Array
-    #: Number of each verdict among the slots to be had.
-    counts: Array
+    #: Number of each verdict among the slots to be had; None until somebody asks.
+    counts: Array | None = None
     listing: Listing | None = None
     #: Whether it stays right while the ads do.
     keeps: bool = True
@@ -127,11 +127,18 @@ class Memory:
             judge = self._judge
             verdicts = judge.verdicts(ad, job)
             self.judged_requests += 1
-            found = Known(ad, verdicts, count_of(verdicts[judge.view.available]), keeps=self._keeps(ad))
+            found = Known(ad, verdicts, keeps=self._keeps(ad))
             self._bytes += len(verdicts)
             if self._bytes <= BYTES_MAX:
                 self.known[key] = found
         return found
+
+    def counts(self, known: Known) -> Array:
+        """Number of each verdict on a request among the slots to be had; shape (VERDICTS,)."""
+        if known.counts is None:
+            assert self._judge is not None
+            known.counts = count_of(known.verdicts[self._judge.view.available])
+        return known.counts
 
     def listing(self, known: Known, usable: Array, need: int, taken: Array | None) -> Listing:
         """The best usable slots for a request, at least `need` or all.
@@ -233,12 +240,13 @@ class Memory:
 
     def _renew(self, known: Known, size: int, gone: Array, rows: Array, codes: Array) -> None:
         verdicts = known.verdicts
-        known.counts = known.counts - np.bincount(verdicts.take(gone), minlength=VERDICTS)
+        if known.counts is not None:
+            known.counts = known.counts - np.bincount(verdicts.take(gone), minlength=VERDICTS)
+            known.counts += np.bincount(codes, minlength=VERDICTS)
         if len(verdicts) != size:
             known.verdicts = np.zeros(size, np.uint8)
             known.verdicts[: min(size, len(verdicts))] = verdicts[:size]
         known.verdicts[rows] = codes
-        known.counts += np.bincount(codes, minlength=VERDICTS)
 
     def _relist(self, listing: Listing, changes: Changes, stale: Array, rows: Array, keys: Array) -> Listing | None:
         excluded = listing.excluded

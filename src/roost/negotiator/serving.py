@@ -294,7 +294,8 @@ class Floor:
 
     def _counted(self, known: Known) -> dict[str, int]:
         """Slots by what keeps them from a request, as far as it is the same for all its jobs."""
-        found = {CAUSES[code]: int(known.counts[code]) for code in CAUSES if known.counts[code]}
+        counts = self.memory.counts(known)
+        found = {CAUSES[code]: int(counts[code]) for code in CAUSES if counts[code]}
         given = int(np.count_nonzero((known.verdicts < REFUSED) & self.taken)) if self._taken_rows else 0
         if given:
             found["taken"] = given
@@ -329,7 +330,7 @@ class Floor:
 
     def _note_vetoes(self, party: Party, want: Want, known: Known, knobs: Mapping[int, str]) -> None:
         for code, knob in knobs.items():
-            count = int(known.counts[code])
+            count = int(self.memory.counts(known)[code])
             if count:
                 rows = np.flatnonzero((known.verdicts == code) & self.view.available)[:SAMPLES_MAX]
                 self.policy.findings.add(

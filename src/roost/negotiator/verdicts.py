@@ -58,13 +58,13 @@ class Judge:
     world: FixedWorld
     #: Where the pool's policy was ERROR: (verdict, job or slot) to how often.
     errors: dict[tuple[int, str], int] = field(default_factory=dict)
+    #: Whether anything may be preempted for the sake of priority.
+    priority_preempts: bool = field(init=False)
     #: The slots' Rank of the request that was asked about last.
     _ranks: tuple[ClassAd, Array] | None = None
 
-    @property
-    def priority_preempts(self) -> bool:
-        """Whether anything may be preempted for the sake of priority."""
-        return may_be_true(self.settings.preemption_requirements)
+    def __post_init__(self) -> None:
+        self.priority_preempts = may_be_true(self.settings.preemption_requirements)
 
     # -- one request, all slots --------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ class Judge:
             accepts |= table.lacking("requirements")
         if policy.job is not None and ad.cell("requirements") is MISSING:
             accepted = np.ones(len(table), bool)
-        found = np.where(accepted, np.where(accepts, np.uint8(ACCEPTED), np.uint8(SLOT_REFUSES)), np.uint8(JOB_REFUSES))
+        found = _first_verdicts(accepted, accepts)
         if policy.resource is not None:
             self._impose(found, table.evaluate(policy.resource, ad, world), POLICY_RESOURCE, NOTED_RESOURCE, job)
         if policy.job is not None:
@@ -85,7 +85,7 @@ class Judge:
         if held.any():
             rank = self.slot_ranks(ad)
             keeps = rank < view.current_rank if self.priority_preempts else rank <= view.current_rank
-            found[held & keeps] = OCCUPIED
+            np.putmask(found, held & keeps, OCCUPIED)
         return found
 
     def _impose(self, found: Array, result: Result, code: int, noted: int, name: str) -> None:
@@ -98,7 +98,7 @@ class Judge:
         wrong = int(np.count_nonzero(forbidden & (result.state == Kind.ERROR)))
         if wrong:
             self.errors[code, name] = self.errors.get((code, name), 0) + wrong
-        found[forbidden] = noted if self.settings.policy.log_only else code
+        np.putmask(found, forbidden, noted if self.settings.policy.log_only else code)
 
     def slot_ranks(self, ad: ClassAd) -> Array:
         """The slots' Rank of a request; what is no number is 0."""
@@ -148,7 +148,7 @@ class Judge:
             accepts = np.ones(len(jobs), bool)
         if policy.job is not None:
             accepted |= jobs.lacking("requirements")
-        found = np.where(accepted, np.where(accepts, np.uint8(ACCEPTED), np.uint8(SLOT_REFUSES)), np.uint8(JOB_REFUSES))
+        found = _first_verdicts(accepted, accepts)
         if policy.resource is not None:
             result = jobs.evaluate_for(slot, policy.resource, world)
             self._impose(found, result, POLICY_RESOURCE, NOTED_RESOURCE, view.names[row])
@@ -161,7 +161,7 @@ class Judge:
         if view.occupied.item(row):
             rank, current = self._rank_by(jobs, slot), view.current_rank.item(row)
             keeps = rank < current if self.priority_preempts else rank <= current
-            found[keeps & (found < REFUSED)] = OCCUPIED
+            np.putmask(found, keeps & (found < REFUSED), OCCUPIED)
             keys[3] = np.where(rank > current, BY_RANK, BY_PRIORITY)
         keys[0] = _for(jobs, slot, self.settings.pre_job_rank, world)
         keys[1] = jobs.attribute("Rank", slot, world).numbers_or(0.0)
@@ -176,6 +176,13 @@ class Judge:
 
 
 _RANK: Final = Expr.parse("MY.Rank")
+
+
+def _first_verdicts(accepted: Array, accepts: Array) -> Array:
+    """What both sides' Requirements say: of the pairs that the job accepts, and of those that the slot accepts."""
+    found: Array = (accepted & ~accepts).view(np.uint8) * np.uint8(SLOT_REFUSES)
+    found += (~accepted).view(np.uint8) * np.uint8(JOB_REFUSES)
+    return found
 
 
 def _for(jobs: Table, slot: ClassAd, expression: Expr | None, world: FixedWorld) -> Array | float:
