@@ -102,6 +102,8 @@ class CentralDaemon:
             raise ConfigurationRefused(str(error)) from error
         self.interval_s = config.get_float("NEGOTIATOR_INTERVAL", 60.0)
         self._queues: dict[str, _Known] = {}
+        #: Job attributes that matching depends on; None while there was no cycle.
+        self._significant: list[str] | None = None
         #: Name of a slot to the claim that was given away, and when.
         self._promised: dict[str, tuple[str, float]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -134,6 +136,7 @@ class CentralDaemon:
         for known in self._queues.values():
             self._take_back(known, math.inf)
         self._spawn(self._hello())
+        self._spawn(self._repeat_significant())
 
     def _take_back(self, known: _Known, before: float) -> None:
         for slot in known.lost(before):
@@ -177,6 +180,7 @@ class CentralDaemon:
             await asyncio.sleep(_EXPIRE_S)
             for name in self.table.expire(time.time()):
                 _log.info("%s has not been heard of and is forgotten", name)
+            await self._repeat_significant()
 
     # -- ads -----------------------------------------------------------------------------------------
 
@@ -236,6 +240,8 @@ class CentralDaemon:
         if known.demand is not None and message.serial <= known.demand.serial:
             # The queue has started again, and what it was given is forgotten.
             self._take_back(known, math.inf)
+        if known.demand is None or message.serial <= known.demand.serial:
+            self._spawn(self._repeat_significant())
         known.demand = message
         known.heard(message.heard)
         for claim_id in message.declined:
@@ -278,8 +284,14 @@ class CentralDaemon:
     async def _tell_significant(self) -> None:
         names = self.matchmaker.news(self.table)
         if names is not None:
+            self._significant = list(names)
+            await self._repeat_significant()
+
+    async def _repeat_significant(self) -> None:
+        """Tell queues what tells their jobs apart: some may have come since it changed, or not have heard it."""
+        if self._significant is not None:
             subject = self.subjects.everybody(self.context.name)
-            await self.bus.send(subject, m.Significant(attributes=list(names)))
+            await self.bus.send(subject, m.Significant(attributes=self._significant))
 
     async def _cycle(self) -> None:
         await self._tell_significant()
