@@ -252,6 +252,7 @@ class CentralDaemon:
         for name, data in message.ads.items():
             ad = ad_from({**data, "MyType": "Submitter", "Name": f"{name}", "ScheddName": sender})
             self.table.put(ad, sender=sender, now=now)
+        self.table.only("Submitter", sender, message.ads)
         if message.submitters:
             self._wanted.set()
 

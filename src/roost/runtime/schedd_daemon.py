@@ -77,6 +77,8 @@ class ScheddDaemon:
         self._offer: asyncio.TimerHandle | None = None
         self._offered_at = 0.0
         self._declined: list[str] = []
+        #: What the pool was told of submitters.
+        self._told_ads: dict[str, dict[str, Any]] = {}
         #: Number of the last word to the matchmaker, and of the last that was heard from it.
         self._serial = 0
         self._heard = 0
@@ -252,6 +254,9 @@ class ScheddDaemon:
         while True:
             await asyncio.sleep(TICK_S)
             self.feed(ev.Ticked())
+            # Ends of jobs are no news to the matchmaker, but users look at these figures.
+            if self.queue.submitter_ads() != self._told_ads:
+                self._offer_soon()
 
     # -- orders of the core --------------------------------------------------------------------------
 
@@ -334,12 +339,13 @@ class ScheddDaemon:
         self._known = told
         self._serial += 1
         declined, self._declined = self._declined, []
+        self._told_ads = self.queue.submitter_ads()
         await self.bus.send(
             self.subjects.ads(self.context.name),
             m.Demand(
                 schedd=self.context.name,
                 submitters=submitters,
-                ads=self.queue.submitter_ads(),
+                ads=self._told_ads,
                 serial=self._serial,
                 heard=self._heard,
                 declined=declined,
