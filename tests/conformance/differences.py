@@ -378,7 +378,11 @@ DIFFERENCES: Final[tuple[Difference, ...]] = (
         id="references-in-literals",
         per_million_max=2500,
         explains=_references_in_literals,
-        examples=(_asked(Kind.REFERENCES, "[a=a]", "[]"), _asked(Kind.REFERENCES, "[v=a].v", "[a=1]")),
+        examples=(
+            _asked(Kind.REFERENCES, "[a=a]", "[]"),
+            _asked(Kind.REFERENCES, "[v=a].v", "[a=1]"),
+            _asked(Kind.REFERENCES, "[].root", "[a=b;c=a]"),
+        ),
     ),
     Difference(
         id="references-always",

@@ -106,6 +106,13 @@ class _OpenWalk(refs._Walk):
         else:
             self.work += [refs._Task(ad.tree(name), around, False) for name in reversed(list(ad))]
 
+    def _special(self, node: Select, start: ClassAd, task: refs._Task) -> None:
+        if node.name.lower() in refs._OUTER and start.scope is None and not task.base:
+            # The outermost ad is not the literal.
+            self._whole(self.ad)
+        else:
+            super()._special(node, start, task)
+
     def _select(self, node: Select, task: refs._Task) -> None:
         value_of = self.value_of
 

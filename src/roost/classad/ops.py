@@ -12,7 +12,7 @@ result of +infinity is ERROR, while -infinity and NaN pass, as in the reference 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from roost.classad.syntax import Op
@@ -27,6 +27,7 @@ from roost.classad.values import (
     RelTime,
     Value,
     fold,
+    to_bytes,
     wrap,
 )
 
@@ -112,7 +113,8 @@ def _order(x: Value, y: Value) -> Value | tuple[float, float] | tuple[int, int] 
 def _texts(x: str, y: str) -> tuple[str, str]:
     """Two strings as they compare, in any case. What lies beyond the shorter one's end decides nothing more."""
     if len(x) > LONG_TEXT_CHARS or len(y) > LONG_TEXT_CHARS:
-        end = min(len(x), len(y)) + 1
+        # They are ordered by their bytes, up to four a character.
+        end = 4 * min(len(x), len(y)) + 1
         x, y = x[:end], y[:end]
     return fold(x), fold(y)
 
@@ -132,12 +134,28 @@ def _comparison(compare: Callable[[object, object], bool]) -> BinaryOp:
     return run
 
 
+def sortable(*texts: str) -> Sequence[str] | Sequence[bytes]:
+    """Folded strings as what sorts like their bytes: they themselves, unless bytes that are no UTF-8 may be in them."""
+    return texts if all(map(str.isascii, texts)) else [to_bytes(text) for text in texts]
+
+
+def _ordering(compare: Callable[[object, object], bool]) -> BinaryOp:
+    def run(x: Value, y: Value) -> Value:
+        pair = _order(x, y)
+        if pair.__class__ is not tuple:
+            return pair  # type: ignore[return-value]
+        a, b = sortable(*pair) if x.__class__ is str else pair
+        return compare(a, b)
+
+    return run
+
+
 equal: Final = _comparison(lambda a, b: a == b)
 not_equal: Final = _comparison(lambda a, b: a != b)
-less: Final = _comparison(lambda a, b: a < b)  # type: ignore[operator]
-less_equal: Final = _comparison(lambda a, b: a <= b)  # type: ignore[operator]
-greater: Final = _comparison(lambda a, b: a > b)  # type: ignore[operator]
-greater_equal: Final = _comparison(lambda a, b: a >= b)  # type: ignore[operator]
+less: Final = _ordering(lambda a, b: a < b)  # type: ignore[operator]
+less_equal: Final = _ordering(lambda a, b: a <= b)  # type: ignore[operator]
+greater: Final = _ordering(lambda a, b: a > b)  # type: ignore[operator]
+greater_equal: Final = _ordering(lambda a, b: a >= b)  # type: ignore[operator]
 
 
 def identical(x: Value, y: Value) -> Value:
@@ -405,6 +423,7 @@ __all__ = [
     "BinaryOp",
     "ListValue",
     "UnaryOp",
+    "sortable",
     "text_steps",
     "truth",
 ]

@@ -59,7 +59,7 @@ VALUES = {
     "int": PLAIN["int"],
     "real": (*PLAIN["real"], '-real("INF")', "-1e308", "0.5", "9223372036854775808.0"),
     "bool": PLAIN["bool"],
-    "string": PLAIN["string"],
+    "string": (*PLAIN["string"], r'"\303-"', '"é2"', r'"\377"', '"𐍈"'),
     "exceptional": ("undefined", "error"),
     "time": ('absTime("2020-01-01T00:00:00Z")', 'absTime("2021-01-01T00:00:00Z")', 'relTime("5")', 'relTime("0")'),
     "list": ("{1,2}", "{}", "{x}"),

@@ -9,12 +9,12 @@ Integers are int64 and wrap. Integer against real is double against double, as i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from roost.classad.ops import BINARY, UNARY
+from roost.classad.ops import BINARY, UNARY, sortable
 from roost.classad.syntax import Op
 from roost.classad.values import ERROR, INT_MAX, INT_MIN, UNDEFINED, fold
 from roost.classad.vector.distinct import apply_distinct
@@ -322,12 +322,16 @@ def _compare_texts(op: Op, x: Operand, y: Operand) -> Operand:
         if op in (Op.EQ, Op.NE):
             mask = _rows_with(x, x.words.codes_like(y))
             return boolean(mask if op is Op.EQ else ~mask)
-        folded = fold(y)
+        folded, *texts = sortable(fold(y), *x.words.folded())
         # 0 below the constant, 1 equal to it, 2 above.
-        order = [(text > folded) + (text >= folded) for text in x.words.folded()]
+        order = [(text > folded) + (text >= folded) for text in texts]  # type: ignore[operator]
         return boolean(_COMPARE[op](np.array(order, np.int8), 1).take(x.codes, mode="clip"))
-    one, other = _ranks(x, y, folded=True)
-    return boolean(_COMPARE[op](one, other))
+    assert x.words is not None and y.words is not None
+    one, other = x.words.folded(), y.words.folded()
+    if op in (Op.EQ, Op.NE):
+        return boolean(_COMPARE[op](*_ranks(x, y, one, other)))
+    both = sortable(*one, *other)
+    return boolean(_COMPARE[op](*_ranks(x, y, both[: len(one)], both[len(one) :])))
 
 
 def _same_texts(x: Operand, y: Operand) -> Array:
@@ -336,15 +340,15 @@ def _same_texts(x: Operand, y: Operand) -> Array:
     assert isinstance(x, Vector) and x.words is not None
     if not isinstance(y, Vector):
         return _rows_with(x, x.words.codes_of(y))  # type: ignore[arg-type]
-    one, other = _ranks(x, y, folded=False)
+    assert y.words is not None
+    one, other = _ranks(x, y, x.words.texts(), y.words.texts())
     same: Array = one == other
     return same
 
 
-def _ranks(x: Vector, y: Vector, *, folded: bool) -> tuple[Array, Array]:
-    """For each row of both its text's place among the distinct texts of both, in order."""
-    assert x.words is not None and y.words is not None and x.codes is not None and y.codes is not None
-    one, other = (words.folded() if folded else words.texts() for words in (x.words, y.words))
+def _ranks(x: Vector, y: Vector, one: Sequence[Any], other: Sequence[Any]) -> tuple[Array, Array]:
+    """For each row of both the place of its text, `one` and `other` by code, among the distinct texts in order."""
+    assert x.codes is not None and y.codes is not None
     rank = {text: place for place, text in enumerate(sorted({*one, *other}))}
     places = np.array([rank[text] for text in one], np.int32), np.array([rank[text] for text in other], np.int32)
     return places[0].take(x.codes, mode="clip"), places[1].take(y.codes, mode="clip")
