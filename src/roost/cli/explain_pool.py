@@ -27,8 +27,9 @@ from roost.policy.render import explanation_data, render_text
 from roost.policy.render.words import change_text, one_line, reasons
 from roost.wire.ads import ad_from
 
-#: Slots whose rejection is taken apart; of more only the numbers are told.
-SLOTS_MAX: Final = 3000
+#: Slots that are looked at, and rejections that are taken apart; of more only the number is told.
+SLOTS_MAX: Final = 10_000
+REJECTIONS_MAX: Final = 1500
 _STATUS: Final = {2: "runs", 6: "runs (its output is under way)", 7: "is suspended"}
 #: Expressions that count in a state and activity, in the order in which they are asked.
 _COUNT: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
@@ -158,7 +159,8 @@ def _verdict(pool: Pool, job: ClassAd) -> _Verdict:
     origins = _origins(pool)
     here = pool.contact.get("node")
     fewest: int | None = None
-    for data in pool.central("ads", kind="Machine"):
+    rejections = 0
+    for data in pool.central("ads", kind="Machine", limit=SLOTS_MAX):
         slot = ad_from(data)
         name = str(data.get("Name", "?"))
         verdict.total += 1
@@ -170,7 +172,8 @@ def _verdict(pool: Pool, job: ClassAd) -> _Verdict:
         if not found:
             _fitting(verdict, name, data)
             continue
-        if verdict.total > SLOTS_MAX:
+        rejections += 1
+        if rejections > REJECTIONS_MAX:
             verdict.beyond += 1
             continue
         whys = [
@@ -240,7 +243,8 @@ def _show(verdict: _Verdict) -> None:
     if not verdict.total:
         say("There is no slot in the pool: `roost status` shows the machines.")
         return
-    say(f"Of {counted(verdict.total, 'slot')}:")
+    first = "the first " if verdict.total >= SLOTS_MAX else ""
+    say(f"Of {first}{counted(verdict.total, 'slot')}:")
     wide = len(str(verdict.total))
     if verdict.fits:
         say(f"  {len(verdict.fits):>{wide}}  would run it now, as {verdict.fits[0]}")

@@ -101,6 +101,8 @@ def _why(record: dict[str, Any]) -> Iterator[str]:
     place = record.get("place")
     yield f"{name} is {value}" + (f" [{place}]" if place else "")
     for clause in record.get("why", []):
+        if str(clause.get("clause", "")).lower() in ("true", "false"):
+            continue
         because = ", ".join(clause.get("because", []))
         yield f"  {clause.get('clause')}" + (f": {because}" if because else "")
 
