@@ -126,7 +126,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_stops_nothing_for_good(start: Start, small_disk: Path) -> None:
-    pool = start(f"ROOST_DATABASE_URL = sqlite:///{small_disk}/queue.sqlite\n")
+    pool = start(f"DATABASE_URL = sqlite:///{small_disk}/queue.sqlite\n")
     first = pool.submit("", "true")
     pool.wait(first)
     filler = small_disk / "filler"

@@ -1,0 +1,118 @@
+"""The bus is a cluster of servers that somebody else runs: one of them is killed under load, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from roost.runtime.nats_server import find_program
+from tests.integration.kill_rounds import check
+from tests.integration.kit import Pool, eventually
+
+Start = Callable[..., Pool]
+_USER, _PASSWORD = "pool", "not much of a secret"
+
+
+class Servers:
+    """Three servers on loopback that know each other."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self.ports = _free_ports(6)
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+
+    @property
+    def urls(self) -> str:
+        return " ".join(f"nats://127.0.0.1:{port}" for port in self.ports[:3])
+
+    def start(self, number: int) -> None:
+        routes = [f"nats://127.0.0.1:{port}" for port in self.ports[3:]]
+        name = f"n{number}"
+        config = {
+            "server_name": name,
+            "listen": f"127.0.0.1:{self.ports[number]}",
+            "max_payload": 8 * 1024 * 1024,
+            "ports_file_dir": str(self._place),
+            "authorization": {"user": _USER, "password": _PASSWORD},
+            "cluster": {"name": "c", "listen": f"127.0.0.1:{self.ports[3 + number]}", "routes": routes},
+        }
+        path = self._place / f"{name}.conf"
+        path.write_text(json.dumps(config))
+        with (self._place / f"{name}.log").open("ab") as log:
+            self._running[number] = subprocess.Popen(
+                [find_program(), "-c", str(path)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        eventually(lambda: _answers(self.ports[number]), f"an answer of {name}")
+
+    def kill(self, number: int) -> None:
+        process = self._running.pop(number)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def routed(self, number: int) -> bool:
+        """Whether a server has found the others."""
+        return (self._place / f"n{number}.log").read_text(errors="replace").count("Route connection created") >= 2
+
+    def end(self) -> None:
+        for number in list(self._running):
+            self.kill(number)
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def _answers(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), 1) as found:
+            return found.recv(4) == b"INFO"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[Servers]:
+    place = tmp_path / "servers"
+    place.mkdir()
+    found = Servers(place)
+    try:
+        for number in range(3):
+            found.start(number)
+        yield found
+    finally:
+        found.end()
+
+
+def test_a_server_of_three_is_killed_under_load(servers: Servers, start: Start, tmp_path: Path) -> None:
+    eventually(lambda: all(servers.routed(number) for number in range(3)))
+    credentials = tmp_path / "credentials.json"
+    credentials.write_text(json.dumps({"user": _USER, "password": _PASSWORD}))
+    pool = start(f"NATS_SERVERS = {servers.urls}\nNATS_CREDENTIALS = {credentials}\n", cpus=4)
+    assert not pool.pid("nats"), "no server of its own"
+    script = pool.work / "job.sh"
+    script.write_text("#!/bin/sh\nsleep 0.2; touch ended.$1; exit $(($1 % 3))\n")
+    script.chmod(0o755)
+    for number in range(2):
+        first = number * 12
+        items = "\n".join(str(first + n) for n in range(12))
+        pool.submit(f"executable = {script}\narguments = $(n)\nqueue n from (\n{items}\n)\n")
+        eventually(lambda first=first: (pool.work / f"ended.{first}").exists())  # type: ignore[misc]
+        servers.kill(number)
+        eventually(lambda: pool.try_("queue").returncode == 0, "an answer over the other servers")
+        servers.start(number)
+    pool.wait()
+    check(pool, 24)
