@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from roost.classad import ClassAd, ParseError
@@ -163,18 +163,27 @@ def _document(report: Report, found: list[Finding]) -> dict[str, object]:
     }
 
 
+def _lines(finding: Finding) -> Iterator[str]:
+    yield f"{finding.place}: {finding.severity} {finding.code}: {finding.message}"
+    if finding.text and finding.text not in finding.message:
+        yield f"    {_short(finding.text)}"
+    if finding.place.template:
+        yield f"    in a template: {finding.place.template}"
+    for why, place in finding.related:
+        yield f"    {why}: {place}"
+    if finding.witness:
+        yield "    for instance with " + ", ".join(f"{name} = {value}" for name, value in finding.witness)
+    yield f"    {finding.remedy}"
+
+
+def _visible(line: str) -> str:
+    """A line in which what a terminal would obey, and not show, is written as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
 def _print(found: list[Finding]) -> None:
     for finding in found:
-        print(f"{finding.place}: {finding.severity} {finding.code}: {finding.message}")
-        if finding.text and finding.text not in finding.message:
-            print(f"    {_short(finding.text)}")
-        if finding.place.template:
-            print(f"    in a template: {finding.place.template}")
-        for why, place in finding.related:
-            print(f"    {why}: {place}")
-        if finding.witness:
-            print("    for instance with " + ", ".join(f"{name} = {value}" for name, value in finding.witness))
-        print(f"    {finding.remedy}")
+        print("\n".join(_visible(line) for line in _lines(finding)))
     counts = {severity: sum(f.severity is severity for f in found) for severity in reversed(Severity)}
     said = [f"{number} {severity}{'s' * (number != 1)}" for severity, number in counts.items() if number]
     if said:

@@ -109,3 +109,13 @@ def test_a_finding_in_a_template_begins_with_the_line_that_uses_it(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"{path}:1:1: error RST102")
     assert lines[1].startswith("    in a template: FEATURE:UWCS_DESKTOP_POLICY_VALUES:")
+
+
+def test_what_a_terminal_would_obey_is_shown_as_an_escape(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "odd.config"
+    path.write_text('START = TARGET.Owner == "\x1b[2J" + "\u202e"\n', encoding="utf-8")
+    main(["policy", "lint", str(path)])
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    assert "\\x1b[2J" in out

@@ -263,6 +263,13 @@ def test_the_latch_of_newer_releases_is_told_even_where_it_is_listed() -> None:
     assert [f.code for f in found(text, choice=Choice(select=("RST306",)))] == ["RST306", "RST306"]
 
 
+def test_a_condition_about_a_thousand_attributes_is_looked_at_in_bounded_time() -> None:
+    start = "START = " + " || ".join(f"TARGET.Wish{n} == {n}" for n in range(1000)) + "\n"
+    began = time.process_time()
+    assert found(start) == []
+    assert time.process_time() - began < 6
+
+
 #: Asks for so much that not every combination of it can be looked at.
 MANY_WISHES = (
     "START = KeyboardIdle > 900 && (ClockMin < 480 || ClockMin > 1020 || ClockDay == 0 || ClockDay == 6)"

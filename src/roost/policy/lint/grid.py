@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import prod
+from math import inf, prod
 from typing import Final
 
 from roost.classad.syntax import Binary, Name, Node, Op, Select, children, strip
@@ -27,6 +27,8 @@ from roost.policy.lint.shapes import reference, references
 from roost.policy.lint.situations import CALM, ORDINARY_JOB, Situation
 from roost.policy.model import Attribute, Kind, Side
 
+#: Attributes of one ad that are varied; of more, those that are asked for last keep their usual value.
+ATTRIBUTES_MAX: Final = 40
 #: Values of one attribute.
 VALUES_MAX: Final = 14
 #: Attributes that depend on each other or on the moment, and are not taken from the grid one by one.
@@ -90,11 +92,17 @@ class Axes:
     job: dict[str, list[Value]]
     #: Attribute that is measured while a job runs, to its values and the ads that are asked for it.
     measured: dict[str, tuple[list[Value], frozenset[Side]]] = field(default_factory=dict)
+    #: Attributes are left out: these are not all combinations.
+    cut: bool = False
 
     @property
-    def size(self) -> int:
-        """How many combinations there are."""
-        return prod(len(values) for values in (self.loads, *self.machine.values(), *self.job.values()))
+    def size(self) -> float:
+        """How many combinations there are; without bound if attributes are left out."""
+        return (
+            inf
+            if self.cut
+            else prod(len(values) for values in (self.loads, *self.machine.values(), *self.job.values()))
+        )
 
 
 def axes_of(expressions: Iterable[Expression], computed: Callable[[str, Side], bool], busy_load: float | None) -> Axes:
@@ -132,11 +140,13 @@ def axes_of(expressions: Iterable[Expression], computed: Callable[[str, Side], b
                         table[name].texts.add(text)
                     else:
                         table[name].other = True
+    of_machine, of_job = _lasting(machine, Side.MACHINE, spelled), _lasting(job, Side.JOB, spelled)
     return Axes(
         loads=_load_values(loads),
-        machine=_lasting(machine, Side.MACHINE, spelled),
-        job=_lasting(job, Side.JOB, spelled),
+        machine=dict(itertools.islice(of_machine.items(), ATTRIBUTES_MAX)),
+        job=dict(itertools.islice(of_job.items(), ATTRIBUTES_MAX)),
         measured=_measured(machine, job),
+        cut=max(len(of_machine), len(of_job)) > ATTRIBUTES_MAX,
     )
 
 
@@ -351,8 +361,9 @@ def _spelling(key: str, spelled: Mapping[str, str]) -> str:
 
 def _situation(names: list[tuple[str, str]], point: tuple[Value, ...], ordinary: Mapping[str, Value]) -> Situation:
     machine: dict[str, Value] = {}
-    job: dict[str, Value] = dict(ordinary)
     load = 0.0
+    varied = {fold(name) for kind, name in names if kind == "job"}
+    job: dict[str, Value] = {name: value for name, value in ordinary.items() if fold(name) not in varied}
     for (kind, name), value in zip(names, point, strict=True):
         if kind == "load":
             assert isinstance(value, int | float)
@@ -360,9 +371,7 @@ def _situation(names: list[tuple[str, str]], point: tuple[Value, ...], ordinary:
         elif kind == "machine":
             machine[name] = value
         else:
-            job.pop(next((n for n in job if fold(n) == fold(name)), name), None)
             job[name] = value
-    asked = {fold(name) for kind, name in names if kind == "job"}
     return Situation(
-        owner_load=load, machine=machine, job=job, asked=tuple([name for name in job if fold(name) in asked])
+        owner_load=load, machine=machine, job=job, asked=tuple([name for name in job if fold(name) in varied])
     )

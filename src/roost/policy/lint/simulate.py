@@ -38,6 +38,10 @@ from roost.policy.lint.situations import AWAY, CALM, LONG_S, NOW, ORDINARY_JOB, 
 from roost.policy.model import Side
 
 SITUATIONS_MAX: Final = 600
+#: Nodes of a policy's expressions that are looked at in all situations of a grid.
+NODES_MAX: Final = 400_000
+#: Situations of the smallest grid.
+SITUATIONS_MIN: Final = 40
 #: Situations that are made to look at some of the knobs only.
 SITUATIONS_ABOUT_MAX: Final = 2_000
 #: Situations and moments that are looked at before it is said that something never happens.
@@ -137,7 +141,7 @@ class Machine:
         axes = self._axes_of(asked)
         if axes.size > SITUATIONS_ABOUT_MAX or any(is_opaque(one, self._composed) for one in asked):
             return []
-        return [self.kept(situation) for situation in situations_of(axes, axes.size, self._ordinary)]
+        return [self.kept(situation) for situation in situations_of(axes, int(axes.size), self._ordinary)]
 
     def _followed(self, *knobs: str) -> list[Expression]:
         return followed(knobs, self.written, self._published)
@@ -156,7 +160,7 @@ class Machine:
         moments = [moment for standing in standings for moment in self._moments(*standing)]
         if any(is_opaque(one, self._composed) for one in asked) or axes.size * len(moments) > MOMENTS_MAX:
             return False
-        situations = [self.kept(situation) for situation in situations_of(axes, axes.size, self._ordinary)]
+        situations = [self.kept(situation) for situation in situations_of(axes, int(axes.size), self._ordinary)]
         return not any(self.holds(knob, s, moment) for s in situations for moment in moments)
 
     def _moments(self, state: str, activity: str) -> Iterator[Moment]:
@@ -234,7 +238,9 @@ class Machine:
     @cached_property
     def situations(self) -> list[Situation]:
         """The grid."""
-        return situations_of(self._axes, self.situations_max, self._ordinary)
+        nodes = sum(len(expression.nodes) for expression in self._asking)
+        most = max(SITUATIONS_MIN, min(self.situations_max, NODES_MAX // max(nodes, 1)))
+        return situations_of(self._axes, most, self._ordinary)
 
     @property
     def _ordinary(self) -> dict[str, Value]:
