@@ -186,6 +186,8 @@ class _Lexer:
         if spelled.isdigit():
             if spelled[0] == "0" and len(spelled) > 1:
                 hint = f"write {spelled.lstrip('0') or '0'}; octal and hexadecimal numbers do not exist here"
+                if len(spelled) == 3 and self.text[max(0, start - 2) : start].strip("0123456789") == ",":
+                    hint = "write numbers without commas"
                 raise self._error("a number can't begin with 0", start, after, code="number", hint=hint)
             number = 0 if len(spelled) > _INT_DIGITS else int(spelled)
             if negative:
@@ -285,6 +287,8 @@ class _Lexer:
             hint = "comments in an expression are written /* … */"
         elif char == "`" or char == "´":
             hint = 'strings stand between double quotes: "…"'
+        elif not char.isprintable() and char > "\x7f":
+            hint = "replace it by a blank, or remove it"
         shown = char if char.isprintable() else f"U+{ord(char):04X}"
         return self._error(f"the character {shown} has no meaning here", at, at + 1, code="token", hint=hint)
 

@@ -3,7 +3,8 @@
 The parser is one loop with two states, *an operand is expected* and *an operator is expected*; what is still
 open (prefix and infix operators, brackets, the halves of a conditional) lies on a stack of frames. Nothing
 recurses, so depth is bounded by `NESTING_MAX` and not by the interpreter. The loop itself treats names, constants,
-infix operators and parentheses; everything else has a method.
+infix operators and parentheses; everything else has a method. What is wrong where the text makes no sense, `diagnosis`
+finds out.
 
 Precedence, low to high: ``?:`` conditional 0, ``||`` 1, ``&&`` 2, ``|`` 3, ``^`` 4, ``&`` 5, equality 6, order 7,
 shifts 8, sums 9, products 10, prefix operators 11, and the elvis operator ``?:``, selection and subscript 12.
@@ -13,11 +14,12 @@ a postfix expression: it can't begin with a prefix operator.
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
+from roost.classad.diagnosis import Diagnosis
 from roost.classad.errors import ParseError
-from roost.classad.lexer import SIZE_FACTORS, Kind, Syntax, Token, tokenize
+from roost.classad.frames import CLOSER, Frame, Open
+from roost.classad.lexer import Kind, Syntax, Token, tokenize
 from roost.classad.limits import AD_NESTING_MAX, NESTING_MAX
 from roost.classad.syntax import (
     AdNode,
@@ -67,50 +69,11 @@ ELVIS_PRECEDENCE: Final = 12
 _PREFIX: Final[dict[str, Op]] = {"-": Op.SUB, "+": Op.ADD, "!": Op.NOT, "~": Op.INVERT}
 
 
-class _Open(IntEnum):
-    """What a frame waits for."""
-
-    NOTHING = -1  # lies below all others
-    INFIX = 0
-    PREFIX = 1
-    ELVIS = 2
-    OTHERWISE = 3  # the last operand of a conditional
-    THEN = 4  # the middle operand of a conditional: a bracket that ":" closes
-    PAREN = 5
-    SUBSCRIPT = 6
-    CALL = 7
-    LIST = 8
-    AD = 9
-
-
-_CLOSER: Final = {
-    _Open.THEN: ":",
-    _Open.PAREN: ")",
-    _Open.SUBSCRIPT: "]",
-    _Open.CALL: ")",
-    _Open.LIST: "}",
-    _Open.AD: "]",
-}
-_OPENED_BY: Final = {
-    _Open.THEN: "?",
-    _Open.PAREN: "(",
-    _Open.SUBSCRIPT: "[",
-    _Open.CALL: "(",
-    _Open.LIST: "{",
-    _Open.AD: "[",
-}
-
-
 #: Signs that end an operand and are no operators.
 _CLOSERS: Final = frozenset((")", "]", "}", ":", ",", ";"))
 
-#: Something that is still open: its binding strength (0 for the conditional, -1 for brackets); what it waits for;
-#: offset of the operator or the opening bracket; the operator, or the name of a call or of an ad's attribute; what
-#: was read since the bracket.
-_Frame: TypeAlias = tuple[int, _Open, int, str, list[Any]]
-
 _NO_PARTS: Final[list[Any]] = []
-_BOTTOM: Final[_Frame] = (-2, _Open.NOTHING, 0, "", _NO_PARTS)
+_BOTTOM: Final[Frame] = (-2, Open.NOTHING, 0, "", _NO_PARTS)
 
 
 def parse_tree(text: str, syntax: Syntax = Syntax.NEW) -> Node:
@@ -138,7 +101,7 @@ class Parser:
         self._tokens = tokens
         #: Index of the next token.
         self.at = 0
-        self._frames: list[_Frame] = []
+        self._frames: list[Frame] = []
         self._out: list[Node] = []
         self._nested = 0
 
@@ -156,13 +119,13 @@ class Parser:
         """Refuse tokens behind the expression."""
         token = self._tokens[self.at]
         if token[0] is not Kind.END:
-            raise self._unexpected_operator(token)
+            raise self._diagnosis().unexpected_operator(token)
 
     def expression(self) -> Node:
         """The next expression, as long as it goes."""
         tokens, out, frames = self._tokens, self._out, self._frames
         punct, name, constant = Kind.PUNCT, Kind.NAME, Kind.CONSTANT
-        infix, paren = _Open.INFIX, _Open.PAREN
+        infix, paren = Open.INFIX, Open.PAREN
         out.clear()
         frames[:] = [_BOTTOM]
         self._nested = 0
@@ -211,24 +174,24 @@ class Parser:
         if kind is Kind.NAME:
             return self._opens_call(str(value), start, end)
         if kind is Kind.END:
-            raise self._missing_operand(token)
-        if value in _PREFIX and self._frames[-1][1] is not _Open.ELVIS:
-            self._open((PREFIX_PRECEDENCE, _Open.PREFIX, start, _PREFIX[value], _NO_PARTS))
+            raise self._diagnosis().missing_operand(token)
+        if value in _PREFIX and self._frames[-1][1] is not Open.ELVIS:
+            self._open((PREFIX_PRECEDENCE, Open.PREFIX, start, _PREFIX[value], _NO_PARTS))
             return True
         if value == "{":
-            self._open((-1, _Open.LIST, start, "", []))
+            self._open((-1, Open.LIST, start, "", []))
             return not self._closes_at_once("}")
         if value == "[":
-            if len([frame for frame in self._frames if frame[1] is _Open.AD]) >= AD_NESTING_MAX:
+            if len([frame for frame in self._frames if frame[1] is Open.AD]) >= AD_NESTING_MAX:
                 message = f"ads are nested deeper than {AD_NESTING_MAX} levels"
                 raise self._error(message, start, end, code="limit")
-            self._open((-1, _Open.AD, start, "", []))
+            self._open((-1, Open.AD, start, "", []))
             return not self._attribute_or_end()
         if value == ".":
             name, end = self._name_after_dot()
             self._out.append(Name(name, True, (start, end)))
             return False
-        raise self._missing_operand(token)
+        raise self._diagnosis().missing_operand(token)
 
     def _opens_call(self, name: str, start: int, end: int) -> bool:
         if self._tokens[self.at][0] is not Kind.PUNCT:
@@ -236,10 +199,10 @@ class Parser:
             self._out.append(Name(name, False, (start, end)))
             return False
         self.at += 1
-        self._open((-1, _Open.CALL, start, name, []))
+        self._open((-1, Open.CALL, start, name, []))
         return not self._closes_at_once(")")
 
-    def _open(self, frame: _Frame) -> None:
+    def _open(self, frame: Frame) -> None:
         self._nested += 1
         if self._nested > NESTING_MAX:
             message = f"the expression is nested deeper than {NESTING_MAX} levels"
@@ -277,7 +240,7 @@ class Parser:
                 self._close(end)
                 return True
             if kind is not Kind.NAME or value == "":
-                raise self._bad_attribute_name(token)
+                raise self._diagnosis().bad_attribute_name(token)
             sign, equals, start, end = self._tokens[self.at]
             if sign is not Kind.PUNCT or equals != "=":
                 raise self._error(f"= must follow the attribute name {value}", start, end, code="ad")
@@ -301,14 +264,14 @@ class Parser:
             out.append(Select(base, name, (base.span[0], end)))
             return False
         if sign == "[":
-            self._open((-1, _Open.SUBSCRIPT, start, "", [out.pop()]))
+            self._open((-1, Open.SUBSCRIPT, start, "", [out.pop()]))
             return True
         if sign == "?:":
-            self._open((ELVIS_PRECEDENCE, _Open.ELVIS, start, "", _NO_PARTS))
+            self._open((ELVIS_PRECEDENCE, Open.ELVIS, start, "", _NO_PARTS))
             return True
         if sign == "?":
             self._reduce(1)
-            self._open((-1, _Open.THEN, start, "", [out.pop()]))
+            self._open((-1, Open.THEN, start, "", [out.pop()]))
             return True
         self.at -= 1
         return self._ends(token)
@@ -320,32 +283,32 @@ class Parser:
             self._reduce(0)
         _, opened, start, name, parts = frames[-1]
         kind, sign, _, end = token
-        if opened is _Open.NOTHING:
+        if opened is Open.NOTHING:
             return True
         if kind is not Kind.PUNCT:
-            raise self._unexpected_operator(token)
-        if sign == _CLOSER[opened]:
+            raise self._diagnosis().unexpected_operator(token)
+        if sign == CLOSER[opened]:
             self.at += 1
-            if opened is _Open.THEN:
+            if opened is Open.THEN:
                 parts.append(self._out.pop())
-                frames[-1] = 0, _Open.OTHERWISE, start, name, parts
+                frames[-1] = 0, Open.OTHERWISE, start, name, parts
                 return True
-            if opened is _Open.AD:
+            if opened is Open.AD:
                 parts.append((name, self._out.pop()))
-            elif opened is _Open.CALL or opened is _Open.LIST:
+            elif opened is Open.CALL or opened is Open.LIST:
                 parts.append(self._out.pop())
             self._close(end)
             return False
         # The old language lets ";" separate arguments.
-        if (opened is _Open.CALL and sign in (",", ";")) or (opened is _Open.LIST and sign == ","):
+        if (opened is Open.CALL and sign in (",", ";")) or (opened is Open.LIST and sign == ","):
             self.at += 1
             parts.append(self._out.pop())
             return True
-        if opened is _Open.AD and sign == ";":
+        if opened is Open.AD and sign == ";":
             self.at += 1
             parts.append((name, self._out.pop()))
             return not self._attribute_or_end()
-        raise self._unexpected_operator(token)
+        raise self._diagnosis().unexpected_operator(token)
 
     # -- building ------------------------------------------------------------------------------
 
@@ -355,14 +318,14 @@ class Parser:
         while frames[-1][0] >= least:
             _, opened, start, op, parts = frames.pop()
             right = out.pop()
-            if opened is _Open.INFIX:
+            if opened is Open.INFIX:
                 left = out.pop()
                 out.append(Binary(op, left, right, (left.span[0], right.span[1])))  # type: ignore[arg-type]
                 continue
             self._nested -= 1
-            if opened is _Open.PREFIX:
+            if opened is Open.PREFIX:
                 out.append(Unary(op, right, (start, right.span[1])))  # type: ignore[arg-type]
-            elif opened is _Open.ELVIS:
+            elif opened is Open.ELVIS:
                 left = out.pop()
                 out.append(Elvis(left, right, (left.span[0], right.span[1])))
             else:
@@ -376,12 +339,12 @@ class Parser:
         _, opened, start, name, parts = self._frames.pop()
         span = (start, end)
         match opened:
-            case _Open.SUBSCRIPT:
+            case Open.SUBSCRIPT:
                 base = parts[0]
                 out.append(Subscript(base, out.pop(), (base.span[0], end)))
-            case _Open.LIST:
+            case Open.LIST:
                 out.append(ListNode(tuple(parts), span))
-            case _Open.CALL:
+            case Open.CALL:
                 out.append(self._call(name, parts, span))
             case _:
                 out.append(AdNode(tuple(parts), span))
@@ -407,119 +370,8 @@ class Parser:
 
     # -- errors --------------------------------------------------------------------------------
 
-    def _missing_operand(self, token: Token) -> ParseError:
-        """`token`, just read, can't begin an operand."""
-        kind, value, start, end = token
-        before = self._tokens[self.at - 2] if self.at > 1 else None
-        if kind is Kind.END:
-            if before is None:
-                return self._error("the expression is empty", start, end, code="operand")
-            opened = self._innermost()
-            if opened is not None and before[2] == opened[2]:
-                return self._unclosed(opened)
-            return self._error(f"an operand is missing after {self._shown(before)}", *before[2:], code="operand")
-        message = f"an operand is expected, not {self._shown(token)}"
-        hint = None
-        joined = before is not None and before[3] == start
-        if value == "=":
-            hint = "write == to compare"
-            if joined and before is not None and before[1] == "==":
-                hint = "write == to compare, or =?= for a comparison that is never UNDEFINED"
-        elif joined and before is not None and before[1] == "<" and value == ">":
-            hint = "write != for different"
-        elif value == ")" and self._innermost() is None:
-            return self._error("this parenthesis closes nothing", start, end, code="bracket")
-        elif before is not None and before[1] == "," and value in (")", "}"):
-            hint = "remove the comma before it"
-        elif self._frames and self._frames[-1][1] is _Open.ELVIS:
-            hint = "put the right operand of ?: in parentheses"
-        elif joined and before is not None and before[1] == value and value in ("&&", "||"):
-            hint = f"write {value} once"
-        return self._error(message, start, end, code="operand", hint=hint)
-
-    def _unexpected_operator(self, token: Token) -> ParseError:
-        """`token` can't follow the operand before it."""
-        kind, value, start, end = token
-        opened = self._innermost()
-        if kind is Kind.END:
-            assert opened is not None
-            return self._unclosed(opened)
-        shown = self._shown(token)
-        if kind is not Kind.PUNCT:
-            before = self._tokens[self.at - 1]
-            words = [str(word) for near, word, _, _ in (before, token) if near is Kind.NAME]
-            hint = next(
-                (_WORD_OPERATORS[fold(word)] for word in reversed(words) if fold(word) in _WORD_OPERATORS), None
-            )
-            if (
-                hint is None
-                and kind is Kind.NAME
-                and before[1].__class__ in (int, float)
-                and fold(str(value)) in SIZE_FACTORS
-            ):
-                hint = f"write the number out: {before[1]} * {SIZE_FACTORS[fold(str(value))]}"
-            return self._error(f"an operator is missing before {shown}", start, end, code="operator", hint=hint)
-        if value == "=":
-            hint = "write == to compare"
-            return self._error("an expression can't assign", start, end, code="operator", hint=hint)
-        if opened is None and value in (")", "]", "}"):
-            return self._error(f"{value} closes nothing", start, end, code="bracket")
-        if opened is not None:
-            wanted, opener = _CLOSER[opened[1]], _OPENED_BY[opened[1]]
-            message = f"{wanted} is expected for the {opener} at column {self._column(opened[2])}, not {shown}"
-            return self._error(message, start, end, code="bracket")
-        return self._error(f"the expression should end before {shown}", start, end, code="operator")
-
-    def _unclosed(self, frame: _Frame) -> ParseError:
-        opened = frame[1]
-        opener, closer = _OPENED_BY[opened], _CLOSER[opened]
-        start = self.text.find(opener, frame[2])
-        message = f"this {opener} is not closed"
-        hint = f"add the missing {closer}"
-        if opened is _Open.THEN:
-            message, hint = "this conditional lacks its second half", "write test ? value : other"
-        return self._error(message, start, start + 1, code="bracket", hint=hint)
-
-    def _bad_attribute_name(self, token: Token) -> ParseError:
-        kind, value, start, end = token
-        if kind is Kind.END:
-            return self._unclosed(self._frames[-1])
-        hint = None
-        if kind is Kind.CONSTANT and isinstance(value, str):
-            hint = f"write the name without double quotes, or between single quotes: '{value}'"
-        elif value == ",":
-            hint = "attributes are separated by ;"
-        elif kind is Kind.CONSTANT or value in (Op.IS, Op.ISNT):
-            hint = f"put a reserved word between single quotes: '{self.text[start:end]}'"
-        message = f"an attribute name is expected, not {self._shown(token)}"
-        return self._error(message, start, end, code="ad", hint=hint)
-
-    def _innermost(self) -> _Frame | None:
-        """The innermost open bracket."""
-        for frame in reversed(self._frames):
-            if frame[0] == -1:
-                return frame
-        return None
-
-    def _shown(self, token: Token) -> str:
-        kind, _, start, end = token
-        if kind is Kind.END:
-            return "the end of the text"
-        text = self.text[start:end]
-        return text if len(text) <= 40 else text[:37] + "…"
-
-    def _column(self, offset: int) -> int:
-        return offset - self.text.rfind("\n", 0, offset)
+    def _diagnosis(self) -> Diagnosis:
+        return Diagnosis(text=self.text, tokens=self._tokens, at=self.at, frames=self._frames)
 
     def _error(self, message: str, start: int, end: int, *, code: str, hint: str | None = None) -> ParseError:
         return ParseError(message, code=code, source=self.text, start=start, end=max(end, start + 1), hint=hint)
-
-
-_WORD_OPERATORS: Final = {
-    "and": "write && for and",
-    "or": "write || for or",
-    "not": "write ! for not",
-    "eq": "write == to compare",
-    "ne": "write != to compare",
-    "in": "write member(value, list) or stringListMember(value, text)",
-}
