@@ -232,3 +232,10 @@ def test_thousands_of_jobs_are_shown_in_a_moment(desk: Desk) -> None:
 def test_files_of_a_pool_are_its_owners_alone(pool: Pool) -> None:
     assert [path for path in pool.home.iterdir() if path.is_dir() and path.stat().st_mode & 0o077] == []
     assert Path(pool.home / "run" / "contact.json").stat().st_mode & 0o077 == 0
+
+
+def test_what_would_be_submitted_is_told_in_json_too(desk: Desk) -> None:
+    path = desk.pool.work / "dry.sub"
+    path.write_text(JOB.format("$(Process)", 1, desk.pool.work / "log", 2))
+    assert [ad["Args"] for ad in desk.json("submit", "--dry-run", str(path))] == ["0", "1"]
+    assert desk.json("queue") == []

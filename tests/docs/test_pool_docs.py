@@ -74,3 +74,9 @@ def test_an_example_makes_jobs(
     assert main(["submit", "--dry-run", path.name]) == 0
     assert "ClusterId" in (out := capsys.readouterr()).out
     assert out.err == ""
+
+
+def test_the_policy_of_the_demonstration_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
+    config = str(ROOT / "demo/desktop.config")
+    assert main(["config", "check", "--no-environment", "--strict", "-c", config]) == 0
+    assert main(["policy", "lint", config]) == 0

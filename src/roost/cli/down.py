@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from roost.cli.pool import print_json
 from roost.cli.terminal import CommandError, Exit, say
 from roost.cli.up import SIGNALS, alive, wait_gone
 from roost.runtime.home import Home, HomeError
@@ -16,6 +17,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "down", help="end the pool on this machine", description="End the daemons of this machine."
     )
     parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--fast", action="store_const", dest="how", const="fast", help="kill running jobs at once")
     how.add_argument(
@@ -40,5 +42,8 @@ def run(args: argparse.Namespace) -> int:
         raise CommandError(f"no pool runs in {home.path}: its master was killed")
     os.kill(pid, SIGNALS[args.how])
     wait_gone(pid, None)
-    say(f"pool in {home.path} is down")
+    if args.json:
+        print_json({"home": str(home.path), "pid": pid})
+    else:
+        say(f"pool in {home.path} is down")
     return Exit.OK

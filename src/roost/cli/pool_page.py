@@ -54,14 +54,15 @@ moments; commands wait up to three seconds for one before they give up.
 _PROSE: Final = {
     "up": """\
 The first start makes the directory and a `roost.config` in it. In the foreground the pool ends with Ctrl-C; with
-`--detach` the command returns once the pool is up, and [`roost down`](#roost-down) ends it.""",
+`--detach` the command returns once the pool is up, and [`roost down`](#roost-down) ends it. JSON: `home`, `pid`
+of the master, `pool`, `schedd` and `node` (their names).""",
     "down": """\
 Without an option running jobs get the time to end that the policy grants them (`MachineMaxVacateTime`,
 `MaxJobRetirementTime`), and wait in the queue for the next start. A second `roost down --fast` makes haste.""",
     "status": """\
-JSON: a list of the slots' ads; with `--daemons` an object with `home` and the process numbers of `central`, `schedd`
-and `node`, 0 for one that does not run. Exit status 1 if slots were named and there are none, or a daemon does not
-run.""",
+JSON: a list of the slots' whole ads; with `--daemons` an object with `home` and the process numbers of `central`,
+`schedd` and `node`, 0 for one that does not run. Exit status 1 if slots were named and there are none, or a daemon
+does not run.""",
     "submit": """\
 Submit files are HTCondor's; what is wrong in one is told with its line, and nothing of it is submitted. Examples are
 in [examples/](../../examples/README.md). With `--wait` a terminal shows how far the jobs are, and the exit status is

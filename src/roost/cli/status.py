@@ -13,6 +13,11 @@ from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.cli.up import alive
 from roost.runtime.home import Home
 
+#: What the listing needs of each slot.
+_SHOWN: Final = (
+    "Name", "Machine", "OpSys", "Arch", "State", "Activity", "LoadAvg", "Cpus", "Memory", "EnteredCurrentActivity",
+    "RemoteOwner",
+)  # fmt: skip
 _ROLES: Final = ("central", "schedd", "node")
 
 
@@ -34,7 +39,10 @@ def run(args: argparse.Namespace) -> int:
         return _daemons(args)
 
     def ask(pool: Pool) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = pool.central("ads", kind="Machine", constraint=args.constraint)
+        projection = [] if args.json or args.long else list(_SHOWN)
+        rows: list[dict[str, Any]] = pool.central(
+            "ads", kind="Machine", constraint=args.constraint, projection=projection
+        )
         return rows
 
     rows = [row for row in with_pool(args, ask) if _is_meant(row, args.slot)]

@@ -45,11 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if submission.errors:
         return Exit.BAD
     if args.dry_run:
-        from roost.schedd.submit import listing
-
-        for text in listing(submission):
-            say(text)
-        return Exit.OK
+        return _show(submission, as_json=args.json)
     if not submission.count:
         raise CommandError("the description comes to no job: nothing is submitted")
 
@@ -81,6 +77,22 @@ def _config(home: Home, contact: dict[str, Any]) -> Config | None:
     for error in config.errors:
         complain(str(error))
     return config
+
+
+def _show(submission: Submission, *, as_json: bool) -> int:
+    """Print the ads of the jobs."""
+    from roost.schedd.submit import listing
+
+    texts = listing(submission)
+    if as_json:
+        from roost.classad.forms import Form, parse_ad
+        from roost.wire.ads import ad_data
+
+        print_json([ad_data(parse_ad(text, Form.OLD)) for text in texts])
+    else:
+        for text in texts:
+            say(text)
+    return Exit.OK
 
 
 def _read(args: argparse.Namespace) -> Submission:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
@@ -33,6 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="configuration file (default: roost.config in the state directory)",
     )
     parser.add_argument("-d", "--detach", action="store_true", help="go to the background once the pool is ready")
+    parser.add_argument("--json", action="store_true", help="with --detach: print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     except HomeError as error:
         raise CommandError(str(error)) from None
     if args.detach:
-        return _detached(home, roots)
+        return _detached(home, roots, as_json=args.json)
     return _foreground(home, roots, lambda: say(f"pool in {home.path} is up; Ctrl-C ends it"))
 
 
@@ -77,7 +79,7 @@ def _foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[], N
     return status
 
 
-def _detached(home: Home, roots: tuple[str, ...] | None) -> int:
+def _detached(home: Home, roots: tuple[str, ...] | None, *, as_json: bool) -> int:
     """Start the pool in a process of its own, and wait until it is ready."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -109,7 +111,12 @@ def _detached(home: Home, roots: tuple[str, ...] | None) -> int:
     os.close(reader)
     if text != b"1":
         raise CommandError(text.decode(errors="replace") or f"the pool does not start: see {home.log / 'master.log'}")
-    say(f"pool in {home.path} is up; `roost down` ends it")
+    if as_json:
+        contact = home.contact()
+        told = {"home": str(home.path), **{name: contact[name] for name in ("pid", "pool", "schedd", "node")}}
+        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    else:
+        say(f"pool in {home.path} is up; `roost down` ends it")
     return Exit.OK
 
 
