@@ -66,6 +66,7 @@ class _Cycle:
     groups: dict[str, Group] = field(default_factory=dict)
     spins: int = 0
     _priorities: dict[str, float] = field(default_factory=dict)
+    _over: dict[str, list[str]] = field(default_factory=dict)
 
     def run(self) -> Plan:
         snapshot, settings = self.snapshot, self.settings
@@ -110,6 +111,12 @@ class _Cycle:
 
     def _groups_over(self, user: str) -> list[str]:
         """The group of a user and those above it."""
+        found = self._over.get(user)
+        if found is None:
+            found = self._over[user] = self._find_groups_over(user)
+        return found
+
+    def _find_groups_over(self, user: str) -> list[str]:
         name = group_of(user, self.settings.groups)
         found = [name]
         known = {each.name.lower(): each.name for each in self.settings.groups}

@@ -35,6 +35,9 @@ BYTES_MAX: Final = 512 * 1024 * 1024
 LISTED_MIN: Final = 256
 LISTED_TIMES: Final = 4
 
+#: Sets of expressions in requests whose reach is remembered.
+TEXTS_MAX: Final = 4096
+
 # What things cost, in units of a pair judged at full width: only their proportions matter.
 _SLOT_COST: Final = 8_000
 _REQUEST_COST: Final = 15_000
@@ -82,6 +85,9 @@ class Memory:
     _reach: Reach = field(default_factory=lambda: Reach(frozenset(), False))
     _slots: SlotExpressions | None = None
     _judge: Judge | None = None
+    _kept_texts: dict[tuple[tuple[str, int], ...], tuple[bool, tuple[tuple[str, Expr], ...]]] = field(
+        default_factory=dict
+    )
     _bytes: int = 0
 
     # -- a cycle -----------------------------------------------------------------------------------
@@ -173,12 +179,24 @@ class Memory:
         own = (settings.pre_job_rank, settings.post_job_rank, settings.policy.resource, settings.policy.job)
         seeds = (*slots.of("requirements"), *slots.of("rank"), *(each for each in own if each is not None))
         self._reach = reach(seeds, slots.of)
+        self._kept_texts.clear()
         self._expressions, self._texts = signature, [expression for _, expression in present]
         for known in self.known.values():
             known.keeps = self._keeps(known.ad)
 
     def _keeps(self, ad: ClassAd) -> bool:
-        """Whether verdicts about a request stay right while the ads do."""
+        """Whether verdicts about a request stay right while the ads do. Jobs of the same texts share the answer."""
+        texts = tuple((name, cell) for name, cell in _expressions_in(ad))
+        key = tuple((name, id(cell)) for name, cell in texts)
+        known = self._kept_texts.get(key)
+        if known is None:
+            if len(self._kept_texts) >= TEXTS_MAX:
+                self._kept_texts.clear()
+            # The expressions are kept with it, so that their identities stay theirs.
+            known = self._kept_texts[key] = self._keeps_anew(ad), texts
+        return known[0]
+
+    def _keeps_anew(self, ad: ClassAd) -> bool:
         slots = self._slots
         assert slots is not None
 
@@ -258,3 +276,12 @@ class Memory:
                 return None
             listing = Listing(listing.rows, listing.keys, listing.complete)
         return renewed(listing, stale, rows, keys)
+
+
+def _expressions_in(ad: ClassAd) -> Iterable[tuple[str, Expr]]:
+    """Folded name and expression of the attributes of an ad that are expressions."""
+    for scope in (ad, ad.chained):
+        if scope is not None:
+            for name, cell in scope.cells.items():
+                if isinstance(cell, Expr):
+                    yield name, cell

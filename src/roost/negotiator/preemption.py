@@ -156,12 +156,13 @@ class Preemption:
             shown = self.table.ad(key)
         else:
             shown = ClassAd()
-            for name in sorted(self._names):
+            for name in self._names:
                 value = self.table.value(key, name)
                 if value is not None:
-                    shown[name] = value
-        for name, value in self.standing(self.view.holders[self.view.holder.item(row)]).as_remote().items():
-            shown[name] = value
+                    # Cells as they are: the names are folded, and nobody sees this ad.
+                    shown.cells[name] = value
+        for name, remote in self.standing(self.view.holders[self.view.holder.item(row)]).as_remote().items():
+            shown.cells[fold(name)] = remote
         if shown.cell("preemptingrank") is not MISSING:
             shown["CurrentRank"] = float(self.view.current_rank.item(row))
         return shown

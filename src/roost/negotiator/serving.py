@@ -30,6 +30,8 @@ from roost.negotiator.view import SlotView
 LIMIT = "submitter-limit"
 CEILING = "ceiling"
 CONCURRENCY = "concurrency-limit"
+#: Slots beyond those wanted about which preemption is asked in advance.
+ASKED_MIN = 16
 
 
 @dataclass(slots=True, kw_only=True)
@@ -182,6 +184,7 @@ class Floor:
 
     def _preemptable(self, party: Party, want: Want, listing: Listing) -> Listing:
         """The listing without the slots that may not be taken from their users, PREEMPTION_RANK considered."""
+        listing = _beginning(listing, 2 * want.left + ASKED_MIN)
         held = np.flatnonzero(_undecided(listing.keys))
         if not len(held):
             return listing
@@ -365,6 +368,16 @@ class Floor:
                         slots=(match.slot,),
                     )
                 )
+
+
+def _beginning(listing: Listing, most: int) -> Listing:
+    """The first `most` slots of a listing, and those that tie with the last of them."""
+    size = len(listing.rows)
+    if size <= most:
+        return listing
+    tied = (listing.keys[:, most:] == listing.keys[:, most - 1 : most]).all(axis=0)
+    end = most + (int(np.argmin(tied)) if not tied.all() else len(tied))
+    return listing if end == size else Listing(listing.rows[:end], listing.keys[:, :end], False)
 
 
 def _undecided(keys: Array) -> Array:

@@ -135,7 +135,7 @@ class Judge:
             return parts[0][1].numbers_or(otherwise)
         out = np.empty(len(self.table))
         for rows, values in parts:
-            out[rows] = values.numbers_or(otherwise)
+            out[rows] = values.number_or(otherwise) if values.is_single else values.numbers_or(otherwise)
         return out
 
     # -- one slot, all requests --------------------------------------------------------------------

@@ -41,6 +41,18 @@ class Result:
         return out
 
     @property
+    def is_single(self) -> bool:
+        """Whether all rows are known to have the same value."""
+        return not isinstance(self._vector, Vector)
+
+    def number_or(self, otherwise: float) -> float:
+        """The number that all rows have, where `is_single`."""
+        value = self._vector
+        if value.__class__ not in (bool, int, float) or value != value:
+            return otherwise
+        return float(value)
+
+    @property
     def is_true(self) -> bool:
         """Whether the value is the same in all rows, and true; known without looking at rows."""
         return self._vector is True
@@ -56,6 +68,8 @@ class Result:
 
     def numbers_or(self, otherwise: float) -> Array:
         """`numbers` with another value for what is no number, or is not a number (NaN)."""
+        if not isinstance(self._vector, Vector):
+            return np.full(self.size, self.number_or(otherwise))
         vector, found = self._whole(), self.numbers
         if vector.kind not in (BOOL, INT, REAL):
             kinds = vector.kinds_array()
