@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from unittest import mock
 
-from roost.classad import compiler, evaluation, refs
+from roost.classad import closures, evaluation, refs
 from roost.classad.ad import MISSING, ClassAd, cell_of
 from roost.classad.evaluation import State, find
 from roost.classad.expr import Expr
@@ -274,8 +274,8 @@ def _watching(seen: Witness) -> Iterator[None]:
     with (
         mock.patch.object(evaluation, "deeply", watched_deeply),
         mock.patch.object(sys.modules["roost.classad.trace"], "deeply", watched_deeply),
-        mock.patch.object(compiler, "subscript_value", watched_subscript),
-        mock.patch.object(compiler, "select_value", watched_select),
+        mock.patch.object(closures, "subscript_value", watched_subscript),
+        mock.patch.object(closures, "select_value", watched_select),
         mock.patch.object(evaluation, "select_value", watched_select),
     ):
         yield
