@@ -212,6 +212,12 @@ def test_nobody_asks_in_another_name_or_without_a_password(desk: Desk) -> None:
     subject = Line(settings).subjects
     with Line.connect(settings) as line, pytest.raises(BusError, match="may not"):
         line.ask(subject.ask_central("somebody-else"), "ads", {}, timeout_s=5)
+    urls = ("nats://127.0.0.1:1", *settings.urls)
+    several = BusSettings(
+        urls=urls, pool=settings.pool, name=settings.name, user=settings.user, password=settings.password
+    )
+    with Line.connect(several) as line:
+        assert line.ask(subject.ask_central(settings.name), "cycle", {}).ok
     wrong = BusSettings(urls=settings.urls, pool=settings.pool, name=settings.name, user=settings.user, password="x")
     with pytest.raises(BusError, match="Authorization"):
         Line.connect(wrong)

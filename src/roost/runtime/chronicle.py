@@ -141,8 +141,7 @@ class Chronicle:
     # -- reading -------------------------------------------------------------------------------------
 
     def read(self, *, slot: str = "", job: str = "", limit: int = 0) -> list[dict[str, Any]]:
-        """Records of a slot or a job, the oldest first; the last `limit` of them, 0 for all."""
-        self.write(explained=True)
+        """Records on disk of a slot or a job, the oldest first; the last `limit` of them, 0 for all."""
         wanted: deque[dict[str, Any]] = deque(maxlen=limit or None)
         for record in self._records(slot or job):
             if (not slot or _is_of(record, slot)) and (not job or record.get("job") == job):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +29,20 @@ class NodeAnswers:
         if not isinstance(message, Ask):
             return
         try:
-            answer = self._answered(message, time.time())
+            if message.what == "story":
+                answer = await self._story(message.args)
+            else:
+                answer = self._answered(message, time.time())
         except (KeyError, TypeError, ValueError, ParseError) as error:
             answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
         await self._daemon.bus.answer(reply, answer)
+
+    async def _story(self, args: dict[str, Any]) -> Answer:
+        """What has happened; the files may be long, so that a thread reads them."""
+        chronicle, limit = self._daemon.chronicle, int(args.get("limit", 0))
+        slot, job = str(args.get("slot", "")), str(args.get("job", ""))
+        chronicle.write(explained=True)
+        return Answer(data=await asyncio.to_thread(chronicle.read, slot=slot, job=job, limit=limit))
 
     def _answered(self, ask: Ask, now: float) -> Answer:
         args, host = ask.args, self._machine.host
@@ -51,9 +62,6 @@ class NodeAnswers:
                 return Answer() if refusal is None else Answer(ok=False, code="refused", text=str(refusal))
             case "vacate":
                 return self._vacate(args, now)
-            case "story":
-                wanted = {key: str(args.get(key, "")) for key in ("slot", "job")}
-                return Answer(data=self._daemon.chronicle.read(**wanted, limit=int(args.get("limit", 0))))
             case "poll":
                 self._daemon.poll_now()
                 return Answer()

@@ -179,6 +179,11 @@ class QueueAnswers:
         book = self._daemon.queue.book
         rows: list[Any] = []
         makers: dict[int, Rows] = {}
+        if projection and not limit and args.get("constraint") is None:
+            rows = await self._plain_rows(args, projection)
+            await self._daemon.kept()
+            await self._daemon.bus.answer(reply, Answer(data=rows))
+            return
         async for job in self._chosen(args):
             cluster = book.clusters.get(job.cluster)
             if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
@@ -194,6 +199,20 @@ class QueueAnswers:
                 break
         await self._daemon.kept()
         await self._daemon.bus.answer(reply, Answer(data=rows))
+
+    async def _plain_rows(self, args: dict[str, Any], projection: list[str]) -> list[Any]:
+        """Some attributes of all jobs that are named, without a look at each whole ad."""
+        names, owners = [str(each) for each in args.get("jobs", [])], set(args.get("owners", []))
+        rows: list[Any] = []
+        for cluster, procs in list(_named(names, self._daemon.queue.book.clusters)):
+            if owners and cluster.owner not in owners:
+                continue
+            row = Rows(cluster, projection).row
+            for first in range(0, len(procs), _TURN):
+                some = procs[first : first + _TURN]
+                rows += [row(proc) for proc in some if cluster.status(proc) is not JobStatus.GONE]
+                await asyncio.sleep(0)
+        return rows
 
     async def _overview(self, ask: Ask, sender: str, reply: str) -> None:
         """The jobs where there are at most `rows_max`, else a row for each of their clusters."""
