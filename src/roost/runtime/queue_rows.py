@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
+from roost.classad.values import fold
 from roost.schedd.book import Cluster
 from roost.schedd.status import JobStatus
 from roost.wire.ads import value_data
@@ -41,14 +42,14 @@ class Rows:
         #: What every job has a value of its own for, in the place that it has in the row.
         self._each: list[str] = []
         for name in names:
-            key = name.lower()
+            key = fold(name)
             cell = cluster.ad.cell(key)
             if key in _OWN or key in varying or isinstance(cell, Expr):
                 self._fixed[name] = None
                 self._each.append(name)
             elif cell is not MISSING:
                 self._fixed[name] = value_data(cell)
-        self._simple = all(name.lower() in ("procid", "jobstatus") for name in self._each)
+        self._simple = all(fold(name) in ("procid", "jobstatus") for name in self._each)
 
     def row(self, proc: int) -> dict[str, Any]:
         """The row of a job."""
@@ -59,7 +60,7 @@ class Rows:
         if not self._simple:
             return self._evaluated(row, cluster.ad_of(proc))
         for name in self._each:
-            row[name] = proc if name.lower() == "procid" else cluster.statuses[proc]
+            row[name] = proc if fold(name) == "procid" else cluster.statuses[proc]
         return row
 
     def _evaluated(self, row: dict[str, Any], ad: ClassAd) -> dict[str, Any]:

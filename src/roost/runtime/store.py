@@ -12,6 +12,7 @@ Ads are kept as JSON in the form of the wire.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -168,7 +169,7 @@ class Kept:
 class Store:
     """The database of one queue. Its methods block: they are called from a thread of their own."""
 
-    def __init__(self, engine: Engine, lock: IO[str] | None) -> None:
+    def __init__(self, engine: Engine, lock: IO[str] | Connection | None) -> None:
         self._engine = engine
         self._lock = lock
         self._next_piece = 1
@@ -176,22 +177,29 @@ class Store:
     @classmethod
     def open(cls, url: str) -> Store:
         """Open a database, make it if there is none, bring it up to date. Raises StoreError."""
-        lock = None
-        try:
-            engine = create_engine(url, pool_size=1, max_overflow=2)
-            if engine.dialect.name == "sqlite":
-                lock = _lock_beside(engine.url.database or "")
-                event.listen(engine, "connect", _durable)
-            _migrate(engine)
-        except (SQLAlchemyError, OSError) as error:
-            raise StoreError(f"the database can't be opened: {_told(error)}") from None
-        return cls(engine, lock)
+        with contextlib.ExitStack() as stack:
+            lock: IO[str] | Connection | None = None
+            try:
+                engine = create_engine(url, pool_size=1, max_overflow=2)
+                stack.callback(engine.dispose)
+                if engine.dialect.name == "sqlite":
+                    lock = _lock_beside(engine.url.database or "")
+                    event.listen(engine, "connect", _durable)
+                elif engine.dialect.name == "postgresql":
+                    lock = _lock_within(engine)
+                if lock is not None:
+                    stack.callback(lock.close)
+                _migrate(engine)
+            except (SQLAlchemyError, ImportError, OSError) as error:
+                raise StoreError(f"the database can't be opened: {_told(error)}") from None
+            stack.pop_all()
+            return cls(engine, lock)
 
     def close(self) -> None:
         """Let go of the database."""
-        self._engine.dispose()
         if self._lock is not None:
             self._lock.close()
+        self._engine.dispose()
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -295,7 +303,9 @@ class _Batch:
             case ch.AddHistory():
                 self.history.append(change)
             case ch.AppendLog():
-                piece = LogPiece(id=self.next_piece, path=change.path, owner=change.owner, text=change.text)
+                # A text that was cut in the middle of a character must not keep everything else from being kept.
+                whole = change.text if change.text.isascii() else _readable(change.text)
+                piece = LogPiece(id=self.next_piece, path=change.path, owner=change.owner, text=whole)
                 self.next_piece += 1
                 self.pieces.append(piece)
             case _:
@@ -313,6 +323,10 @@ class _Batch:
         _add(connection, CLAIMS, [_claim_row(each) for each in self.claims.values() if each])
         _add(connection, HISTORY, [_history_row(each) for each in self.history])
         _add(connection, LOGS, [_piece_row(each) for each in self.pieces])
+
+
+def _readable(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
 def _add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
@@ -435,6 +449,15 @@ def _lock_beside(path: str) -> IO[str] | None:
     return lock
 
 
+def _lock_within(engine: Engine) -> Connection:
+    """A lock that the database keeps as long as the connection lives, which is used for nothing else."""
+    connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+    if connection.execute(text("SELECT pg_try_advisory_lock(7261)")).scalar():
+        return connection
+    connection.close()
+    raise StoreError("the database is in use: is another queue running with it?")
+
+
 def _durable(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "cache_size=-4000"):
@@ -444,10 +467,6 @@ def _durable(connection: Any, _record: Any) -> None:
 
 def _migrate(engine: Engine) -> None:
     with engine.begin() as connection:
-        if engine.dialect.name == "postgresql":
-            taken = connection.execute(text("SELECT pg_try_advisory_lock(7261)")).scalar()
-            if not taken:
-                raise StoreError("the database is in use by another queue")
         version = 0
         if engine.dialect.has_table(connection, "meta"):
             version = int(_meta(connection, "schema") or 0)

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
+from roost.classad.values import fold
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
 from roost.schedd.ranges import Ranges
@@ -141,7 +142,7 @@ class Cluster:
         own.put("ProcId", proc)
         if self.plan is not None:
             for name, cell in self.plan.differences(proc).items():
-                if name.lower() not in _OF_QUEUE:
+                if fold(name) not in _OF_QUEUE:
                     own.put(name, cell)
         own.put("GlobalJobId", f"{self.ad.cell('globaljobid')}#{self.number}.{proc}#{self.submitted_at}")
         # The cluster's ad is chained to nothing, so this makes no circle.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from roost.classad import Expr
+from roost.classad.values import fold
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd import event_log as log
 from roost.schedd.book import Job
@@ -127,7 +128,7 @@ def _stand_still(turn: Turn, holder: Holder, job: Job, still: bool) -> str:
 
 
 def _edit(turn: Turn, job: Job, event: Acted) -> str:
-    names = {name.lower() for name in event.attributes}
+    names = {fold(name) for name in event.attributes}
     if names & IMMUTABLE:
         return "immutable"
     waits = job.status is JobStatus.IDLE and job.cluster.is_idle(job.id.proc)
@@ -135,7 +136,7 @@ def _edit(turn: Turn, job: Job, event: Acted) -> str:
         # The change may take it to another place in the order.
         turn.book.not_idle(job.cluster, job.id.proc)
     for name in event.attributes:
-        cell = event.attributes.cell(name.lower())
+        cell = event.attributes.cell(fold(name))
         before = job.ad.get(name)
         job.ad.put(name, cell)  # type: ignore[arg-type]
         old = "" if before is None else _shown(before)

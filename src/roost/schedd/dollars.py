@@ -13,6 +13,7 @@ from typing import Final
 from roost.classad import ERROR, UNDEFINED, ClassAd, Expr, ParseError, Value, evaluate, parse_expression
 from roost.classad.ad import MISSING, Cell
 from roost.classad.unparse import unparse_value
+from roost.classad.values import fold
 
 _OPENING: Final = "$$("
 #: Attributes in which the machine itself puts the name of the scratch directory.
@@ -32,7 +33,7 @@ def expanded(job_ad: ClassAd, slot_ad: ClassAd) -> ClassAd:
     """The job's whole ad, free of what it was chained to, with every ``$$(…)`` replaced. Raises `Unexpandable`."""
     ad = ClassAd()
     for name in job_ad:
-        key = name.lower()
+        key = fold(name)
         cell = job_ad.cell(key)
         assert cell is not MISSING
         if isinstance(cell, str):
@@ -77,10 +78,10 @@ class _Text:
         if body.startswith("[") and body.endswith("]"):
             return self._computed(body[1:-1])
         name, colon, default = body.partition(":")
-        key = name.strip().lower()
+        key = fold(name.strip())
         if key == "dollardollar":
             return "$$"
-        if key == _SCRATCH and self.name.lower() in _ENVIRONMENT:
+        if key == _SCRATCH and fold(self.name) in _ENVIRONMENT:
             return f"{_OPENING}{body})"
         value = self.slot_ad.eval(name.strip(), self.job_ad)
         if key in ("", "requirements") or self.slot_ad.cell(key) is MISSING or value is UNDEFINED or value is ERROR:

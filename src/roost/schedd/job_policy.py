@@ -28,6 +28,7 @@ from typing import Final
 from roost.classad import ClassAd, Expr, FixedWorld, Value, World, evaluate, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.unparse import unparse_value
+from roost.classad.values import fold
 from roost.model.codes import RESOURCE_CODES, SUBCODE_MEMORY, HoldCode, VacateCode
 from roost.schedd.status import ON_MACHINE, JobStatus
 
@@ -190,7 +191,7 @@ class _Judge:
 
     def _own(self, outcome: Outcome, name: str) -> Verdict | None:
         """What the job's own expression of that name wants."""
-        if self.ad.cell(name.lower()) is MISSING or not fires(self._value(name)):
+        if self.ad.cell(fold(name)) is MISSING or not fires(self._value(name)):
             return None
         expression = self._expression(name)
         reason, subcode = self._value(f"{name}Reason"), self._value(f"{name}SubCode")
@@ -266,7 +267,7 @@ class _Judge:
         return self.ad.eval(name, None, self.world)
 
     def _number(self, name: str) -> float | None:
-        cell = self.ad.cell(name.lower())
+        cell = self.ad.cell(fold(name))
         if cell is MISSING:
             return None
         value = self._value(name)

@@ -6,6 +6,7 @@ The attributes that each sets are those that users of HTCondor know; so are the 
 from __future__ import annotations
 
 from roost.classad import ClassAd
+from roost.classad.values import fold
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd import event_log as log
 from roost.schedd.book import Job
@@ -49,7 +50,7 @@ def release(turn: Turn, job: Job, text: str) -> None:
         JobCurrentStartExecutingDate=None,
     )
     for name in ("HoldReason", "HoldReasonCode", "HoldReasonSubCode"):
-        if job.ad.cells.get(name.lower()) is not None:
+        if job.ad.cells.get(fold(name)) is not None:
             del job.ad[name]
     turn.set_status(job, JobStatus.IDLE)
     turn.log(job, log.JobReleased(reason=text))

@@ -10,6 +10,7 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
+from roost.classad.values import fold
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd import event_log as log
 from roost.schedd.book import Job
@@ -337,8 +338,8 @@ def run_ended(turn: Turn, holder: Holder, event: RunEnded) -> None:
 def _take_over(job: Job, attributes: ClassAd) -> None:
     """Take over what a machine says of a job."""
     for name in attributes:
-        if name.lower() not in IMMUTABLE:
-            job.ad.put(name, attributes.cell(name.lower()))  # type: ignore[arg-type]
+        if fold(name) not in IMMUTABLE:
+            job.ad.put(name, attributes.cell(fold(name)))  # type: ignore[arg-type]
 
 
 def _job_ended(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:

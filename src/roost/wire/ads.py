@@ -49,11 +49,20 @@ def ad_data(ad: ClassAd) -> AdData:
 def value_data(cell: Any) -> Any:
     """One attribute as JSON."""
     kind = cell.__class__
-    if kind in _PLAIN:
+    if kind in _PLAIN and (kind is not str or cell.isascii() or _is_unicode(cell)):
         return cell
     if kind is float and math.isfinite(cell):
         return cell
     return {"expr": expression_text(cell)}
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether JSON can hold a text: functions may cut one in the middle of a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def expression_text(cell: Any) -> str:

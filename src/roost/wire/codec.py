@@ -22,7 +22,10 @@ _DECODER: Final = msgspec.json.Decoder(functools.reduce(operator.or_, ALL))
 
 def encode(message: Message) -> bytes:
     """The bytes of a message. Raises WireError for one that is too large."""
-    data = _ENCODER.encode(message)
+    try:
+        data = _ENCODER.encode(message)
+    except (UnicodeEncodeError, TypeError, OverflowError) as error:
+        raise WireError(f"{type(message).__name__}: {error}") from None
     if len(data) > MESSAGE_BYTES_MAX:
         raise WireError(f"{type(message).__name__}: {len(data)} bytes are more than MESSAGE_BYTES_MAX")
     return data

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, ClassAdError
 from roost.classad.ad import Cell
+from roost.classad.values import fold
 from roost.schedd.submit.batch import Batch, same
 from roost.schedd.submit.batch_data import batch_from_data, batch_to_data, cell_from_data, cell_to_data
 from roost.schedd.submit.queue_statement import JOBS_MAX
@@ -72,11 +73,11 @@ class ClusterPlan:
     def _find_varying(self) -> frozenset[str]:
         found: set[str] = set()
         for batch in self.batches:
-            found |= {name.lower() for name in (*batch.own, *batch.columns, *batch.steady)}
+            found |= {fold(name) for name in (*batch.own, *batch.columns, *batch.steady)}
             for name in batch.sections:
                 found |= section_named(name).gives
             if batch.count:
-                found |= {name.lower() for name in batch.differences(0)}
+                found |= {fold(name) for name in batch.differences(0)}
         return frozenset(found)
 
     def differences(self, index: int) -> dict[str, Cell]:
@@ -112,7 +113,7 @@ class ClusterPlan:
         """All of it as JSON."""
         return {
             "version": VERSION,
-            "common": {name: cell_to_data(self.common.cells[name.lower()]) for name in self.common},
+            "common": {name: cell_to_data(self.common.cells[fold(name)]) for name in self.common},
             "batches": [batch_to_data(batch) for batch in self.batches],
             "max_materialize": self.max_materialize,
             "max_idle": self.max_idle,

@@ -1,0 +1,284 @@
+"""What a queue keeps is there when it comes back, in either database, whatever killed it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import create_engine, text
+
+from roost.classad import ClassAd, parse_expression
+from roost.classad.values import from_bytes
+from roost.runtime.store import MIGRATIONS, Store, StoreError, count_history
+from roost.schedd import changes as ch
+from roost.schedd.identifiers import JobId
+from roost.schedd.status import JobStatus
+from roost.wire.ads import ad_data
+from tests.schedd.queue_world import Disk
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server of one's own; its URL."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed, so that PostgreSQL can't be reached")
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not programs:
+        pytest.skip("PostgreSQL is not installed")
+    binaries = programs[-1].parent
+    place = Path(tempfile.mkdtemp(prefix="roost-pg-", dir="/tmp"))
+    shell = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    try:
+        if shell:
+            shutil.chown(place, "postgres")
+        run = {"check": True, "capture_output": True, "cwd": "/", "timeout": 60}
+        subprocess.run([*shell, str(binaries / "initdb"), "-D", f"{place}/data", "-A", "trust", "-U", "roost"], **run)  # type: ignore[call-overload]
+        options = f"-c listen_addresses= -c unix_socket_directories={place} -c fsync=off"
+        control = [*shell, str(binaries / "pg_ctl"), "-D", f"{place}/data", "-w"]
+        subprocess.run([*control, "-l", f"{place}/log", "-o", options, "start"], **run)  # type: ignore[call-overload]
+        try:
+            yield f"postgresql+psycopg://roost@/postgres?host={place}"
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], **run)  # type: ignore[call-overload]
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/queue.sqlite"
+    found: str = request.getfixturevalue("postgres")
+    engine = create_engine(found)
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    engine.dispose()
+    return found
+
+
+# -- changes ------------------------------------------------------------------------------------------------------
+
+JOBS = st.builds(JobId, st.integers(1, 3), st.integers(0, 3))
+TEXTS = st.sampled_from(("", "plain", "é ☃", 'it\'s "quoted"', "\\", from_bytes(b"cut \xc3"), "line\nline", "%s :x ?"))
+CELLS = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | TEXTS
+ADS = st.dictionaries(st.sampled_from(("A", "Bc", "RequestMemory", "my attr")), CELLS, max_size=3).map(ClassAd)
+CHANGES = st.one_of(
+    st.builds(
+        ch.PutCluster,
+        cluster=st.integers(1, 3),
+        owner=st.sampled_from(("ann", "bob")),
+        submitted_at=st.integers(0, 2**40),
+        count=st.just(4),
+        ad=ADS,
+        plan=st.none() | st.dictionaries(st.text("ab"), st.integers() | st.text("xyz"), max_size=2),
+    ),
+    st.builds(ch.PutGone, cluster=st.integers(1, 3), gone=st.sampled_from(("", "0", "1-2"))),
+    st.builds(ch.PutJob, job=JOBS, status=st.sampled_from(JobStatus), attributes=ADS),
+    st.builds(ch.DropJob, job=JOBS),
+    st.builds(
+        ch.PutClaim,
+        claim_id=st.sampled_from(("c1", "c2")),
+        node=st.just("n"),
+        slot=st.just("slot1@n"),
+        submitter=st.just("ann@x"),
+        job=st.none() | JOBS,
+        run=st.sampled_from(("", "1.0#1")),
+    ),
+    st.builds(ch.DropClaim, claim_id=st.sampled_from(("c1", "c2"))),
+    st.builds(
+        ch.AddHistory, job=JOBS, owner=st.just("ann"), status=st.just(JobStatus.COMPLETED), ended_at=st.just(5), ad=ADS
+    ),
+    st.builds(ch.AppendLog, path=st.sampled_from(("/a", "/b")), text=TEXTS, owner=st.just("ann")),
+)
+
+
+def shown(store: Store) -> object:
+    """All that a database holds, comparable."""
+    kept = store.load()
+    return (
+        [
+            (each.cluster, each.owner, each.submitted_at, each.count, ad_data(each.ad), each.plan, each.gone)
+            for each in kept.clusters
+        ],
+        [(each.job, each.status, ad_data(each.attributes)) for each in kept.jobs],
+        list(kept.claims),
+    )
+
+
+def expected(disk: Disk) -> object:
+    """What it should."""
+    return (
+        [
+            (n, each.owner, each.submitted_at, each.count, ad_data(each.ad), each.plan, disk.gone.get(n, ""))
+            for n, each in sorted(disk.clusters.items())
+        ],
+        [(job, int(each.status), ad_data(each.attributes)) for job, each in sorted(disk.jobs.items())],
+        [disk.claims[key] for key in sorted(disk.claims)],
+    )
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(batches=st.lists(st.lists(st.lists(CHANGES, max_size=4), max_size=3), max_size=4))
+def test_what_was_committed_is_what_is_read(url: str, batches: list[list[list[ch.Change]]]) -> None:
+    disk, pieces, ends = Disk(), [], 0
+    store = _emptied(url)
+    for number, steps in enumerate(batches):
+        valid = [[change for change in step if _makes_sense(disk, change)] for step in steps]
+        for step in valid:
+            disk.keep(tuple(step))
+            ends += sum(isinstance(change, ch.AddHistory) for change in step)
+        pieces += store.commit(valid, number + 7, [])
+    try:
+        assert shown(store) == expected(disk)
+        kept = store.load()
+        assert list(kept.log_pieces) == pieces
+        assert count_history(store) == ends
+        assert kept.next_cluster == (len(batches) + 6 if batches else 1)
+        store.commit([], 99, [piece.id for piece in pieces])
+        assert not store.load().log_pieces
+    finally:
+        store.close()
+
+
+def _makes_sense(disk: Disk, change: ch.Change) -> bool:
+    """Clusters are put once, and their ranges after them."""
+    if isinstance(change, ch.PutCluster):
+        return change.cluster not in disk.clusters
+    return not isinstance(change, ch.PutGone) or change.cluster in disk.clusters
+
+
+def _emptied(url: str) -> Store:
+    Store.open(url).close()
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        for table in ("clusters", "jobs", "claims", "history", "log_pieces"):
+            connection.execute(text(f"DELETE FROM {table}"))
+        connection.execute(text("UPDATE meta SET value = '1' WHERE name = 'next_cluster'"))
+    engine.dispose()
+    return Store.open(url)
+
+
+# -- histories and states -----------------------------------------------------------------------------------------
+
+
+def test_history_is_read_from_the_last_on(url: str) -> None:
+    store = Store.open(url)
+    ads = [ClassAd({"ClusterId": n // 2, "ProcId": n % 2, "E": parse_expression("A + 1")}) for n in range(6)]
+    for n, ad in enumerate(ads):
+        job = JobId(n // 2, n % 2)
+        store.commit([[ch.AddHistory(job=job, owner="a", status=JobStatus.COMPLETED, ended_at=n, ad=ad)]], 1, [])
+    numbers = [(ad.get("ClusterId"), ad.get("ProcId")) for ad in store.history(limit=3)]
+    assert numbers == [(2, 1), (2, 0), (1, 1)]
+    assert [ad.get("ProcId") for ad in store.history(limit=0, cluster=1)] == [1, 0]
+    assert len(list(store.history(limit=0, cluster=1, proc=0))) == 1
+    store.close()
+
+
+def test_states_are_kept_under_their_names(url: str) -> None:
+    store = Store.open(url)
+    assert store.state("usage") is None
+    store.keep_state("usage", {"ann": 1.5})
+    store.keep_state("usage", {"ann": 2.5})
+    store.close()
+    again = Store.open(url)
+    assert again.state("usage") == {"ann": 2.5}
+    again.close()
+
+
+# -- opening ------------------------------------------------------------------------------------------------------
+
+
+def test_one_queue_has_a_database_at_a_time(url: str) -> None:
+    store = Store.open(url)
+    with pytest.raises(StoreError, match="in use"):
+        Store.open(url)
+    list(store.history(limit=1))
+    with pytest.raises(StoreError, match="in use"):
+        Store.open(url)
+    store.close()
+    Store.open(url).close()
+
+
+def test_a_database_of_a_newer_roost_is_left_alone(url: str) -> None:
+    Store.open(url).close()
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE meta SET value = '{len(MIGRATIONS) + 1}' WHERE name = 'schema'"))
+    engine.dispose()
+    with pytest.raises(StoreError, match="newer Roost"):
+        Store.open(url)
+
+
+def test_what_is_no_database_is_told(tmp_path: Path) -> None:
+    (tmp_path / "text.sqlite").write_text("This is no database. " * 100)
+    with pytest.raises(StoreError, match="can't be opened"):
+        Store.open(f"sqlite:///{tmp_path}/text.sqlite")
+    with pytest.raises(StoreError, match="can't be opened"):
+        Store.open("nonsense://x")
+
+
+# -- deaths -------------------------------------------------------------------------------------------------------
+
+_WRITER = """
+import sys
+from roost.classad import ClassAd
+from roost.runtime.store import Store
+from roost.schedd import changes as ch
+from roost.schedd.identifiers import JobId
+from roost.schedd.status import JobStatus
+store = Store.open(sys.argv[1])
+for n in range(10_000):
+    ad = ClassAd({"N": n})
+    steps = [[ch.PutJob(job=JobId(1, p), status=JobStatus.IDLE, attributes=ad) for p in range(5)]]
+    store.commit(steps, n, [])
+    print(n, flush=True)
+"""
+
+
+def test_what_was_acknowledged_survives_a_kill_and_nothing_is_half_there(url: str) -> None:
+    for lines in (3, 11):
+        with subprocess.Popen(
+            [sys.executable, "-c", _WRITER, url],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            text=True,
+        ) as writer:
+            assert writer.stdout is not None
+            last = [writer.stdout.readline() for _ in range(lines)][-1]
+            writer.send_signal(signal.SIGKILL)
+            rest = writer.stdout.read().split()
+            acknowledged = int(rest[-1] if rest else last)
+        store = _opened(url)
+        kept = store.load()
+        numbers = {job.attributes.get("N") for job in kept.jobs}
+        assert len(kept.jobs) == 5
+        assert len(numbers) == 1, "a commit is there as a whole"
+        assert numbers.pop() >= acknowledged
+        store.close()
+
+
+def _opened(url: str) -> Store:
+    """PostgreSQL takes a moment to see that who held it is dead."""
+    from tests.integration.kit import eventually
+
+    def attempt() -> Store | None:
+        try:
+            return Store.open(url)
+        except StoreError:
+            return None
+
+    found = eventually(attempt)
+    assert found is not None
+    return found
