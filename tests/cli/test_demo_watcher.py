@@ -36,11 +36,12 @@ def test_what_does_not_happen_ends_the_play(watcher: play.Watcher) -> None:
 def test_causes_are_shown_before_what_they_cause(
     tmp_path: Path, watcher: play.Watcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    record = {"at": time.mktime((2020, 1, 1, 0, 0, 0, 0, 0, -1)) + 0.9, "slot": "slot1", "number": "14", "reason": "SUSPEND true", "value": "TRUE",
+    midnight = time.mktime((2020, 1, 1, 0, 0, 0, 0, 0, -1))
+    record = {"at": midnight + 0.9, "slot": "slot1", "number": "14", "reason": "SUSPEND true", "value": "TRUE",
               "expression": "SUSPEND", "why": [{"clause": "KeyboardIdle < 3"}]}  # fmt: skip
     (tmp_path / "log" / "transitions.jsonl").write_text(json.dumps(record) + '\n{"at": 15778')
     (tmp_path / "count.log").write_text(END.format(2, 0))
-    watcher.show(Told(time.mktime((2020, 1, 1, 0, 0, 0, 0, 0, -1)), "the owner", "types", kind="owner"))
+    watcher.show(Told(midnight, "the owner", "types", kind="owner"))
     watcher.until("job 2.0", "finished")
     shown = [line.split("  ")[1] for line in capsys.readouterr().out.splitlines() if line[:1].isdigit()]
     assert [each.strip() for each in shown] == ["the owner", "slot1", "job 2.0"]
