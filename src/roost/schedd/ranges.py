@@ -21,8 +21,8 @@ class Ranges:
         """The set that `text` of an earlier `str` stands for. Raises ValueError."""
         found = cls()
         for part in text.split(",") if text else ():
-            first, _, last = part.partition("-")
-            start, end = int(first), int(last or first) + 1
+            first, dash, last = part.partition("-")
+            start, end = int(first), int(last if dash else first) + 1
             if end <= start or (found._ends and start <= found._ends[-1]):
                 raise ValueError(f"{part!r} is no range that follows the one before")
             found._starts.append(start)

@@ -1,0 +1,271 @@
+"""What a queue does in single cases: who may do what, what is counted, what machines may say."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roost.classad import ClassAd, parse_expression
+from roost.schedd import effects as ef
+from roost.schedd import events as ev
+from roost.schedd.holder import QueueSettings
+from roost.schedd.identifiers import JobId
+from roost.schedd.idle import Autoclusters, IdleGroup
+from roost.schedd.queue import Queue
+from roost.schedd.ranges import Ranges
+from roost.schedd.status import JobStatus
+from tests.schedd.queue_world import World, source
+
+
+def everything_arrives(world: World) -> None:
+    """All that is under way."""
+    while any(world.to_node.values()) or any(world.to_queue.values()):
+        for name in world.nodes:
+            world.deliver_order(name)
+            world.deliver_word(name)
+
+
+def running(world: World) -> tuple[JobId, str, str]:
+    """A job that runs: its name, claim and run."""
+    number = world.submit(source(1))
+    assert world.match()
+    everything_arrives(world)
+    job = world.queue.book.find(JobId(number, 0))
+    assert job is not None
+    assert job.status is JobStatus.RUNNING
+    return job.id, job.claim_id, job.run
+
+
+# -- ranges, groups, autoclusters ---------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 30)))
+def test_ranges_are_sets_of_numbers(numbers: list[int]) -> None:
+    found = Ranges()
+    for number in numbers:
+        found.add(number)
+    wanted = sorted(set(numbers))
+    assert list(found) == wanted
+    assert len(found) == len(wanted)
+    assert [n for n in range(31) if n in found] == wanted
+    again = Ranges.read(str(found))
+    assert list(again) == wanted
+    assert str(again) == str(found)
+    assert str(found).count(",") == max(0, sum(n - 1 not in set(wanted) for n in wanted) - 1)
+
+
+@pytest.mark.parametrize("text", ["x", "3-1", "1,1", "1-5,3", "5,1", "1-2,3", "-1", "1-", ","])
+def test_what_is_no_set_of_ranges_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        Ranges.read(text)
+
+
+@given(st.lists(st.sampled_from(("take", "put", "left")), max_size=30), st.integers(0, 5))
+def test_a_group_gives_out_the_first_of_its_jobs(acts: list[str], fresh: int) -> None:
+    idle = set(range(fresh))
+    group = IdleGroup(1, 0, 1, lambda proc, _: proc in idle)
+    group.put_fresh(0, fresh)
+    away = set(range(fresh, 8))
+    for act in acts:
+        if act == "take":
+            proc = group.take()
+            assert proc == min(idle, default=None)
+            if proc is not None:
+                idle.discard(proc)
+                away.add(proc)
+        elif act == "put" and away:
+            proc = max(away)
+            away.discard(proc)
+            idle.add(proc)
+            group.put(proc)
+        elif act == "left" and idle:
+            proc = max(idle)
+            idle.discard(proc)
+            away.add(proc)
+            group.left()
+        assert group.count == len(idle)
+        assert group.first() == min(idle, default=None)
+
+
+def test_jobs_that_no_machine_tells_apart_are_one_autocluster() -> None:
+    clusters = Autoclusters()
+    plain = ClassAd({"Requirements": parse_expression("Memory > Wanted"), "Wanted": 5, "Args": "1"})
+    other = ClassAd({"Requirements": parse_expression("Memory > Wanted"), "Wanted": 5, "Args": "2"})
+    larger = ClassAd({"Requirements": parse_expression("Memory > Wanted"), "Wanted": 6, "Args": "1"})
+    first = clusters.of(plain)
+    assert clusters.of(other) == first
+    assert clusters.of(larger) != first
+    assert clusters.use(("args",))
+    assert not clusters.use(("ARGS",))
+    assert first not in (clusters.of(plain), clusters.of(other))
+    assert clusters.of(plain) != clusters.of(other)
+
+
+def test_jobs_are_told_apart_by_what_their_requirements_reach() -> None:
+    world = World()
+    world.submit(source(4, own={"Args": ("1", "2")}, Requirements="=Wanted == 1", Wanted='=Args == "1" ? 1 : 2'))
+    groups = [group for found in world.queue.book.waiting().values() for group in found]
+    assert [group.count for group in groups] == [2, 2]
+
+
+# -- what machines may say ----------------------------------------------------------------------------------------
+
+
+def test_a_run_ends_only_on_its_claim() -> None:
+    world = World()
+    job, claim_id, run = running(world)
+    end = ev.RunEnded(node="b", claim_id="<b>#1", run=run, at=world.now, ending="exit", started=True, exit_code=0)
+    world.feed(end)
+    assert world.queue.book.find(job) is not None
+    lost = ev.RunEnded(node="a", claim_id=claim_id, run=run[:-1], at=world.now, ending="exit", started=True)
+    world.feed(lost)
+    assert world.queue.book.find(job) is not None
+
+
+def test_machines_change_neither_whose_a_job_is_nor_what() -> None:
+    world = World()
+    job, claim_id, run = running(world)
+    lies = ClassAd({"Owner": "mallory", "User": "m@x", "JobStatus": 4, "ClusterId": 9, "ImageSize": 7, "À": 1})
+    world.feed(ev.RunMeasured(claim_id=claim_id, run=run, at=world.now, attributes=lies))
+    found = world.queue.book.find(job)
+    assert found is not None
+    assert [found.ad.eval(name) for name in ("Owner", "JobStatus", "ClusterId", "ImageSize", "À")] == [
+        "ann",
+        2,
+        1,
+        7,
+        1,
+    ]
+
+
+def test_an_answer_to_a_question_from_before_a_run_says_nothing_of_it() -> None:
+    world = World()
+    job, claim_id, run = running(world)
+    asked = world.queue.holder.claims[claim_id].asked
+    world.feed(ev.ClaimsHeard(node="a", known={claim_id: ""}, serial=asked))
+    found = world.queue.book.find(job)
+    assert found is not None
+    assert found.run == run
+    world.feed(ev.ClaimsHeard(node="a", known={claim_id: ""}, serial=asked + 1))
+    assert found.run == ""
+    assert found.status is JobStatus.IDLE
+
+
+def test_the_end_of_a_claim_waits_for_the_report_of_its_run() -> None:
+    world = World()
+    job, claim_id, run = running(world)
+    world.feed(ev.ClaimLost(claim_id=claim_id, reason="gone", reported=run))
+    found = world.queue.book.find(job)
+    assert found is not None
+    assert found.status is JobStatus.RUNNING
+    world.feed(
+        ev.RunEnded(node="a", claim_id=claim_id, run=run, at=world.now, ending="exit", started=True, exit_code=3)
+    )
+    assert world.disk.history == [(job, JobStatus.COMPLETED)]
+
+
+def test_an_order_to_end_a_run_is_repeated_until_it_ends() -> None:
+    world = World()
+    job, _, run = running(world)
+    world.act(ev.Action.HOLD, job)
+    orders = [order for order in world.to_node["a"] if isinstance(order, ef.EndRun)]
+    world.to_node["a"].clear()
+    assert [order.run for order in orders] == [run]
+    world.now += 30
+    world.feed(ev.Ticked())
+    assert [order.run for order in world.to_node["a"] if isinstance(order, ef.EndRun)] == [run]
+    everything_arrives(world)
+    found = world.queue.book.find(job)
+    assert found is not None
+    assert found.run == ""
+
+
+# -- what users may do --------------------------------------------------------------------------------------------
+
+
+def test_each_job_answers_for_itself() -> None:
+    world = World()
+    number = world.submit(source(3))
+    world.act(ev.Action.HOLD, JobId(number, 0))
+    jobs = (JobId(number, 0), JobId(number, 1), JobId(number, 7), JobId(99, 0))
+    world.feed(ev.Acted(action=ev.Action.HOLD, jobs=jobs, user="ann", reply_to="r"))
+    reply = world.replies[-1]
+    assert reply.ok
+    assert reply.data["counts"] == {"already-done": 1, "ok": 1, "not-found": 2}
+    world.feed(ev.Acted(action=ev.Action.RELEASE, jobs=jobs[:2], user="eve", reply_to="r"))
+    assert world.replies[-1].data["counts"] == {"permission-denied": 2}
+    world.feed(ev.Acted(action=ev.Action.RELEASE, jobs=jobs[:2], user="eve", superuser=True, reply_to="r"))
+    assert world.replies[-1].data["counts"] == {"ok": 2}
+
+
+@pytest.mark.parametrize("name", ["Owner", "ClusterId", "jobstatus", "QDate"])
+def test_nobody_edits_what_a_job_is(name: str) -> None:
+    world = World()
+    number = world.submit(source(1))
+    world.act(ev.Action.EDIT, JobId(number, 0), **{name: 1})
+    assert world.replies[-1].data["counts"] == {"immutable": 1}
+
+
+def test_a_submission_cannot_name_another_owner() -> None:
+    world = World()
+    number = world.submit(source(2, own={"Owner": ("root",), "User": ("root@here",), "ProcId": (7,)}, Owner="root"))
+    ad = world.queue.book.clusters[number].ad_of(1)
+    assert [ad.eval(name) for name in ("Owner", "User", "ProcId")] == ["ann", "ann@here", 1]
+
+
+def test_limits_hold_to_the_job() -> None:
+    queue = Queue(QueueSettings(name="q", jobs_max=5, jobs_per_submission_max=4), 0.0)
+
+    def answer(*counts: int) -> ef.Reply:
+        clusters = tuple(source(count) for count in counts)
+        step = queue.step(ev.Submitted(clusters=clusters, owner="ann", reply_to="r"), 1.0)
+        return next(each for each in step.effects if isinstance(each, ef.Reply))
+
+    assert "MAX_JOBS_PER_SUBMISSION" in answer(5).text
+    assert answer(2, 2).ok
+    assert "MAX_JOBS_SUBMITTED" in answer(2).text
+    assert answer(1).ok
+    assert not answer(1).ok
+
+
+def test_a_job_that_is_done_and_stays_has_one_end_when_it_is_removed() -> None:
+    world = World()
+    number = world.submit(source(1, LeaveJobInQueue=True))
+    world.match()
+    everything_arrives(world)
+    (slot,) = world.nodes["a"].runs
+    world.to_queue["a"].append(world.nodes["a"].ends(slot, world.now))
+    everything_arrives(world)
+    job = JobId(number, 0)
+    found = world.queue.book.find(job)
+    assert found is not None
+    assert found.status is JobStatus.COMPLETED
+    world.act(ev.Action.REMOVE, job)
+    assert world.disk.history == [(job, JobStatus.COMPLETED)]
+    assert world.disk.ends[job] == 1
+
+
+def test_a_job_that_needs_what_the_machine_does_not_say_is_held_and_the_next_one_runs() -> None:
+    world = World()
+    held = world.submit(source(2, Args="$$(Missing)"))
+    fine = world.submit(source(1))
+    world.match()
+    everything_arrives(world)
+    statuses = {str(job): world.queue.book.clusters[job.cluster].status(job.proc) for job in world.queue.book.ids()}
+    assert statuses == {
+        f"{held}.0": JobStatus.HELD,
+        f"{held}.1": JobStatus.HELD,
+        f"{fine}.0": JobStatus.RUNNING,
+    }
+    world.check()
+
+
+def test_jobs_submitted_on_hold_are_on_hold_after_a_restart() -> None:
+    world = World()
+    number = world.submit(source(2, JobStatus=5, HoldReasonCode=15))
+    world.restart()
+    assert world.queue.counts()["held"] == 2
+    world.act(ev.Action.RELEASE, JobId(number, 1))
+    world.check()
+    assert world.queue.counts() == {**dict.fromkeys(world.queue.counts(), 0), "held": 1, "idle": 1}
