@@ -32,8 +32,8 @@ Key: TypeAlias = Hashable
 #: Bytes of verdicts and listings that are kept; requests beyond are judged in each cycle.
 BYTES_MAX: Final = 512 * 1024 * 1024
 #: Fewest slots of a listing, and how many times what is asked for.
-LISTED_MIN: Final = 256
-LISTED_TIMES: Final = 4
+LISTED_MIN: Final = 512
+LISTED_TIMES: Final = 8
 
 #: Sets of expressions in requests whose reach is remembered.
 TEXTS_MAX: Final = 4096
