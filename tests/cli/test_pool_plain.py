@@ -121,6 +121,12 @@ def test_a_transition_is_told_with_the_clause_that_decided() -> None:
     assert len(list(lines(told))) == 3
 
 
+def test_a_clause_that_is_not_true_says_so() -> None:
+    told = of_record(RECORD | {"why": [{"clause": "KeyboardIdle > 900", "value": "FALSE", "because": ["it is 3"]}]})
+    assert told is not None
+    assert told.why[1] == "  KeyboardIdle > 900 is FALSE: it is 3"
+
+
 def test_an_expression_that_was_not_the_reason_is_not_told_as_one() -> None:
     told = of_record(RECORD | {"value": "FALSE", "number": "18"})
     assert told is not None

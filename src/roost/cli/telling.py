@@ -104,7 +104,9 @@ def _why(record: dict[str, Any]) -> Iterator[str]:
         if str(clause.get("clause", "")).lower() in ("true", "false"):
             continue
         because = ", ".join(clause.get("because", []))
-        yield f"  {clause.get('clause')}" + (f": {because}" if because else "")
+        value = clause.get("value", "TRUE")
+        said = f"  {clause.get('clause')}" + ("" if value == "TRUE" else f" is {value}")
+        yield said + (f": {because}" if because else "")
 
 
 def lines(told: Told, *, wide: int = 12) -> Iterator[str]:
