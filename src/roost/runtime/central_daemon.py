@@ -133,6 +133,7 @@ class CentralDaemon:
 
     def _came_back(self) -> None:
         """Whatever was sent lately may be lost."""
+        self.matchmaker.told = False
         for known in self._queues.values():
             self._take_back(known, math.inf)
         self._spawn(self._hello())
@@ -230,6 +231,9 @@ class CentralDaemon:
                     self.table.remove(kind, name)
 
     def _demand(self, message: m.Demand, sender: str) -> None:
+        if sender not in self._queues or message.serial <= 1:
+            # A queue that is new, or has started again, has not heard what is significant.
+            self.matchmaker.told = False
         known = self._queues.setdefault(sender, _Known())
         for requests in message.submitters.values():
             for request in requests:

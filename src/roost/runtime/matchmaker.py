@@ -45,16 +45,17 @@ class Matchmaker:
         self.memory = Memory()
         self.path = path
         self.accounts = _read(path)
-        #: The job attributes that matching depends on; None before the first look.
-        self.significant: tuple[str, ...] | None = None
+        #: The job attributes that matching depends on, and whether all have heard of them.
+        self.significant: tuple[str, ...] = ()
+        self.told = False
         self._charged_at = self._saved_at = 0.0
-        self._expressions: tuple[object, ...] = ()
+        self._seen: tuple[object, ...] = ()
 
     def configure(self, config: Config) -> None:
         """Take other settings. Raises `ConfigError`, and stays as it was, for some that can't be read."""
         self.settings = settings_from(config)
         self.superusers = _superusers(config)
-        self._expressions = ()
+        self.significant, self.told, self._seen = (), False, ()
 
     # -- cycles ------------------------------------------------------------------------------------
 
@@ -88,16 +89,21 @@ class Matchmaker:
         return restricted(slot, self.settings.policy)
 
     def news(self, table: AdTable) -> tuple[str, ...] | None:
-        """The significant attributes if they are others than before; None if they are the same."""
-        expressions = tuple(id(expression) for _, expression in table.slots.expressions())
-        if self.significant is not None and expressions == self._expressions:
+        """The significant attributes if somebody has not heard them yet, else None.
+
+        What has been significant stays so until the settings change: attributes that slots have only while they
+        are claimed would else make queues number their autoclusters anew with every job.
+        """
+        seen = (*(id(expression) for _, expression in table.slots.expressions()), table.slots.everywhere())
+        if seen != self._seen:
+            self._seen = seen
+            found = tuple(sorted({*self.significant, *significant(table.slots, self.settings)}))
+            if found != self.significant:
+                self.significant, self.told = found, False
+        if self.told or not self.significant:
             return None
-        self._expressions = expressions
-        found = significant(table.slots, self.settings)
-        if found == self.significant:
-            return None
-        self.significant = found
-        return found
+        self.told = True
+        return self.significant
 
     # -- outside -----------------------------------------------------------------------------------
 
