@@ -1,0 +1,150 @@
+"""A machine as queues see it: claims answered twice, runs that begin once, and a new start that goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from roost.classad import ClassAd
+from roost.model import effects as ef
+from roost.model import events as ev
+from roost.model import starter_effects as sef
+from roost.model import starter_events as sev
+from roost.model.starter import Cause, Ending, OrderedBy
+from roost.node.machine import Machine, Outs
+from roost.node.records import restore
+from tests.node.kit import NOW, SENSED, granted, machine, reborn, request, started
+
+SPLIT = "SLOT_TYPE_1 = 100%\nSLOT_TYPE_1_PARTITIONABLE = True\nNUM_SLOTS_TYPE_1 = 1\n"
+HELD = Cause(ending=Ending.HOLD, code=1, subcode=0, text="held", by=OrderedBy.QUEUE)
+
+
+def replies(outs: Outs | None) -> list[bool]:
+    """Answers to requests for slots."""
+    return [out.effect.accepted for out in outs or () if isinstance(out.effect, ef.SendClaimReply)]
+
+
+def pairs(made: Machine) -> dict[str, str]:
+    """Slot to state and activity."""
+    return {slot.name: f"{slot.state.state}/{slot.state.activity}" for slot in made.slots}
+
+
+@pytest.mark.parametrize("text", ["", SPLIT], ids=["static", "partitionable"])
+def test_a_request_that_comes_twice_is_answered_twice_and_granted_once(text: str) -> None:
+    made = machine(text)
+    slot = made.slots[0]
+    claim_id = slot.state.claim.id.text
+    assert replies(made.claim(slot.name, claim_id, request(claim_id), NOW)) == [True]
+    before = pairs(made)
+    assert replies(made.claim(slot.name, claim_id, request(claim_id), NOW)) == [True]
+    assert pairs(made) == before
+    assert sum(pair == "Claimed/Idle" for pair in before.values()) == 1
+
+
+def test_a_claim_that_no_slot_has_is_known_to_nobody() -> None:
+    made = machine()
+    slot, other = made.slots
+    claim_id = slot.state.claim.id.text
+    assert made.claim(other.name, claim_id, request(claim_id), NOW) is None
+    assert made.claim(slot.name, "<here>#1#2#x", request("x"), NOW) is None
+    assert made.activate("<here>#1#2#x", "1.0#1@q", ClassAd(), NOW) is None
+    assert made.about_claim("x", lambda each: ev.AliveReceived(claim_id=each), NOW) is None
+
+
+def test_a_run_begins_once_however_often_it_is_ordered() -> None:
+    made = machine()
+    claim_id = granted(made, made.slots[0])
+    started(made, claim_id, "1.0#1@q")
+    assert made.activate(claim_id, "1.0#1@q", ClassAd(), NOW) == []
+    assert made.runs() == {claim_id: "1.0#1@q"}
+    other = made.activate(claim_id, "2.0#1@q", ClassAd(), NOW)
+    assert [out.effect.accepted for out in other or () if isinstance(out.effect, ef.SendActivationReply)] == [False]
+    assert made.runs() == {claim_id: "1.0#1@q"}
+
+
+def test_a_run_that_is_over_does_not_begin_again() -> None:
+    made = machine()
+    claim_id = granted(made, made.slots[0])
+    started(made, claim_id, "1.0#1@q")
+    found = made.slot_of_run("1.0#1@q")
+    assert found is not None
+    made.host.starter_lost(*found, NOW + 1)
+    assert made.runs() == {}
+    assert made.activate(claim_id, "1.0#1@q", ClassAd(), NOW + 2) == []
+
+
+def test_only_who_has_the_claim_ends_its_run() -> None:
+    made = machine()
+    claims = [granted(made, slot) for slot in made.slots]
+    started(made, claims[0], "1.0#1@q")
+    assert made.end_run(claims[1], "1.0#1@q", HELD, hard=True, now=NOW) is None
+    assert made.end_run(claims[0], "1.0#2@q", HELD, hard=True, now=NOW) is None
+    outs = made.end_run(claims[0], "1.0#1@q", HELD, hard=True, now=NOW)
+    assert any(isinstance(out.effect, sef.KillProcesses) for out in outs or ())
+
+
+@pytest.mark.parametrize("text", ["", SPLIT], ids=["static", "partitionable"])
+def test_a_machine_that_was_killed_goes_on_where_it_was(text: str) -> None:
+    made = machine(text)
+    claim_id = granted(made, made.slots[0])
+    started(made, claim_id, "1.0#1@q")
+    again, problems = reborn(made, {"1.0#1@q"}, NOW + 5, text)
+    assert not problems
+    assert pairs(again) == pairs(made)
+    assert again.runs() == made.runs()
+    assert [slot.state.claim.id.text for slot in again.slots if slot.starter] == [claim_id]
+    for before, after in zip(made.slots, again.slots, strict=True):
+        assert after.plan.ad.eval("Cpus") == before.plan.ad.eval("Cpus")
+    again.poll(SENSED, NOW + 10)
+    assert pairs(again) == pairs(made)
+
+
+@pytest.mark.parametrize("text", ["", SPLIT], ids=["static", "partitionable"])
+def test_a_run_of_which_nothing_is_known_leaves_its_claim(text: str) -> None:
+    made = machine(text)
+    claim_id = granted(made, made.slots[0])
+    started(made, claim_id, "1.0#1@q")
+    again, problems = reborn(made, set(), NOW + 5, text)
+    assert not problems
+    assert again.runs() == {}
+    assert again.slot_of(claim_id) is not None
+
+
+def test_records_of_something_else_are_told_and_left_alone() -> None:
+    again = machine()
+    outs, problems = restore(again, {"version": 99}, {}, frozenset(), NOW)
+    assert (outs, len(problems)) == ([], 1)
+    made = machine()
+    granted(made, made.slots[0])
+    for record in ([], {"slot": 1, "run": "", "starter": None}, {"run": "x"}, "text"):
+        from roost.node.records import machine_record
+
+        again = machine()
+        _, problems = restore(again, machine_record(made), {again.slots[0].name: record}, frozenset(), NOW)
+        assert len(problems) == 1
+        assert set(pairs(again).values()) == {"Unclaimed/Idle"}
+
+
+def test_claims_are_those_of_their_queue() -> None:
+    made = machine()
+    claim_id = granted(made, made.slots[0])
+    assert made.claims_of("q") == [claim_id]
+    assert made.claims_of("another") == []
+
+
+def test_the_end_of_a_program_reaches_the_queue_with_its_status() -> None:
+    made = machine()
+    claim_id = granted(made, made.slots[0])
+    started(made, claim_id, "1.0#1@q")
+    found = made.slot_of_run("1.0#1@q")
+    assert found is not None
+    outs = made.host.receive_starter(*found, sev.JobEnded(run=1, exit_code=4, signal=None, core_dumped=False), NOW + 3)
+    for _ in range(6):
+        for out in list(outs):
+            if isinstance(out.effect, sef.TransferOutput):
+                outs += made.host.receive_starter(*found, sev.OutputTransferred(), NOW + 3)
+            if isinstance(out.effect, sef.RemoveSandbox):
+                outs += made.host.receive_starter(*found, sev.SandboxRemoved(text=""), NOW + 3)
+        if any(isinstance(out.effect, sef.ReportExit) for out in outs):
+            break
+    reports = [out.effect.report for out in outs if isinstance(out.effect, sef.ReportExit)]
+    assert [(report.ending, report.exit_code) for report in reports[:1]] == [(Ending.EXIT, 4)]
