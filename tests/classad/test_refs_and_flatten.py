@@ -2,7 +2,7 @@
 
 import pytest
 
-from roost.classad import ClassAd, evaluate, evaluation, parse_expression
+from roost.classad import ClassAd, evaluate, parse_expression, state
 from roost.classad.syntax import Binary
 
 AD = ClassAd(
@@ -70,7 +70,7 @@ def test_flattening_looks_at_each_attribute_once():
 
 
 def test_flattening_leaves_what_costs_too_much(monkeypatch):
-    monkeypatch.setattr(evaluation, "EVALUATION_FUEL", 200_000)
+    monkeypatch.setattr(state, "EVALUATION_FUEL", 200_000)
     ad = ClassAd(s="a" * 60 + "!", t="x" * 1_000_000, u="y" * 1_000_000)
     assert str(ad.flatten('regexp("(a+)+$", s)')) == "error"
     assert str(ad.flatten(", ".join(['regexp("(a+)+$", s) == 1'] * 9).join(("strcat(", ")")))).count("regexp") > 5

@@ -10,10 +10,11 @@ import pytest
 from roost.classad import translator
 from roost.classad.ad import ClassAd
 from roost.classad.compiler import Compiler
-from roost.classad.evaluation import Code, EvaluationStopped, State, deeply, evaluate
+from roost.classad.evaluation import deeply, evaluate
 from roost.classad.expr import Expr, parse_expression
 from roost.classad.limits import REFERENCE_DEPTH_MAX
 from roost.classad.parser import parse_tree
+from roost.classad.state import Code, EvaluationStopped, State
 from roost.classad.syntax import AdNode, Binary, Literal, Name, Op
 from roost.classad.translator import NODES_MAX, TRANSLATED_AFTER, translate
 from roost.classad.values import AbsTime, ListValue, Value

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from unittest import mock
 
-from roost.classad import closures, evaluation, refs
+from roost.classad import closures, evaluation, lookup, refs, state
 from roost.classad.ad import MISSING, ClassAd, cell_of
-from roost.classad.evaluation import State, find
 from roost.classad.expr import Expr
 from roost.classad.forms import json
 from roost.classad.functions import control
+from roost.classad.lookup import find
+from roost.classad.state import State
 from roost.classad.syntax import AdNode, Literal, Name, Node, Select, children, strip
 from roost.classad.values import UNDEFINED, ListValue, RelTime, Value
 from tests.conformance import ours
@@ -176,7 +177,7 @@ class _GivingUp(_OpenWalk):
     def _found(self, key: str, name: str, start: ClassAd | None, base: bool) -> bool:
         holder = start
         while holder is not None and holder.cell(key) is MISSING:
-            holder = None if key in evaluation.SPECIAL_NAMES else self.scope_of(holder)
+            holder = None if key in state.SPECIAL_NAMES else self.scope_of(holder)
         mark = (id(holder), key)
         self.given_up |= any(mark == one for _, one in self.opened)
         place = len(self.work)
@@ -250,13 +251,13 @@ def witness(case: Case) -> Witness:
 @contextmanager
 def _watching(seen: Witness) -> Iterator[None]:
     given: list[object] = []
-    deeply, subscript, select = evaluation.deeply, evaluation.subscript_value, evaluation.select_value
+    deeply, subscript, select = evaluation.deeply, lookup.subscript_value, lookup.select_value
 
     def watched_deeply(run: Callable[[], Any]) -> Any:
         try:
             return deeply(run)
-        except (evaluation.EvaluationStopped, RecursionError) as error:
-            seen.stopped |= not isinstance(error, evaluation.EvaluationFailed)
+        except (state.EvaluationStopped, RecursionError) as error:
+            seen.stopped |= not isinstance(error, state.EvaluationFailed)
             raise
 
     def watched_subscript(state: Any, base: Any, index: Any) -> Any:
@@ -276,7 +277,7 @@ def _watching(seen: Witness) -> Iterator[None]:
         mock.patch.object(sys.modules["roost.classad.trace"], "deeply", watched_deeply),
         mock.patch.object(closures, "subscript_value", watched_subscript),
         mock.patch.object(closures, "select_value", watched_select),
-        mock.patch.object(evaluation, "select_value", watched_select),
+        mock.patch.object(lookup, "select_value", watched_select),
     ):
         yield
 

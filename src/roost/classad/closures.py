@@ -11,20 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from roost.classad.ad import MISSING, ClassAd, cell_of
-from roost.classad.evaluation import (
-    NO_AD,
-    PLAIN,
-    Code,
-    State,
-    absolute_value,
-    cell_count,
-    enter,
-    find,
-    name_value,
-    select_value,
-    subscript_value,
-)
+from roost.classad.lookup import absolute_value, cell_count, enter, find, name_value, select_value, subscript_value
 from roost.classad.ops import LONG_TEXT_CHARS, truth
+from roost.classad.state import NO_AD, PLAIN, Code, State
 from roost.classad.syntax import AdNode
 from roost.classad.values import ERROR, INT_MAX, INT_MIN, UNDEFINED, Value, fold, wrap
 

@@ -13,11 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from roost.classad import closures, functions
 from roost.classad.ad import MISSING, Missing
-from roost.classad.evaluation import (
-    Code,
-)
 from roost.classad.expr import Expr
 from roost.classad.ops import BINARY, LONG_TEXT_CHARS, UNARY
+from roost.classad.state import Code
 from roost.classad.syntax import (
     AdNode,
     Binary,

@@ -16,8 +16,8 @@ from roost.classad.syntax import AdNode, Literal, Node
 from roost.classad.values import ERROR, Value
 
 if TYPE_CHECKING:
-    from roost.classad.evaluation import Code, State
     from roost.classad.refs import Mentioned
+    from roost.classad.state import Code, State
 
 
 class Expr:

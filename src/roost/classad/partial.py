@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from roost.classad import functions
 from roost.classad.ad import MISSING, ClassAd
-from roost.classad.evaluation import EvaluationStopped, State, deeply
+from roost.classad.evaluation import deeply
 from roost.classad.expr import Expr
 from roost.classad.ops import BINARY, COMPARISONS, UNARY, text_steps, truth
+from roost.classad.state import EvaluationStopped, State
 from roost.classad.syntax import (
     AdNode,
     Binary,

@@ -190,7 +190,7 @@ class _Walk:
     def _found(self, key: str, name: str, start: ClassAd | None, base: bool) -> bool:
         """Whether an ad from `start` outward has the attribute; what it needs is put on the list."""
         from roost.classad.ad import MISSING, ClassAd
-        from roost.classad.evaluation import SPECIAL_NAMES
+        from roost.classad.state import SPECIAL_NAMES
 
         scope = start
         while scope is not None:

@@ -15,18 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from roost.classad.compiler import Compiler, Part
-from roost.classad.evaluation import (
-    NO_AD,
-    Code,
-    EvaluationFailed,
-    EvaluationStopped,
-    State,
-    deeply,
-    evaluate,
-)
+from roost.classad.evaluation import deeply, evaluate
 from roost.classad.expr import Expr
 from roost.classad.limits import REFERENCE_DEPTH_MAX, TRACE_NODES_MAX
 from roost.classad.ops import BINARY, COMPARISONS, UNARY, truth
+from roost.classad.state import NO_AD, Code, EvaluationFailed, EvaluationStopped, State
 from roost.classad.syntax import Binary, Call, Conditional, Node, Op, Paren, Span, strip
 from roost.classad.values import ERROR, UNDEFINED, Exceptional, Value, fold
 from roost.classad.world import WORLD, World

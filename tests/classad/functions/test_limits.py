@@ -6,8 +6,9 @@ import pytest
 
 from roost.classad import limits
 from roost.classad.ad import ClassAd
-from roost.classad.evaluation import EvaluationStopped, State, evaluate
+from roost.classad.evaluation import evaluate
 from roost.classad.expr import Expr, parse_expression
+from roost.classad.state import EvaluationStopped, State
 from roost.classad.syntax import Call, Literal
 from roost.classad.trace import trace
 from roost.classad.translator import translate

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roost.classad.evaluation import State
 from roost.classad.functions import lookup
 from roost.classad.functions.conversion import leading_number, scanned_number, wrap32
 from roost.classad.functions.environment import quote_argument, split_arguments
@@ -20,6 +19,7 @@ from roost.classad.functions.strftime import (
 )
 from roost.classad.functions.strings import compare_naturally
 from roost.classad.functions.times import read_absolute_time, read_relative_time
+from roost.classad.state import State
 from roost.classad.unparse import format_abstime, format_reltime
 from roost.classad.values import INT_MAX, INT_MIN, AbsTime, ListValue, RelTime, Value, to_bytes
 

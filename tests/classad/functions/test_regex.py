@@ -6,13 +6,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from roost.classad.evaluation import State
 from roost.classad.functions import pcre, regex
 from roost.classad.functions.pcre_machine import MatchLimit, Program
 from roost.classad.functions.pcre_nodes import PatternError
 from roost.classad.functions.pcre_parser import parse
 from roost.classad.functions.pcre_sets import Options
 from roost.classad.functions.pcre_translator import translate, ways
+from roost.classad.state import State
 
 PLAIN = Options()
 

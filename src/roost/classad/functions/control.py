@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from roost.classad.ad import MISSING, ClassAd
 from roost.classad.errors import ParseError
-from roost.classad.evaluation import (
-    Code,
-    EvaluationFailed,
-    State,
-    evaluate_apart,
-    find,
-    select_value,
-)
 from roost.classad.expr import Expr
 from roost.classad.functions.conversion import to_text
 from roost.classad.functions.regex import search
 from roost.classad.functions.registry import special
+from roost.classad.lookup import evaluate_apart, find, select_value
 from roost.classad.ops import truth
+from roost.classad.state import Code, EvaluationFailed, State
 from roost.classad.syntax import Call, Name, Node, Select
 from roost.classad.values import ERROR, UNDEFINED, Exceptional, ListValue, Value, fold
 

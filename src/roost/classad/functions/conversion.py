@@ -29,7 +29,7 @@ from roost.classad.values import (
 )
 
 if TYPE_CHECKING:
-    from roost.classad.evaluation import State
+    from roost.classad.state import State
 
 INT32_MIN: Final = -(2**31)
 

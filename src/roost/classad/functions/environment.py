@@ -18,7 +18,7 @@ from roost.classad.values import ERROR, UNDEFINED, ListValue, Value, to_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from roost.classad.evaluation import State
+    from roost.classad.state import State
 
 _BLANKS: Final = " \t\n\r"
 _BLANK_RUN: Final = re.compile(r"[ \t\n\r]+")

@@ -18,7 +18,7 @@ from roost.classad.values import ERROR, UNDEFINED, ListValue, Value, fold
 
 if TYPE_CHECKING:
     from roost.classad.compiler import Compiler
-    from roost.classad.evaluation import Code, State
+    from roost.classad.state import Code, State
     from roost.classad.syntax import Call
 
 _NUMERIC: Final = frozenset((bool, int, float))

@@ -14,7 +14,7 @@ from roost.classad.functions.registry import builtin
 from roost.classad.values import ERROR, ListValue, Value, wrap
 
 if TYPE_CHECKING:
-    from roost.classad.evaluation import State
+    from roost.classad.state import State
 
 
 def _rounding(names: tuple[str, ...], rounded: Callable[[float], int]) -> None:
@@ -128,7 +128,7 @@ def random_number(ctx: State, limit: Value = 1.0) -> Value:
         # The reference library takes the limit as a 32-bit integer.
         limit = wrap32(limit)
     if limit <= 0:
-        from roost.classad.evaluation import EvaluationFailed
+        from roost.classad.state import EvaluationFailed
 
         raise EvaluationFailed
     drawn = ctx.world.random() * limit

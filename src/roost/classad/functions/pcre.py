@@ -20,7 +20,7 @@ from roost.classad.functions.pcre_sets import Options
 from roost.classad.functions.pcre_translator import translate, ways
 
 if TYPE_CHECKING:
-    from roost.classad.evaluation import State
+    from roost.classad.state import State
 
 #: Compiled patterns kept.
 _KEPT_MAX: Final = 512

@@ -24,8 +24,8 @@ from roost.classad.values import (
 )
 
 if TYPE_CHECKING:
-    from roost.classad.evaluation import State
     from roost.classad.functions.pcre import Regex, Spans
+    from roost.classad.state import State
 
 #: Steps of fuel that a match given up costs: it took some tenths of a second.
 _LIMIT_STEPS: Final = REGEX_STEPS_MAX // 8

@@ -15,7 +15,7 @@ from roost.classad.values import Value, fold
 
 if TYPE_CHECKING:
     from roost.classad.compiler import Compiler
-    from roost.classad.evaluation import Code
+    from roost.classad.state import Code
     from roost.classad.syntax import Call
 
 #: A function on values: the state, then each argument.

@@ -15,7 +15,7 @@ from roost.classad.functions.strings import SPACES
 from roost.classad.values import ERROR, UNDEFINED, Value, fold, from_bytes, to_bytes
 
 if TYPE_CHECKING:
-    from roost.classad.evaluation import State
+    from roost.classad.state import State
 
 #: Delimiters of most functions.
 USUAL_DELIMITERS: Final = ", "

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from roost.classad.ad import ClassAd
     from roost.classad.compiler import Compiler
-    from roost.classad.evaluation import Code, State
+    from roost.classad.state import Code, State
     from roost.classad.syntax import Call
 
 #: Bytes that C calls space.

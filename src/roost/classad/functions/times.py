@@ -29,7 +29,7 @@ from roost.classad.values import ERROR, UNDEFINED, AbsTime, Exceptional, RelTime
 
 if TYPE_CHECKING:
     from roost.classad.ad import ClassAd
-    from roost.classad.evaluation import State
+    from roost.classad.state import State
 
 # -- the clock -----------------------------------------------------------------------------------
 
@@ -200,7 +200,7 @@ def format_time(ctx: State, *arguments: Value) -> Value:
 
 def _parts_of_ad(ctx: State, ad: Value) -> BrokenTime:
     """The parts that an ad gives as integers; the others are 0, or January."""
-    from roost.classad.evaluation import subscript_value
+    from roost.classad.lookup import subscript_value
 
     def part(name: str, default: int) -> int:
         value = subscript_value(ctx, ad, name)
@@ -267,7 +267,7 @@ def absolute_time(ctx: State, *arguments: Value) -> Value:
     if offset is None:
         offset = ctx.world.zone_offset(secs)
     if offset == -1 and time.__class__ is int:
-        from roost.classad.evaluation import EvaluationFailed
+        from roost.classad.state import EvaluationFailed
 
         raise EvaluationFailed
     return AbsTime(secs, offset)

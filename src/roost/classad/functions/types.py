@@ -8,7 +8,7 @@ from roost.classad.functions.registry import builtin
 from roost.classad.values import Value, type_name
 
 if TYPE_CHECKING:
-    from roost.classad.evaluation import State
+    from roost.classad.state import State
 
 
 def _predicate(name: str, kind: str) -> None:

@@ -8,14 +8,14 @@ from roost.classad.functions.registry import builtin
 from roost.classad.values import ERROR, UNDEFINED, Value, fold
 
 if TYPE_CHECKING:
-    from roost.classad.evaluation import State
+    from roost.classad.state import State
 
 
 @builtin("userHome", least=0, most=None, pure=False)
 def user_home(ctx: State, *arguments: Value) -> Value:
     """userHome(user[, default]): the home directory, else the default if that is text that is not empty."""
     if not 1 <= len(arguments) <= 2:
-        from roost.classad.evaluation import EvaluationFailed
+        from roost.classad.state import EvaluationFailed
 
         raise EvaluationFailed
     user = arguments[0]

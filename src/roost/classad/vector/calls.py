@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from roost.classad import functions
-from roost.classad.evaluation import EvaluationStopped, State, subscript_value
 from roost.classad.functions.registry import Builtin
+from roost.classad.lookup import subscript_value
+from roost.classad.state import EvaluationStopped, State
 from roost.classad.syntax import Call, ListNode, Literal, Name, Select, strip
 from roost.classad.values import ERROR, UNDEFINED, ListValue, RelTime, Value, fold
 from roost.classad.vector.distinct import apply_distinct

@@ -16,8 +16,8 @@ from collections.abc import Callable, Hashable
 from typing import Final, TypeAlias
 
 from roost.classad.ad import MISSING, Cell, ClassAd
-from roost.classad.evaluation import MATCH_NAMES, SPECIAL_NAMES, State
 from roost.classad.expr import Expr
+from roost.classad.state import MATCH_NAMES, SPECIAL_NAMES, State
 from roost.classad.values import UNDEFINED
 from roost.classad.vector import kinds
 from roost.classad.vector.columns import Column

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 
 from roost.classad.ad import MISSING, Cell, ClassAd
-from roost.classad.evaluation import PLAIN
 from roost.classad.expr import Expr
+from roost.classad.state import PLAIN
 from roost.classad.values import fold
 from roost.classad.vector.columns import Column
 
