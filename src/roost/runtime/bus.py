@@ -70,6 +70,8 @@ class Bus:
                 reconnected_cb=bus._reconnected,
             )
         except (OSError, NatsError, TimeoutError) as error:
+            with contextlib.suppress(NatsError, OSError, TimeoutError):
+                await bus._nats.close()
             raise BusError(f"no pool answers at {', '.join(settings.urls)}: {error}") from None
         return bus
 
