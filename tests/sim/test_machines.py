@@ -23,7 +23,10 @@ RFC = (
     "STARTER_EVICT = ImageSize > (Memory * 1024)\nSTARTER_WANT_VACATE = True\n"
     "STARTER_KILL = (CurrentTime - EnteredCurrentState) > 5 * $(MINUTE)\n"
 )
-BACKFILL = "ENABLE_BACKFILL = True\nSTART_BACKFILL = $(StateTimer) > 600\nEVICT_BACKFILL = KeyboardIdle < 60\n"
+BACKFILL = (
+    "ENABLE_BACKFILL = True\nBACKFILL_SYSTEM = BOINC\n"
+    "START_BACKFILL = $(StateTimer) > 600\nEVICT_BACKFILL = KeyboardIdle < 60\n"
+)
 FETCH = "STARTD_JOB_HOOK_KEYWORD = W\nW_HOOK_FETCH_WORK = /hook\nFetchWorkDelay = 60\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from roost.classad import ClassAd
 from roost.model import events as ev
 from roost.model.effects import (
     ActivateStarter,
@@ -373,6 +374,17 @@ def test_the_ad_of_a_claimed_slot_names_the_holder_and_counts_the_time() -> None
     hand.feed(ev.ClaimReleased(claim_id=hand.state.claim.id))
     ad = slot_attributes(hand.state, hand.policy, hand.now)
     assert not {"RemoteUser", "JobId", "ImageSize", "Project"} & set(ad)
+
+
+@pytest.mark.parametrize("published", [None, "0.25"])
+def test_the_ad_of_a_claimed_slot_tells_how_many_cores_its_job_uses_unless_its_policy_does(
+    published: str | None,
+) -> None:
+    hand = in_pair(at.UNCLAIMED).run(job())
+    hand.policy = policy() if published is None else policy({"CpusUsage": published})
+    assert "CpusUsage" not in slot_attributes(hand.state, policy(), hand.now)
+    hand.feed(ev.JobUpdated(attributes=ClassAd({"CpusUsage": 1.5})))
+    assert slot_attributes(hand.state, hand.policy, hand.now).eval("CpusUsage") == (1.5 if published is None else 0.25)
 
 
 def test_what_the_machine_owns_in_a_polled_ad_is_skipped() -> None:

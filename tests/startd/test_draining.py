@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from roost.classad import ClassAd, parse_expression
@@ -69,8 +71,6 @@ class Machine:
 
 
 def _renamed(hand: Hand, name: str) -> object:
-    from dataclasses import replace
-
     return replace(hand.state, name=name)
 
 
@@ -240,6 +240,19 @@ def test_a_young_claim_may_still_get_its_first_job() -> None:
     assert hand.pair == at.CLAIMED
     hand.poll(0.1)
     assert hand.last.transitions[0].reason is Reason.DRAINING
+
+
+def test_a_drain_that_brings_no_start_has_the_configured_one() -> None:
+    machine = Machine(2)
+    machine.hands[0].run(job(Stay=1000))
+    machine.hands[1].request()
+    for hand in machine.hands:
+        hand.policy = replace(hand.policy, draining_start=parse_expression("TARGET.Short == 1"))
+    machine.request()
+    machine.hands[1].activate(job(Short=1, Stay=100_000))
+    assert machine.hands[1].pair == at.BUSY
+    assert machine.draining.order is not None
+    assert str(machine.draining.order.start) == "TARGET.Short == 1"
 
 
 def test_jobs_accepted_while_draining_go_with_the_last_original() -> None:

@@ -9,6 +9,7 @@ from roost.classad import ClassAd
 from roost.config import Config
 from roost.model.slots import HostReading, SlotId
 from roost.node.host_plan import Division, SlotPlan
+from roost.startd.configured import hook_keyword, slot_policy, wants_backfill
 from roost.startd.idleness import Connections, Idleness, connections
 from roost.startd.layout import Layout, plan_layout
 from roost.startd.layout_machine import MachineSlots
@@ -94,14 +95,21 @@ def make_plan(
         return layout
     slots = MachineSlots.of(layout)
     settings = slot_settings(config, slots)
-    keywords = {number: word for number in settings if (word := _keyword(config, number))}
+    keywords = {number: word for number in settings if (word := hook_keyword(config, number))}
     return NodePlan(
         identity=identity,
         slots=slots,
         settings=settings,
         keywords=keywords,
         policies={
-            number: _slot_policy(config, each, identity, zone_offset_s, keywords.get(number))
+            number: slot_policy(
+                config,
+                each.policy,
+                keyword=keywords.get(number),
+                backfill=False,
+                zone_offset_s=zone_offset_s,
+                chance_seed=identity.machine,
+            )
             for number, each in sorted(settings.items())
         },
         starters={number: configured_policy(config, slot=number) for number in sorted(settings)},
@@ -110,29 +118,13 @@ def make_plan(
         update_s=config.get_int("UPDATE_INTERVAL"),
         latch_names=names_in(config, "STARTD_LATCH_EXPRS"),
         neighbour_names=names_in(config, "STARTD_SLOT_ATTRS"),
-        warnings=tuple(_warnings(layout, settings)),
+        warnings=tuple(_warnings(config, layout, settings)),
     )
 
 
-def _keyword(config: Config, number: int) -> str | None:
-    return config.get(f"SLOT{number}_JOB_HOOK_KEYWORD") or config.get("STARTD_JOB_HOOK_KEYWORD")
-
-
-def _slot_policy(
-    config: Config, settings: SlotSettings, identity: HostIdentity, zone_offset_s: int, keyword: str | None
-) -> SlotPolicy:
-    return SlotPolicy(
-        fetches_work=bool(keyword and config.get(f"{keyword}_HOOK_FETCH_WORK")),
-        expressions=ClassAd(settings.policy),
-        match_timeout_s=config.get_float("MATCH_TIMEOUT"),
-        killing_timeout_s=config.get_float("KILLING_TIMEOUT"),
-        job_attributes=names_in(config, "STARTD_JOB_ATTRS"),
-        zone_offset_s=zone_offset_s,
-        chance_seed=identity.machine,
-    )
-
-
-def _warnings(layout: Layout, settings: Mapping[int, SlotSettings]) -> list[str]:
+def _warnings(config: Config, layout: Layout, settings: Mapping[int, SlotSettings]) -> list[str]:
     found = [str(problem) for problem in layout.problems]
     found += [str(problem) for each in settings.values() for problem in each.problems]
+    if wants_backfill(config):
+        found.append("ENABLE_BACKFILL: no backfill client is run on real machines; slots that nobody needs stay free")
     return list(dict.fromkeys(found))

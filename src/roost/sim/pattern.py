@@ -19,11 +19,11 @@ from roost.sim.chance import stream
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.owners import OwnerTrace
 from roost.sim.sensors import Sensors
+from roost.startd.configured import hook_keyword, slot_policy
 from roost.startd.idleness import connections
 from roost.startd.layout import plan_layout
 from roost.startd.layout_machine import MachineSlots
 from roost.startd.layout_problems import LayoutRefused
-from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.slot_ad import HostIdentity, SlotSettings, host_identity, slot_ad, slot_settings
 from roost.startd.slot_ad_config import names_in
 from roost.starter.configured import configured_policy
@@ -138,16 +138,11 @@ class Pattern:
 
     def _slot(self, slot: SlotId, identity: HostIdentity, mine: SlotSettings, starter: StarterPolicy) -> SlotPlan:
         config = self.config
-        keyword = config.get(f"SLOT{slot.number}_JOB_HOOK_KEYWORD") or config.get("STARTD_JOB_HOOK_KEYWORD")
-        policy = SlotPolicy(
-            expressions=ClassAd(mine.policy),
-            match_timeout_s=config.get_float("MATCH_TIMEOUT"),
-            killing_timeout_s=config.get_float("KILLING_TIMEOUT"),
-            alives_missed_max=config.get_int("MAX_CLAIM_ALIVES_MISSED"),
-            drain_activation_grace_s=config.get_float("MAX_DRAINING_ACTIVATION_DELAY"),
-            backfill=config.get_bool("ENABLE_BACKFILL"),
-            fetches_work=bool(keyword and config.get(f"{keyword}_HOOK_FETCH_WORK")),
-            job_attributes=names_in(config, "STARTD_JOB_ATTRS"),
+        policy = slot_policy(
+            config,
+            mine.policy,
+            keyword=hook_keyword(config, slot.number),
+            backfill=True,
             zone_offset_s=starter.zone_offset_s,
             chance_seed=identity.machine,
         )

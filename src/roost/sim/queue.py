@@ -227,7 +227,9 @@ class Queue:
     def _activate(self, held: Held) -> None:
         entry = held.entry
         assert entry is not None
-        ad = entry.job.ad
+        # A job is sent with when this run of it began, as the real queue sends it.
+        ad = entry.job.ad.copy()
+        ad["JobCurrentStartDate"] = int(self.engine.now)
         self._send(held, ev.ActivationRequested(claim_id=held.claim_id, job_ad=ad, reply_to=self._ask(held)))
 
     # -- signs of life -----------------------------------------------------------------------------------

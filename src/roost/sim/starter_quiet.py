@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _IMAGE: Final = frozenset(("imagesize",))
 _SIZES: Final = frozenset(("imagesize", "residentsetsize", "diskusage"))
-_TIMES: Final = frozenset(("remoteusercpu", "remotesyscpu"))
+_TIMES: Final = frozenset(("remoteusercpu", "remotesyscpu", "cpususage"))
 _TOLD: Final = frozenset(("jobstate", "jobstartdate", "jobpid"))
 _REPORTED: Final = frozenset(map(fold, MEASURED)) | _TOLD
 #: Looks are not at whole seconds, and whole seconds are what an expression sees of the time.

@@ -66,7 +66,8 @@ POLICIES: Final[Mapping[str, str]] = {
     + "PREEMPT = TARGET.ImageSize > (Memory * 1024)\nWANT_HOLD = TARGET.ImageSize > (Memory * 1024)\n"
     + 'WANT_HOLD_REASON = "too large"\nSTARTER_UPDATE_INTERVAL = 60\n',
     "backfill": _DESKTOP
-    + "ENABLE_BACKFILL = True\nSTART_BACKFILL = $(StateTimer) > 600\nEVICT_BACKFILL = KeyboardIdle < 60\n",
+    + "ENABLE_BACKFILL = True\nBACKFILL_SYSTEM = BOINC\n"
+    + "START_BACKFILL = $(StateTimer) > 600\nEVICT_BACKFILL = KeyboardIdle < 60\n",
     "fetches": _ALWAYS + "STARTD_JOB_HOOK_KEYWORD = W\nW_HOOK_FETCH_WORK = /hook\nFetchWorkDelay = 120\n",
     "suspendable": "use POLICY : Suspendable_Slots\n",
 }

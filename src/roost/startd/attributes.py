@@ -118,6 +118,10 @@ def _added(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
             cell = job.cell(key)
             if cell is not MISSING:
                 cells[key] = cell
+        cell = job.cell("cpususage")
+        if cell is not MISSING and "cpususage" not in cells and state.ad.cell("cpususage") is MISSING:
+            # A policy may publish its own, computed from the load.
+            ad.put("CpusUsage", cell)
         for name in policy.job_attributes:
             cell = job.cell(fold(name))
             if cell is not MISSING:

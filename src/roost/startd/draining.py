@@ -54,7 +54,7 @@ class DrainOrder:
     on_completion: OnCompletion = OnCompletion.NOTHING
     #: Must be TRUE for every slot; None for no condition.
     check: Expr | None = None
-    #: START while draining; None for one that takes no job.
+    #: START while draining; None for DEFAULT_DRAINING_START_EXPR.
     start: Expr | None = None
     #: Why; the name of who asks, if that gives no reason.
     reason: str = ""
@@ -115,6 +115,9 @@ def request(
         shared = expectations(slots, policies, now)
         if not all(_passes(order.check, Inputs(slot, policies[slot.name], now), shared) for slot in slots):
             return Drain(draining=draining, refusal=Refusal.DRAIN_CHECK_FAILED)
+    if order.start is None:
+        # Each slot has the same, for it is the machine that is drained.
+        order = replace(order, start=next((each.draining_start for each in policies.values()), None))
     draining = replace(
         draining,
         order=order,

@@ -49,6 +49,8 @@ class SlotPolicy:
     alives_missed_max: int = 6
     #: MAX_DRAINING_ACTIVATION_DELAY, s: a claim this young may still get a job while the machine drains.
     drain_activation_grace_s: float = 20.0
+    #: DEFAULT_DRAINING_START_EXPR: START while the machine is drained, for drains that bring no other; None for no job.
+    draining_start: Expr | None = None
     #: A backfill system is configured, and ENABLE_BACKFILL is TRUE.
     backfill: bool = False
     #: A hook that fetches work is configured for the slot.

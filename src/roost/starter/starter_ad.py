@@ -23,7 +23,9 @@ STATIC: Final = ("Memory", "Cpus", "SlotID", "SlotTypeID", "SlotType", "Name", "
 _DYNAMIC: Final = frozenset(("disk", "swap", "virtualmemory"))
 
 #: What comes from samples.
-MEASURED: Final = ("ImageSize", "ResidentSetSize", "RemoteUserCpu", "RemoteSysCpu", "NumPids", "DiskUsage")
+MEASURED: Final = (
+    "ImageSize", "ResidentSetSize", "RemoteUserCpu", "RemoteSysCpu", "CpusUsage", "NumPids", "DiskUsage",
+)  # fmt: skip
 
 
 def static_shares(slot_ad: ClassAd) -> ClassAd:
@@ -58,24 +60,24 @@ def starter_ad(state: StarterState, now: float) -> ClassAd:
     ad = state.launch.shares.copy()
     for name in MEASURED:
         ad.put(name, UNDEFINED)
-    for name, value in _known(state).items():
+    for name, value in _known(state, now).items():
         ad.put(name, value)
     ad.put("JobDuration", state.duration_s(now))
     ad.put("EnteredCurrentState", int(state.entered_state_at))
     return ad
 
 
-def update_attributes(state: StarterState) -> ClassAd:
+def update_attributes(state: StarterState, now: float) -> ClassAd:
     """What startd, queue and hooks are told of a running job."""
     ad = ClassAd()
-    for name, value in _known(state).items():
+    for name, value in _known(state, now).items():
         ad.put(name, value)
     return ad
 
 
 def exit_attributes(state: StarterState, now: float) -> ClassAd:
     """What is added to that when the run is over."""
-    ad = update_attributes(state)
+    ad = update_attributes(state, now)
     ad.put("JobDuration", state.duration_s(now))
     ad["ExitReason"] = exit_text(state)
     end = state.end
@@ -102,8 +104,12 @@ def exit_text(state: StarterState) -> str:
 _WORDS: Final = {"exit": "ended", "evict": "evicted", "hold": "put on hold", "remove": "removed"}
 
 
-def _known(state: StarterState) -> dict[str, int | float | str]:
+def _known(state: StarterState, now: float) -> dict[str, int | float | str]:
     known: dict[str, int | float | str] = {} if state.usage is None else {**measured(state.usage)}
+    run_s = state.run_time_s(now)
+    if state.usage is not None and run_s >= 1:
+        # The mean of the run so far: what it used in one moment says little of a job.
+        known["CpusUsage"] = (state.usage.user_cpu_s + state.usage.system_cpu_s) / run_s
     if state.state in JOB_STATES:
         known["JobState"] = str(state.state)
     if state.started_at is not None:

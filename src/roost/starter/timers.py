@@ -47,7 +47,7 @@ def repeat_killing(work: Work) -> None:
 
 def report_usage(work: Work) -> None:
     """Report what is known now, and set the time for the next report. Nobody waits for the hook."""
-    attributes = update_attributes(work.state)
+    attributes = update_attributes(work.state, work.now)
     work.order(ReportUsage(attributes=attributes))
     program = hook_program(work, HookPoint.UPDATE)
     if program is not None:

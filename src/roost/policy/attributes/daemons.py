@@ -41,6 +41,14 @@ STARTER: tuple[Attribute, ...] = (
         when="after the first sample",
     ),
     _starter(
+        "CpusUsage",
+        Kind.REAL,
+        "Cores that the job uses, the mean of its run.",
+        Unit.CORES,
+        varies=True,
+        when="after the first sample",
+    ),
+    _starter(
         "JobDuration",
         Kind.REAL,
         "Time since the job was started, suspensions included.",

@@ -1,0 +1,62 @@
+"""The policy of a slot from its configuration: every knob that the state machine reads, read in one place.
+
+A real machine and a simulated one take the same decisions only if they read the same knobs; both call `slot_policy`.
+What differs between them, they say as arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from roost.classad import ClassAd, Expr, parse_expression
+from roost.config import Config
+from roost.startd.policy_inputs import SlotPolicy
+from roost.startd.slot_ad_config import names_in
+
+
+def slot_policy(
+    config: Config,
+    expressions: Mapping[str, Expr],
+    *,
+    keyword: str | None,
+    backfill: bool,
+    zone_offset_s: int,
+    chance_seed: str,
+) -> SlotPolicy:
+    """A slot's policy. `keyword`: the prefix of its hooks. Raises ConfigError.
+
+    `backfill`: whoever runs the slot can run a backfill client, if the configuration has one.
+    """
+    return SlotPolicy(
+        expressions=ClassAd(expressions),
+        match_timeout_s=config.get_float("MATCH_TIMEOUT"),
+        killing_timeout_s=config.get_float("KILLING_TIMEOUT"),
+        vm_killing_timeout_s=config.get_float("VM_KILLING_TIMEOUT"),
+        alives_missed_max=config.get_int("MAX_CLAIM_ALIVES_MISSED"),
+        drain_activation_grace_s=config.get_float("MAX_DRAINING_ACTIVATION_DELAY"),
+        draining_start=draining_start(config),
+        backfill=backfill and wants_backfill(config),
+        fetches_work=bool(keyword and config.get(f"{keyword}_HOOK_FETCH_WORK")),
+        job_attributes=names_in(config, "STARTD_JOB_ATTRS"),
+        zone_offset_s=zone_offset_s,
+        chance_seed=chance_seed,
+    )
+
+
+def hook_keyword(config: Config, number: int) -> str | None:
+    """The prefix of a slot's hooks."""
+    return config.get(f"SLOT{number}_JOB_HOOK_KEYWORD") or config.get("STARTD_JOB_HOOK_KEYWORD")
+
+
+def wants_backfill(config: Config) -> bool:
+    """Whether there is something to do for slots that nobody needs: ENABLE_BACKFILL, and a BACKFILL_SYSTEM."""
+    return config.get_bool("ENABLE_BACKFILL") and bool(config.get("BACKFILL_SYSTEM"))
+
+
+def draining_start(config: Config) -> Expr | None:
+    """DEFAULT_DRAINING_START_EXPR; None where it is FALSE, and a machine that is drained takes no job."""
+    text = config.get_expr("DEFAULT_DRAINING_START_EXPR")
+    if text is None:
+        return None
+    expression = parse_expression(text)
+    return None if expression.is_literal and str(expression).lower() == "false" else expression
