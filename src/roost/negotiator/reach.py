@@ -51,6 +51,8 @@ class Reach:
     names: frozenset[str]
     #: Whether the clock, chance, or a name that is built at run time is among it.
     unsteady: bool
+    #: Those of them that stand behind TARGET somewhere.
+    targets: frozenset[str] = frozenset()
 
     @property
     def dynamic(self) -> bool:
@@ -66,6 +68,7 @@ class Reach:
 def reach(seeds: Iterable[Expr], expressions_of: ExpressionsOf) -> Reach:
     """What `seeds` depend on; each name is followed to the expressions that ads have under it."""
     names: set[str] = set()
+    targets: set[str] = set()
     unsteady = False
     work, seen = list(seeds), set()
     while work:
@@ -75,11 +78,12 @@ def reach(seeds: Iterable[Expr], expressions_of: ExpressionsOf) -> Reach:
         seen.add(id(expression))
         unsteady = unsteady or is_unsteady(expression)
         mentioned = expression.mentioned
+        targets |= mentioned.target
         for name in mentioned.plain | mentioned.my | mentioned.target:
             if name not in names:
                 names.add(name)
                 work.extend(expressions_of(name))
-    return Reach(frozenset(names), unsteady or "currenttime" in names)
+    return Reach(frozenset(names), unsteady or "currenttime" in names, frozenset(targets))
 
 
 def is_unsteady(expression: Expr) -> bool:

@@ -18,7 +18,9 @@ from roost.classad.ad import MISSING
 from roost.classad.vector import Kind, Table
 from roost.classad.vector.kinds import Array
 from roost.classad.vector.result import Result
+from roost.negotiator.pool_policy import SCOPES as SCOPE_NAMES
 from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, KEYS, UNUSED
+from roost.negotiator.reach import SlotExpressions, reach
 from roost.negotiator.settings import Settings
 from roost.negotiator.view import SlotView
 
@@ -39,6 +41,8 @@ VERDICTS: Final = 8
 #: Verdicts below mean that they accept each other.
 REFUSED: Final = 3
 
+SCOPES: Final = frozenset(SCOPE_NAMES)
+
 CAUSES: Final = {
     OCCUPIED: "occupied",
     JOB_REFUSES: "job-requirements",
@@ -46,6 +50,16 @@ CAUSES: Final = {
     POLICY_RESOURCE: "pool-policy-resource",
     POLICY_JOB: "pool-policy-job",
 }
+
+
+@dataclass(slots=True)
+class Fixed:
+    """A rank that is the same for all requests that lack some attributes."""
+
+    #: Folded names of these attributes; None if it is never the same.
+    asked: frozenset[str] | None
+    #: The rank of each slot, once it has been needed.
+    values: Array | None = None
 
 
 @dataclass(slots=True)
@@ -62,6 +76,8 @@ class Judge:
     priority_preempts: bool = field(init=False)
     #: The slots' Rank of the request that was asked about last.
     _ranks: tuple[ClassAd, Array] | None = None
+
+    _fixed: dict[int, Fixed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.priority_preempts = may_be_true(self.settings.preemption_requirements)
@@ -127,7 +143,20 @@ class Judge:
         """One of the matchmaker's ranks."""
         if expression is None:
             return np.full(len(self.table), -np.inf)
-        return self._apart(expression, ad, -np.inf)
+        fixed = self._fixed.get(id(expression))
+        if fixed is None:
+            fixed = self._fixed[id(expression)] = self._fixed_for(expression)
+        if fixed.asked is None or any(ad.cell(name) is not MISSING for name in fixed.asked):
+            return self._apart(expression, ad, -np.inf)
+        if fixed.values is None:
+            fixed.values = self._apart(expression, ad, -np.inf)
+        return fixed.values
+
+    def _fixed_for(self, expression: Expr) -> Fixed:
+        found = reach((expression,), SlotExpressions(self.table).of)
+        if not found.keeps or found.names & SCOPES:
+            return Fixed(None)
+        return Fixed(found.targets | (found.names - self.table.everywhere()))
 
     def _apart(self, expression: Expr, ad: ClassAd, otherwise: float) -> Array:
         parts = self.table.evaluate_apart(expression, "rank", ad, self.world)
