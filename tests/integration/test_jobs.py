@@ -31,7 +31,7 @@ queue 3
         )
         assert (pool.work / f"err.{proc}").read_text() == "bad\n"
         assert pool.events(cluster, proc)[:2] == ["000", "001"]
-        assert pool.events(cluster, proc)[-1] == "005"
+        eventually(lambda proc=proc: pool.events(cluster, proc)[-1] == "005")  # type: ignore[misc]
     ad = pool.job(f"{cluster}.1")
     assert (ad["JobStatus"], ad["ExitCode"], ad["ExitBySignal"]) == (4, 0, False)
     assert ad["NumJobStarts"] == 1
@@ -74,7 +74,7 @@ def test_a_job_that_cannot_be_run_is_held_with_the_hold_code(shared: Pool, text:
     held = shared.seen(f"{cluster}.0", JobStatus=5)
     assert held["HoldReasonCode"] == code, held["HoldReason"]
     assert held["HoldReason"]
-    assert shared.events(cluster)[-1] == "012"
+    eventually(lambda: shared.events(cluster)[-1] == "012", "the hold in the log")
     shared("rm", str(cluster))
 
 
@@ -197,6 +197,51 @@ output = out
     ad = shared.job(f"{cluster}.0")
     assert ad["ExitCode"] == 0
     assert "004" not in shared.events(cluster)
+
+
+def test_what_an_evicted_job_saved_is_there_when_it_runs_again(shared: Pool) -> None:
+    directory = shared.work / "evicted"
+    directory.mkdir()
+    text = f"""
+initialdir = {directory}
+should_transfer_files = YES
+when_to_transfer_output = ON_EXIT_OR_EVICT
+arguments = {directory}
+output = out
+"""
+    script = """
+test -f state && { cat state; exit 0; }
+trap "echo saved > state; exit 1" TERM
+touch $1/begun
+while :; do sleep 0.05; done
+"""
+    cluster = shared.submit(text, script)
+    eventually(lambda: (directory / "begun").exists())
+    shared.seen(f"{cluster}.0", JobStatus=2)
+    shared("vacate", f"{cluster}.0")
+    shared.wait(cluster)
+    assert (directory / "out").read_text() == "saved\n"
+    ad = shared.job(f"{cluster}.0")
+    assert (ad["NumJobStarts"], ad["NumVacates"], ad["ExitCode"]) == (2, 1, 0)
+    assert not list((shared.home / "spool").glob(f"{cluster}.0*")), "nothing is kept of a job that has left"
+
+
+def test_policy_is_looked_at_as_time_passes(shared: Pool) -> None:
+    removed = shared.submit("periodic_remove = JobStatus == 2 && NumJobStarts > 0\n", "sleep 600")
+    held = shared.submit(
+        'periodic_hold = JobStatus == 2 && NumHolds < 1\nperiodic_hold_reason = "enough"\nperiodic_hold_subcode = 7\n'
+        "periodic_release = HoldReasonSubCode == 7\n",
+        "test -f second && exit 0; touch second; sleep 600",
+    )
+    idle = shared.submit("request_memory = 900000\nperiodic_remove = JobStatus == 1\nexecutable = /bin/true\n")
+    shared.wait(removed, idle, status=1)
+    shared.wait("--held", held)
+    assert shared.job(f"{removed}.0")["JobStatus"] == 3
+    assert shared.job(f"{idle}.0")["JobStatus"] == 3
+    ad = shared.job(f"{held}.0")
+    assert (ad["JobStatus"], ad["NumHolds"], ad["LastHoldReason"], ad["LastHoldReasonSubCode"]) == (4, 1, "enough", 7)
+    assert [kind for kind in shared.events(held) if kind != "006"] == ["000", "001", "004", "012", "013", "001", "005"]
+    assert set(shared.ends().values()) == {1}
 
 
 def test_bad_descriptions_are_refused_with_their_place(shared: Pool) -> None:
