@@ -124,6 +124,16 @@ def test_a_step_that_means_nothing_is_refused_with_its_line(step: str, complaint
         _test(path)
 
 
+def test_an_expectation_sees_what_starters_report_though_no_policy_asks_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(
+        "policy = 'START = True'\n[jobs.a]\n[[scenario]]\nsteps = [\n  { at = 60, submit = 'a' },\n"
+        "  { at = '2m', expect = { NumPids = 1, JobState = 'Running' } },\n"
+        "  { at = '20m', expect = { 'CpusUsage > 0.9' = true, 'JobCurrentStartDate >= JobStart - 1' = true } },\n]\n"
+    )
+    assert _test(path) == 0
+
+
 def test_an_order_that_the_machine_refuses_ends_the_run_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     steps = '[\n  { at = 1, drain = "fast" },\n  { at = 9, drain = "fast" },\n]'

@@ -23,6 +23,8 @@ from roost.node.host_slots import Starter
 from roost.sim.host import Machine, Slot
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.queue import Place
+from roost.sim.run import Run
+from roost.sim.starter_quiet import reported_in
 from roost.sim.world import BEGINNING, Plan, World
 from roost.startd.idleness import connections
 from roost.startd.machine import Step
@@ -82,9 +84,16 @@ class _World(World):
         plan: Plan,
         on_step: Callable[[Machine, Slot, Step, float], None],
         on_starter: Callable[[Slot, StarterStep, float], None],
+        looked_at: frozenset[str],
     ) -> None:
         self._on_starter = on_starter
+        self._looked_at = looked_at
         super().__init__(plan, on_step=on_step)
+
+    def run_begun(self, machine: Machine, slot: Slot, run: Run, now: float) -> None:
+        """What an expectation asks for is reported even if no policy does."""
+        run.asked_for |= self._looked_at
+        super().run_begun(machine, slot, run, now)
 
     def starter_stepped(self, machine: Machine, slot: Slot, step: StarterStep, now: float) -> None:
         """What a starter decided."""
@@ -122,7 +131,9 @@ class _Run:
             cycle_s=scenario.cycle_s,
             start=self.start,
         )
-        self.world = _World(plan, self._stepped, self._starter_stepped)
+        asked = (parse_expression(name) for each in scenario.expectations for name, _ in each.values)
+        looked_at = frozenset[str]().union(*map(reported_in, asked))
+        self.world = _World(plan, self._stepped, self._starter_stepped, looked_at)
         for deed in scenario.deeds:
             self.world.engine.at(self.start + deed.at_s, lambda now, deed=deed: self._do(deed, now))  # type: ignore[misc]
         for each in scenario.expectations:

@@ -80,10 +80,11 @@ _OF_POLICY: Final[dict[int, tuple[ClassAd, frozenset[str]]]] = {}
 
 def _names(ad: ClassAd) -> frozenset[str]:
     expressions = [cell for cell in ad.cells.values() if isinstance(cell, Expr)]
-    return frozenset[str]().union(*[_names_in(each) for each in expressions])
+    return frozenset[str]().union(*[reported_in(each) for each in expressions])
 
 
 @lru_cache(maxsize=4096)
-def _names_in(expression: Expr) -> frozenset[str]:
+def reported_in(expression: Expr) -> frozenset[str]:
+    """Names of what is reported that an expression asks for."""
     mentioned = mentioned_in(expression.tree)
     return (mentioned.plain | mentioned.my | mentioned.target) & _REPORTED
