@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import roost.classad.evaluation as evaluation
+import roost.classad.state as state
 import roost.classad.vector as vector
 from roost.classad.ad import ClassAd
 from roost.classad.evaluation import evaluate
@@ -155,7 +155,7 @@ def test_long_chains_of_references_end_where_the_scalar_evaluator_ends_them(link
 def test_expressions_that_double_run_out_of_fuel_as_in_the_scalar_evaluator(
     levels: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (evaluation, vector.table):
+    for module in (state, vector.table):
         monkeypatch.setattr(module, "EVALUATION_FUEL", 1000)
     row = ad(**{f"a{at}": f"a{at + 1} + a{at + 1}" for at in range(levels)}, **{f"a{levels}": "1"})
     assert Table([(1, row)]).evaluate("a0").to_list() == [evaluate(parse_expression("a0"), row)]
