@@ -27,7 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "classad",
         help="evaluate, match and convert ClassAd expressions and ads",
-        description=__doc__.split("\n")[0],
+        description="Evaluate, check, match, convert and explore ClassAd expressions and ads.",
     )
     commands = parser.add_subparsers(dest="classad_command", metavar="COMMAND", title="commands", required=True)
     for name, help_text, declare in (
