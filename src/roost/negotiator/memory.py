@@ -240,21 +240,21 @@ class Memory:
         self.jobs.extend((key, known.ad) for key, known in self.known.items() if key not in self.jobs)
         self.judged_slots = len(rows)
         codes = np.empty((len(rows), requests), np.uint8)
-        keys: list[Array | None] = []
+        keys = np.empty((requests, KEYS, len(rows)))
         for at, row in enumerate(rows.tolist()):
             codes[at], found = judge.of_slot(self.jobs, row, judge.table.ad(judge.view.names[row]))
-            keys.append(found)
+            if found is not None:
+                keys[:, :, at] = found.T
         gone = np.flatnonzero(changes.gone)
         stale = changes.fresh | changes.gone
-        yes = codes < REFUSED
+        codes = np.ascontiguousarray(codes.T)
         for key, known in self.known.items():
             place = self.jobs.place(key)
-            inside = np.flatnonzero(yes[:, place])
-            self._renew(known, size, gone, rows, codes[:, place])
+            self._renew(known, size, gone, rows, codes[place])
             if known.listing is not None:
-                columns = [keys[at][:, place] for at in inside.tolist()]  # type: ignore[index]
-                fresh = np.array(columns).T if columns else np.zeros((KEYS, 0))
-                known.listing = self._relist(known.listing, changes, stale, rows[inside], fresh)
+                inside = np.flatnonzero(codes[place] < REFUSED)
+                fresh = keys[place].take(inside, axis=1)
+                known.listing = self._relist(known.listing, changes, stale, rows.take(inside), fresh)
 
     def _renew(self, known: Known, size: int, gone: Array, rows: Array, codes: Array) -> None:
         verdicts = known.verdicts
