@@ -329,6 +329,8 @@ class World:
     def repeat_reports(self) -> None:
         for name, node in self.nodes.items():
             self.to_queue[name] += list(node.reports.values())
+            held = {claim_id: node.runs.get(slot, "") for slot, claim_id in node.held.items()}
+            self.to_queue[name].append(ev.ClaimsHeard(node=name, known=held))
 
     # -- what has to be ------------------------------------------------------------------------------
 
@@ -435,15 +437,14 @@ class World:
             for name, node in self.nodes.items():
                 for slot in list(node.runs):
                     self.to_queue[name].append(node.ends(slot, self.now))
-            if not self.queue.book.clusters and not self.queue.holder.claims:
+            if not self.queue.book.clusters and not any(node.held for node in self.nodes.values()):
                 break
         self.check()
         assert not self.queue.book.clusters, f"left: {self._left()}"
         assert not self.queue.holder.claims
-        for name, node in self.nodes.items():
-            while self.to_node[name]:
-                self.deliver_order(name)
+        for node in self.nodes.values():
             assert not node.runs
+            assert not node.held, "a claim that nobody holds"
 
 
 def _shown(queue: Queue) -> dict[str, Any]:

@@ -108,6 +108,16 @@ class Machine:
         """Claim id to run, for what runs."""
         return {slot.starter.claim_id.text: slot.run for slot in self.slots if slot.starter is not None}
 
+    def held_claims(self) -> dict[str, dict[str, str]]:
+        """Queue to its claims: id to run, "" for none."""
+        runs = self.runs()
+        found: dict[str, dict[str, str]] = {}
+        for slot in self.slots:
+            claim = slot.state.claim
+            if slot.schedd and claim.granted_at is not None:
+                found.setdefault(slot.schedd, {})[claim.id.text] = runs.get(claim.id.text, "")
+        return found
+
     def claims_of(self, schedd: str) -> list[str]:
         """The claims that a queue holds."""
         return [

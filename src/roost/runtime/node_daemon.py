@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
 import platform
@@ -61,6 +62,8 @@ _log = logging.getLogger("roost.node")
 
 #: Reports of ends of runs are sent again after this time, s.
 REPORT_AGAIN_S: Final = 5.0
+#: With every so many of these times queues are told of their claims.
+CLAIMS_EVERY: Final = 3
 
 
 class NodeDaemon:
@@ -475,9 +478,13 @@ class NodeDaemon:
             self.send(schedd, message)
 
     async def _report_again(self) -> None:
-        while True:
+        for number in itertools.count():
             for schedd, message in self.reports.waiting():
                 self.send(schedd, message)
+            if number % CLAIMS_EVERY == 0:
+                # A queue that knows nothing of one of them gives it back: its word to do so was lost.
+                for schedd, known in self.machine.held_claims().items():
+                    self.send(schedd, m.ClaimsKnown(reply_to="", known=known, unknown=[]))
             await asyncio.sleep(REPORT_AGAIN_S)
 
     # -- words of others -----------------------------------------------------------------------------

@@ -255,6 +255,8 @@ class Queue:
         for claim_id, run in event.known.items():
             claim = self.holder.claims.get(claim_id)
             if claim is None:
+                # The word that it was given back is lost, or under way.
+                turn.order(GiveBack(node=event.node, claim_id=claim_id))
                 continue
             claim.heard_at = turn.now
             if claim.stage is Stage.ASKED:
