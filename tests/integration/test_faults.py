@@ -153,18 +153,18 @@ def test_a_directory_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     pool.home = tmp_path / "file" / "home"
     done = pool.try_("up", "-d")
+    assert not pool.end_all()
     assert done.returncode != 0
     assert "--home" in done.stderr
-    assert not pool.processes()
 
 
 def test_a_configuration_with_mistakes_starts_nothing(tmp_path: Path) -> None:
     pool = Pool(tmp_path / "pool", "START = (\n")
     done = pool.try_("up", "-d")
+    assert not pool.end_all()
     assert done.returncode != 0
     assert "roost.config" in done.stderr
     assert "START" in done.stderr
-    assert not pool.processes()
 
 
 # -- strangers ---------------------------------------------------------------------------------------------------
