@@ -55,7 +55,8 @@ def test_a_slot_runs_what_a_hook_brings_until_there_is_no_more(start: Callable[.
     done, ends = place / "done", place / "ends"
     eventually(lambda: ends.exists() and len(ends.read_text().split()) == 3, "three ends of jobs")
     assert done.read_text().split() == ["one", "two", "three"]
-    assert (place / "replies").read_text().split() == ["accept"] * 3
+    replies = place / "replies"
+    eventually(lambda: replies.exists() and replies.read_text().split() == ["accept"] * 3, "three replies")
     assert ends.read_text().split() == ["exit"] * 3
     assert "ExitCode = 0" in (place / "last").read_text()
     eventually(lambda: "Unclaimed" in pool("status"), "the slot to be free again")
