@@ -9,7 +9,7 @@ import pytest
 from roost.classad import ParseError
 from roost.classad.forms import Form, parse_ads, read
 from roost.classad.forms import source as source_module
-from roost.classad.limits import SOURCE_CHARS_MAX
+from roost.classad.limits import NAME_BYTES_MAX, SOURCE_CHARS_MAX
 
 
 class Endless:
@@ -74,3 +74,18 @@ def test_bad_text_is_refused_in_time_that_grows_with_its_length(form: Form, text
     except ParseError as error:
         str(error)
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("value", ["1", "b + 1"])
+def test_a_name_beyond_the_limit_is_refused_in_every_form(form: Form, value: str) -> None:
+    texts = {
+        Form.OLD: "{} = {}\n",
+        Form.NEW: "[ {} = {} ]",
+        Form.JSON: '{{"{}": "\\/Expr({})\\/"}}',
+        Form.XML: '<c><a n="{}"><e>{}</e></a></c>',
+    }
+    assert len(list(parse_ads(texts[form].format("a" * NAME_BYTES_MAX, value), form))) == 1
+    with pytest.raises(ParseError) as caught:
+        list(parse_ads(texts[form].format("a" * (NAME_BYTES_MAX + 1), value), form))
+    assert caught.value.code == "limit"

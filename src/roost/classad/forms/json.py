@@ -161,7 +161,7 @@ class _Parser:
         name = self._unescape(token[1:-1], self._start + 1)
         if not name or len(name) > NAME_BYTES_MAX:
             what = "empty" if not name else f"longer than {NAME_BYTES_MAX} bytes"
-            raise self._error(f"an attribute name can't be {what}", code="ad")
+            raise self._error(f"an attribute name can't be {what}", code="limit" if name else "ad")
         start, end = self._start, self._at
         if self._next() != ":" or self._kind != "sign":
             self._start, self._at = start, end

@@ -42,12 +42,13 @@ from roost.classad.values import UNDEFINED
 if TYPE_CHECKING:
     from roost.classad.values import Value
 
+_NAME: Final = f"[A-Za-z_][A-Za-z0-9_]{{0,{NAME_BYTES_MAX - 1}}}"
 #: A plain name and a literal that fills its line.
 _PLAIN_LINE: Final = re.compile(
-    r"""([A-Za-z_][A-Za-z0-9_]*) [ ]* = [ \t]* (?:
-        (-?(?:0|[1-9][0-9]{0,17})) [ \t]*
+    rf"""({_NAME}) [ ]* = [ \t]* (?:
+        (-?(?:0|[1-9][0-9]{{0,17}})) [ \t]*
       | "([^"\0]*)"
-      | (-?[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]{1,5})?) [ \t]*
+      | (-?[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]{{1,5}})?) [ \t]*
       | (true|false|undefined) [ \t]*
     ) \r* \Z""",
     re.VERBOSE | re.IGNORECASE | re.ASCII,
@@ -56,7 +57,7 @@ _WORDS: Final[dict[str, Value]] = {"true": True, "false": False, "undefined": UN
 _BLANK: Final = " \t\v\f\r"
 #: A number with letters right behind it, the number alone.
 _NUMBER: Final = re.compile(r"-?(?!0[xX])(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?=[A-DF-Za-df-z_])")
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_IDENTIFIER: Final = re.compile(rf"{_NAME}\Z")
 
 
 # -- reading -------------------------------------------------------------------------------------

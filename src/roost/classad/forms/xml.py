@@ -184,7 +184,7 @@ class _Reader:
         name = self._unescape(raw)
         if not name or len(name) > NAME_BYTES_MAX:
             what = "empty" if not name else f"longer than {NAME_BYTES_MAX} bytes"
-            raise self._error(f"an attribute name can't be {what}", code="ad")
+            raise self._error(f"an attribute name can't be {what}", code="limit" if name else "ad")
         return name
 
     def _close(self, tag: str) -> AdNode | None:
