@@ -390,7 +390,12 @@ DIFFERENCES: Final[tuple[Difference, ...]] = (
         explains=_references_always,
         examples=(_asked(Kind.REFERENCES, "l.a", "[l={1}]"), _asked(Kind.REFERENCES, "a", "[a=b;b=a]")),
     ),
-    Difference(id="references-spelling", per_million_max=300, explains=_references_spelling, examples=()),
+    Difference(
+        id="references-spelling",
+        per_million_max=300,
+        explains=_references_spelling,
+        examples=(_asked(Kind.REFERENCES, "root", "[z=Foo;x=foo]"),),
+    ),
     Difference(
         id="matches-reltime",
         per_million_max=100,

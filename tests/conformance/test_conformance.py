@@ -84,6 +84,7 @@ def test_one_seed_makes_one_case() -> None:
 def test_every_intended_difference_has_its_reason() -> None:
     headings = re.findall(r"^## (.+)$", (_HERE / "differences.md").read_text("utf-8"), re.M)
     assert headings == [difference.id for difference in differences.DIFFERENCES]
+    assert all(difference.examples for difference in differences.DIFFERENCES)
 
 
 @needs_reference
