@@ -243,6 +243,8 @@ class Master:
             if info is not None:
                 self._on_signal(signal.Signals(info.si_signo))
             self._reap()
+            if self._server is not None and not self._server.pid:
+                self._start_server()
             for child in self.children.values():
                 if child.again_at is not None and child.again_at <= time.monotonic():
                     self._start(child)
@@ -268,12 +270,19 @@ class Master:
                 self._server.gone()
                 if self._ending is None:
                     self.say("nats-server ended; starting it again")
-                    with contextlib.suppress(ServerFailed):
-                        self._server.start()
+                    self._start_server()
                 continue
             for child in self.children.values():
                 if child.pid == pid:
                     self._died(child, status)
+
+    def _start_server(self) -> None:
+        """Start the bus again; one that does not start is tried again, for nothing goes without it."""
+        assert self._server is not None
+        try:
+            self._server.start()
+        except (ServerFailed, OSError) as error:
+            self.say(f"{error}; trying again")
 
     def _died(self, child: _Child, status: int) -> None:
         child.pid = 0
