@@ -158,7 +158,8 @@ def test_a_job_that_is_to_leave_may_end_within_its_retirement(start: Start) -> N
 
 
 def test_a_job_that_does_not_go_when_it_is_asked_to_is_killed(start: Start) -> None:
-    pool = start("PREEMPT = OwnerWantsIt =?= True\nMachineMaxVacateTime = 1\nWANT_VACATE = True\n", cpus=1)
+    policy = "START = OwnerWantsIt =!= True\nPREEMPT = OwnerWantsIt =?= True\n"
+    pool = start(f"{policy}MachineMaxVacateTime = 1\nWANT_VACATE = True\n", cpus=1)
     cluster = pool.submit("", 'trap "" TERM; echo $$ > pid; while ! test -f go; do sleep 0.05; done')
     eventually(lambda: told(pool, "pid"))
     pool.seen(f"{cluster}.0", JobStatus=2)
