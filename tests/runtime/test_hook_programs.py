@@ -99,6 +99,24 @@ def test_a_hook_whose_call_is_cancelled_is_killed(one_place: Place, execute: Pat
     assert not one_place.left()
 
 
+def test_a_call_that_is_cancelled_at_any_moment_leaves_nothing(one_place: Place, execute: Path) -> None:
+    path = _hook(one_place, "#!/bin/sh\nsleep 1000\n")
+
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            for step in range(60):
+                call = HookCall(key=one_place.key(str(step)), path=path)
+                task = asyncio.create_task(run_hook(nursery, execute, call))
+                await asyncio.sleep(step * 0.0002)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                assert not list(execute.iterdir()), f"cancelled after {step * 0.2:.1f} ms"
+
+    run(work())
+    assert not one_place.left()
+
+
 def test_what_others_could_have_written_is_not_run(one_place: Place, execute: Path) -> None:
     path = _hook(one_place, "#!/bin/sh\n")
     assert refusal(path) == ""

@@ -97,12 +97,15 @@ async def run_hook(nursery: Nursery, execute: Path, call: HookCall) -> HookResul
     if refused:
         return HookFailed(text=refused)
     place = execute / f"{_PREFIX}{_plain(call.key)}"
+    prepared = asyncio.ensure_future(asyncio.to_thread(_prepare, place, call))
     try:
-        await asyncio.to_thread(_prepare, place, call)
+        await asyncio.shield(prepared)
         return await _run(nursery, place, call)
     except (OSError, NurseryFailed, OrderTooLarge, AlreadyStarted) as problem:
         return HookFailed(text=str(problem))
     finally:
+        # A thread can't be cancelled: nothing is removed while it still writes.
+        await asyncio.wait([prepared])
         await asyncio.shield(asyncio.to_thread(remove_tree, place))
 
 
@@ -119,14 +122,14 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
         stderr=place / "err",
         account=call.account,
     )
-    family = await nursery.spawn(order)
-    if isinstance(family, NotStarted):
-        return HookFailed(text=family.text)
+    started = asyncio.ensure_future(nursery.spawn(order))
     try:
+        family = await asyncio.shield(started)
+        if isinstance(family, NotStarted):
+            return HookFailed(text=family.text)
         end = await family.wait()
     except asyncio.CancelledError:
-        await family.kill()
-        await family.wait()
+        await _stop(started)
         raise
     if not end.is_seen:
         return HookFailed(text=f"nobody saw how {call.path} ended")
@@ -135,6 +138,15 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
         return HookFailed(text=f"{call.path} printed more than {OUTPUT_BYTES_MAX} bytes")
     status = end.exit_code if end.exit_code is not None else -(end.signal or 0)
     return HookResult(status=status, output=output.decode("utf-8", "replace"), errors=errors.decode("utf-8", "replace"))
+
+
+async def _stop(started: asyncio.Future[Family | NotStarted]) -> None:
+    """Kill a program; one that is on its way is waited for, since its record would be written after all."""
+    await asyncio.wait([started])
+    family = None if started.exception() else started.result()
+    if isinstance(family, Family):
+        await family.kill()
+        await family.wait()
 
 
 def ads_text(*ads: ClassAd) -> str:
