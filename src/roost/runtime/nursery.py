@@ -51,6 +51,7 @@ _LOCK: Final = "nursery.lock"
 _LOG: Final = "nursery.log"
 #: What a Python may need to be loaded at all. Nothing of it reaches a job.
 _KEPT: Final = ("LD_LIBRARY_PATH",)
+_STARTS: Final = 3
 _LOCK_RETRY_S: Final = 0.01
 _PAYLOAD_MAX: Final = PACKET_BYTES_MAX - 1
 #: Answers read in one go before the event loop does something else.
@@ -159,20 +160,38 @@ class Nursery:
                 return
             if self._closed:
                 raise NurseryFailed("the nursery is closed")
-            lock = await self._locked()
-            try:
-                self._channel = self._begin(lock)
-            finally:
-                os.close(lock)
-            try:
-                async with asyncio.timeout(START_S):
-                    ready = await self._loop.sock_recv(self._channel, 64)
-            except (TimeoutError, OSError):
-                ready = b""
-            if ready != READY:
+            # One that is killed before it is ready has been given nothing yet: another is started.
+            for left in reversed(range(_STARTS)):
+                channel = await self._begun()
+                if channel is not None:
+                    self._channel = channel
+                    self._loop.add_reader(channel.fileno(), self._hear)
+                    return
                 self._disconnect()
-                raise NurseryFailed(f"the nursery does not start: {self._last_words()}")
-            self._loop.add_reader(self._channel.fileno(), self._hear)
+                if not left:
+                    raise NurseryFailed(f"the nursery does not start: {self._last_words()}")
+
+    async def _begun(self) -> socket.socket | None:
+        lock = await self._locked()
+        try:
+            channel = self._begin(lock)
+        finally:
+            os.close(lock)
+        try:
+            async with asyncio.timeout(START_S):
+                if await self._loop.sock_recv(channel, 64) == READY:
+                    return channel
+        except (TimeoutError, OSError):
+            pass
+        except asyncio.CancelledError:
+            channel.close()
+            raise
+        channel.close()
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            await asyncio.to_thread(process.wait)
+        return None
 
     async def _locked(self) -> int:
         path = self.directory / _LOCK
