@@ -83,3 +83,29 @@ class WithReason(Event):
 
     def attributes(self) -> dict[str, Value]:
         return given(Reason=self.reason)
+
+
+class Submission(Event):
+    """An event that says from where something came into the queue, with notes of its user."""
+
+    __slots__ = ()
+    WORDS: ClassVar[str]
+
+    host: str
+    log_notes: str
+    user_notes: str
+
+    def lines(self) -> Iterator[str]:
+        yield f"{self.WORDS} submitted from host: {self.host}"
+        if self.log_notes or self.user_notes:
+            yield NOTE + one_line(self.log_notes)
+        if self.user_notes:
+            yield NOTE + one_line(self.user_notes)
+
+    @classmethod
+    def read(cls, head: str, lines: Lines) -> Self:
+        host = after(head, f"{cls.WORDS} submitted from host: ")
+        return cls(host=host, log_notes=lines.take(), user_notes=lines.take())  # type: ignore[call-arg]
+
+    def attributes(self) -> dict[str, Value]:
+        return given(SubmitHost=self.host, LogNotes=self.log_notes, UserNotes=self.user_notes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, Self
 
 from roost.classad import ClassAd, Value
-from roost.schedd.event_log_base import NOTE, Event, WithReason, after, given, text_of, whole_of
+from roost.schedd.event_log_base import Event, Submission, WithReason, after, given, text_of, whole_of
 from roost.schedd.event_log_parts import (
     Lines,
     LogFormatError,
@@ -26,30 +26,17 @@ _ATTRIBUTE: Final = re.compile(r"([A-Za-z_][\w.]*) = (.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submit(Event):
+class Submit(Submission):
     """The job is in the queue."""
 
     NUMBER: ClassVar[int] = 0
     NAME: ClassVar[str] = "SubmitEvent"
+    WORDS: ClassVar[str] = "Job"
 
     host: str
     #: Where a workflow says which of its jobs this is.
     log_notes: str = ""
     user_notes: str = ""
-
-    def lines(self) -> Iterator[str]:
-        yield f"Job submitted from host: {self.host}"
-        if self.log_notes or self.user_notes:
-            yield NOTE + one_line(self.log_notes)
-        if self.user_notes:
-            yield NOTE + one_line(self.user_notes)
-
-    @classmethod
-    def read(cls, head: str, lines: Lines) -> Self:
-        return cls(host=after(head, "Job submitted from host: "), log_notes=lines.take(), user_notes=lines.take())
-
-    def attributes(self) -> dict[str, Value]:
-        return given(SubmitHost=self.host, LogNotes=self.log_notes, UserNotes=self.user_notes)
 
     @classmethod
     def of(cls, ad: ClassAd, host: str) -> Self:

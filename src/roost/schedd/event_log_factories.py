@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import ClassVar, Self
 
 from roost.classad import Value
-from roost.schedd.event_log_base import NOTE, Event, WithReason, after, given
+from roost.schedd.event_log_base import NOTE, Event, Submission, WithReason, given
 from roost.schedd.event_log_parts import Lines, LogFormatError, one_line
 
 
@@ -35,29 +35,16 @@ class PreSkip(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSubmit(Event):
+class ClusterSubmit(Submission):
     """A cluster is in the queue whose jobs are made one after another."""
 
     NUMBER: ClassVar[int] = 35
     NAME: ClassVar[str] = "ClusterSubmitEvent"
+    WORDS: ClassVar[str] = "Cluster"
 
     host: str
     log_notes: str = ""
     user_notes: str = ""
-
-    def lines(self) -> Iterator[str]:
-        yield f"Cluster submitted from host: {self.host}"
-        if self.log_notes or self.user_notes:
-            yield NOTE + one_line(self.log_notes)
-        if self.user_notes:
-            yield NOTE + one_line(self.user_notes)
-
-    @classmethod
-    def read(cls, head: str, lines: Lines) -> Self:
-        return cls(host=after(head, "Cluster submitted from host: "), log_notes=lines.take(), user_notes=lines.take())
-
-    def attributes(self) -> dict[str, Value]:
-        return given(SubmitHost=self.host, LogNotes=self.log_notes, UserNotes=self.user_notes)
 
 
 class Completion(IntEnum):
