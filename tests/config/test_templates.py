@@ -21,6 +21,9 @@ _SAMPLES = {
     "period": "5m",
     "daemon": "STARTD_CRON",
     "file": "/etc/map",
+    "since": "2030-01-01T00:00:00Z",
+    "until": "2030-01-02T00:00:00Z",
+    "begin": "4",
 }
 
 

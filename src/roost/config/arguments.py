@@ -21,8 +21,12 @@ _RANGES: dict[Kind, tuple[float, float, bool, str]] = {
     Kind.DAY: (0, 6, True, "a day is a number from 0, Sunday, to 6, Saturday"),
     Kind.POSITIVE: (1, float("inf"), True, "it has to be a whole number from 1"),
     Kind.SECONDS: (0, float("inf"), False, "it has to be a number of seconds"),
+    Kind.AMOUNT: (0, float("inf"), False, "it has to be a number above 0"),
 }
 _CONSTANT = (Kind.HOUR, Kind.DAY)
+_INSTANT = "write date and time of day as in 2030-12-24T18:00:00Z, or with +01:00 in place of Z"
+#: What would end the text that an instant is put into.
+_UNQUOTED = str.maketrans("", "", '"\\')
 
 
 def argument_problem(template: Template, arguments: str | None, expand: Callable[[str], str], host: Host) -> str | None:
@@ -34,12 +38,17 @@ def argument_problem(template: Template, arguments: str | None, expand: Callable
         most = len(template.arguments)
         return f"{template.name} takes " + (f"at most {_arguments(most)}" if most else "no arguments")
     values: dict[str, object] = {}
+    if template.rest and len(given) > len(template.arguments):
+        last = len(template.arguments) - 1
+        given = [*given[:last], ", ".join(given[last:])]
     for argument, text in zip(template.arguments, [*given, *[""] * len(template.arguments)], strict=False):
         problem = _problem(argument, text, expand, host, values)
         if problem is not None:
             return f"{template.name}: {argument.name} is {_shown(text)}: {problem}"
     if "begin" in values and values["begin"] == values.get("end"):
         return f"{template.name}: begin and end are the same hour"
+    if "since" in values and values["since"] >= values["until"]:  # type: ignore[operator]
+        return f"{template.name}: it is over before it begins"
     return None
 
 
@@ -54,7 +63,27 @@ def _problem(
         return None if not expanded or NAME.match(expanded) else "it has to be the name of a macro"
     if argument.kind is Kind.WORD:
         return "write it without quotes and blanks" if set(expanded) & set("\"' \t") else None
+    if argument.kind is Kind.CONDITION:
+        return _condition_problem(expanded, host)
+    if argument.kind is Kind.INSTANT:
+        return _instant_problem(argument, expanded, host, values)
     return next(_number_problems(argument, wanted, expanded, host, values), None)
+
+
+def _condition_problem(expanded: str, host: Host) -> str | None:
+    try:
+        host.parse_expression(expanded)
+    except ExpressionProblem as problem:
+        return f"it can't be read as an expression: {problem}"
+    return None
+
+
+def _instant_problem(argument: Argument, expanded: str, host: Host, values: dict[str, object]) -> str | None:
+    try:
+        values[argument.name] = found = host.evaluate(f'int(absTime("{expanded.translate(_UNQUOTED)}"))')
+    except ExpressionProblem:
+        return _INSTANT
+    return None if isinstance(found, int) else _INSTANT
 
 
 def _number_problems(

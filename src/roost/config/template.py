@@ -38,6 +38,12 @@ class Kind(StrEnum):
     NAME = "name"
     #: a text that is put between quotes
     WORD = "word"
+    #: a number above 0, or an expression
+    AMOUNT = "amount"
+    #: an expression
+    CONDITION = "condition"
+    #: a date and time of day, known where `use` stands
+    INSTANT = "instant"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -205,6 +205,23 @@ def group_of(submitter: str, groups: Iterable[GroupSettings]) -> str:
     return best
 
 
+def person_of(submitter: str, groups: Iterable[GroupSettings]) -> str:
+    """Who is behind a submitter, folded: ``user@domain`` without the group."""
+    group = group_of(submitter, groups)
+    return submitter.lower() if group == ROOT else submitter[len(group) + 1 :].lower()
+
+
+def left_below(
+    ceilings: Mapping[str, float], submitter: str, used: Mapping[str, float], groups: Iterable[GroupSettings]
+) -> float:
+    """What a submitter may still get below the ceiling that the configuration gives its user; infinite without one."""
+    person = person_of(submitter, groups)
+    ceiling = ceilings.get(person, ceilings.get(person.partition("@")[0]))
+    if ceiling is None:
+        return float("inf")
+    return ceiling - sum(weight for name, weight in used.items() if person_of(name, groups) == person)
+
+
 def configured_factor(name: str, factors: PriorityFactors, groups: Iterable[GroupSettings]) -> float:
     """The factor that the configuration gives a user."""
     local, _, domain = name.lower().partition("@")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roost.classad import ClassAd, FixedWorld, evaluate
-from roost.negotiator.accounts import Accounts, group_of
+from roost.negotiator.accounts import Accounts, group_of, left_below
 from roost.negotiator.groups import Group, allocate, assign, tree_of
 from roost.negotiator.limits import LimitBook
 from roost.negotiator.memory import Memory
@@ -199,10 +199,11 @@ class _Cycle:
 
     def _ceiling(self, user: str) -> float:
         """What a user may still get below its ceiling."""
-        found = self.accounts.users.get(user)
+        found, ceilings = self.accounts.users.get(user), self.settings.ceilings
+        left = left_below(ceilings, user, self.used, self.settings.groups) if ceilings else float("inf")
         if found is None or found.ceiling is None:
-            return float("inf")
-        return found.ceiling - self.used.get(user, 0.0)
+            return left
+        return min(left, found.ceiling - self.used.get(user, 0.0))
 
     # -- groups ------------------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from roost.classad import Expr, parse_expression
-from roost.config import Config
+from roost.config import Code, Config, ConfigError
+from roost.config.diagnostics import diagnostic
 from roost.config.lookup import View
 
 #: Name of the group of everybody who is in none.
@@ -117,6 +118,8 @@ class Settings:
     accept_surplus: bool = False
     autoregroup: bool = False
     limits: LimitSettings = field(default_factory=LimitSettings)
+    #: Folded user, with or without the domain, to the most weight that it may have at once.
+    ceilings: Mapping[str, float] = field(default_factory=dict)
     policy: PolicySettings = field(default_factory=PolicySettings)
 
 
@@ -148,6 +151,7 @@ def _settings(config: View) -> Settings:
         accept_surplus=config.get_bool("GROUP_ACCEPT_SURPLUS", False),
         autoregroup=config.get_bool("GROUP_AUTOREGROUP", False),
         limits=_limits(config),
+        ceilings=_ceilings(config),
         policy=_policy(config),
     )
 
@@ -198,6 +202,23 @@ def _limits(config: View) -> LimitSettings:
         elif key.startswith("concurrency_limit_default_"):
             below[key.removeprefix("concurrency_limit_default_")] = config.get_float(name)
     return LimitSettings(default=config.get_float("CONCURRENCY_LIMIT_DEFAULT", 2_308_032.0), named=named, below=below)
+
+
+def _ceilings(config: View) -> dict[str, float]:
+    found = {}
+    for item in config.get_list("USER_CEILINGS"):
+        user, equals, weight = item.partition("=")
+        try:
+            value = float(weight)
+        except ValueError:
+            value = -1.0
+        if not (user and equals and 0 <= value < float("inf")):
+            place = config.find("USER_CEILINGS")
+            assert place is not None
+            text = f"USER_CEILINGS: {item!r} is not a user and a weight: write it as in ann=10"
+            raise ConfigError(diagnostic(Code.BAD_REAL, text, place.span, name="USER_CEILINGS"))
+        found[user.strip().lower()] = value
+    return found
 
 
 def _is_number(config: View, name: str) -> bool:

@@ -348,7 +348,8 @@ class CentralDaemon:
     def _submitter_ad(self, schedd: str, submitter: str, demand: m.Demand) -> ClassAd:
         """What the pool's policy sees of a submitter: its ad, and behind it the queue's."""
         data = demand.ads.get(submitter, {})
-        ad = ad_from({**data, "MyType": "Submitter", "Name": submitter, "ScheddName": schedd})
+        machine = schedd.rpartition("@")[2]
+        ad = ad_from({**data, "MyType": "Submitter", "Name": submitter, "ScheddName": schedd, "Machine": machine})
         queue = self.table.get("Scheduler", schedd)
         if queue is not None:
             ad.chained = queue.ad

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from roost.config.template import Template
-from roost.config.templates import cookbook, feature, hours, known, policy, queue, role
+from roost.config.templates import cookbook, feature, hours, known, policy, pool, queue, role
 from roost.config.templates.known import WITHOUT_EFFECT
 
 ALL: tuple[Template, ...] = (
@@ -13,6 +13,7 @@ ALL: tuple[Template, ...] = (
     *hours.TEMPLATES,
     *policy.TEMPLATES,
     *cookbook.TEMPLATES,
+    *pool.TEMPLATES,
 )
 #: (category, name), both case-folded
 BY_NAME: dict[tuple[str, str], Template] = {(one.category.lower(), one.name.lower()): one for one in ALL}

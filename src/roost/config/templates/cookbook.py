@@ -184,24 +184,4 @@ STARTER_KILL = (time() - EnteredCurrentState) > ($(1:5 * $(MINUTE)))
             kind=Kind.SECONDS,
         ),
     ),
-    template(
-        "POLICY",
-        "Pool_Minimum_Memory",
-        "Machines with little memory take no part in matching; use it on the central manager.",
-        "pool-wide policy",
-        """
-NEGOTIATOR_PE_STARTD_ONLY_EXPR = ($(NEGOTIATOR_PE_STARTD_ONLY_EXPR:False)) || ((Memory < $(1:128)) =?= True)
-""",
-        Argument(name="megabytes", meaning="smallest memory of a slot", default="128"),
-    ),
-    template(
-        "POLICY",
-        "Pool_Maximum_Starts",
-        "Jobs that were started too often take no part in matching; use it on the central manager.",
-        "pool-wide policy",
-        """
-NEGOTIATOR_PE_JOB_ONLY_EXPR = ($(NEGOTIATOR_PE_JOB_ONLY_EXPR:False)) || ((NumJobStarts > $(1:10)) =?= True)
-""",
-        Argument(name="starts", meaning="starts after which a job gets nothing more", default="10"),
-    ),
 )
