@@ -94,7 +94,8 @@ class CentralDaemon:
         self.context = context
         self.bus = bus
         self.subjects = bus.subjects
-        self.started_at = time.time()
+        self.clock = context.clock
+        self.started_at = self.clock.now()
         self.table = AdTable(config.get_float("CLASSAD_LIFETIME", LIFETIME_S))
         try:
             self.matchmaker = Matchmaker(config, context.home.run / "priorities.json")
@@ -115,7 +116,7 @@ class CentralDaemon:
         self._shown_at = 0.0
         record = context.home.run / "defrag.json"
         wanted = is_wanted(config)
-        self.defragmenter = Defragmenter(bus, self.table, config, context.name, record) if wanted else None
+        self.defragmenter = Defragmenter(bus, self.table, config, context.name, record, self.clock) if wanted else None
 
     # -- life ----------------------------------------------------------------------------------------
 
@@ -162,7 +163,7 @@ class CentralDaemon:
         """Come to an end."""
         if self.defragmenter is not None:
             self.defragmenter.stop()
-        self.matchmaker.charge(self.table, time.time(), at_once=True)
+        self.matchmaker.charge(self.table, self.clock.now(), at_once=True)
         for task in list(self._tasks):
             task.cancel()
 
@@ -179,7 +180,7 @@ class CentralDaemon:
     async def _expire(self) -> None:
         while True:
             await asyncio.sleep(_EXPIRE_S)
-            for name in self.table.expire(time.time()):
+            for name in self.table.expire(self.clock.now()):
                 _log.info("%s has not been heard of and is forgotten", name)
             await self._repeat_significant()
 
@@ -198,7 +199,7 @@ class CentralDaemon:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
 
     def _slots(self, message: m.SlotAds, sender: str) -> None:
-        now = time.time()
+        now = self.clock.now()
         names = []
         for data in message.ads:
             ad = ad_from(data)
@@ -219,7 +220,7 @@ class CentralDaemon:
         self._wanted.set()
 
     def _daemons(self, message: m.DaemonAds, sender: str) -> None:
-        now = time.time()
+        now = self.clock.now()
         for data in message.ads:
             ad = ad_from(data)
             if ad.get("MyType") == SLOT:
@@ -252,7 +253,7 @@ class CentralDaemon:
             for name, (promised, _) in list(self._promised.items()):
                 if promised == claim_id:
                     del self._promised[name]
-        now = time.time()
+        now = self.clock.now()
         for name, data in message.ads.items():
             ad = ad_from({**data, "MyType": "Submitter", "Name": f"{name}", "ScheddName": sender})
             self.table.put(ad, sender=sender, now=now)
@@ -274,7 +275,7 @@ class CentralDaemon:
         """Charge users also while nothing is asked for, and show the accounts and the matchmaker to the pool."""
         while True:
             await asyncio.sleep(ACCOUNTS_EVERY_S)
-            now = time.time()
+            now = self.clock.now()
             charged = self.matchmaker.charge(self.table, now)
             if charged or self.cycles != self._shown_cycles or now - self._shown_at > SHOW_EVERY_S:
                 self._shown_cycles, self._shown_at = self.cycles, now
@@ -312,7 +313,7 @@ class CentralDaemon:
             _log.info("cycle %d: %s in %.1f ms", self.cycles, dict(plan.record), self.last_s * 1000)
 
     def _snapshot(self) -> Snapshot:
-        now = time.time()
+        now = self.clock.now()
         for known in self._queues.values():
             self._take_back(known, now - HEARD_S)
         for name, (_, at) in list(self._promised.items()):
@@ -356,7 +357,7 @@ class CentralDaemon:
         return ad
 
     async def _deliver(self, plan: Plan) -> None:
-        now = time.time()
+        now = self.clock.now()
         by_queue: dict[str, list[m.Match]] = {}
         for match in plan.matches:
             self._promised[match.slot] = (match.claim_id, now)
@@ -380,7 +381,7 @@ class CentralDaemon:
             await self._tell(schedd, by_queue.get(schedd, []), rejected.get(schedd, {}))
 
     async def _tell(self, schedd: str, matches: list[m.Match], rejected: dict[str, str]) -> None:
-        known, now = self._queues[schedd], time.time()
+        known, now = self._queues[schedd], self.clock.now()
         if not matches and rejected == known.rejected:
             return
         known.rejected = rejected
@@ -431,7 +432,7 @@ class CentralDaemon:
 
     def _userprio(self, args: Mapping[str, Any], sender: str) -> Answer:
         if args.get("action", "list") == "list":
-            self.matchmaker.charge(self.table, time.time(), at_once=True)
+            self.matchmaker.charge(self.table, self.clock.now(), at_once=True)
         try:
             return Answer(data=self.matchmaker.userprio(args, sender))
         except PermissionError as error:
@@ -445,7 +446,7 @@ class CentralDaemon:
             if ad.get("MyType") in _OF_DAEMONS:
                 text = f"ads of the type {ad.get('MyType')} are told by daemons, and by nobody else"
                 return Answer(ok=False, code="permission-denied", text=text, remedy="give it a MyType of your own")
-        now = time.time()
+        now = self.clock.now()
         for ad in found:
             self.table.put(ad, sender=sender, now=now)
         kinds = [kind for kind in self.table.kinds() if kind not in _OF_DAEMONS]

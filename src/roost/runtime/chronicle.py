@@ -60,6 +60,7 @@ class Chronicle:
         self.path = path
         self.config = config
         self._waiting: deque[_Waiting] = deque()
+        self._noted = asyncio.Event()
         self._places: dict[tuple[str, int], str] = {}
 
     def reconfigure(self, config: Config) -> None:
@@ -80,6 +81,7 @@ class Chronicle:
             **_about(before, after),
         }
         self._waiting.append(_Waiting(record, taken.decision, slot))
+        self._noted.set()
         if len(self._waiting) > WAITING_MAX:
             self.write(explained=False)
 
@@ -88,15 +90,17 @@ class Chronicle:
     async def keep(self) -> None:
         """Write what comes, for ever."""
         while True:
+            await self._noted.wait()
             await asyncio.sleep(GATHER_S)
-            if not self._waiting:
-                continue
+            self._noted.clear()
             lines: list[str] = []
             while self._waiting and len(lines) < 200:
                 lines.append(self._line(self._waiting.popleft(), True))
                 # A machine whose slots all change at once has other things to do, too.
                 await asyncio.sleep(0)
             self._append(lines)
+            if self._waiting:
+                self._noted.set()
 
     def write(self, *, explained: bool) -> None:
         """Write all that waits."""

@@ -11,7 +11,6 @@ import asyncio
 import json
 import logging
 import random
-import time
 from pathlib import Path
 from typing import assert_never
 
@@ -38,6 +37,7 @@ from roost.defrag.state import (
 )
 from roost.model.plain import PlainError
 from roost.runtime.bus import Bus, BusError
+from roost.runtime.clock import SYSTEM, Clock
 from roost.startd.draining import OnCompletion
 from roost.wire.messages import Ask
 
@@ -53,12 +53,15 @@ def is_wanted(config: Config) -> bool:
 class Defragmenter:
     """The defragmentation daemon, as a part of the central manager."""
 
-    def __init__(self, bus: Bus, table: AdTable, config: Config, name: str, record: Path) -> None:
+    def __init__(
+        self, bus: Bus, table: AdTable, config: Config, name: str, record: Path, clock: Clock = SYSTEM
+    ) -> None:
         self._bus = bus
         self._table = table
         self._name = name
         self._host = name.rpartition("@")[2]
         self._record = record
+        self._clock = clock
         self.policy = self._policy(config)
         self.state = self._kept()
         self._timers: dict[DefragTimer, asyncio.TimerHandle] = {}
@@ -84,7 +87,7 @@ class Defragmenter:
     def start(self) -> None:
         """Begin."""
         if self.policy is not None:
-            found = begin(self.state, time.time(), self.policy, self._host)
+            found = begin(self.state, self._clock.now(), self.policy, self._host)
             self.state = found.state
             self._perform(found.effects)
 
@@ -104,7 +107,7 @@ class Defragmenter:
     def _feed(self, event: DefragEvent) -> None:
         if self.policy is None:
             return
-        found = step(self.state, event, time.time(), self.policy, self._host)
+        found = step(self.state, event, self._clock.now(), self.policy, self._host)
         changed, self.state = found.state != self.state, found.state
         if changed:
             try:
@@ -125,7 +128,7 @@ class Defragmenter:
                 case RequestCancellation(machine=machine, request_id=request_id):
                     self._ask(machine, Ask(what="cancel-drain", args={"request_id": request_id}), begins=False)
                 case PublishDefragAd(ad=ad):
-                    self._table.put(ad, sender=self._name, now=time.time())
+                    self._table.put(ad, sender=self._name, now=self._clock.now())
                 case _:
                     assert_never(effect)
 
@@ -134,7 +137,9 @@ class Defragmenter:
         if old is not None:
             old.cancel()
         loop = asyncio.get_running_loop()
-        self._timers[timer] = loop.call_later(max(0.0, at - time.time()), self._feed, DefragTimerFired(timer=timer))
+        self._timers[timer] = loop.call_later(
+            max(0.0, at - self._clock.now()), self._feed, DefragTimerFired(timer=timer)
+        )
 
     def _seen(self, constraint: Expr) -> None:
         ads = tuple(self._table.query(SLOT, constraint))

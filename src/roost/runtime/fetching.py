@@ -19,6 +19,7 @@ from roost.config import Config, ConfigError
 from roost.model import effects as ef
 from roost.model.events import FetchedWorkOffered
 from roost.node.machine import Machine, NodeSlot
+from roost.runtime.clock import Clock
 from roost.runtime.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook
 from roost.runtime.nursery import Nursery
 
@@ -33,12 +34,14 @@ class Fetching:
         machine: Machine,
         config: Config,
         execute: Path,
+        clock: Clock,
         spawn: Callable[[Coroutine[Any, Any, None]], object],
         offer: Callable[[NodeSlot, FetchedWorkOffered], None],
     ) -> None:
         self._machine = machine
         self._config = config
         self._execute = execute
+        self._clock = clock
         self._spawn = spawn
         self._offer = offer
         self._calls = 0
@@ -91,7 +94,7 @@ class Fetching:
         self._offer(slot, FetchedWorkOffered(job_ad=job_ad))
 
     async def _fetched(self, slot: NodeSlot, path: str) -> ClassAd | None:
-        text = ads_text(self._machine.ad(slot, time.time()))
+        text = ads_text(self._machine.ad(slot, self._clock.now()))
         keyword = self._machine.plan.keywords[slot.plan.id.number]
         timeout = self._config.get(f"{keyword}_HOOK_FETCH_WORK_TIMEOUT", subsys="STARTD")
         try:
@@ -121,7 +124,7 @@ class Fetching:
         path = self._program(slot, hook)
         if path is None:
             return
-        slot_ad = self._machine.ad(slot, time.time())
+        slot_ad = self._machine.ad(slot, self._clock.now())
         if claim_id:
             slot_ad["ClaimId"] = claim_id
         result = await self._call(path, arguments, ads_text(job_ad, slot_ad))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Any
 
 from roost.classad import ParseError, parse_expression
@@ -32,7 +31,7 @@ class NodeAnswers:
             if message.what == "story":
                 answer = await self._story(message.args)
             else:
-                answer = self._answered(message, time.time())
+                answer = self._answered(message, self._daemon.clock.now())
         except (KeyError, TypeError, ValueError, ParseError) as error:
             answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
         await self._daemon.bus.answer(reply, answer)

@@ -15,7 +15,6 @@ import logging
 import os
 import platform
 import signal
-import time
 from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
@@ -71,23 +70,24 @@ class NodeDaemon:
 
     def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
         self.context = context
+        self.clock = context.clock
         self.name = context.name
         self.config = config
         self.bus = bus
         self.subjects = bus.subjects
-        self.started_at = time.time()
+        self.started_at = self.clock.now()
         self.sensors = self._sensors(config)
         plan = self._plan(config)
         self.machine = Machine(plan, self, birth=int(self.started_at), key=context.home.secret(), now=self.started_at)
         self.runners: dict[Starter, Runner] = {}
         self.reports = Reports(context.home.jobs)
         self.tickets = Tickets(context.home.jobs)
-        self.state = NodeState(context.home.run / "slots")
+        self.state = NodeState(context.home.run / "slots", self.clock)
         self.chronicle = Chronicle(context.home.log / "transitions.jsonl", config)
         self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.fetching = Fetching(self.machine, config, context.home.execute, self.spawn, self._fetched)
-        self.ads = SlotPublisher(self.machine, self.name, self._tell_pool)
+        self.fetching = Fetching(self.machine, config, context.home.execute, self.clock, self.spawn, self._fetched)
+        self.ads = SlotPublisher(self.machine, self.name, self._tell_pool, self.clock)
         self._words = QueueWords(self)
         self._answers = NodeAnswers(self)
         self._poll_now = asyncio.Event()
@@ -112,7 +112,7 @@ class NodeDaemon:
                 started_at=self.started_at,
                 platform=_platform(config),
             )
-            plan = make_plan(config, self.sensors.host(), identity, zone_offset_s=_zone_offset_s())
+            plan = make_plan(config, self.sensors.host(), identity, zone_offset_s=self.clock.zone_offset_s())
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
         if isinstance(plan, LayoutRefused):
@@ -154,7 +154,7 @@ class NodeDaemon:
         if ending is not DaemonEnding.LEAVE:
             self._stopping = True
             kind = ShutdownKind.FAST if ending is DaemonEnding.FAST else ShutdownKind.GRACEFUL
-            self.carry_out(self.machine.to_all(ev.ShutdownRequested(kind=kind), time.time()))
+            self.carry_out(self.machine.to_all(ev.ShutdownRequested(kind=kind), self.clock.now()))
             self._look_empty()
             await self._empty.wait()
             with contextlib.suppress(TimeoutError):
@@ -198,11 +198,11 @@ class NodeDaemon:
                 for slot in self.machine.slots
                 if slot.starter is not None and slot.starter in self.runners
             }
-            reading = self.sensors.read(percents)
+            reading = self.sensors.read(percents, now=self.clock.now())
             if self.sensors.problem != problem:
                 problem = self.sensors.problem
                 _log.warning("sensors: %s", problem or "the file of replacements can be read again")
-            self.carry_out(self.machine.poll(reading, time.time()))
+            self.carry_out(self.machine.poll(reading, self.clock.now()))
             await self._until_next_poll()
 
     async def _until_next_poll(self) -> None:
@@ -291,13 +291,13 @@ class NodeDaemon:
         if old is not None:
             old.cancel()
         if at is not None:
-            wait_s = max(0.0, at - time.time())
+            wait_s = max(0.0, at - self.clock.now())
             loop = asyncio.get_running_loop()
             self._timers[slot, timer] = loop.call_later(wait_s, self._timer_fired, slot, timer)
 
     def _timer_fired(self, slot: NodeSlot, timer: Timer) -> None:
         self._timers.pop((slot, timer), None)
-        self.carry_out(self.machine.host.receive(slot, ev.TimerFired(timer=timer), time.time()))
+        self.carry_out(self.machine.host.receive(slot, ev.TimerFired(timer=timer), self.clock.now()))
 
     def _reply_claim(self, slot: NodeSlot, effect: ef.SendClaimReply) -> None:
         schedd, _, asked = effect.reply_to.rpartition("|")
@@ -311,7 +311,7 @@ class NodeDaemon:
                 refusal="" if effect.refusal is None else str(effect.refusal),
                 claim_id=slot.state.claim.id.text if accepted else asked,
                 slot=slot.name,
-                slot_ad=ad_data(self.machine.ad(slot, time.time())) if accepted else None,
+                slot_ad=ad_data(self.machine.ad(slot, self.clock.now())) if accepted else None,
             ),
         )
 
@@ -328,15 +328,15 @@ class NodeDaemon:
             runner.done()
         if starter.alive:
             self._report_lost(slot)
-            self.carry_out(self.machine.host.starter_lost(slot, starter, time.time()))
+            self.carry_out(self.machine.host.starter_lost(slot, starter, self.clock.now()))
 
     def _fetched(self, slot: NodeSlot, event: ev.FetchedWorkOffered) -> None:
-        self.carry_out(self.machine.host.receive(slot, event, time.time()))
+        self.carry_out(self.machine.host.receive(slot, event, self.clock.now()))
 
     async def _benchmark(self, slot: NodeSlot) -> None:
         mips, kflops = await run_benchmarks()
         event = ev.BenchmarksFinished(mips=mips, kflops=kflops)
-        self.carry_out(self.machine.host.receive(slot, event, time.time()))
+        self.carry_out(self.machine.host.receive(slot, event, self.clock.now()))
 
     def _after_drain(self) -> None:
         what, self.machine.host.ended = self.machine.host.ended, None
@@ -357,7 +357,7 @@ class NodeDaemon:
     def _for_starter(self, out: Out[NodeSlot]) -> None:
         slot, starter, effect = out.slot, out.starter, out.effect
         assert starter is not None
-        about = {"claim_id": starter.claim_id.text, "run": slot.run, "at": time.time()}
+        about = {"claim_id": starter.claim_id.text, "run": slot.run, "at": self.clock.now()}
         match effect:
             case ef.CheckpointJob():
                 pass
@@ -392,26 +392,27 @@ class NodeDaemon:
                 bus=self.bus,
                 name=self.name,
                 config=self.config,
+                clock=self.clock,
                 tell=partial(self._starter_event, slot, starter),
                 began=partial(self._began, slot, starter),
                 stopped=partial(self._stopped, slot, starter),
             )
-            slot_ad = self.machine.ad(slot, time.time())
+            slot_ad = self.machine.ad(slot, self.clock.now())
             found = Runner(around, slot.run, slot.schedd, slot.name, slot_ad, starter.state.job_ad)
             self.runners[starter] = found
             self.tickets.keep(slot.run, schedd=slot.schedd, claim_id=starter.claim_id.text, slot=slot.name)
         return found
 
     def _starter_event(self, slot: NodeSlot, starter: Starter, event: sev.StarterEvent) -> None:
-        self.carry_out(self.machine.host.receive_starter(slot, starter, event, time.time()))
+        self.carry_out(self.machine.host.receive_starter(slot, starter, event, self.clock.now()))
 
     def _stopped(self, slot: NodeSlot, starter: Starter, processes: int) -> None:
         claim_id = starter.claim_id.text
-        told = m.JobSuspended(claim_id=claim_id, run=slot.run, at=time.time(), processes=processes)
+        told = m.JobSuspended(claim_id=claim_id, run=slot.run, at=self.clock.now(), processes=processes)
         self.send(slot.schedd, told)
 
     def _began(self, slot: NodeSlot, starter: Starter, number: int, pid: int) -> None:
-        now = time.time()
+        now = self.clock.now()
         if number == 1:
             claim_id = starter.claim_id.text
             self.send(slot.schedd, m.JobBegan(claim_id=claim_id, run=slot.run, at=now, pid=pid, slot=slot.name))
@@ -439,7 +440,7 @@ class NodeDaemon:
             m.RunEnded(
                 claim_id=claim_id,
                 run=slot.run,
-                at=time.time(),
+                at=self.clock.now(),
                 ending=str(report.ending),
                 started=report.started,
                 code=0 if cause is None else cause.code,
@@ -463,7 +464,7 @@ class NodeDaemon:
             m.RunEnded(
                 claim_id=slot.starter.claim_id.text,
                 run=slot.run,
-                at=time.time(),
+                at=self.clock.now(),
                 ending=str(Ending.EVICT),
                 started=slot.starter.state.started_at is not None,
                 code=1007,
@@ -510,10 +511,6 @@ def _platform(config: Config) -> dict[str, Any]:
     if version:
         found["OpSysAndVer"] = version
     return found
-
-
-def _zone_offset_s() -> int:
-    return time.localtime().tm_gmtoff
 
 
 def make(context: RoleContext, config: Config, bus: Bus) -> NodeDaemon:

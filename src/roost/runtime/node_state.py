@@ -12,12 +12,12 @@ import asyncio
 import contextlib
 import json
 import logging
-import time
 from pathlib import Path
 from typing import Any, Final
 
 from roost.node.machine import Machine, NodeSlot
 from roost.node.records import is_kept, machine_record, slot_record
+from roost.runtime.clock import Clock
 from roost.runtime.nats_server import write_private
 from roost.runtime.reports import write_small
 from roost.runtime.runner import file_name
@@ -35,8 +35,9 @@ _SHARED: Final = "machine.json"
 class NodeState:
     """The records of one machine."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, clock: Clock) -> None:
         self._directory = directory
+        self._clock = clock
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._dirty: set[str] = set()
         self._written: set[str] = set()
@@ -64,7 +65,7 @@ class NodeState:
         self._soon = None
         dirty, self._dirty = self._dirty, set()
         slots = {slot.name: slot for slot in machine.slots}
-        now, shared = time.time(), False
+        now, shared = self._clock.now(), False
         try:
             for name in sorted(dirty | (self._written - set(slots))):
                 slot = slots.get(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from typing import TYPE_CHECKING
 
 from roost.model import effects as ef
@@ -33,7 +32,7 @@ class QueueWords:
     def on_message(self, message: Message, sender: str, reply: str) -> None:
         """A queue says something."""
         try:
-            self._daemon.carry_out(self._handled(message, sender, time.time()))
+            self._daemon.carry_out(self._handled(message, sender, self._daemon.clock.now()))
         except WireError as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
 

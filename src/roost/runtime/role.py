@@ -23,6 +23,7 @@ from typing import Final, Protocol
 
 from roost.config import Config, Severity, check
 from roost.runtime.bus import Bus, BusSettings
+from roost.runtime.clock import SYSTEM, Clock
 from roost.runtime.home import Home
 
 _log = logging.getLogger("roost.role")
@@ -57,6 +58,7 @@ class RoleContext:
     bus: BusSettings
     #: Names of the other daemons of this machine: role to name.
     peers: dict[str, str]
+    clock: Clock = SYSTEM
 
 
 class Daemon(Protocol):
@@ -142,7 +144,7 @@ def _tell_configured(context: RoleContext, problem: str) -> None:
     path = context.home.run / f"{context.role}.configured"
     with contextlib.suppress(OSError):
         fresh = path.with_suffix(".new")
-        fresh.write_text(json.dumps({"at": time.time(), "ok": not problem, "text": problem}))
+        fresh.write_text(json.dumps({"at": context.clock.now(), "ok": not problem, "text": problem}))
         fresh.replace(path)
 
 

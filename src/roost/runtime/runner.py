@@ -12,8 +12,7 @@ import json
 import logging
 import os
 import signal
-import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +24,7 @@ from roost.model import starter_events as sev
 from roost.model.starter import Doing, Output, StarterHold, StarterTimer, Usage
 from roost.runtime.accounts import Account, NoSuchAccount
 from roost.runtime.bus import Bus
+from roost.runtime.clock import Clock
 from roost.runtime.family import Family, adopt
 from roost.runtime.home import Home
 from roost.runtime.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook, script_call
@@ -56,12 +56,15 @@ class Surroundings:
     #: The machine.
     name: str
     config: Config
+    clock: Clock
     #: Takes an event of the starter's core.
     tell: Callable[[sev.StarterEvent], None]
     #: Called with number and pid when the job's program runs.
     began: Callable[[int, int], None]
     #: Called with the number of processes when all of them have been stopped.
     stopped: Callable[[int], None]
+    #: What a job's processes use now; None once there are none.
+    measure: Callable[[Family], Awaitable[Usage | None]] = Family.usage
 
 
 class Runner:
@@ -94,7 +97,7 @@ class Runner:
         self._worker = asyncio.create_task(self._work(), name=f"runner of {run}")
         #: Processor time and instant of the last answer, and of the last look.
         self._cpu_s = self._looked_cpu_s = 0.0
-        self._cpu_at = self._looked_at = time.monotonic()
+        self._cpu_at = self._looked_at = asyncio.get_running_loop().time()
 
     # -- orders --------------------------------------------------------------------------------------
 
@@ -103,7 +106,7 @@ class Runner:
         match effect:
             case sef.SetTimer(timer=timer, at=at):
                 self._cancel_timer(timer)
-                wait_s = max(0.0, at - time.time())
+                wait_s = max(0.0, at - self.around.clock.now())
                 self._timers[timer] = asyncio.get_running_loop().call_later(wait_s, self._fired, timer)
             case sef.CancelTimer(timer=timer):
                 self._cancel_timer(timer)
@@ -171,9 +174,10 @@ class Runner:
 
     def _begin_look(self, timer: StarterTimer, family: Family) -> None:
         async def look() -> None:
-            usage = await family.usage()
+            usage = await self.around.measure(family)
             if usage is not None:
-                self._looked_at, self._looked_cpu_s = time.monotonic(), usage.user_cpu_s + usage.system_cpu_s
+                self._looked_at = asyncio.get_running_loop().time()
+                self._looked_cpu_s = usage.user_cpu_s + usage.system_cpu_s
                 if self.sandbox is not None and self.moved:
                     usage = replace(usage, disk_usage_kib=await asyncio.to_thread(self.sandbox.size_kib))
                 self.around.tell(sev.UsageSampled(run=self.number, usage=usage))

@@ -58,11 +58,12 @@ class ScheddDaemon:
 
     def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
         self.context = context
+        self.clock = context.clock
         self.bus = bus
         self.subjects = bus.subjects
         self.settings = self._settings(config)
         self.store = self._open(config)
-        self.queue = Queue(self.settings, time.time())
+        self.queue = Queue(self.settings, self.clock.now())
         self.files = LogFiles()
         self.spool = Spool(context.home.spool)
         self.answers = QueueAnswers(self)
@@ -177,7 +178,7 @@ class ScheddDaemon:
     def feed(self, event: ev.Event) -> None:
         """Something has happened."""
         try:
-            step = self.queue.step(event, time.time())
+            step = self.queue.step(event, self.clock.now())
         except Exception:
             # What is in memory may be half changed; what is on disk is whole, and the master starts us again.
             _log.critical("a mistake in Roost: %s", type(event).__name__, exc_info=True)

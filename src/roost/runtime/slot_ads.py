@@ -7,11 +7,11 @@ kind. From time to time all ads are told anew, for the collector forgets what it
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Final
 
 from roost.node.machine import Machine, NodeSlot
+from roost.runtime.clock import Clock
 from roost.wire.ads import ad_data
 from roost.wire.messages import SlotAds
 
@@ -25,10 +25,11 @@ REFRESH_S: Final = 240.0
 class SlotPublisher:
     """Tells the pool of the slots of a machine."""
 
-    def __init__(self, machine: Machine, name: str, send: Callable[[SlotAds], None]) -> None:
+    def __init__(self, machine: Machine, name: str, send: Callable[[SlotAds], None], clock: Clock) -> None:
         self._machine = machine
         self._name = name
         self._send = send
+        self._clock = clock
         self._timer: asyncio.TimerHandle | None = None
         self._dirty: set[str] = set()
         #: Slots that the pool knows of.
@@ -71,7 +72,7 @@ class SlotPublisher:
         dirty, self._dirty = self._dirty, set()
         slots = self._machine.slots
         changed = [slot for slot in slots if whole or slot.name in dirty or slot.name not in self._told]
-        ads = [ad_data(ad) for ad in self._machine.ads(changed, time.time())]
+        ads = [ad_data(ad) for ad in self._machine.ads(changed, self._clock.now())]
         claims = {slot.name: (slot.state.preempting or slot.state.claim).id.text for slot in changed}
         present = {slot.name for slot in slots}
         gone = sorted(self._told - present)

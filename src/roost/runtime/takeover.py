@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +39,7 @@ async def take_over(daemon: NodeDaemon) -> None:
     tickets = daemon.tickets.load()
     starts = _starts(home.jobs)
     if shared is not None:
-        outs, problems = restore(machine, shared, records, frozenset(tickets), time.time())
+        outs, problems = restore(machine, shared, records, frozenset(tickets), daemon.clock.now())
         for problem in problems:
             _log.error("what was kept of a slot can't be used: %s", problem)
         taken = [slot for slot in machine.slots if slot.starter is not None]
@@ -96,17 +95,17 @@ async def _end(daemon: NodeDaemon, run: str, ticket: Mapping[str, str], starts: 
             outcome = await found.wait()
             end = outcome if ended and outcome.is_seen else None
     if run not in daemon.reports and ticket.get("schedd"):
-        daemon.reports.keep(ticket["schedd"], _report(run, ticket, end, began))
+        daemon.reports.keep(ticket["schedd"], _report(run, ticket, end, began, daemon.clock.now()))
     _log.warning("run %s belongs to no slot any more; %s", run, "its end was seen" if end else "it is ended")
     await asyncio.to_thread(remove_record, daemon.context.home.jobs / file_name(run))
 
 
-def _report(run: str, ticket: Mapping[str, str], end: ProcessEnd | None, began: bool) -> RunEnded:
+def _report(run: str, ticket: Mapping[str, str], end: ProcessEnd | None, began: bool, now: float) -> RunEnded:
     if end is None:
         return RunEnded(
             claim_id=ticket.get("claim_id", ""),
             run=run,
-            at=time.time(),
+            at=now,
             ending=str(Ending.EVICT),
             started=began,
             code=int(VacateCode.STARTER_ERROR),
@@ -116,7 +115,7 @@ def _report(run: str, ticket: Mapping[str, str], end: ProcessEnd | None, began: 
     return RunEnded(
         claim_id=ticket.get("claim_id", ""),
         run=run,
-        at=end.ended_at or time.time(),
+        at=end.ended_at or now,
         ending=str(Ending.EXIT),
         started=True,
         exit_code=end.exit_code,
