@@ -23,6 +23,7 @@ from roost.runtime.hook_programs import (
     run_hook,
     script_call,
 )
+from roost.runtime.shepherd.processes import MARK
 from tests.runtime.kit import Beacon, Place, run
 
 
@@ -72,10 +73,70 @@ def test_a_hook_killed_by_a_signal_says_which(one_place: Place, execute: Path) -
     assert _result(one_place, execute, HookCall(key=one_place.key("1"), path=path)) == HookResult(status=-15)
 
 
-def test_a_hook_that_prints_without_end_is_a_failure(one_place: Place, execute: Path) -> None:
-    path = _hook(one_place, f"#!/bin/sh\nhead -c {OUTPUT_BYTES_MAX + 5} /dev/zero\n")
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_a_hook_that_prints_without_end_is_killed(one_place: Place, execute: Path, stream: str) -> None:
+    path = _hook(one_place, f"#!/bin/sh\nyes >&{stream} &\nexec yes >&{stream}\n")
     found = _result(one_place, execute, HookCall(key=one_place.key("1"), path=path))
     assert isinstance(found, HookFailed) and "printed more" in found.text
+    assert not one_place.left()
+
+
+def test_a_hook_may_print_just_as_much_as_it_may(one_place: Place, execute: Path) -> None:
+    path = _hook(one_place, f"#!/bin/sh\nhead -c {OUTPUT_BYTES_MAX} /dev/zero\n")
+    found = _result(one_place, execute, HookCall(key=one_place.key("1"), path=path))
+    assert isinstance(found, HookResult) and len(found.output) == OUTPUT_BYTES_MAX
+
+
+def test_a_hook_that_takes_too_long_is_killed(one_place: Place, execute: Path) -> None:
+    path = _hook(one_place, "#!/bin/sh\nsetsid sleep 1000 &\nsleep 1000\n")
+    found = _result(one_place, execute, HookCall(key=one_place.key("1"), path=path, timeout_s=0.3))
+    assert found == HookFailed(text=f"{path} took longer than 0.3 s and was killed")
+    assert not one_place.left()
+
+
+INHERITED = r"""#!/usr/bin/perl
+# What a hook finds beside its streams.
+opendir(my $fds, "/proc/self/fd");
+my @open = sort grep { /^\d+$/ && $_ > 2 && readlink("/proc/self/fd/$_") ne "/proc/$$/fd" } readdir($fds);
+print qq{Files = "@open"\n};
+print qq{Names = "}, join(" ", sort keys %ENV), qq{"\n};
+use Cwd; print qq{Place = "}, getcwd(), qq{"\n};
+open(my $status, "<", "/proc/self/status");
+while (<$status>) { print qq{$1 = "$2"\n} if /^(SigBlk|SigIgn):\s+(\S+)/ }
+open(my $stat, "<", "/proc/self/stat"); my @f = split / /, <$stat>;
+print "Leader = ", ($f[5] == $$ ? "true" : "false"), "\n";
+printf qq{Umask = "%03o"\n}, umask;
+"""
+
+
+def test_a_hook_inherits_nothing_but_what_its_call_names(one_place: Place, execute: Path) -> None:
+    path = _hook(one_place, INHERITED)
+    held, written = os.pipe()
+    os.set_inheritable(written, True)
+    try:
+        call = HookCall(
+            key=one_place.key("1"), path=path, environment={"PATH": "/bin", "A": "1"}, directory=one_place.path
+        )
+        found = _result(one_place, execute, call)
+    finally:
+        os.close(held)
+        os.close(written)
+    assert isinstance(found, HookResult)
+    ad = printed_ad(found.output)
+    assert isinstance(ad, ClassAd)
+    assert (ad["Files"], ad["Place"], ad["Umask"]) == ("", str(one_place.path), "022")
+    # Perl itself ignores SIGFPE; 32 and 33 are the C library's own.
+    ignored = int(ad["SigIgn"], 16) & 0x7FFFFFFF & ~(1 << 7)
+    assert (int(ad["SigBlk"], 16), ignored, ad["Leader"]) == (0, 0, True)
+    # The mark by which its processes are known is all that is added.
+    assert ad["Names"] == f"A PATH {MARK.decode()}"
+
+
+def test_what_a_hook_leaves_running_is_killed_when_it_ends(one_place: Place, execute: Path) -> None:
+    path = _hook(one_place, "#!/bin/sh\nsetsid sleep 1000 > /dev/null 2>&1 &\necho 'A = 1'\n")
+    found = _result(one_place, execute, HookCall(key=one_place.key("1"), path=path))
+    assert found == HookResult(status=0, output="A = 1\n")
+    assert not one_place.left()
 
 
 def test_what_is_no_ad_is_said_to_be_none() -> None:

@@ -12,14 +12,22 @@ from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.states import Pair
 from tests.starter.kit import HELD, PREEMPTED, Hand, hook, job, policy, usage
 
-#: With every stage: hooks, files, prolog and epilog.
-HOOKS: Final = {"KW": {point: hook(f"/hooks/{point.lower()}", timeout_s=30.0) for point in HookPoint}}
+EVERY_HOOK: Final = {"KW": {point: hook(f"/hooks/{point.lower()}", timeout_s=30.0) for point in HookPoint}}
+
+#: With every stage that a run goes through which nobody wants to end and which can be started: hooks, files, prolog
+#: and epilog.
+HOOKS: Final = {
+    "KW": {
+        point: program
+        for point, program in EVERY_HOOK["KW"].items()
+        if point not in (HookPoint.VACATE, HookPoint.FAILURE)
+    }
+}
 
 
 def full_policy(expressions: Mapping[str, str] | None = None, **settings: Any) -> StarterPolicy:
-    return policy(
-        expressions, hooks=HOOKS, hook_keyword_default="KW", prolog="/site/prolog", epilog="/site/epilog", **settings
-    )
+    given = {"hooks": HOOKS, "hook_keyword_default": "KW", "prolog": "/site/prolog", "epilog": "/site/epilog"}
+    return policy(expressions, **{**given, **settings})
 
 
 def full(expressions: Mapping[str, str] | None = None, **attributes: Any) -> Hand:
@@ -34,6 +42,12 @@ def full(expressions: Mapping[str, str] | None = None, **attributes: Any) -> Han
     return Hand(policy=full_policy(expressions), job=job(**given))
 
 
+def every(expressions: Mapping[str, str] | None = None, **attributes: Any) -> Hand:
+    """The same with the hooks that are for runs which end before their time."""
+    hand = full(**attributes)
+    return Hand(policy=full_policy(expressions, hooks=EVERY_HOOK), job=hand.job)
+
+
 PREPARATION: Final[tuple[ev.StarterEvent, ...]] = (
     ev.SandboxMade(),
     ev.HookEnded(point=HookPoint.PREPARE_EARLY),
@@ -46,6 +60,7 @@ PREPARATION: Final[tuple[ev.StarterEvent, ...]] = (
 SOFT: Final = ev.SoftKillOrdered(cause=PREEMPTED)
 HARD: Final = ev.HardKillOrdered(cause=PREEMPTED)
 SAVED: Final = ev.JobEnded(run=1, exit_code=85)
+NOT_STARTED: Final = ev.JobNotStarted(run=1, text="exec format error", errno=8)
 ENDED: Final = ev.JobEnded(run=1, exit_code=0)
 
 
@@ -69,10 +84,12 @@ SITUATIONS: Final[Mapping[Pair, Callable[[], Hand]]] = {
     at.SUSPENDED: after(6, ev.SuspendOrdered()),
     at.SUSPENDED_CHECKPOINTING: after(6, SAVED, ev.SuspendOrdered()),
     at.UNSTARTED: after(6, SAVED, ev.SuspendOrdered(), ev.CheckpointTransferred(run=1)),
+    at.VACATE_HOOK: lambda: every().feed(*PREPARATION, SOFT),
     at.VACATING: after(6, SOFT),
     at.VACATING_CHECKPOINTING: after(6, SOFT, SAVED),
     at.KILLING: after(6, HARD),
     at.EPILOG: after(6, ENDED),
+    at.FAILURE_HOOK: lambda: every().feed(*PREPARATION[:5], NOT_STARTED, _EPILOG_DONE),
     at.EXIT_HOOK: after(6, ENDED, _EPILOG_DONE),
     at.OUTPUT: after(6, ENDED, _EPILOG_DONE, _EXIT_HOOK_DONE),
     at.CLEANUP: after(6, ENDED, _EPILOG_DONE, _EXIT_HOOK_DONE, ev.OutputTransferred()),
@@ -96,7 +113,7 @@ EVENTS: Final[Mapping[str, ev.StarterEvent]] = {
     "InputTransferred": ev.InputTransferred(),
     "InputFailed": ev.InputFailed(text="no such file", subcode=2),
     "JobStarted": ev.JobStarted(run=1, pid=4711),
-    "JobNotStarted": ev.JobNotStarted(run=1, text="exec format error", errno=8),
+    "JobNotStarted": NOT_STARTED,
     "JobEnded 0": ENDED,
     "JobEnded 85": SAVED,
     "SoftKillFailed": ev.SoftKillFailed(run=1),

@@ -24,7 +24,7 @@ from roost.starter.policy_inputs import KILL
 from roost.starter.resumption import resume
 from roost.starter.states import PAIRS, State
 from tests.starter.kit import HELD, PREEMPTED, REMOVED, Hand, job, usage
-from tests.starter.situations import full_policy
+from tests.starter.situations import EVERY_HOOK, HOOKS, full_policy
 
 POLICIES: Final[tuple[dict[str, str], ...]] = (
     {},
@@ -44,11 +44,14 @@ class StarterRun(RuleBasedStateMachine):
         moves=st.sampled_from(("YES", "NO")),
         when=st.sampled_from(("ON_EXIT", "ON_EXIT_OR_EVICT", "ON_SUCCESS")),
         bare=st.booleans(),
+        warned=st.booleans(),
         pledge=st.sampled_from((0.0, 40.0, 600.0)),
         ahead=st.sampled_from((0, 2, 4, 9, 9, 9)),
     )
-    def launch(self, expressions: dict[str, str], moves: str, when: str, bare: bool, pledge: float, ahead: int) -> None:
-        policy = full_policy(expressions)
+    def launch(
+        self, expressions: dict[str, str], moves: str, when: str, bare: bool, warned: bool, pledge: float, ahead: int
+    ) -> None:
+        policy = full_policy(expressions, hooks=EVERY_HOOK if warned else HOOKS)
         if bare:
             policy = replace(policy, prolog="", epilog="", hook_keyword_default="")
         given = job(

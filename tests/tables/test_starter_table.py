@@ -12,9 +12,11 @@ from typing import Final
 
 import pytest
 
+from roost.model.starter import ScriptPoint
 from roost.model.starter_events import (
     JobNotStarted,
     Reconfigured,
+    ScriptEnded,
     StarterEvent,
     StarterTimerFired,
     SuspendOrdered,
@@ -31,10 +33,12 @@ from tests.starter.situations import (
     ENDED,
     EVENTS,
     HARD,
+    NOT_STARTED,
     PREPARATION,
     SITUATIONS,
     SOFT,
     after,
+    every,
     full_policy,
 )
 
@@ -54,6 +58,7 @@ Preparing/EarlyHook
     HookEnded PREPARE_JOB_BEFORE_TRANSFER 0       : 5 → Preparing/Input
     HookEnded PREPARE_JOB_BEFORE_TRANSFER 7       : 1 41 → Finishing/ExitHook
     HookNotRun PREPARE_JOB_BEFORE_TRANSFER        : 1 41 → Finishing/ExitHook
+    StarterTimerFired hook                        : 1 41 → Finishing/ExitHook
 Preparing/Input
     SuspendOrdered                                : - → Preparing/Input
     ContinueOrdered                               : - → Preparing/Input
@@ -69,6 +74,7 @@ Preparing/Hook
     HookEnded PREPARE_JOB 0                       : 7 → Preparing/Prolog
     HookEnded PREPARE_JOB 7                       : 1 41 → Finishing/ExitHook
     HookNotRun PREPARE_JOB                        : 1 41 → Finishing/ExitHook
+    StarterTimerFired hook                        : 1 41 → Finishing/ExitHook
 Preparing/Prolog
     SuspendOrdered                                : - → Preparing/Prolog
     ContinueOrdered                               : - → Preparing/Prolog
@@ -127,6 +133,19 @@ Suspended/Unstarted
     HardKillOrdered                               : 27 → Finishing/Epilog
     Reconfigured                                  : - → Suspended/Unstarted
     StarterTimerFired update                      : - → Suspended/Unstarted
+Vacating/VacateHook
+    SoftKillOrdered                               : - → Vacating/VacateHook
+    HardKillOrdered                               : 52 → Killing/Job
+    Reconfigured                                  : - → Vacating/VacateHook
+    HookEnded VACATE_JOB 0                        : 56 → Vacating/Job
+    HookEnded VACATE_JOB 7                        : 56 → Vacating/Job
+    HookNotRun VACATE_JOB                         : 56 → Vacating/Job
+    JobEnded 0                                    : 51 → Finishing/Epilog
+    JobEnded 85                                   : 50 → Vacating/Checkpoint
+    UsageSampled                                  : - → Vacating/VacateHook
+    StarterTimerFired update                      : - → Vacating/VacateHook
+    StarterTimerFired vacate                      : 53 → Killing/Job
+    StarterTimerFired hook                        : 55 → Vacating/Job
 Vacating/Job
     SoftKillOrdered                               : - → Vacating/Job
     HardKillOrdered                               : 34 → Killing/Job
@@ -159,6 +178,12 @@ Finishing/Epilog
     HardKillOrdered                               : - → Finishing/Epilog
     ScriptEnded epilog 0                          : 41 → Finishing/ExitHook
     ScriptEnded epilog 1                          : 41 → Finishing/ExitHook
+Finishing/FailureHook
+    HardKillOrdered                               : - → Finishing/FailureHook
+    HookEnded STARTER_FAILURE 0                   : 58 → Finishing/ExitHook
+    HookEnded STARTER_FAILURE 7                   : 58 → Finishing/ExitHook
+    HookNotRun STARTER_FAILURE                    : 58 → Finishing/ExitHook
+    StarterTimerFired hook                        : 59 → Finishing/ExitHook
 Finishing/ExitHook
     HardKillOrdered                               : - → Finishing/ExitHook
     HookEnded JOB_EXIT 0                          : 43 → Finishing/Output
@@ -248,6 +273,7 @@ DECIDED: Final = {
     (at.SUSPENDED_CHECKPOINTING, "hard"): "31 → Finishing/Epilog",
     (at.UNSTARTED, "soft"): "33 → Finishing/Epilog",
     (at.UNSTARTED, "hard"): "33 → Finishing/Epilog",
+    (at.VACATE_HOOK, "kill"): "54 → Killing/Job",
     (at.VACATING, "kill"): "37 → Killing/Job",
     (at.VACATING_CHECKPOINTING, "kill"): "40 → Finishing/Epilog",
 }
@@ -277,6 +303,9 @@ def test_the_policy_decides_only_where_it_is_asked(pair: Pair, name: str) -> Non
 OTHERS: Final[dict[int, Callable[[], Hand]]] = {
     8: after(0, SuspendOrdered(), *PREPARATION[:5]),
     10: after(5, SuspendOrdered(), PREPARATION[5]),
+    48: lambda: every().feed(*PREPARATION, SOFT),
+    49: lambda: every({"STARTER_EVICT": "true"}).feed(*PREPARATION),
+    57: lambda: every().feed(*PREPARATION[:5], NOT_STARTED, ScriptEnded(point=ScriptPoint.EPILOG)),
     15: after(5, SOFT, JobNotStarted(run=1, text="")),
     42: lambda: after(6, ENDED, HARD)().wait(24),
 }
@@ -312,7 +341,7 @@ def test_numbers_ascend_within_a_pair_so_that_their_order_is_that_of_evaluation(
     for rows in ROWS.values():
         numbers = [row.number for row in rows]
         assert numbers == sorted(set(numbers))
-    assert sorted({row.number for row in TRANSITIONS}) == list(range(1, 48))
+    assert sorted({row.number for row in TRANSITIONS}) == list(range(1, 60))
 
 
 def test_once_a_job_is_being_got_rid_of_there_is_no_way_back() -> None:

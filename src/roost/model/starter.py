@@ -33,6 +33,8 @@ class StarterReason(StrEnum):
     VACATE_TIME_OVER = "vacate time over"
     JOB_ENDED = "job ended"
     TIME_OVER = "time of the stage over"
+    HOOK_DONE = "the hook before the soft kill is done"
+    HOOK_LATE = "time of the hook before the soft kill over"
     SANDBOX_REMOVED = "sandbox removed"
 
 
@@ -115,6 +117,10 @@ class HookPoint(StrEnum):
     PREPARE_EARLY = "PREPARE_JOB_BEFORE_TRANSFER"
     PREPARE = "PREPARE_JOB"
     UPDATE = "UPDATE_JOB_INFO"
+    #: Before the soft signal of a job that has to go. HTCondor has no such hook.
+    VACATE = "VACATE_JOB"
+    #: The job could not be started. HTCondor's authors only wished for it.
+    FAILURE = "STARTER_FAILURE"
     EXIT = "JOB_EXIT"
 
 

@@ -20,7 +20,7 @@ class MakeSandbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHook:
-    """Run a hook as the job's user."""
+    """Run a hook: as the job's user, but for STARTER_FAILURE, since that user may be what there is not."""
 
     point: HookPoint
     path: str
@@ -30,6 +30,8 @@ class RunHook:
     ad: ClassAd
     #: Its result is waited for.
     awaited: bool
+    #: How long it may take if nobody waits for it, s; None until the run is over.
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,23 +1,25 @@
 """Programs of the administrator that are run around a job: hooks, prolog and epilog.
 
-They are run through the nursery like jobs, so that all of their processes are known, can be killed, and are gone when
-they have ended. What a hook reads is a file, and so is what it prints: nobody has to be there to empty a pipe, and a
-hook that reads nothing does not hang. The files are in a directory of the call's own below EXECUTE, where the job's
+They are run through the nursery like jobs, so that they inherit nothing but what a call names, and all of their
+processes are known, can be killed, and are gone when they have ended. What a hook reads is a file, so that one that
+reads nothing does not hang. What it prints goes through named pipes that are emptied all the time: one that prints more
+than it may is killed and has filled no disk. Both are in a directory of the call's own below EXECUTE, where the job's
 user can reach it; `remove_hook_calls` clears away what a daemon that was killed left there.
 
 A hook is refused if somebody else could have written it: if it, or the directory that it is in, may be written by
 everybody.
 
 What this module does not do: decide what a result means (`roost.starter.hooks`), or wait for hooks whose result is not
-asked for: cancel the call to stop it.
+asked for: cancel the call to stop it, or give it a time.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -29,9 +31,9 @@ from roost.runtime.accounts import Account
 from roost.runtime.family import Family, adopt
 from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
 from roost.runtime.sandbox import remove_tree
-from roost.runtime.spawn_order import NotStarted, OrderTooLarge, SpawnOrder
+from roost.runtime.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
 
-#: What a hook may print, bytes.
+#: What a hook may print, to output and to errors each, bytes.
 OUTPUT_BYTES_MAX: Final = 1024 * 1024
 #: What is kept of its complaints, bytes.
 ERRORS_BYTES_MAX: Final = 4096
@@ -39,6 +41,7 @@ ERRORS_BYTES_MAX: Final = 4096
 DIVIDER: Final = "-----\n"
 
 _PREFIX: Final = "hook_"
+_READ_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,10 @@ class HookCall:
     directory: Path = Path("/")
     #: Who it runs as; None for who the node runs as.
     account: Account | None = None
+    #: How long it may take, s; None for ever.
+    timeout_s: float | None = None
+    #: Files that what it prints is added to, in place of being read.
+    printed_to: tuple[Path | None, Path | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +106,11 @@ async def run_hook(nursery: Nursery, execute: Path, call: HookCall) -> HookResul
     place = execute / f"{_PREFIX}{_plain(call.key)}"
     prepared = asyncio.ensure_future(asyncio.to_thread(_prepare, place, call))
     try:
-        await asyncio.shield(prepared)
-        return await _run(nursery, place, call)
+        async with asyncio.timeout(call.timeout_s):
+            await asyncio.shield(prepared)
+            return await _run(nursery, place, call)
+    except TimeoutError:
+        return HookFailed(text=f"{call.path} took longer than {call.timeout_s:g} s and was killed")
     except (OSError, NurseryFailed, OrderTooLarge, AlreadyStarted) as problem:
         return HookFailed(text=str(problem))
     finally:
@@ -110,6 +120,7 @@ async def run_hook(nursery: Nursery, execute: Path, call: HookCall) -> HookResul
 
 
 async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | HookFailed:
+    output, errors = call.printed_to or (place / "out", place / "err")
     order = SpawnOrder(
         key=call.key,
         record_dir=place / "record",
@@ -118,26 +129,86 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
         environment=call.environment,
         directory=call.directory,
         stdin=place / "in",
-        stdout=place / "out",
-        stderr=place / "err",
+        stdout=output,
+        stderr=errors,
+        append=True,
         account=call.account,
     )
-    started = asyncio.ensure_future(nursery.spawn(order))
-    try:
-        family = await asyncio.shield(started)
-        if isinstance(family, NotStarted):
-            return HookFailed(text=family.text)
-        end = await family.wait()
-    except asyncio.CancelledError:
-        await _stop(started)
-        raise
+    too_much = asyncio.Event()
+    with (
+        _listening(place / "out", OUTPUT_BYTES_MAX, too_much) as out,
+        _listening(place / "err", ERRORS_BYTES_MAX, too_much) as err,
+    ):
+        started = asyncio.ensure_future(nursery.spawn(order))
+        try:
+            family = await asyncio.shield(started)
+            if isinstance(family, NotStarted):
+                return HookFailed(text=family.text)
+            end = await _end(family, too_much)
+        except asyncio.CancelledError:
+            await _stop(started)
+            raise
+        out.hear()
+        err.hear()
+    if too_much.is_set():
+        return HookFailed(text=f"{call.path} printed more than {OUTPUT_BYTES_MAX} bytes and was killed")
     if not end.is_seen:
         return HookFailed(text=f"nobody saw how {call.path} ended")
-    output, errors = await asyncio.to_thread(_printed, place)
-    if len(output) > OUTPUT_BYTES_MAX:
-        return HookFailed(text=f"{call.path} printed more than {OUTPUT_BYTES_MAX} bytes")
     status = end.exit_code if end.exit_code is not None else -(end.signal or 0)
-    return HookResult(status=status, output=output.decode("utf-8", "replace"), errors=errors.decode("utf-8", "replace"))
+    return HookResult(status=status, output=out.text, errors=err.text)
+
+
+async def _end(family: Family, too_much: asyncio.Event) -> ProcessEnd:
+    """Wait for the end of a program; one that prints too much is killed."""
+    end, full = asyncio.ensure_future(family.wait()), asyncio.ensure_future(too_much.wait())
+    try:
+        await asyncio.wait((end, full), return_when=asyncio.FIRST_COMPLETED)
+        if not end.done():
+            await family.kill()
+        return await end
+    finally:
+        full.cancel()
+        end.cancel()
+
+
+class _Ear:
+    """The reading end of a pipe."""
+
+    def __init__(self, path: Path, kept_max: int, too_much: asyncio.Event) -> None:
+        # Open for writing too, so that it has no end before somebody writes.
+        self.file = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._too_much = too_much
+        self._kept_max = kept_max
+        self._heard = 0
+        self._kept = bytearray()
+
+    @property
+    def text(self) -> str:
+        """What was kept."""
+        return self._kept.decode("utf-8", "replace")
+
+    def hear(self) -> None:
+        """Read what there is, until it is too much."""
+        while self._heard <= OUTPUT_BYTES_MAX:
+            try:
+                more = os.read(self.file, _READ_BYTES)
+            except BlockingIOError:
+                return
+            self._heard += len(more)
+            self._kept += more[: self._kept_max - len(self._kept)]
+        self._too_much.set()
+        asyncio.get_running_loop().remove_reader(self.file)
+
+
+@contextlib.contextmanager
+def _listening(path: Path, kept_max: int, too_much: asyncio.Event) -> Iterator[_Ear]:
+    ear, loop = _Ear(path, kept_max, too_much), asyncio.get_running_loop()
+    loop.add_reader(ear.file, ear.hear)
+    try:
+        yield ear
+    finally:
+        loop.remove_reader(ear.file)
+        os.close(ear.file)
 
 
 async def _stop(started: asyncio.Future[Family | NotStarted]) -> None:
@@ -191,21 +262,17 @@ def _prepare(place: Path, call: HookCall) -> None:
     place.mkdir(mode=0o711)
     place.chmod(0o711)
     (place / "key").write_text(call.key)
-    for name, text in (("in", call.text), ("out", ""), ("err", "")):
-        path = place / name
-        with open(path, "x", encoding="utf-8", opener=_private) as file:
-            file.write(text)
-        if call.account is not None and os.geteuid() == 0:
-            os.chown(path, call.account.uid, call.account.gid)
+    with open(place / "in", "x", encoding="utf-8", opener=_private) as file:
+        file.write(call.text)
+    for name in ("out", "err"):
+        os.mkfifo(place / name, 0o600)
+    if call.account is not None and os.geteuid() == 0:
+        for name in ("in", "out", "err"):
+            os.chown(place / name, call.account.uid, call.account.gid)
 
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
-
-
-def _printed(place: Path) -> tuple[bytes, bytes]:
-    with (place / "out").open("rb") as out, (place / "err").open("rb") as err:
-        return out.read(OUTPUT_BYTES_MAX + 1), err.read(ERRORS_BYTES_MAX)
 
 
 def _plain(key: str) -> str:

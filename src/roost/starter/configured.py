@@ -16,6 +16,9 @@ from roost.starter.policy_inputs import OTHERWISE, StarterPolicy
 
 _HOOK: Final = re.compile(rf"(?P<keyword>[A-Z0-9_.]+)_HOOK_(?P<point>{'|'.join(HookPoint)})\Z")
 
+#: How long a hook may take whose time is not configured, s; one that is not here has no limit of its own.
+TIMEOUT_S: Final = {HookPoint.EXIT: 30, HookPoint.FAILURE: 30}
+
 #: Who asks.
 _STARTER: Final = "STARTER"
 
@@ -49,12 +52,12 @@ def configured_hooks(config: Config) -> dict[str, dict[HookPoint, HookProgram]]:
         if named is None or path is None:
             continue
         keyword, point = named["keyword"], HookPoint(named["point"])
-        timeout = f"{keyword}_HOOK_JOB_EXIT_TIMEOUT"
+        timeout_s = config.get_int(f"{keyword}_HOOK_{point}_TIMEOUT", TIMEOUT_S.get(point, 0), subsys=_STARTER)
         found.setdefault(keyword, {})[point] = HookProgram(
             path=path,
             arguments=config.get(f"{keyword}_HOOK_PREPARE_JOB_ARGS", subsys=_STARTER) or ""
             if point is HookPoint.PREPARE
             else "",
-            timeout_s=config.get_int(timeout, 30, subsys=_STARTER) if point is HookPoint.EXIT else None,
+            timeout_s=timeout_s or None,
         )
     return found

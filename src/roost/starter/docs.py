@@ -68,6 +68,10 @@ Between the two lies the vacate time: what the machine pledged when it accepted 
 starter's own evictions as well, and STARTER_KILL can only shorten it. A machine that pledges none leaves the time
 unlimited.
 
+With a hook `VACATE_JOB` the soft signal waits for it: the hook is told why the job has to go and by when, and may have
+the job save its state. It may take its `<KEYWORD>_HOOK_VACATE_JOB_TIMEOUT`, or half of the vacate time; then it is
+killed, and the job gets its signal with what is left of the vacate time.
+
 A second order to end the job sends no second signal. It can turn an eviction into a hold, and either into a removal,
 and shorten the time.
 
@@ -75,10 +79,11 @@ and shorten the time.
 
 Preparing: make the sandbox, run the hook `PREPARE_JOB_BEFORE_TRANSFER`, move input, run the hook `PREPARE_JOB`, run
 the prolog. A prepare hook that ends with status 1 to 299 puts the job on hold (code 19), with more or by a signal it
-sends it back to the queue. Finishing: run the epilog, run the hook `JOB_EXIT` with the word `exit`, `evict`, `hold` or
-`remove`, move output, report, remove the sandbox. Epilog and exit hook are owed to whatever was begun: the epilog to a
-prolog, the exit hook to a prepare hook, both to a program that was started. When somebody else ordered the hard kill,
-all of this has to be over before `KILLING_TIMEOUT` is, and output is not moved.
+sends it back to the queue. Finishing: run the epilog, run the hook `STARTER_FAILURE` if the job could not be started,
+run the hook `JOB_EXIT` with the word `exit`, `evict`, `hold` or `remove`, move output, report, remove the sandbox.
+Epilog and exit hook are owed to whatever was begun: the epilog to a prolog, the exit hook to a prepare hook, both to a
+program that was started. When somebody else ordered the hard kill, all of this has to be over before `KILLING_TIMEOUT`
+is, and output is not moved.
 
 A job that ends with its `SuccessCheckpointExitCode` has its state moved to the queue and is started again; one that
 is vacating is not started again.

@@ -32,7 +32,7 @@ from roost.model.starter_effects import (
 from roost.starter.endings import EVICTED, weightier
 from roost.starter.hooks import HookProgram
 from roost.starter.signals import DEFAULT, signal_named, soft_kill_attribute
-from roost.starter.starter_ad import exit_attributes
+from roost.starter.starter_ad import exit_attributes, vacate_attributes
 from roost.starter.starter_state import Deadlines
 from roost.starter.states import Stage
 from roost.starter.transfer_plan import moves_files, output_due
@@ -42,6 +42,12 @@ from roost.starter.work import Work
 
 #: Stages in which the job has no process, so that there is nothing to kill at their end.
 _WITHOUT_PROCESS: Final = frozenset((Stage.CHECKPOINT, Stage.UNSTARTED))
+
+
+#: The part of the vacate time that the hook before the soft signal may take where its own time is not configured; and
+#: how long it may take where the vacate time has no limit, s.
+VACATE_HOOK_SHARE: Final = 0.5
+VACATE_HOOK_S: Final = 300.0
 
 
 def hook_program(work: Work, point: HookPoint) -> HookProgram | None:
@@ -59,6 +65,8 @@ def prepare_by_hook(work: Work, point: HookPoint) -> None:
         return
     work.order(RunHook(point=point, path=program.path, arguments=program.arguments, ad=work.state.job_ad, awaited=True))
     work.update(doing=Doing.HOOK, hooked=True)
+    if program.timeout_s is not None:
+        work.schedule(hook_until=work.now + program.timeout_s)
 
 
 def _files_are_moved(work: Work) -> bool:
@@ -154,8 +162,38 @@ def soft_kill(work: Work) -> None:
     """A stopped job could not hear the signal."""
     if work.state.frozen:
         continue_(work)
-    work.order(SignalJob(signal=_soft_signal(work)))
+    signal(work)
     grant_vacate(work)
+
+
+def signal(work: Work) -> None:
+    """The job is asked to end."""
+    work.schedule(hook_until=None)
+    work.order(SignalJob(signal=_soft_signal(work)))
+
+
+def run_vacate_hook(work: Work) -> None:
+    """The hook has a part of the vacate time for itself; what it leaves of it is the job's."""
+    if work.state.frozen:
+        continue_(work)
+    grant_vacate(work)
+    order_vacate_hook(work)
+
+
+def order_vacate_hook(work: Work) -> None:
+    """Run the hook before the soft signal; it may be run again, with the time that it had left."""
+    state, program = work.state, hook_program(work, HookPoint.VACATE)
+    times = state.deadlines
+    if program is None or state.cause is None:
+        return
+    left_s = None if times.vacate_until is None else max(0.0, times.vacate_until - work.now)
+    ad = with_attributes(state.job_ad, vacate_attributes(state, work.now))
+    word = str(state.cause.ending)
+    work.order(RunHook(point=HookPoint.VACATE, path=program.path, arguments=word, ad=ad, awaited=True))
+    work.update(doing=Doing.HOOK)
+    part_s = VACATE_HOOK_S if left_s is None else left_s * VACATE_HOOK_SHARE
+    limit_s = part_s if program.timeout_s is None else program.timeout_s
+    work.schedule(hook_until=times.hook_until or work.now + limit_s)
 
 
 def _soft_signal(work: Work) -> str:
@@ -208,7 +246,8 @@ def wind_up(work: Work) -> None:
     work.update(process=False, frozen=False, deadlines=Deadlines(finish_until=state.deadlines.finish_until))
 
 
-def _time_left(work: Work) -> bool:
+def time_left(work: Work) -> bool:
+    """What is done after the job may take time still."""
     until = work.state.deadlines.finish_until
     return until is None or work.now < until
 
@@ -216,7 +255,7 @@ def _time_left(work: Work) -> bool:
 def run_epilog(work: Work) -> None:
     """Owed to a prolog that was begun, even one that failed, and to a job that was started."""
     state = work.state
-    if not work.policy.epilog or not (state.prolog_begun or state.run) or not _time_left(work):
+    if not work.policy.epilog or not (state.prolog_begun or state.run) or not time_left(work):
         return
     end = state.end
     status = None if end is None else end.code if end.signal is None else 128 + end.signal
@@ -229,10 +268,23 @@ def ending(work: Work) -> Ending:
     return Ending.EXIT if work.state.cause is None else work.state.cause.ending
 
 
+def run_failure_hook(work: Work) -> None:
+    """Whoever sent the job is told that it could not be started, and why."""
+    state, program = work.state, hook_program(work, HookPoint.FAILURE)
+    assert program is not None
+    ad = with_attributes(state.job_ad, exit_attributes(state, work.now))
+    word = str(ending(work))
+    work.order(RunHook(point=HookPoint.FAILURE, path=program.path, arguments=word, ad=ad, awaited=True))
+    work.update(doing=Doing.HOOK)
+    if program.timeout_s is not None:
+        work.schedule(hook_until=work.now + program.timeout_s)
+
+
 def run_exit_hook(work: Work) -> None:
     """Once, before output is moved; owed to a prepare hook that ran, and to a job that was started."""
+    work.schedule(hook_until=None)
     state, program = work.state, hook_program(work, HookPoint.EXIT)
-    if program is None or not (state.hooked or state.run) or not _time_left(work):
+    if program is None or not (state.hooked or state.run) or not time_left(work):
         return
     ad = with_attributes(state.job_ad, exit_attributes(state, work.now))
     work.order(RunHook(point=HookPoint.EXIT, path=program.path, arguments=str(ending(work)), ad=ad, awaited=True))
@@ -300,11 +352,14 @@ ENTRIES: Final[Mapping[Entry, Callable[[Work], None]]] = {
     Entry.TRANSFER_CHECKPOINT: transfer_checkpoint,
     Entry.NOTE_EVICTION: note_eviction,
     Entry.SOFT_KILL: soft_kill,
+    Entry.RUN_VACATE_HOOK: run_vacate_hook,
+    Entry.SIGNAL: signal,
     Entry.GRANT_VACATE: grant_vacate,
     Entry.HARD_KILL: hard_kill,
     Entry.ABANDON: abandon,
     Entry.WIND_UP: wind_up,
     Entry.RUN_EPILOG: run_epilog,
+    Entry.RUN_FAILURE_HOOK: run_failure_hook,
     Entry.RUN_EXIT_HOOK: run_exit_hook,
     Entry.TRANSFER_OUTPUT: transfer_output,
     Entry.REPORT_EXIT: report_exit,

@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from roost.classad.syntax import Literal
+from roost.model.starter import HookPoint, OrderedBy
 from roost.policy.decision import Decision
+from roost.starter.entries import hook_program, time_left
 from roost.starter.policy_inputs import EVICT, EXEMPT_UNIVERSES, KILL, WANT_VACATE
 from roost.starter.transfer_plan import is_checkpoint
 from roost.starter.transitions import Guard
@@ -46,6 +48,19 @@ def vacate_expired(work: Work) -> Verdict:
     return Verdict(until is not None and until <= work.now)
 
 
+def vacate_hook(work: Work) -> Verdict:
+    """There is a hook to be run before the soft signal."""
+    return Verdict(hook_program(work, HookPoint.VACATE) is not None)
+
+
+def failure_hook(work: Work) -> Verdict:
+    """A run that its starter could not begin, by nobody's order; and there is a hook to be told so."""
+    state = work.state
+    cause = state.cause
+    failed = cause is not None and cause.by is OrderedBy.STARTER and state.started_at is None
+    return Verdict(failed and time_left(work) and hook_program(work, HookPoint.FAILURE) is not None)
+
+
 GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
     Guard.WORK_DONE: lambda work: Verdict(work.state.doing is None),
     Guard.SUSPEND_WANTED: lambda work: Verdict(work.state.suspend_wanted),
@@ -55,4 +70,8 @@ GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
     Guard.NOT_WANT_VACATE: lambda work: _expression(work, WANT_VACATE, False),
     Guard.KILL: lambda work: _expression(work, KILL),
     Guard.VACATE_EXPIRED: vacate_expired,
+    Guard.VACATE_HOOK: vacate_hook,
+    Guard.NO_VACATE_HOOK: lambda work: Verdict(not vacate_hook(work).holds),
+    Guard.FAILURE_HOOK: failure_hook,
+    Guard.NO_FAILURE_HOOK: lambda work: Verdict(not failure_hook(work).holds),
 }

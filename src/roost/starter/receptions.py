@@ -22,17 +22,18 @@ from roost.model.starter import (
     Output,
     ScriptFailure,
     ScriptPoint,
+    StarterTimer,
     StarterVacate,
 )
 from roost.model.starter_effects import SignalJob, Warn
 from roost.starter import states as at
 from roost.starter.endings import weightier
-from roost.starter.entries import stop_clock, vacate_limit_s, with_attributes
+from roost.starter.entries import abandon, stop_clock, vacate_limit_s, with_attributes
 from roost.starter.hooks import not_run, prepared
 from roost.starter.signals import DEFAULT, signal_named
 from roost.starter.starter_state import ProgramEnd
 from roost.starter.states import EVALUATED, PAIRS, WITH_PROCESS, Pair, Stage, State
-from roost.starter.timers import timer_fired
+from roost.starter.timers import repeat_killing, report_usage, timer_is_due
 from roost.starter.transfer_plan import output_due
 from roost.starter.transitions import On
 from roost.starter.work import Work
@@ -154,7 +155,8 @@ def hook_ended(work: Work, event: ev.HookEnded) -> bool:
     """The result of a prepare hook decides whether the job is run and how; that of the others nothing."""
     if event.point is not _AWAITED_IN.get(work.state.stage):
         return False
-    if event.point is HookPoint.EXIT:
+    work.schedule(hook_until=None)
+    if event.point not in _PREPARES:
         return work_done(work, event)
     result = prepared(event.point, event.status, event.printed)
     if result.cause is not None:
@@ -172,12 +174,28 @@ def hook_not_run(work: Work, event: ev.HookNotRun) -> bool:
         work.order(Warn(about=event.point, text=f"could not be run: {event.text}"))
     if event.point is not _AWAITED_IN.get(work.state.stage):
         return False
-    return work_done(work, event) if event.point is HookPoint.EXIT else _fail(work, not_run(event.point, event.text))
+    work.schedule(hook_until=None)
+    return _fail(work, not_run(event.point, event.text)) if event.point in _PREPARES else work_done(work, event)
 
+
+def hook_late(work: Work) -> bool:
+    """A hook has had its time. Without a prepare hook's word the job is not run."""
+    point = _AWAITED_IN.get(work.state.stage)
+    if point in _PREPARES:
+        abandon(work)
+        return _fail(work, not_run(point, "it took too long"))
+    work.fire(On.HOOK_LATE)
+    return True
+
+
+#: Hooks whose result decides whether the job is run.
+_PREPARES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
 
 _AWAITED_IN: Final = {
     Stage.EARLY_HOOK: HookPoint.PREPARE_EARLY,
     Stage.HOOK: HookPoint.PREPARE,
+    Stage.VACATE_HOOK: HookPoint.VACATE,
+    Stage.FAILURE_HOOK: HookPoint.FAILURE,
     Stage.EXIT_HOOK: HookPoint.EXIT,
 }
 
@@ -293,6 +311,31 @@ def checkpoint_failed(work: Work, event: ev.CheckpointFailed) -> bool:
     return _fail(work, _held(event.code, event.subcode, event.text))
 
 
+# -- timers ----------------------------------------------------------------------------------------------------
+
+
+def timer_fired(work: Work, event: ev.StarterTimerFired) -> bool:
+    """One that has been set anew since, or cancelled, means nothing."""
+    if not timer_is_due(work, event.timer):
+        return False
+    match event.timer:
+        case StarterTimer.POLL:
+            work.fire(On.POLL)
+        case StarterTimer.UPDATE:
+            report_usage(work)
+        case StarterTimer.VACATE:
+            work.fire(On.VACATE_LATE)
+        case StarterTimer.KILLING:
+            repeat_killing(work)
+        case StarterTimer.HOOK:
+            return hook_late(work)
+        case StarterTimer.FINISH:
+            if work.state.pair not in (at.EPILOG, at.FAILURE_HOOK, at.EXIT_HOOK):
+                return False
+            work.fire(On.FINISH_LATE)
+    return True
+
+
 # -- finishing -------------------------------------------------------------------------------------------------
 
 
@@ -337,6 +380,7 @@ def _result(handler: Handler, *pairs: Pair) -> Reception:
 
 _SAVING: Final = (at.CHECKPOINTING, at.SUSPENDED_CHECKPOINTING, at.VACATING_CHECKPOINTING)
 _WITH_PROCESS: Final = tuple(pair for pair in PAIRS if pair in WITH_PROCESS)
+_HOOKS: Final = (at.EARLY_HOOK, at.HOOK, at.VACATE_HOOK, at.FAILURE_HOOK, at.EXIT_HOOK)
 _UNDER_WAY: Final = frozenset(PAIRS) - {at.CLEANUP, at.DONE}
 
 RECEPTIONS: Final[Mapping[type[ev.StarterEvent], Reception]] = {
@@ -348,8 +392,8 @@ RECEPTIONS: Final[Mapping[type[ev.StarterEvent], Reception]] = {
     ev.Reconfigured: Reception(handler=reconfigured, handled_in=_in(*EVALUATED)),
     ev.SandboxMade: _result(work_done, at.SANDBOX),
     ev.SandboxFailed: _result(sandbox_failed, at.SANDBOX),
-    ev.HookEnded: _result(hook_ended, at.EARLY_HOOK, at.HOOK, at.EXIT_HOOK),
-    ev.HookNotRun: _result(hook_not_run, at.EARLY_HOOK, at.HOOK, *_WITH_PROCESS, at.EXIT_HOOK),
+    ev.HookEnded: _result(hook_ended, *_HOOKS),
+    ev.HookNotRun: _result(hook_not_run, *_HOOKS, *_WITH_PROCESS),
     ev.ScriptEnded: _result(script_ended, at.PROLOG, at.EPILOG),
     ev.InputTransferred: _result(work_done, at.INPUT),
     ev.InputFailed: _result(input_failed, at.INPUT),

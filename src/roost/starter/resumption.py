@@ -29,11 +29,13 @@ from roost.model.starter_effects import (
     SuspendProcesses,
 )
 from roost.starter.entries import (
+    order_vacate_hook,
     prepare_by_hook,
     remove_sandbox,
     report_exit,
     run_epilog,
     run_exit_hook,
+    run_failure_hook,
     run_prolog,
     transfer_checkpoint,
     transfer_input,
@@ -51,12 +53,14 @@ def resume(state: StarterState, now: float, policy: StarterPolicy) -> Step:
     """The starter as it goes on, and its orders. What has become of the job meanwhile is told to it afterwards."""
     work = Work(state, policy, now)
     if state.doing is not None:
-        if state.run:
+        if state.run and not state.process:
             # Whatever the job left behind may not have been killed.
             work.order(KillProcesses())
         work.update(doing=None)
         _AGAIN[state.stage](work)
         settle(work)
+        if state.process:
+            work.order(ContinueProcesses())
     elif state.state is State.DONE:
         work.order(Quit())
     else:
@@ -102,6 +106,8 @@ _AGAIN: Final[Mapping[Stage, Callable[[Work], None]]] = {
     Stage.PROLOG: run_prolog,
     Stage.CHECKPOINT: transfer_checkpoint,
     Stage.EPILOG: run_epilog,
+    Stage.VACATE_HOOK: order_vacate_hook,
+    Stage.FAILURE_HOOK: run_failure_hook,
     Stage.EXIT_HOOK: run_exit_hook,
     Stage.OUTPUT: transfer_output,
     Stage.CLEANUP: _clean_up,

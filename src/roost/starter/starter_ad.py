@@ -12,7 +12,7 @@ from typing import Final
 from roost.classad import UNDEFINED, ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
-from roost.model.starter import Usage
+from roost.model.starter import Ending, Usage
 from roost.starter.starter_state import StarterState
 from roost.starter.states import JOB_STATES, WITH_PROCESS
 
@@ -80,6 +80,7 @@ def exit_attributes(state: StarterState, now: float) -> ClassAd:
     ad = update_attributes(state, now)
     ad.put("JobDuration", state.duration_s(now))
     ad["ExitReason"] = exit_text(state)
+    _tell_cause(ad, state)
     end = state.end
     if end is not None and (end.code is not None or end.signal is not None):
         ad.put("ExitBySignal", end.signal is not None)
@@ -88,6 +89,27 @@ def exit_attributes(state: StarterState, now: float) -> ClassAd:
         else:
             ad["ExitCode"] = end.code
         ad.put("JobCoreDumped", end.core_dumped)
+    return ad
+
+
+def _tell_cause(ad: ClassAd, state: StarterState) -> None:
+    """Why it did not come to its own end, by the names that a queue gives it."""
+    cause = state.cause
+    if cause is not None and cause.ending is not Ending.REMOVE:
+        kind = "Hold" if cause.ending is Ending.HOLD else "Vacate"
+        ad[f"{kind}Reason"], ad[f"{kind}ReasonCode"] = cause.text, int(cause.code)
+        ad[f"{kind}ReasonSubCode"] = cause.subcode
+
+
+def vacate_attributes(state: StarterState, now: float) -> ClassAd:
+    """What a job that has to go is told with: by when, and why."""
+    ad = update_attributes(state, now)
+    until = state.deadlines.vacate_until
+    ad["ExitReason"] = exit_text(state)
+    _tell_cause(ad, state)
+    if until is not None:
+        ad["VacateUntil"] = int(until)
+        ad["VacateTimeLeft"] = int(max(0.0, until - now))
     return ad
 
 

@@ -37,9 +37,12 @@ class Stage(StrEnum):
     JOB = "Job"
     #: The program ended to have its state saved; files are moved.
     CHECKPOINT = "Checkpoint"
+    #: The hook before the soft signal; the job's program is there.
+    VACATE_HOOK = "VacateHook"
     #: The program is to be started once the job may go on.
     UNSTARTED = "Unstarted"
     EPILOG = "Epilog"
+    FAILURE_HOOK = "FailureHook"
     EXIT_HOOK = "ExitHook"
     OUTPUT = "Output"
     CLEANUP = "Cleanup"
@@ -67,10 +70,12 @@ CHECKPOINTING: Final = Pair(State.RUNNING, Stage.CHECKPOINT)
 SUSPENDED: Final = Pair(State.SUSPENDED, Stage.JOB)
 SUSPENDED_CHECKPOINTING: Final = Pair(State.SUSPENDED, Stage.CHECKPOINT)
 UNSTARTED: Final = Pair(State.SUSPENDED, Stage.UNSTARTED)
+VACATE_HOOK: Final = Pair(State.VACATING, Stage.VACATE_HOOK)
 VACATING: Final = Pair(State.VACATING, Stage.JOB)
 VACATING_CHECKPOINTING: Final = Pair(State.VACATING, Stage.CHECKPOINT)
 KILLING: Final = Pair(State.KILLING, Stage.JOB)
 EPILOG: Final = Pair(State.FINISHING, Stage.EPILOG)
+FAILURE_HOOK: Final = Pair(State.FINISHING, Stage.FAILURE_HOOK)
 EXIT_HOOK: Final = Pair(State.FINISHING, Stage.EXIT_HOOK)
 OUTPUT: Final = Pair(State.FINISHING, Stage.OUTPUT)
 CLEANUP: Final = Pair(State.FINISHING, Stage.CLEANUP)
@@ -89,10 +94,12 @@ PAIRS: Final[tuple[Pair, ...]] = (
     SUSPENDED,
     SUSPENDED_CHECKPOINTING,
     UNSTARTED,
+    VACATE_HOOK,
     VACATING,
     VACATING_CHECKPOINTING,
     KILLING,
     EPILOG,
+    FAILURE_HOOK,
     EXIT_HOOK,
     OUTPUT,
     CLEANUP,
@@ -100,7 +107,7 @@ PAIRS: Final[tuple[Pair, ...]] = (
 )
 
 #: Pairs in which a process of the job may be there.
-WITH_PROCESS: Final = frozenset((START, RUNNING, SUSPENDED, VACATING, KILLING))
+WITH_PROCESS: Final = frozenset((START, RUNNING, SUSPENDED, VACATE_HOOK, VACATING, KILLING))
 
 #: States that an ad shows as JobState.
 JOB_STATES: Final = frozenset((State.RUNNING, State.SUSPENDED, State.VACATING, State.KILLING))

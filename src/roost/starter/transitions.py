@@ -72,6 +72,10 @@ class Guard(StrEnum):
     NOT_WANT_VACATE = "STARTER_WANT_VACATE is FALSE"
     KILL = "STARTER_KILL is TRUE"
     VACATE_EXPIRED = "the vacate time is over"
+    VACATE_HOOK = "the hook VACATE_JOB is configured"
+    NO_VACATE_HOOK = "no hook VACATE_JOB is configured"
+    FAILURE_HOOK = "the job could not be started, and the hook STARTER_FAILURE is configured"
+    NO_FAILURE_HOOK = "the job was started or sent away, or no hook STARTER_FAILURE is configured"
 
 
 class Entry(StrEnum):
@@ -88,11 +92,14 @@ class Entry(StrEnum):
     TRANSFER_CHECKPOINT = "move the saved state"
     NOTE_EVICTION = "the cause is STARTER_EVICT"
     SOFT_KILL = "continue it if it is stopped, send the soft signal, start the vacate timer"
+    RUN_VACATE_HOOK = "continue it if it is stopped, start the vacate timer, run the hook VACATE_JOB"
+    SIGNAL = "send the soft signal"
     GRANT_VACATE = "start the vacate timer"
     HARD_KILL = "kill all processes, start the killing timer"
     ABANDON = "stop the work that is waited for"
     WIND_UP = "kill what is left, cancel the timers"
     RUN_EPILOG = "run the epilog"
+    RUN_FAILURE_HOOK = "run the hook STARTER_FAILURE"
     RUN_EXIT_HOOK = "run the hook JOB_EXIT"
     TRANSFER_OUTPUT = "move output"
     REPORT_EXIT = "report how the run ended"
@@ -114,7 +121,7 @@ class Transition:
 
 
 #: Rows taken in one step at most: a run in which no stage has anything to do.
-CHAIN_MAX: Final = 12
+CHAIN_MAX: Final = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +220,12 @@ _SUSPENSION: Final = (
 _ALIVE = (at.RUNNING, at.SUSPENDED)
 _SAVING = (at.CHECKPOINTING, at.SUSPENDED_CHECKPOINTING)
 _NOTED = _E.NOTE_EVICTION
+_BARE = Guard.NO_VACATE_HOOK
 
 _ORDERED: Final = (
     _row(23, (at.START, *_ALIVE), at.KILLING, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, _E.HARD_KILL),
-    _row(24, (at.START, *_ALIVE), at.VACATING, On.SOFT_ORDER, (), _R.SOFT_KILL_ORDERED, _E.SOFT_KILL),
+    _row(24, at.START, at.VACATING, On.SOFT_ORDER, (), _R.SOFT_KILL_ORDERED, _E.SOFT_KILL),
+    _row(24, _ALIVE, at.VACATING, On.SOFT_ORDER, _BARE, _R.SOFT_KILL_ORDERED, _E.SOFT_KILL),
     _row(25, _SAVING, at.EPILOG, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, _E.ABANDON, *_FINISH),
     _row(26, _SAVING, at.VACATING_CHECKPOINTING, On.SOFT_ORDER, (), _R.SOFT_KILL_ORDERED, _E.GRANT_VACATE),
     _row(27, at.UNSTARTED, at.EPILOG, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, *_FINISH),
@@ -228,13 +237,31 @@ _SOFT = (Guard.EVICT, Guard.WANT_VACATE)
 
 _DECIDED: Final = (
     _row(29, _ALIVE, at.KILLING, On.POLL, _HARD, _R.EVICTION, _NOTED, _E.HARD_KILL),
-    _row(30, _ALIVE, at.VACATING, On.POLL, _SOFT, _R.EVICTION, _NOTED, _E.SOFT_KILL),
+    _row(30, _ALIVE, at.VACATING, On.POLL, (_BARE, *_SOFT), _R.EVICTION, _NOTED, _E.SOFT_KILL),
     _row(31, _SAVING, at.EPILOG, On.POLL, _HARD, _R.EVICTION, _NOTED, _E.ABANDON, *_FINISH),
     _row(32, _SAVING, at.VACATING_CHECKPOINTING, On.POLL, _SOFT, _R.EVICTION, _NOTED, _E.GRANT_VACATE),
     _row(33, at.UNSTARTED, at.EPILOG, On.POLL, Guard.EVICT, _R.EVICTION, _NOTED, *_FINISH),
 )
 
 _LATE = (On.VACATE_LATE, On.POLL)
+
+_STOP: Final = (_E.ABANDON, _E.HARD_KILL)
+_SAVED_HERE: Final = (On.ENDED, Guard.CHECKPOINT_EXIT, _R.CHECKPOINT_BEGUN)
+
+_HOOKED = Guard.VACATE_HOOK
+_WARN = _E.RUN_VACATE_HOOK
+
+_BEFORE_SIGNAL: Final = (
+    _row(48, _ALIVE, at.VACATE_HOOK, On.SOFT_ORDER, _HOOKED, _R.SOFT_KILL_ORDERED, _WARN),
+    _row(49, _ALIVE, at.VACATE_HOOK, On.POLL, (_HOOKED, *_SOFT), _R.EVICTION, _NOTED, _WARN),
+    _row(50, at.VACATE_HOOK, at.VACATING_CHECKPOINTING, *_SAVED_HERE, _E.ABANDON, *_SAVE),
+    _row(51, at.VACATE_HOOK, at.EPILOG, On.ENDED, (), _R.JOB_ENDED, _E.ABANDON, *_FINISH),
+    _row(52, at.VACATE_HOOK, at.KILLING, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, *_STOP),
+    _row(53, at.VACATE_HOOK, at.KILLING, _LATE, Guard.VACATE_EXPIRED, _R.VACATE_TIME_OVER, *_STOP),
+    _row(54, at.VACATE_HOOK, at.KILLING, On.POLL, Guard.KILL, _R.KILL, *_STOP),
+    _row(55, at.VACATE_HOOK, at.VACATING, On.HOOK_LATE, (), _R.HOOK_LATE, _E.ABANDON, _E.SIGNAL),
+    _row(56, at.VACATE_HOOK, at.VACATING, On.COUPLED, Guard.WORK_DONE, _R.HOOK_DONE, _E.SIGNAL),
+)
 
 _VACATING: Final = (
     _row(34, at.VACATING, at.KILLING, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, _E.HARD_KILL),
@@ -258,7 +285,15 @@ _VACATING: Final = (
 _LEAVE = (_E.REPORT_EXIT, _E.REMOVE_SANDBOX)
 
 _FINISHING: Final = (
-    _row(41, at.EPILOG, at.EXIT_HOOK, *_DONE, _E.RUN_EXIT_HOOK),
+    _row(
+        41,
+        at.EPILOG,
+        at.EXIT_HOOK,
+        On.COUPLED,
+        (Guard.WORK_DONE, Guard.NO_FAILURE_HOOK),
+        _R.WORK_DONE,
+        _E.RUN_EXIT_HOOK,
+    ),
     _row(42, at.EPILOG, at.EXIT_HOOK, On.FINISH_LATE, (), _R.TIME_OVER, _E.ABANDON, _E.RUN_EXIT_HOOK),
     _row(43, at.EXIT_HOOK, at.OUTPUT, *_DONE, _E.TRANSFER_OUTPUT),
     _row(
@@ -274,6 +309,26 @@ _FINISHING: Final = (
     _row(45, at.OUTPUT, at.CLEANUP, *_DONE, *_LEAVE),
     _row(46, at.OUTPUT, at.CLEANUP, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, _E.ABANDON, *_LEAVE),
     _row(47, at.CLEANUP, at.DONE, On.COUPLED, Guard.WORK_DONE, _R.SANDBOX_REMOVED, _E.QUIT),
+    _row(
+        57,
+        at.EPILOG,
+        at.FAILURE_HOOK,
+        On.COUPLED,
+        (Guard.WORK_DONE, Guard.FAILURE_HOOK),
+        _R.WORK_DONE,
+        _E.RUN_FAILURE_HOOK,
+    ),
+    _row(58, at.FAILURE_HOOK, at.EXIT_HOOK, *_DONE, _E.RUN_EXIT_HOOK),
+    _row(
+        59,
+        at.FAILURE_HOOK,
+        at.EXIT_HOOK,
+        (On.HOOK_LATE, On.FINISH_LATE),
+        (),
+        _R.TIME_OVER,
+        _E.ABANDON,
+        _E.RUN_EXIT_HOOK,
+    ),
 )
 
 _WRITTEN: Final = (
@@ -283,6 +338,7 @@ _WRITTEN: Final = (
     *_SUSPENSION,
     *_ORDERED,
     *_DECIDED,
+    *_BEFORE_SIGNAL,
     *_VACATING,
     *_FINISHING,
 )
