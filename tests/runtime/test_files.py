@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from roost.classad import ClassAd
 from roost.model.starter import StarterHold
-from roost.runtime.accounts import Account
 from roost.runtime.input_files import STDERR, STDOUT, input_manifest
 from roost.runtime.output_files import Baseline, checkpoint_manifest, output_manifest, output_place, output_remaps
 from roost.runtime.sandbox import Sandbox, SandboxFailed, remove_tree
@@ -349,23 +348,6 @@ def test_a_file_swapped_for_a_link_after_the_manifest_is_not_served(tmp_path: Pa
     manifest = Manifest(items=(FileItem(name="a", size=1),), sources={"a": box / "a"})
     found = LocalSource(manifest, OUT, inside=box).read_now(manifest.items[0], 0, 1)
     assert isinstance(found, TransferProblem) and "leads out" in found.text
-
-
-def test_a_daemon_of_root_serves_no_file_that_the_user_may_not_read(tmp_path: Path) -> None:
-    manifest, _ = _one(tmp_path, 10)
-    path = manifest.sources["target"]
-    own = path.stat()
-    stranger = Account(name="stranger", uid=own.st_uid + 1, gid=own.st_gid + 1, groups=(), home=Path("/"))
-    friend = Account(name="friend", uid=own.st_uid + 1, gid=own.st_gid, groups=(own.st_gid,), home=Path("/"))
-    path.chmod(0o640)
-    refused = LocalSource(manifest, IN, reader=stranger).read_now(manifest.items[0], 0, 10)
-    assert isinstance(refused, TransferProblem) and (refused.code, refused.subcode) == (IN, 13)
-    assert isinstance(LocalSource(manifest, IN, reader=friend).read_now(manifest.items[0], 0, 10), Piece)
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o755)
-    sink = LocalSink(lambda name: closed / name, OUT, owner=stranger, checked=True)
-    refused_too = sink.begin_now(manifest.items[0])
-    assert isinstance(refused_too, TransferProblem) and refused_too.subcode == 13
 
 
 @pytest.mark.parametrize(

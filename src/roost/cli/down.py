@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 
 from roost.cli.pool import print_json
@@ -38,9 +39,13 @@ def run(args: argparse.Namespace) -> int:
     except HomeError as error:
         raise CommandError(str(error)) from None
     if not alive(pid):
-        (home.run / "contact.json").unlink(missing_ok=True)
+        with contextlib.suppress(PermissionError):
+            (home.run / "contact.json").unlink(missing_ok=True)
         raise CommandError(f"no pool runs in {home.path}: its master was killed")
-    os.kill(pid, SIGNALS[args.how])
+    try:
+        os.kill(pid, SIGNALS[args.how])
+    except PermissionError:
+        raise CommandError(f"the pool in {home.path} is another user's, who can end it") from None
     wait_gone(pid, None)
     if args.json:
         print_json({"home": str(home.path), "pid": pid})

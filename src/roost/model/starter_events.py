@@ -64,6 +64,8 @@ class SandboxFailed:
     """It could not be made."""
 
     text: str
+    #: The hold that it leads to; None where another machine may do better.
+    code: StarterHold | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

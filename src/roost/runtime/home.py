@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import socket
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,11 @@ class Home:
         return self.path / "run"
 
     @property
+    def users(self) -> Path:
+        """How each user of the machine reaches a pool of root's."""
+        return self.path / "users"
+
+    @property
     def execute(self) -> Path:
         """Scratch directories of jobs."""
         return self.path / "execute"
@@ -103,6 +109,13 @@ class Home:
                 f"{error.filename or self.path}: {error.strerror}; name another directory with --home or ROOST_HOME"
             ) from None
 
+    def let_others_to(self, directory: Path) -> None:
+        """Let other users get at what is theirs in a directory of this one; they see no names. Raises OSError."""
+        for each in (self.path, directory):
+            mode = stat.S_IMODE(each.stat().st_mode)
+            if mode & 0o011 != 0o011:
+                each.chmod(mode | 0o011)
+
     # -- what is in it -------------------------------------------------------------------------------
 
     def config(self, roots: tuple[str, ...] | None, subsystem: str) -> Config:
@@ -127,17 +140,33 @@ class Home:
         return secret
 
     def contact(self) -> dict[str, Any]:
-        """How the running pool is reached. Raises HomeError."""
+        """How the running pool is reached, by who runs it or by another user whom it knows. Raises HomeError."""
+        path = self.run / "contact.json"
         try:
-            data = json.loads((self.run / "contact.json").read_text())
+            try:
+                data = json.loads(path.read_text())
+            except PermissionError:
+                path = self._of_user()
+                data = json.loads(path.read_text())
+        except PermissionError:
+            who = account_name()
+            remedy = f"have ROOST_USERS in its configuration name {who}, or run a pool of your own with --home"
+            raise HomeError(f"the pool in {self.path} is not open to {who}: {remedy}") from None
         except FileNotFoundError:
             raise HomeError(
                 f"no pool runs in {self.path}: start one with `roost up`, or name another with --home"
             ) from None
         except (OSError, ValueError) as error:
-            raise HomeError(f"{self.run / 'contact.json'}: {error}") from None
+            raise HomeError(f"{path}: {error}") from None
         assert isinstance(data, dict)
         return data
+
+    def _of_user(self) -> Path:
+        """The file that only this user can read. Raises PermissionError if there is none."""
+        path = self.users / f"{account_name()}.json"
+        if not path.exists():
+            raise PermissionError
+        return path
 
     def client(self) -> BusSettings:
         """The bus as a command uses it. Raises HomeError."""
@@ -154,6 +183,16 @@ class Home:
 def host_name() -> str:
     """The name of this machine."""
     return socket.gethostname() or "localhost"
+
+
+def account_name() -> str:
+    """Whose process this is, by the system's word and not by the environment's."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
 
 
 def user_name() -> str:

@@ -19,6 +19,7 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.model.starter import StarterHold
+from roost.runtime.deputy.hands import OWN, Hands
 from roost.runtime.transfer import ITEMS_MAX, FileItem, Kind, Manifest, TransferProblem
 
 #: Names of standard output and error in the scratch directory of a job whose files are moved.
@@ -41,27 +42,31 @@ class _Refused(Exception):
 
 
 def input_manifest(
-    job_ad: ClassAd, *, spool: Path | None = None, limit_mb: int | None = None
+    job_ad: ClassAd, *, spool: Path | None = None, limit_mb: int | None = None, hands: Hands = OWN
 ) -> Manifest | TransferProblem:
-    """The input of a job, looked up on this machine's disk, which it waits for.
+    """The input of a job, looked up on this machine's disk, which it waits for, with the hands of the job's user.
 
-    `spool` has what the queue kept for the job; `limit_mb` is MAX_TRANSFER_INPUT_MB.
+    `spool` has what the queue kept for the job, and is the daemon's; `limit_mb` is MAX_TRANSFER_INPUT_MB.
     """
+    kept: set[str] = set()
     found: dict[str, tuple[FileItem, Path]] = {}
     try:
         for name, path, is_program in _wanted(job_ad):
-            for item, source in _collected(name, path, 0):
+            for item, source in _collected(hands, name, path, 0):
                 _add(found, item, source, is_program=is_program)
         if spool is not None and spool.is_dir():
-            for item, source in _collected("", spool, 0):
+            for item, source in _collected(OWN, "", spool, 0):
                 _add(found, item, source)
+                kept.add(item.name)
     except _Refused as refused:
         return refused.problem
     except OSError as problem:
         text = f"cannot read {problem.filename}: {problem.strerror}"
         return TransferProblem(code=StarterHold.TRANSFER_INPUT_ERROR, subcode=problem.errno or 0, text=text)
     manifest = Manifest(
-        items=tuple(item for item, _ in found.values()), sources={name: path for name, (_, path) in found.items()}
+        items=tuple(item for item, _ in found.values()),
+        sources={name: path for name, (_, path) in found.items()},
+        kept=frozenset(kept),
     )
     most = limit_of(job_ad, "MaxTransferInputMB", limit_mb)
     if most is not None and manifest.size_bytes > most * _BYTES_PER_MB:
@@ -140,24 +145,24 @@ def placed(given: str, *, keep: bool) -> str:
     return name
 
 
-def _collected(name: str, path: Path, depth: int) -> Iterator[tuple[FileItem, Path]]:
+def _collected(hands: Hands, name: str, path: Path, depth: int) -> Iterator[tuple[FileItem, Path]]:
     """The item and, of a directory, all that is in it."""
     try:
-        found = path.stat()
+        found = hands.look(str(path))
     except OSError as problem:
         raise _Refused(f"cannot read {path}: {problem.strerror}", problem.errno or 0) from problem
-    mode = stat.S_IMODE(found.st_mode) & 0o777
-    if stat.S_ISREG(found.st_mode):
-        yield FileItem(name=name, size=found.st_size, mode=mode, changed_ns=found.st_mtime_ns), path
+    mode = stat.S_IMODE(found.mode) & 0o777
+    if found.is_file:
+        yield FileItem(name=name, size=found.size, mode=mode, changed_ns=found.changed_ns), path
         return
-    if not stat.S_ISDIR(found.st_mode):
+    if not found.is_directory:
         raise _Refused(f"{path} is neither file nor directory")
     if depth > _DEPTH_MAX:
         raise _Refused(f"{path}: more than {_DEPTH_MAX} directories below each other; is there a circle of links?")
     if name:
         yield FileItem(name=name, kind=Kind.DIRECTORY, mode=mode), path
-    for entry in sorted(os.listdir(path)):  # noqa: PTH208 - names alone, sorted
-        yield from _collected(f"{name}/{entry}" if name else entry, path / entry, depth + 1)
+    for entry in hands.names(str(path)):
+        yield from _collected(hands, f"{name}/{entry}" if name else entry, path / entry, depth + 1)
 
 
 def _add(found: dict[str, tuple[FileItem, Path]], item: FileItem, path: Path, *, is_program: bool = False) -> None:

@@ -23,8 +23,8 @@ from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
 from roost.model.command_line import arguments_of, environment_of
 from roost.runtime.accounts import Account
+from roost.runtime.deputy.hands import OWN, Hands
 from roost.runtime.input_files import STDERR, STDOUT, initial_directory, program_name, standard_input
-from roost.runtime.shepherd.system import write_file
 
 JOB_AD: Final = ".job.ad"
 MACHINE_AD: Final = ".machine.ad"
@@ -171,11 +171,8 @@ def _output(job_ad: ClassAd, key: str, transfer: str, name: str, place: JobPlace
     return iwd / given
 
 
-def write_ads(sandbox: Path, job_ad: ClassAd, machine_ad: ClassAd, owner: Account | None = None) -> None:
+def write_ads(sandbox: Path, job_ad: ClassAd, machine_ad: ClassAd, hands: Hands = OWN) -> None:
     """Put the ads where the job finds them, one attribute a line. Raises OSError."""
     for name, ad in ((JOB_AD, job_ad), (MACHINE_AD, machine_ad)):
-        path = os.fsencode(sandbox / name)
-        write_file(path, format_ad(ad, Form.OLD).encode())
-        os.chmod(path, 0o644)  # noqa: PTH101 - bytes
-        if owner is not None and os.geteuid() == 0:
-            os.chown(path, owner.uid, owner.gid)
+        text = format_ad(ad, Form.OLD).encode("utf-8", "surrogateescape")
+        hands.put(f"{sandbox}/{name}", f"{name}.new", 0, text, 0o644, False)

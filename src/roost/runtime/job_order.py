@@ -51,7 +51,7 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         environment = job_environment(job_ad, place)
     except ValueError as error:
         raise BadJob(str(error)) from None
-    write_ads(place.sandbox, job_ad, runner.slot_ad, runner.account)
+    write_ads(place.sandbox, job_ad, runner.slot_ad, runner.transfers.hands)
     return SpawnOrder(
         key=f"{runner.run}/{number}",
         record_dir=runner.record.with_name(f"{runner.record.name}.{number}"),

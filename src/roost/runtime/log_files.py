@@ -1,69 +1,134 @@
-"""Users' event logs on disk: pieces appended in order, each whole.
+"""Users' event logs on disk: pieces appended in order, each whole, with the hands of the user whose log it is.
 
 A piece that was committed before a crash may or may not be in its file. Written again, it is looked for in the end of
 the file first.
+
+A log whose disk is full, or whose file server is away, is tried again until it takes what waits for it. One that can't
+be opened at all, for its user may not, or its directory is gone, is refused: what becomes of its jobs the queue's core
+decides.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from collections.abc import Iterable
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Final
 
+from roost.model.codes import HoldCode
+from roost.runtime.accounts import NoSuchAccount
+from roost.runtime.deputies import Deputies
+from roost.runtime.deputy.hands import Hands
 from roost.runtime.store import LogPiece
 
 _log = logging.getLogger("roost.schedd")
 
 #: How far back a piece is looked for, bytes.
 LOOK_BACK_BYTES: Final = 256 * 1024
+#: What waits for logs that take nothing, characters over all logs; of more the oldest is given up.
+WAITING_CHARS_MAX: Final = 16_000_000
+
+#: What passes by itself, or when somebody makes room.
+_PASSING: Final = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ETIMEDOUT, errno.ESTALE, errno.EAGAIN, errno.ENOMEM, errno.EMFILE)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRefused:
+    """A log that its user's jobs can't have."""
+
+    path: str
+    owner: str
+    #: The hold that it leads to, with its subcode, errno.
+    code: HoldCode
+    subcode: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    """What came of pieces."""
+
+    #: Those that need not be kept any more.
+    done: list[int]
+    refused: list[LogRefused]
 
 
 class LogFiles:
     """The files that event logs are."""
 
-    def append(self, pieces: Iterable[LogPiece], *, again: bool = False) -> list[int]:
-        """Write pieces; the ids of those that need not be kept any more.
+    def __init__(self, deputies: Deputies) -> None:
+        self._deputies = deputies
+        #: (path, owner) to what its log has not taken yet.
+        self._waiting: dict[tuple[str, str], list[LogPiece]] = {}
 
-        A log that can't be written is told in the daemon's log and given up: jobs do not wait for it.
-        """
-        done = []
-        texts: dict[str, list[LogPiece]] = {}
+    @property
+    def wait(self) -> bool:
+        """Whether a log has to be tried again."""
+        return bool(self._waiting)
+
+    def append(self, pieces: Iterable[LogPiece], *, again: bool = False) -> Appended:
+        """Write pieces, and what waits."""
+        found = Appended(done=[], refused=[])
+        texts, self._waiting = self._waiting, {}
+        tried = frozenset(texts)
         for piece in pieces:
-            texts.setdefault(piece.path, []).append(piece)
-        for path, parts in texts.items():
-            try:
-                self._write(path, parts, again)
-            except OSError as error:
-                _log.error("the event log %s can't be written: %s", path, error.strerror)
-            done += [piece.id for piece in parts]
-        return done
+            texts.setdefault((piece.path, piece.owner), []).append(piece)
+        for (path, owner), parts in texts.items():
+            self._append(path, owner, parts, again or (path, owner) in tried, found)
+        self._forget_oldest(found)
+        return found
 
-    def _write(self, path: str, parts: list[LogPiece], again: bool) -> None:
-        tail = _tail(path) if again else b""
-        data = b"".join(
-            part.text.encode("utf-8", "surrogateescape") for part in parts if part.text.encode() not in tail
-        )
-        if not data:
-            return
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    def _append(self, path: str, owner: str, parts: list[LogPiece], again: bool, found: Appended) -> None:
         try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(descriptor, view) :]
-        finally:
-            os.close(descriptor)
+            _write(self._deputies.hands_of(owner), path, parts, again)
+        except NoSuchAccount as problem:
+            code = HoldCode.FAILED_TO_ACCESS_USER_ACCOUNT
+            found.refused.append(LogRefused(path=path, owner=owner, code=code, subcode=0, text=str(problem)))
+        except OSError as problem:
+            why = problem.strerror or str(problem)
+            _log.error("the event log %s of %s can't be written: %s", path, owner, why)
+            if problem.errno in _PASSING:
+                self._waiting[path, owner] = parts
+                return
+            text = f"The event log {path} can't be written: {why}; mend 'log' of the job, or its directory"
+            code = HoldCode.UNABLE_TO_INIT_USER_LOG
+            refused = LogRefused(path=path, owner=owner, code=code, subcode=problem.errno or 0, text=text)
+            found.refused.append(refused)
+        found.done.extend(piece.id for piece in parts)
 
-    def close(self) -> None:
-        """Nothing is held open."""
+    def _forget_oldest(self, found: Appended) -> None:
+        most = WAITING_CHARS_MAX
+        total = sum(len(piece.text) for parts in self._waiting.values() for piece in parts)
+        for (path, owner), parts in list(self._waiting.items()):
+            while parts and total > most:
+                piece = parts.pop(0)
+                total -= len(piece.text)
+                found.done.append(piece.id)
+                _log.error("the event log %s of %s took nothing for too long: a piece of it is given up", path, owner)
+            if not parts:
+                del self._waiting[path, owner]
 
 
-def _tail(path: str) -> bytes:
+def _write(hands: Hands, path: str, parts: list[LogPiece], again: bool) -> None:
+    tail = _tail(hands, path) if again else b""
+    texts = [part.text.encode("utf-8", "surrogateescape") for part in parts]
+    data = b"".join(text for text in texts if text not in tail)
+    if data:
+        hands.append(path, data)
+
+
+def _tail(hands: Hands, path: str) -> bytes:
     try:
-        with Path(path).open("rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - LOOK_BACK_BYTES))
-            return file.read()
-    except FileNotFoundError:
+        file = hands.open(path)
+    except (FileNotFoundError, PermissionError):
+        # A log may be one that its user can write and not read.
         return b""
+    try:
+        size = os.fstat(file).st_size
+        return os.pread(file, LOOK_BACK_BYTES, max(0, size - LOOK_BACK_BYTES))
+    finally:
+        os.close(file)

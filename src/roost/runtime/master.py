@@ -23,12 +23,13 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from roost.config import Config
+from roost.runtime.accounts import NoSuchAccount, account_named, can_switch_user
 from roost.runtime.bus import BusSettings
 from roost.runtime.home import Home, HomeError, host_name, user_name
-from roost.runtime.nats_server import Accounts, NatsServer, ServerFailed, write_private
+from roost.runtime.nats_server import Account, Accounts, NatsServer, ServerFailed, write_private
 from roost.runtime.role import Make, RoleContext, run_role
 from roost.wire.subjects import Role, Subjects
 
@@ -130,6 +131,10 @@ class Master:
             accounts = Accounts(self.home.run, subjects)
             kinds = {"central": Role.CENTRAL, "schedd": Role.SCHEDD, "node": Role.NODE, "client": Role.CLIENT}
             made = {role: accounts.account(kind, names.get(role, client)) for role, kind in kinds.items()}
+            users = self._users()
+            accounts.forget_users(users)
+            for name in users:
+                accounts.account(Role.USER, name)
             self._server = NatsServer(self.home.run / "nats", accounts)
             self._server.start()
             for role, account in made.items():
@@ -146,7 +151,9 @@ class Master:
                 role=role, name=names[role], home=self.home, roots=self.roots, bus=settings[role], peers=names
             )
             self.children[role] = _Child(role, lambda context=context: self._fork(context))  # type: ignore[misc]
-        self._write_contact(settings["client"], names)
+        contact = self._write_contact(settings["client"], names)
+        if not urls:
+            self._admit({name: accounts.account(Role.USER, name) for name in users}, contact)
 
     def _roles(self) -> list[str]:
         """The daemons that DAEMON_LIST names; all of them where it is not set."""
@@ -160,7 +167,36 @@ class Master:
         found = dict.fromkeys(words[word] for word in listed if word in words)
         return list(found) or ["central", "schedd", "node"]
 
-    def _write_contact(self, client: BusSettings, names: dict[str, str]) -> None:
+    def _users(self) -> list[str]:
+        """Who else may use the pool, without those whom this machine does not know."""
+        if not can_switch_user():
+            return []
+        found = []
+        for name in self.config.get_list("ROOST_USERS"):
+            try:
+                if not account_named(name).is_root:
+                    found.append(name)
+            except NoSuchAccount as problem:
+                self.say(f"ROOST_USERS: {problem}")
+        return found
+
+    def _admit(self, users: dict[str, Account], contact: dict[str, Any]) -> None:
+        """Leave for each user how the pool is reached, in a file that nobody else can read: that is their proof."""
+        directory = self.home.users
+        if not users and not directory.exists():
+            return
+        directory.mkdir(mode=0o700, exist_ok=True)
+        self.home.let_others_to(directory)
+        for old in directory.iterdir():
+            old.unlink()
+        for name, account in users.items():
+            client = {"name": account.name, "user": account.user, "password": account.password}
+            path = directory / f"{name}.json"
+            write_private(path, json.dumps(contact | {"client": client}, indent=1))
+            os.chown(path, account_named(name).uid, -1)
+            path.chmod(0o400)
+
+    def _write_contact(self, client: BusSettings, names: dict[str, str]) -> dict[str, Any]:
         data = {
             "pid": os.getpid(),
             "pool": client.pool,
@@ -172,6 +208,7 @@ class Master:
             "client": {"name": client.name, "user": client.user, "password": client.password},
         }
         write_private(self.home.run / "contact.json", json.dumps(data, indent=1))
+        return data
 
     # -- children ------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from roost.negotiator.reach import significant
 from roost.negotiator.settings import Settings, settings_from
 from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.view import usage_of
-from roost.runtime.home import user_name
+from roost.runtime.role import superusers
 
 _log = logging.getLogger("roost.matchmaker")
 #: The pool-wide policy's record.
@@ -41,7 +41,7 @@ class Matchmaker:
 
     def __init__(self, config: Config, path: Path) -> None:
         self.settings: Settings = settings_from(config)
-        self.superusers = _superusers(config)
+        self.superusers = superusers(config)
         self.memory = Memory()
         self.path = path
         self.accounts = _read(path)
@@ -54,7 +54,7 @@ class Matchmaker:
     def configure(self, config: Config) -> None:
         """Take other settings. Raises `ConfigError`, and stays as it was, for some that can't be read."""
         self.settings = settings_from(config)
-        self.superusers = _superusers(config)
+        self.superusers = superusers(config)
         self.significant, self.told, self._seen = (), False, ()
 
     # -- cycles ------------------------------------------------------------------------------------
@@ -170,10 +170,6 @@ _RECORD: Final = {
     "submitters": "LastNegotiationCycleActiveSubmitterCount0",
     "spins": "LastNegotiationCyclePies0",
 }
-
-
-def _superusers(config: Config) -> frozenset[str]:
-    return frozenset({user_name(), "root", *config.get_list("QUEUE_SUPER_USERS")})
 
 
 def _read(path: Path) -> Accounts:

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -80,9 +81,19 @@ class Accounts:
         if found is None:
             password = secrets.token_urlsafe(24)
             found = self._accounts[user] = Account(role=role, name=name, user=user, password=password)
-            data = {each.user: (each.role.value, each.name, each.password) for each in self._accounts.values()}
-            write_private(self._path, json.dumps(data, indent=1))
+            self._write()
         return found
+
+    def forget_users(self, others: Iterable[str]) -> None:
+        """Users of the machine who are not among `others` may not use the server any more."""
+        kept = {f"{Role.USER}:{name}" for name in others}
+        for user in [user for user, each in self._accounts.items() if each.role is Role.USER and user not in kept]:
+            del self._accounts[user]
+        self._write()
+
+    def _write(self) -> None:
+        data = {each.user: (each.role.value, each.name, each.password) for each in self._accounts.values()}
+        write_private(self._path, json.dumps(data, indent=1))
 
     def server_text(self) -> str:
         """The part of the server's configuration that says who may do what."""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import ParseError, parse_expression
 from roost.model import events as ev
 from roost.model.events import DrainSchedule
+from roost.runtime.role import superusers
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.wire.ads import ad_data
 from roost.wire.messages import Answer, Ask, Message
 
 if TYPE_CHECKING:
     from roost.runtime.node_daemon import NodeDaemon
+
+
+#: What only administrators may ask for.
+_OF_ADMINISTRATORS: Final = frozenset(("drain", "cancel-drain", "vacate"))
 
 
 class NodeAnswers:
@@ -28,13 +33,21 @@ class NodeAnswers:
         if not isinstance(message, Ask):
             return
         try:
-            if message.what == "story":
+            if message.what in _OF_ADMINISTRATORS and not self._may(sender):
+                remedy = "ask somebody whom QUEUE_SUPER_USERS names, or the user the pool runs as"
+                text = f"{sender} may not {message.what.replace('-', ' a ')} here"
+                answer = Answer(ok=False, code="permission-denied", text=text, remedy=remedy)
+            elif message.what == "story":
                 answer = await self._story(message.args)
             else:
                 answer = self._answered(message, self._daemon.clock.now())
         except (KeyError, TypeError, ValueError, ParseError) as error:
             answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
         await self._daemon.bus.answer(reply, answer)
+
+    def _may(self, sender: str) -> bool:
+        """Whether somebody may act upon the machine; the central manager drains it, too."""
+        return sender in superusers(self._daemon.config) or sender.startswith("central@")
 
     async def _story(self, args: dict[str, Any]) -> Answer:
         """What has happened; the files may be long, so that a thread reads them."""

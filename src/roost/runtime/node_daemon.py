@@ -34,6 +34,7 @@ from roost.node.plan import NodePlan, make_plan
 from roost.runtime.benchmarks import run_benchmarks
 from roost.runtime.bus import Bus
 from roost.runtime.chronicle import Chronicle
+from roost.runtime.deputies import Deputies
 from roost.runtime.fetching import Fetching
 from roost.runtime.node_answers import NodeAnswers
 from roost.runtime.node_state import NodeState, Tickets
@@ -96,6 +97,7 @@ class NodeDaemon:
         self._empty = asyncio.Event()
         self._outbox: asyncio.Queue[tuple[str, Message]] = asyncio.Queue()
         self.nursery: Nursery | None = None
+        self.deputies = Deputies()
 
     def _sensors(self, config: Config) -> Sensors:
         try:
@@ -168,6 +170,7 @@ class NodeDaemon:
             runner.forget()
         if self.nursery is not None:
             await self.nursery.close()
+        self.deputies.close()
         self.chronicle.write(explained=True)
         self.state.close()
         self.state.write(self.machine, unripe=True)
@@ -389,6 +392,7 @@ class NodeDaemon:
             around = Surroundings(
                 home=self.context.home,
                 nursery=self.nursery,
+                deputies=self.deputies,
                 bus=self.bus,
                 name=self.name,
                 config=self.config,
@@ -486,6 +490,7 @@ class NodeDaemon:
                 # A queue that knows nothing of one of them gives it back: its word to do so was lost.
                 for schedd, known in self.machine.held_claims().items():
                     self.send(schedd, m.ClaimsKnown(reply_to="", known=known, unknown=[]))
+                self.deputies.tidy()
             await asyncio.sleep(REPORT_AGAIN_S)
 
     # -- words of others -----------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.model.starter import StarterHold
+from roost.runtime.deputy.hands import OWN, Hands
 from roost.runtime.input_files import (
     STDERR,
     STDOUT,
@@ -45,9 +46,9 @@ class Baseline:
     files: Mapping[str, tuple[int, int, int]]
 
     @classmethod
-    def of(cls, sandbox: Path) -> Baseline:
+    def of(cls, sandbox: Path, hands: Hands = OWN) -> Baseline:
         """As it is now."""
-        return cls(files=dict(_top_level(sandbox)))
+        return cls(files=dict(_top_level(sandbox, hands)))
 
 
 class _Refused(Exception):
@@ -57,38 +58,38 @@ class _Refused(Exception):
 
 
 def output_manifest(
-    job_ad: ClassAd, sandbox: Path, baseline: Baseline, *, limit_mb: int | None = None
+    job_ad: ClassAd, sandbox: Path, baseline: Baseline, *, limit_mb: int | None = None, hands: Hands = OWN
 ) -> Manifest | TransferProblem:
     """The output of a job, names as in the scratch directory; `output_place` says where they go."""
     listed = names_in(job_ad, "transferoutput") if "TransferOutput" in job_ad else None
     most = limit_of(job_ad, "MaxTransferOutputMB", limit_mb)
-    return _manifest(job_ad, sandbox, baseline, listed, most)
+    return _manifest(job_ad, sandbox, baseline, listed, most, hands)
 
 
 def checkpoint_manifest(
-    job_ad: ClassAd, sandbox: Path, baseline: Baseline, *, limit_mb: int | None = None
+    job_ad: ClassAd, sandbox: Path, baseline: Baseline, *, limit_mb: int | None = None, hands: Hands = OWN
 ) -> Manifest | TransferProblem:
     """What a job has saved of its state: TransferCheckpoint, else its output."""
     key = "transfercheckpoint" if "TransferCheckpoint" in job_ad else "transferoutput"
     listed = names_in(job_ad, key) if key in job_ad else None
-    return _manifest(job_ad, sandbox, baseline, listed, limit_mb)
+    return _manifest(job_ad, sandbox, baseline, listed, limit_mb, hands)
 
 
 def _manifest(
-    job_ad: ClassAd, sandbox: Path, baseline: Baseline, listed: list[str] | None, most: int | None
+    job_ad: ClassAd, sandbox: Path, baseline: Baseline, listed: list[str] | None, most: int | None, hands: Hands
 ) -> Manifest | TransferProblem:
     root = sandbox.resolve()
     found: dict[str, tuple[FileItem, Path]] = {}
     try:
         for name in _streams(job_ad):
-            if (sandbox / name).exists():
-                found.update(_collected(root, name, name, 0))
+            if hands.exists(f"{sandbox}/{name}"):
+                found.update(_collected(hands, root, name, name, 0))
         if listed is None:
-            for name in changed(sandbox, baseline, job_ad):
-                found.update(_collected(root, name, name, 0))
+            for name in changed(sandbox, baseline, job_ad, hands):
+                found.update(_collected(hands, root, name, name, 0))
         else:
             for given in listed:
-                found.update(_listed(root, given))
+                found.update(_listed(hands, root, given))
         if len(found) > ITEMS_MAX:
             raise _Refused(f"more than {ITEMS_MAX} files; pack them into one")
     except _Refused as refused:
@@ -106,21 +107,26 @@ def _manifest(
     return manifest
 
 
-def changed(sandbox: Path, baseline: Baseline, job_ad: ClassAd) -> list[str]:
+def changed(sandbox: Path, baseline: Baseline, job_ad: ClassAd, hands: Hands = OWN) -> list[str]:
     """The files of the top level that are new or were changed, sorted."""
     own = _OURS | {program_name(job_ad) or ""}
-    return sorted(name for name, state in _top_level(sandbox) if name not in own and baseline.files.get(name) != state)
+    here = _top_level(sandbox, hands)
+    return sorted(name for name, state in here if name not in own and baseline.files.get(name) != state)
 
 
-def _top_level(sandbox: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
+def _top_level(sandbox: Path, hands: Hands) -> Iterator[tuple[str, tuple[int, int, int]]]:
     root = sandbox.resolve()
-    with os.scandir(sandbox) as entries:
-        for entry in entries:
-            if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(root):
+    for name in hands.names(str(sandbox)):
+        path = f"{sandbox}/{name}"
+        try:
+            if not Path(hands.real(path)).is_relative_to(root):
                 continue
-            if entry.is_file():
-                found = entry.stat()
-                yield entry.name, (found.st_mtime_ns, found.st_size, found.st_ino)
+            found = hands.look(path)
+        except OSError:
+            # A link that leads nowhere.
+            continue
+        if found.is_file:
+            yield name, (found.changed_ns, found.size, found.inode)
 
 
 def _streams(job_ad: ClassAd) -> list[str]:
@@ -135,44 +141,45 @@ def _streams(job_ad: ClassAd) -> list[str]:
     return names
 
 
-def _listed(root: Path, given: str) -> Iterator[tuple[str, tuple[FileItem, Path]]]:
+def _listed(hands: Hands, root: Path, given: str) -> Iterator[tuple[str, tuple[FileItem, Path]]]:
     name = os.path.normpath(given)
     if unsafe(name) and name != ".":
-        if Path(given).is_absolute() and (inside := _within(root, Path(given))) is not None:
-            yield from _collected(root, inside, "" if given.endswith("/") else Path(inside).name, 0)
+        if Path(given).is_absolute() and (inside := _within(hands, root, given)) is not None:
+            yield from _collected(hands, root, inside, "" if given.endswith("/") else Path(inside).name, 0)
             return
         raise _Refused(f"{given} is not in the scratch directory; the job has to put its output there")
-    if not os.path.lexists(root / name):
+    if not hands.exists(f"{root}/{name}"):
         raise _Refused(f"{root / name}: No such file or directory; the job did not make it", errno.ENOENT)
-    yield from _collected(root, name, "" if given.endswith("/") or name == "." else name, 0)
+    yield from _collected(hands, root, name, "" if given.endswith("/") or name == "." else name, 0)
 
 
-def _within(root: Path, path: Path) -> str | None:
+def _within(hands: Hands, root: Path, path: str) -> str | None:
     try:
-        return str(path.resolve().relative_to(root))
+        return str(Path(hands.real(path)).relative_to(root))
     except ValueError:
         return None
 
 
-def _collected(root: Path, place: str, name: str, depth: int) -> Iterator[tuple[str, tuple[FileItem, Path]]]:
+def _collected(
+    hands: Hands, root: Path, place: str, name: str, depth: int
+) -> Iterator[tuple[str, tuple[FileItem, Path]]]:
     """What is at a place of the scratch directory, under the name by which it is moved, with all that is in it."""
-    path = root / place
-    real = path.resolve()
+    real = Path(hands.real(f"{root}/{place}"))
     if not real.is_relative_to(root):
         raise _Refused(f"{place} is a link that leads out of the scratch directory")
-    found = real.stat()
-    mode = stat.S_IMODE(found.st_mode) & 0o777
-    if stat.S_ISREG(found.st_mode):
-        yield name, (FileItem(name=name, size=found.st_size, mode=mode, changed_ns=found.st_mtime_ns), real)
+    found = hands.look(str(real))
+    mode = stat.S_IMODE(found.mode) & 0o777
+    if found.is_file:
+        yield name, (FileItem(name=name, size=found.size, mode=mode, changed_ns=found.changed_ns), real)
         return
-    if not stat.S_ISDIR(found.st_mode):
+    if not found.is_directory:
         raise _Refused(f"{place} is neither file nor directory")
     if depth > 64:
         raise _Refused(f"{place}: more than 64 directories below each other; is there a circle of links?")
     if name:
         yield name, (FileItem(name=name, kind=Kind.DIRECTORY, mode=mode), real)
-    for entry in sorted(os.listdir(real)):  # noqa: PTH208 - names alone, sorted
-        yield from _collected(root, f"{place}/{entry}", f"{name}/{entry}" if name else entry, depth + 1)
+    for entry in hands.names(str(real)):
+        yield from _collected(hands, root, f"{place}/{entry}", f"{name}/{entry}" if name else entry, depth + 1)
 
 
 # -- where it goes -------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from typing import Final, Protocol
 from roost.config import Config, Severity, check
 from roost.runtime.bus import Bus, BusSettings
 from roost.runtime.clock import SYSTEM, Clock
-from roost.runtime.home import Home
+from roost.runtime.home import Home, user_name
 
 _log = logging.getLogger("roost.role")
 
@@ -162,6 +162,11 @@ def read_config(context: RoleContext) -> Config:
     if wrong:
         raise ConfigurationRefused("\n".join(str(each) for each in wrong))
     return config
+
+
+def superusers(config: Config) -> frozenset[str]:
+    """Who may do everything: whom the pool runs as, root, and whom QUEUE_SUPER_USERS names."""
+    return frozenset({user_name(), "root", *config.get_list("QUEUE_SUPER_USERS")})
 
 
 def set_up_log(context: RoleContext) -> None:

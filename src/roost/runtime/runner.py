@@ -25,6 +25,8 @@ from roost.model.starter import Doing, Output, StarterHold, StarterTimer, Usage
 from roost.runtime.accounts import Account, NoSuchAccount
 from roost.runtime.bus import Bus
 from roost.runtime.clock import Clock
+from roost.runtime.deputies import Deputies
+from roost.runtime.deputy.hands import OWN
 from roost.runtime.family import Family, adopt
 from roost.runtime.home import Home
 from roost.runtime.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook, script_call
@@ -52,6 +54,8 @@ class Surroundings:
 
     home: Home
     nursery: Nursery
+    #: Who touches the files of users.
+    deputies: Deputies
     bus: Bus
     #: The machine.
     name: str
@@ -232,12 +236,21 @@ class Runner:
 
     async def _make_sandbox(self) -> None:
         try:
-            self.account = account_of(self.job_ad)
+            if self.around.deputies.are_needed:
+                self._become(await asyncio.to_thread(account_of, self.job_ad))
+            if self.account is not None:
+                self.around.home.let_others_to(self.around.home.execute)
             self.sandbox = Sandbox.make(self.around.home.execute, file_name(self.run), owner=self.account)
-        except (SandboxFailed, NoSuchAccount) as problem:
+        except NoSuchAccount as problem:
+            self.around.tell(sev.SandboxFailed(text=str(problem), code=StarterHold.NO_USER_ACCOUNT))
+        except (SandboxFailed, OSError) as problem:
             self.around.tell(sev.SandboxFailed(text=str(problem)))
         else:
             self.around.tell(sev.SandboxMade())
+
+    def _become(self, account: Account | None) -> None:
+        self.account = account
+        self.transfers.hands = self.around.deputies.hands_as(account)
 
     async def _remove_sandbox(self) -> None:
         text = ""
@@ -248,12 +261,12 @@ class Runner:
 
     async def _input(self, job_ad: ClassAd) -> None:
         assert self.sandbox is not None
-        problem = await self.transfers.fetch_input(self.sandbox.path, self.account)
+        problem = await self.transfers.fetch_input(self.sandbox.path)
         if problem is not None:
             self.around.tell(sev.InputFailed(text=problem.text, code=problem.code, subcode=problem.subcode))
             return
         self.moved = True
-        self.baseline = await asyncio.to_thread(Baseline.of, self.sandbox.path)
+        self.baseline = await asyncio.to_thread(Baseline.of, self.sandbox.path, self.transfers.hands)
         with contextlib.suppress(OSError):
             self._baseline_path.write_text(json.dumps(dict(self.baseline.files)))
         self.around.tell(sev.InputTransferred())
@@ -284,7 +297,10 @@ class Runner:
     async def _start(self, number: int, job_ad: ClassAd) -> None:
         self.number = number
         try:
-            order = job_order(self, number, job_ad)
+            if self.transfers.hands is OWN:
+                order = job_order(self, number, job_ad)
+            else:
+                order = await asyncio.to_thread(job_order, self, number, job_ad)
             family = await self._spawned(order)
         except BadJob as problem:
             self._not_started(number, str(problem), problem.code)
@@ -314,7 +330,7 @@ class Runner:
         if path.is_dir():
             self.sandbox = Sandbox(path=path)
             with contextlib.suppress(NoSuchAccount):
-                self.account = account_of(self.job_ad)
+                self._become(account_of(self.job_ad))
             launch = state.launch
             self.moved = moves_files(state.job_ad, launch.shares, from_queue=launch.from_queue)
             self.baseline = _read_baseline(self._baseline_path)

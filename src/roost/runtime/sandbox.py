@@ -154,8 +154,14 @@ def _opened(name: str, within: int | None) -> int:
 
 def _permit(name: str, within: int | None) -> None:
     found = os.stat(name, dir_fd=within, follow_symlinks=False)
-    if stat.S_ISDIR(found.st_mode) and found.st_mode & 0o700 != 0o700:
-        os.chmod(name, 0o700, dir_fd=within)
+    if not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o700 == 0o700:
+        return
+    # What is changed is what was looked at, should somebody put a link in its place meanwhile.
+    handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=within)
+    try:
+        Path(f"/proc/self/fd/{handle}").chmod(0o700)
+    finally:
+        os.close(handle)
 
 
 def _everything(path: Path) -> Iterator[os.stat_result]:

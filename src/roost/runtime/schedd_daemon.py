@@ -20,7 +20,8 @@ from typing import Any, Final, NoReturn
 
 from roost.config import Config, ConfigError
 from roost.runtime.bus import Bus
-from roost.runtime.log_files import LogFiles
+from roost.runtime.deputies import Deputies
+from roost.runtime.log_files import Appended, LogFiles
 from roost.runtime.progress import Progress
 from roost.runtime.queue_answers import QueueAnswers
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
@@ -47,6 +48,8 @@ OFFER_GAP_S: Final = 0.02
 ANSWER_ANYWAY_S: Final = 2.0
 #: How long an end waits for the disk, s. What is not on it then was told to nobody.
 SETTLE_S: Final = 20.0
+#: How long orders wait for event logs, s: a log is mostly written before anybody acts on what it tells.
+LOGS_S: Final = 2.0
 #: How often what is due is looked for, s.
 TICK_S: Final = 5.0
 #: Most requests of one submitter told to the matchmaker at once.
@@ -64,8 +67,9 @@ class ScheddDaemon:
         self.settings = self._settings(config)
         self.store = self._open(config)
         self.queue = Queue(self.settings, self.clock.now())
-        self.files = LogFiles()
-        self.spool = Spool(context.home.spool)
+        self.deputies = Deputies()
+        self.files = LogFiles(self.deputies)
+        self.spool = Spool(context.home.spool, self.deputies)
         self.answers = QueueAnswers(self)
         self._steps: list[Step] = []
         self._written: list[int] = []
@@ -74,6 +78,7 @@ class ScheddDaemon:
         self._fed = 0
         self._kept = Progress()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._log_thread = ThreadPoolExecutor(1, thread_name_prefix="logs")
         self._tasks: list[asyncio.Task[None]] = []
         self._offer: asyncio.TimerHandle | None = None
         self._offered_at = 0.0
@@ -138,8 +143,9 @@ class ScheddDaemon:
         for job in kept.jobs:
             queue.restore_job(PutJob(job=job.job, status=JobStatus(job.status), attributes=job.attributes))
         queue.book.next_cluster = max(queue.book.next_cluster, kept.next_cluster)
-        self._write_logs(kept.log_pieces, again=True)
+        written = self.files.append(kept.log_pieces, again=True)
         self.feed(ev.Started(claims=kept.claims))
+        self._heard_of_logs(written)
         _log.info("%d clusters, %d claims were kept", len(kept.clusters), len(kept.claims))
 
     async def reconfigure(self, config: Config) -> None:
@@ -155,7 +161,8 @@ class ScheddDaemon:
         for task in self._tasks:
             task.cancel()
         self._thread.shutdown(wait=True)
-        self.files.close()
+        self._log_thread.shutdown(wait=True, cancel_futures=True)
+        self.deputies.close()
         self.store.close()
 
     async def _settled(self) -> None:
@@ -219,7 +226,7 @@ class ScheddDaemon:
                 self._written += written
             self._kept.advance(fed)
             if pieces:
-                await loop.run_in_executor(self._thread, self._write_logs, pieces)
+                await self._write_logs(pieces)
             for step in steps:
                 for effect in step.effects:
                     try:
@@ -243,8 +250,26 @@ class ScheddDaemon:
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, 10.0)
 
-    def _write_logs(self, pieces: tuple[LogPiece, ...], again: bool = False) -> None:
-        self._written += self.files.append(pieces, again=again)
+    def _heard_of_logs(self, written: Appended) -> None:
+        """Pieces that are written need not be kept; jobs whose log can't be written are the core's business."""
+        self._written += written.done
+        for each in written.refused:
+            self.feed(
+                ev.LogRefused(
+                    path=each.path, owner=each.owner, code=int(each.code), subcode=each.subcode, text=each.text
+                )
+            )
+
+    async def _write_logs(self, pieces: tuple[LogPiece, ...]) -> None:
+        """Add to logs, in a thread of their own: a file server that hangs holds up the others for `LOGS_S` at most."""
+        loop = asyncio.get_running_loop()
+        work = asyncio.ensure_future(loop.run_in_executor(self._log_thread, self.files.append, pieces))
+        work.add_done_callback(self._logs_written)
+        await asyncio.wait([work], timeout=LOGS_S)
+
+    def _logs_written(self, work: asyncio.Future[Appended]) -> None:
+        if not work.cancelled():
+            self._heard_of_logs(work.result())
 
     def _commits_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
@@ -255,6 +280,9 @@ class ScheddDaemon:
         while True:
             await asyncio.sleep(TICK_S)
             self.feed(ev.Ticked())
+            if self.files.wait:
+                await self._write_logs(())
+            self.deputies.tidy()
             # Ends of jobs are no news to the matchmaker, but users look at these figures.
             if self.queue.submitter_ads() != self._told_ads:
                 self._offer_soon()

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from roost.model.starter import StarterHold
+from roost.runtime.accounts import NoSuchAccount
+from roost.runtime.deputies import Deputies
+from roost.runtime.deputy.hands import OWN, Hands
 from roost.runtime.input_files import input_manifest
 from roost.runtime.output_files import output_place
 from roost.runtime.transfer import (
@@ -36,8 +39,9 @@ MANIFESTS_MAX: Final = 500
 class Spool:
     """Files of jobs, as the queue sees them."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, deputies: Deputies) -> None:
         self._directory = directory
+        self._deputies = deputies
         self._manifests: OrderedDict[str, Manifest] = OrderedDict()
 
     def kept(self, job: JobId) -> Path:
@@ -71,13 +75,29 @@ class Spool:
     async def _input(self, run: str, job: Job | None) -> Files:
         if job is None:
             return Files(error="the run is not known any more", code=int(StarterHold.TRANSFER_INPUT_ERROR))
-        found = await asyncio.to_thread(input_manifest, job.ad, spool=self.kept(job.id))
+        found = await asyncio.to_thread(self._found, job)
         if isinstance(found, TransferProblem):
             return Files(error=found.text, code=int(found.code), subcode=found.subcode)
         self._manifests[run] = found
         while len(self._manifests) > MANIFESTS_MAX:
             self._manifests.popitem(last=False)
         return Files(items=pack_items(found.items))
+
+    def _found(self, job: Job) -> Manifest | TransferProblem:
+        hands = self._hands(job)
+        if isinstance(hands, TransferProblem):
+            return hands
+        return input_manifest(job.ad, spool=self.kept(job.id), hands=hands)
+
+    def _hands(self, job: Job) -> Hands | TransferProblem:
+        """Who touches the files of a job's user: its owner on record, whatever its ad says."""
+        try:
+            return self._deputies.hands_of(job.owner)
+        except NoSuchAccount as problem:
+            return TransferProblem(code=StarterHold.NO_USER_ACCOUNT, text=str(problem))
+
+    async def _hands_soon(self, job: Job) -> Hands | TransferProblem:
+        return await asyncio.to_thread(self._hands, job) if self._deputies.are_needed else OWN
 
     async def _part(self, message: GetFile, job: Job | None) -> FilePart:
         code = StarterHold.TRANSFER_INPUT_ERROR
@@ -87,7 +107,12 @@ class Spool:
                 return FilePart(error=found.error, code=found.code, subcode=found.subcode)
         manifest = self._manifests[message.run]
         item = next((each for each in manifest.items if each.name == message.name), FileItem(name=message.name))
-        piece = await LocalSource(manifest, code).read(item, message.offset, message.size)
+        if job is None:
+            return FilePart(error="the run is not known any more", code=int(code))
+        hands = await self._hands_soon(job)
+        if isinstance(hands, TransferProblem):
+            return FilePart(error=hands.text, code=int(hands.code))
+        piece = await LocalSource(manifest, code, hands=hands).read(item, message.offset, message.size)
         if isinstance(piece, TransferProblem):
             return FilePart(error=piece.text, code=int(piece.code), subcode=piece.subcode)
         return FilePart(data=piece.data, last=piece.last)
@@ -102,9 +127,13 @@ class Spool:
             where = output_place(job.ad) if message.to == "home" else lambda name: coming / name
         except ValueError as error:
             return FileTaken(error=str(error), code=int(code))
-        sink = LocalSink(where, code, sync=message.to != "home")
+        home = message.to == "home"
+        hands = await self._hands_soon(job) if home else OWN
+        if isinstance(hands, TransferProblem):
+            return FileTaken(error=hands.text, code=int(hands.code))
+        sink = LocalSink(where, code, sync=not home, hands=hands)
         if not message.begun:
-            if message.to != "home":
+            if not home:
                 coming.mkdir(mode=0o700, exist_ok=True)
             begun = await sink.begin(item)
             if isinstance(begun, TransferProblem):

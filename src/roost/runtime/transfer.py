@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from roost.model.starter import StarterHold
-from roost.runtime.accounts import Account
+from roost.runtime.deputy.hands import OWN, Hands
 
 #: Size of a piece, bytes; a message has to hold it.
 PIECE_BYTES_MAX: Final = 512 * 1024
@@ -35,8 +35,6 @@ PIECE_BYTES_MAX: Final = 512 * 1024
 NAME_CHARS_MAX: Final = 4096
 #: Items of one manifest.
 ITEMS_MAX: Final = 200_000
-
-_BIT_R, _BIT_W, _BIT_X = 4, 2, 1
 
 
 class Kind(StrEnum):
@@ -78,6 +76,8 @@ class Manifest:
     items: tuple[FileItem, ...]
     #: Name to the file that it is read from. Only the side that has the files knows it.
     sources: Mapping[str, Path]
+    #: Names of those that are the daemon's files, not the user's.
+    kept: frozenset[str] = frozenset()
 
     @property
     def size_bytes(self) -> int:
@@ -192,16 +192,16 @@ class LocalSource:
     """Serves the files of a manifest from this machine's disk."""
 
     def __init__(
-        self, manifest: Manifest, code: StarterHold, *, inside: Path | None = None, reader: Account | None = None
+        self, manifest: Manifest, code: StarterHold, *, inside: Path | None = None, hands: Hands = OWN
     ) -> None:
         """`code` is the hold that failures lead to.
 
-        Only files within `inside` are served, and only such as `reader` may read.
+        Only files within `inside` are served, and only such as `hands` may open.
         """
         self.manifest = manifest
         self.code = code
         self._inside = None if inside is None else inside.resolve()
-        self._reader = reader
+        self._hands = hands
 
     async def read(self, item: FileItem, offset: int, size: int) -> Piece | TransferProblem:
         """A piece of a file."""
@@ -213,10 +213,11 @@ class LocalSource:
         if path is None:
             return TransferProblem(code=self.code, text=f"{item.name!r} is not among the files to be moved")
         size = max(1, min(size, PIECE_BYTES_MAX))
+        hands = OWN if item.name in self.manifest.kept else self._hands
         try:
-            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            file = hands.open(str(path))
             try:
-                self._check(file, path, item)
+                self._check(file, item)
                 data = os.pread(file, size, offset)
             finally:
                 os.close(file)
@@ -226,7 +227,7 @@ class LocalSource:
             return TransferProblem(code=self.code, text=f"{path} became shorter while it was moved")
         return Piece(data=data[: item.size - offset], last=offset + len(data) >= item.size)
 
-    def _check(self, file: int, path: Path, item: FileItem) -> None:
+    def _check(self, file: int, item: FileItem) -> None:
         """Look at what was opened, not at what the name meant a moment before."""
         here = os.fstat(file)
         if not stat.S_ISREG(here.st_mode):
@@ -235,8 +236,6 @@ class LocalSource:
             found = Path(f"/proc/self/fd/{file}").readlink()
             if not found.is_relative_to(self._inside):
                 raise OSError(errno.EXDEV, "it is a link that leads out of the scratch directory")
-        if self._reader is not None and not may(self._reader, here, _BIT_R):
-            raise PermissionError(errno.EACCES, f"user {self._reader.name} is not allowed to read it")
         if item.changed_ns and here.st_mtime_ns != item.changed_ns:
             raise OSError(errno.ESTALE, "it was changed while it was moved")
 
@@ -245,23 +244,16 @@ class LocalSink:
     """Puts files onto this machine's disk."""
 
     def __init__(
-        self,
-        where: Callable[[str], Path],
-        code: StarterHold,
-        *,
-        owner: Account | None = None,
-        checked: bool = False,
-        sync: bool = False,
+        self, where: Callable[[str], Path], code: StarterHold, *, hands: Hands = OWN, sync: bool = False
     ) -> None:
         """`where` says where a name goes; `code` is the hold that failures lead to.
 
-        What is made belongs to `owner`, who with `checked` has to be allowed to write there. With `sync` a file is on
-        the disk when its last piece is taken.
+        `hands` write, and so whatever is made belongs to their user. With `sync` a file is on the disk when its last
+        piece is taken.
         """
         self._where = where
         self._code = code
-        self._owner = owner
-        self._checked = checked
+        self._hands = hands
         self._sync = sync
 
     async def begin(self, item: FileItem) -> int | TransferProblem:
@@ -280,89 +272,27 @@ class LocalSink:
         target = self._where(item.name)
         try:
             if item.kind is Kind.DIRECTORY:
-                self._make_directories(target)
-                target.chmod((item.mode & 0o777) | 0o700)
+                self._hands.make_directory(str(target), (item.mode & 0o777) | 0o700)
                 return 0
-            self._make_directories(target.parent)
-            self._may_write(target)
-            return self._partial(item, target).stat().st_size
-        except FileNotFoundError:
-            return 0
+            return self._hands.begin(str(target), _mark(item))
         except OSError as problem:
             return _problem(self._code, "cannot write", target, problem)
 
     def write_now(self, item: FileItem, offset: int, piece: Piece) -> TransferProblem | None:
         """The same as `write`, waiting for the disk."""
-        target = _real(self._where(item.name))
-        partial = self._partial(item, target)
+        target = self._where(item.name)
+        mode = item.mode & 0o777 if piece.last else None
         try:
-            how = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            file = os.open(partial, how, 0o600)
-            try:
-                self._take(file, item, offset, piece)
-            finally:
-                os.close(file)
-            if piece.last:
-                partial.rename(target)
+            self._hands.put(str(target), _mark(item), offset, piece.data, mode, self._sync)
         except OSError as problem:
             return _problem(self._code, "cannot write", target, problem)
         return None
 
-    def _take(self, file: int, item: FileItem, offset: int, piece: Piece) -> None:
-        if offset > os.fstat(file).st_size:
-            raise OSError(errno.EINVAL, f"bytes before {offset} are missing")
-        rest, at = memoryview(piece.data), offset
-        while rest:
-            written = os.pwrite(file, rest, at)
-            rest, at = rest[written:], at + written
-        if piece.last:
-            os.ftruncate(file, at)
-            os.fchmod(file, item.mode & 0o777)
-            if self._owner is not None and os.geteuid() == 0:
-                os.fchown(file, self._owner.uid, self._owner.gid)
-            if self._sync:
-                os.fsync(file)
 
-    def _partial(self, item: FileItem, target: Path) -> Path:
-        text = f"{item.name}|{item.size}|{item.changed_ns}"
-        return _real(target).parent / f".roost-{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}.part"
-
-    def _make_directories(self, path: Path) -> None:
-        if path.is_dir():
-            return
-        self._make_directories(path.parent)
-        if self._checked and self._owner is not None and not may(self._owner, path.parent.stat(), _BIT_W | _BIT_X):
-            raise PermissionError(errno.EACCES, f"user {self._owner.name} is not allowed to write there")
-        path.mkdir(mode=0o755)
-        if self._owner is not None and os.geteuid() == 0:
-            os.chown(path, self._owner.uid, self._owner.gid)
-
-    def _may_write(self, target: Path) -> None:
-        target = _real(target)
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "there is a directory of that name")
-        if not self._checked or self._owner is None:
-            return
-        if not may(self._owner, target.parent.stat(), _BIT_W | _BIT_X):
-            raise PermissionError(errno.EACCES, f"user {self._owner.name} is not allowed to write there")
-
-
-def may(account: Account, found: os.stat_result, bits: int) -> bool:
-    """Whether the permission bits of a file let a user read (4), write (2) or pass (1); access lists do not count."""
-    if account.is_root:
-        return True
-    if found.st_uid == account.uid:
-        granted = found.st_mode >> 6
-    elif found.st_gid in account.groups:
-        granted = found.st_mode >> 3
-    else:
-        granted = found.st_mode
-    return granted & bits == bits
-
-
-def _real(target: Path) -> Path:
-    """A link is written through, as the user who made it wants it."""
-    return target.resolve() if target.is_symlink() else target
+def _mark(item: FileItem) -> str:
+    """The name of a file that is not whole yet: another content has another one."""
+    text = f"{item.name}|{item.size}|{item.changed_ns}"
+    return f".roost-{hashlib.blake2b(text.encode('utf-8', 'surrogateescape'), digest_size=8).hexdigest()}.part"
 
 
 def _problem(code: StarterHold, what: str, path: Path, problem: OSError) -> TransferProblem:

@@ -13,8 +13,8 @@ from typing import Final, TypeVar
 
 from roost.classad import ClassAd
 from roost.model.starter import Output, StarterHold
-from roost.runtime.accounts import Account
 from roost.runtime.bus import Bus, BusError
+from roost.runtime.deputy.hands import OWN, Hands
 from roost.runtime.output_files import Baseline, checkpoint_manifest, output_manifest
 from roost.runtime.transfer import (
     FileItem,
@@ -46,6 +46,8 @@ class Transfers:
     """The files of one run."""
 
     def __init__(self, bus: Bus, node: str, schedd: str, run: str) -> None:
+        #: Who touches the scratch directory.
+        self.hands: Hands = OWN
         self._bus = bus
         self._subject = bus.subjects.schedd(schedd, node)
         self._run = run
@@ -66,7 +68,7 @@ class Transfers:
             raise QueueAway(f"the queue answers {type(message).__name__} with {type(answer).__name__}")
         raise QueueAway("the queue does not answer")
 
-    async def fetch_input(self, sandbox: Path, owner: Account | None) -> TransferProblem | None:
+    async def fetch_input(self, sandbox: Path) -> TransferProblem | None:
         """Bring the input into the sandbox; why not, if not."""
         code = StarterHold.TRANSFER_INPUT_ERROR
         try:
@@ -74,7 +76,7 @@ class Transfers:
             if files.error:
                 return _told(files.error, files.code, files.subcode, code)
             items = unpack_items(files.items)
-            sink = LocalSink(lambda name: sandbox / name, code, owner=owner)
+            sink = LocalSink(lambda name: sandbox / name, code, hands=self.hands)
             found = await move(items, _Remote(self, code), sink)
         except (QueueAway, ValueError) as problem:
             return TransferProblem(code=code, text=str(problem))
@@ -87,13 +89,13 @@ class Transfers:
         self, job_ad: ClassAd, sandbox: Path, baseline: Baseline, destination: Output
     ) -> TransferProblem | None:
         """Send the output where it belongs; why not, if not."""
-        manifest = await asyncio.to_thread(output_manifest, job_ad, sandbox, baseline)
+        manifest = await asyncio.to_thread(output_manifest, job_ad, sandbox, baseline, hands=self.hands)
         to = "spool" if destination is Output.KEPT else "home"
         return await self._send(manifest, sandbox, to, StarterHold.TRANSFER_OUTPUT_ERROR)
 
     async def send_checkpoint(self, job_ad: ClassAd, sandbox: Path, baseline: Baseline) -> TransferProblem | None:
         """Send what the job has saved of its state; why not, if not."""
-        manifest = await asyncio.to_thread(checkpoint_manifest, job_ad, sandbox, baseline)
+        manifest = await asyncio.to_thread(checkpoint_manifest, job_ad, sandbox, baseline, hands=self.hands)
         return await self._send(manifest, sandbox, "spool", StarterHold.FAILED_TO_CHECKPOINT)
 
     async def _send(
@@ -101,7 +103,7 @@ class Transfers:
     ) -> TransferProblem | None:
         if isinstance(manifest, TransferProblem):
             return manifest
-        source = LocalSource(manifest, code, inside=sandbox)
+        source = LocalSource(manifest, code, inside=sandbox, hands=self.hands)
         try:
             found = await move(manifest.items, source, _RemoteSink(self, to, code))
             if isinstance(found, TransferProblem):

@@ -171,6 +171,19 @@ class ClaimsHeard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogRefused:
+    """An event log can't be opened, and will not be before somebody mends something."""
+
+    path: str
+    owner: str
+    #: The hold that it leads to.
+    code: int
+    #: errno; 0 for none.
+    subcode: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SignificantChanged:
     """Matching depends on these job attributes."""
 
@@ -208,6 +221,7 @@ Event: TypeAlias = (
     | RunEnded
     | ClaimLost
     | ClaimsHeard
+    | LogRefused
     | SignificantChanged
     | BusCameBack
     | Ticked

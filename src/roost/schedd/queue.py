@@ -27,6 +27,7 @@ from roost.schedd.events import (
     ClaimLost,
     ClaimsHeard,
     Event,
+    LogRefused,
     MatchGiven,
     MatchRefused,
     RunBegan,
@@ -42,6 +43,7 @@ from roost.schedd.events import (
 from roost.schedd.holder import Holder, QueueSettings
 from roost.schedd.outcome import held_at_submit, leave_removed
 from roost.schedd.ranges import Ranges
+from roost.schedd.refused_logs import log_refused
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
 
@@ -134,6 +136,8 @@ class Queue:
                 runs.claim_lost(turn, self.holder, event)
             case ClaimsHeard():
                 self._heard(turn, event)
+            case LogRefused():
+                log_refused(turn, self.holder, event)
             case SignificantChanged(attributes=attributes):
                 self._significant(turn, attributes)
             case BusCameBack():

@@ -147,7 +147,9 @@ def work_done(work: Work, event: object) -> bool:
 
 
 def sandbox_failed(work: Work, event: ev.SandboxFailed) -> bool:
-    """Nothing that the job can help."""
+    """Nothing that the job can help, and mostly another machine can."""
+    if event.code is not None:
+        return _fail(work, _held(event.code, 0, event.text))
     return _fail(work, _requeued(StarterVacate.SCRATCH_DIRECTORY, f"No scratch directory: {event.text}"))
 
 

@@ -33,7 +33,10 @@ class Role(StrEnum):
     CENTRAL = "central"
     SCHEDD = "schedd"
     NODE = "node"
+    #: Commands of whom the pool runs as.
     CLIENT = "client"
+    #: Commands of another user of the machine.
+    USER = "user"
 
 
 def token(name: str) -> str:
@@ -111,11 +114,8 @@ class Subjects:
             case Role.NODE:
                 say = [f"{base}.schedd.*.{own}", f"{base}.schedd.*.ask.{own}", f"{base}.central.ads.{own}", "_INBOX.>"]
                 hear += [f"{base}.node.{own}.>"]
-            case Role.CLIENT:
-                say = [
-                    f"{base}.central.ask.{own}",
-                    f"{base}.central.ads.{own}",
-                    f"{base}.schedd.*.ask.{own}",
-                    f"{base}.node.*.ask.{own}",
-                ]
+            case Role.CLIENT | Role.USER:
+                say = [f"{base}.central.ask.{own}", f"{base}.schedd.*.ask.{own}", f"{base}.node.*.ask.{own}"]
+                if role is Role.CLIENT:
+                    say.append(f"{base}.central.ads.{own}")
         return say, hear

@@ -1,0 +1,175 @@
+# pathlib is too large for the process that does this as somebody else.
+# ruff: noqa: PTH101, PTH102, PTH104, PTH112, PTH114, PTH116, PTH118, PTH120, PTH208
+"""What is done to users' files: looked at, opened, written, each as a deed that is whole in itself.
+
+A `Hands` does it with the identity of the process that it is in; `roost.runtime.deputies.Deputy` has the same deeds
+done by a process of the user's. Nothing here decides what may be done: the kernel does.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_KIND, _FILE, _DIRECTORY, _CHARACTERS = 0o170000, 0o100000, 0o040000, 0o020000
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+
+
+class Looked:
+    """What is at a path."""
+
+    __slots__ = ("changed_ns", "inode", "mode", "size")
+
+    def __init__(self, mode: int, size: int, changed_ns: int, inode: int) -> None:
+        self.mode = mode
+        #: Bytes.
+        self.size = size
+        #: When it was changed last, ns since the epoch.
+        self.changed_ns = changed_ns
+        self.inode = inode
+
+    @property
+    def is_file(self) -> bool:
+        """A plain file."""
+        return self.mode & _KIND == _FILE
+
+    @property
+    def is_directory(self) -> bool:
+        """A directory."""
+        return self.mode & _KIND == _DIRECTORY
+
+
+class Hands:
+    """Deeds done as who this process is. All of them raise OSError."""
+
+    def look(self, path: str) -> Looked:
+        """What is at a path, links followed."""
+        found = os.stat(path)
+        return Looked(found.st_mode, found.st_size, found.st_mtime_ns, found.st_ino)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is something of that name, be it a link that leads nowhere."""
+        return os.path.lexists(path)
+
+    def names(self, directory: str) -> list[str]:
+        """What is in a directory, sorted."""
+        return sorted(os.listdir(directory))
+
+    def real(self, path: str) -> str:
+        """The path without links."""
+        return os.path.realpath(path)
+
+    def open(self, path: str) -> int:
+        """Open for reading, without waiting for anybody; the descriptor is the caller's to close."""
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+
+    def make_directory(self, path: str, mode: int) -> None:
+        """Make a directory, with those above it, or give the one that is there the mode."""
+        _make_directories(path)
+        os.chmod(path, mode)
+
+    def begin(self, target: str, mark: str) -> int:
+        """Make ready for a file that comes in pieces under the name `mark` beside it; how much of it is there."""
+        _make_directories(os.path.dirname(target))
+        target = _written(target)
+        if os.path.isdir(target):
+            raise IsADirectoryError(errno.EISDIR, "there is a directory of that name", target)
+        try:
+            return os.stat(_beside(target, mark)).st_size
+        except FileNotFoundError:
+            return 0
+
+    def put(self, target: str, mark: str, offset: int, data: bytes, mode: int | None, sync: bool) -> None:
+        """Take a piece of a file. With a mode it is the last one: the file gets its name.
+
+        `sync`: it is on the disk then.
+        """
+        target = _written(target)
+        partial = _beside(target, mark)
+        file = os.open(partial, _WRITE | os.O_NOFOLLOW, 0o600)
+        try:
+            if offset > os.fstat(file).st_size:
+                raise OSError(errno.EINVAL, f"bytes before {offset} are missing")
+            end = _pwrite(file, data, offset)
+            if mode is not None:
+                os.ftruncate(file, end)
+                os.fchmod(file, mode)
+                if sync:
+                    os.fsync(file)
+        finally:
+            os.close(file)
+        if mode is not None:
+            os.rename(partial, target)
+
+    def append(self, path: str, data: bytes) -> None:
+        """Add to a file, which is made if it is not there: all of it, or nothing where the disk is full."""
+        file = os.open(path, _WRITE | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o644)
+        try:
+            found = os.fstat(file)
+            if found.st_mode & _KIND not in (_FILE, _CHARACTERS):
+                raise OSError(errno.EINVAL, "it is no plain file", path)
+            rest = memoryview(data)
+            try:
+                while rest:
+                    rest = rest[os.write(file, rest) :]
+            except OSError:
+                written = len(data) - len(rest)
+                # Not if somebody else has added something meanwhile.
+                if found.st_mode & _KIND == _FILE and os.fstat(file).st_size == found.st_size + written:
+                    os.ftruncate(file, found.st_size)
+                raise
+        finally:
+            os.close(file)
+
+
+#: Those of this process.
+OWN = Hands()
+
+
+def _make_directories(path: str) -> None:
+    if not path or os.path.isdir(path):
+        return
+    _make_directories(os.path.dirname(path))
+    try:
+        os.mkdir(path, 0o755)
+    except FileExistsError:
+        # Somebody else was as quick, or it is no directory.
+        if not os.path.isdir(path):
+            raise
+
+
+def _written(target: str) -> str:
+    """A link is written through, as the user who made it wants it."""
+    return os.path.realpath(target) if os.path.islink(target) else target
+
+
+def _beside(target: str, mark: str) -> str:
+    return os.path.join(os.path.dirname(target), mark)
+
+
+def _pwrite(file: int, data: bytes, at: int) -> int:
+    rest = memoryview(data)
+    while rest:
+        written = os.pwrite(file, rest, at)
+        rest, at = rest[written:], at + written
+    return at
+
+
+def done(deed: str, arguments: list[Any], data: bytes) -> tuple[Any, int]:
+    """Do what another process asks for: the answer, and a descriptor to be handed over, or -1."""
+    if deed == "look":
+        found = OWN.look(*arguments)
+        return [found.mode, found.size, found.changed_ns, found.inode], -1
+    if deed == "open":
+        return None, OWN.open(*arguments)
+    if deed == "put":
+        target, mark, offset, mode, sync = arguments
+        return OWN.put(target, mark, offset, data, mode, sync), -1  # type: ignore[func-returns-value]
+    if deed == "append":
+        return OWN.append(arguments[0], data), -1  # type: ignore[func-returns-value]
+    assert deed in ("exists", "names", "real", "make_directory", "begin"), deed
+    return getattr(OWN, deed)(*arguments), -1

@@ -1,0 +1,189 @@
+"""A pool of root's with other users: everything of a user's is touched with that user's identity, and no other."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pwd
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.kit import Pool, eventually, running
+
+#: A user that every machine has, and no person is.
+USER = "nobody"
+
+if os.geteuid() != 0:
+    pytest.skip("only root can run jobs of several users", allow_module_level=True)
+try:
+    UID = pwd.getpwnam(USER).pw_uid
+except KeyError:
+    pytest.skip(f"this machine has no user {USER}", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def roots() -> Iterator[Pool]:
+    """A pool of root's that knows a user, in a place that the user can get to."""
+    place = Path(tempfile.mkdtemp(prefix="roost-users-", dir="/tmp"))
+    place.chmod(0o755)
+    try:
+        with running(place / "pool", f"ROOST_USERS = {USER}\n", cpus=4) as pool:
+            os.chown(pool.work, UID, -1)
+            yield pool
+    finally:
+        shutil.rmtree(place)
+
+
+@pytest.fixture
+def user(roots: Pool) -> Pool:
+    """The same pool, asked with what only the user can read."""
+    theirs = copy.copy(roots)
+    theirs.home = roots.place / "theirs"
+    (theirs.home / "run").mkdir(parents=True, exist_ok=True)
+    shutil.copy(roots.home / "users" / f"{USER}.json", theirs.home / "run" / "contact.json")
+    return theirs
+
+
+@pytest.fixture
+def secret(roots: Pool) -> Path:
+    """A file that is root's alone, in a directory of root's."""
+    directory = roots.place / "closed"
+    directory.mkdir(mode=0o755, exist_ok=True)
+    found = directory / "secret"
+    found.write_text("secret\n")
+    found.chmod(0o600)
+    return found
+
+
+def _held(pool: Pool, cluster: int, code: int, *words: str) -> None:
+    ad = pool.seen(f"{cluster}.0", JobStatus=5)
+    assert ad["HoldReasonCode"] == code, ad["HoldReason"]
+    for word in words:
+        assert word in ad["HoldReason"]
+    pool("rm", str(cluster))
+
+
+def test_a_job_is_its_users_from_its_input_to_its_output(user: Pool) -> None:
+    source = user.work / "data"
+    source.write_text("data\n")
+    os.chown(source, UID, -1)
+    source.chmod(0o400)
+    cluster = user.submit(
+        'output = out\nerror = err\ntransfer_input_files = data\nshould_transfer_files = YES\n+Owner = "root"\n',
+        "cat data; id -u; stat -c %u . data .job.ad; echo new > new; mkdir d; echo deep > d/f",
+    )
+    user.wait(cluster)
+    assert user.job(f"{cluster}.0")["Owner"] == USER
+    assert (user.work / "out").read_text().split() == ["data", *[str(UID)] * 4]
+    for name in ("out", "err", "new", "log"):
+        assert (user.work / name).stat().st_uid == UID, name
+
+
+def test_the_proof_of_who_one_is_can_be_read_by_that_user_alone(roots: Pool) -> None:
+    found = (roots.home / "users" / f"{USER}.json").stat()
+    assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (UID, 0o400)
+    assert stat.S_IMODE((roots.home / "run").stat().st_mode) == 0o700
+    assert json.loads((roots.home / "users" / f"{USER}.json").read_text())["client"]["name"] == USER
+
+
+def test_files_of_root_are_no_input(user: Pool, secret: Path) -> None:
+    asked = [
+        user.submit(f"transfer_input_files = {secret}\nshould_transfer_files = YES\nexecutable = /bin/true\n"),
+        user.submit(f"input = {secret}\nshould_transfer_files = YES\nexecutable = /bin/true\n"),
+        user.submit(f"executable = {secret}\nshould_transfer_files = YES\n"),
+    ]
+    for cluster in asked:
+        _held(user, cluster, 13, str(secret), "Permission denied for user nobody")
+    cluster = user.submit(f"input = {secret}\nshould_transfer_files = NO\nexecutable = /bin/true\n")
+    _held(user, cluster, 8, str(secret), "Permission denied")
+
+
+def test_output_goes_over_no_file_of_roots_directly_or_through_a_link(user: Pool, secret: Path) -> None:
+    link = user.work / "link"
+    link.symlink_to(secret)
+    moved = "should_transfer_files = YES\n"
+    asked = [
+        user.submit(f"output = {secret}\n{moved}", "echo mine"),
+        user.submit(f"output = link\n{moved}", "echo mine"),
+        user.submit(f'{moved}transfer_output_remaps = "new = {secret.parent}/new"\n', "echo mine > new"),
+    ]
+    for cluster in asked:
+        _held(user, cluster, 12, "for user nobody")
+    cluster = user.submit("output = link\nshould_transfer_files = NO\n", "echo mine")
+    _held(user, cluster, 7, "Permission denied")
+    assert secret.read_text() == "secret\n"
+    assert [each.name for each in secret.parent.iterdir()] == ["secret"]
+
+
+def test_a_link_in_the_scratch_directory_brings_nothing_out(user: Pool, secret: Path) -> None:
+    moved = "should_transfer_files = YES\ntransfer_output_files = stolen\n"
+    cluster = user.submit(moved, f"ln -s {secret} stolen")
+    _held(user, cluster, 12, "leads out of the scratch directory")
+
+
+def test_a_log_that_the_user_cannot_write_holds_the_job(user: Pool, secret: Path) -> None:
+    link, pipe = user.work / "loglink", user.work / "pipe"
+    link.symlink_to(secret)
+    os.mkfifo(pipe)
+    os.chown(pipe, UID, -1)
+    for log, words in (
+        (secret, "Permission denied for user nobody"),
+        (link, "Permission denied for user nobody"),
+        (secret.parent / "log", "Permission denied for user nobody"),
+        (user.work / "absent" / "log", "No such file or directory"),
+        (pipe, "No such device"),
+    ):
+        cluster = user.submit(f"log = {log}\nexecutable = /bin/true\n")
+        _held(user, cluster, 22, str(log), words)
+    assert secret.read_text() == "secret\n"
+    assert [each.name for each in secret.parent.iterdir()] == ["secret"]
+
+
+def test_a_working_directory_that_the_user_cannot_enter_holds_the_job(user: Pool, secret: Path) -> None:
+    closed = secret.parent / "inside"
+    closed.mkdir(mode=0o700)
+    try:
+        cluster = user.submit(f"initialdir = {closed}\nshould_transfer_files = NO\nexecutable = /bin/true\n")
+        _held(user, cluster, 14, str(closed), "not allowed")
+    finally:
+        closed.rmdir()
+
+
+def test_a_user_administers_nothing(roots: Pool, user: Pool) -> None:
+    refused = user.try_("drain", "--reason", "mine")
+    assert refused.returncode != 0
+    assert "QUEUE_SUPER_USERS" in refused.stderr
+    other = roots.submit("hold = true\nexecutable = /bin/true\n")
+    assert user.try_("rm", str(other)).returncode != 0
+    mine = user.submit("hold = true\nexecutable = /bin/true\n")
+    assert user.try_("edit", f"{mine}.0", "Owner", '"root"').returncode != 0
+    roots("rm", str(other), str(mine))
+
+
+def _deputies(pool: Pool) -> list[int]:
+    daemons = [pool.pid("schedd"), pool.pid("node")]
+    children = [Path(f"/proc/{pid}/task/{pid}/children") for pid in daemons]
+    tasks = [each for path in children for each in path.parents[1].glob("*/children")]
+    found = [int(pid) for path in tasks for pid in path.read_text().split()]
+    return [pid for pid in found if b"deputy.serve" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_whoever_acts_for_a_user_may_be_killed(roots: Pool, user: Pool) -> None:
+    """A user can kill the processes that act as that user: nothing is lost, others take their place."""
+    user.wait(user.submit("output = out\nshould_transfer_files = YES\n", "true"))
+
+    old = _deputies(roots)
+    assert old
+    for pid in old:
+        assert f"Uid:\t{UID}\t{UID}\t{UID}\t{UID}" in Path(f"/proc/{pid}/status").read_text()
+        os.kill(pid, 9)
+    user.wait(user.submit("output = out\nshould_transfer_files = YES\n", "echo again"))
+    assert (user.work / "out").read_text() == "again\n"
+    assert not set(_deputies(roots)) & set(old)
+    eventually(lambda: set(user.ends().values()) == {1})
