@@ -54,13 +54,13 @@ def test_an_own_attribute_is_never_the_other_ads(seed):
 def test_rows_told_apart_have_the_values_that_they_have_together(seed):
     table, _, job = drawn(seed)
     expression = Expr.parse("MY.Rank * 2 + Number + TARGET.Value")
-    together = [repr(value) for value in table.evaluate(expression, job, WORLD).to_list()]
-    apart: list[str] = [""] * len(table)
-    for rows, values in table.evaluate_apart(expression, "rank", job, WORLD):
-        places = range(len(table)) if rows is None else rows.tolist()
-        for place, value in zip(places, values.to_list(), strict=True):
-            apart[place] = repr(value)
-    assert apart == together
+    together = table.evaluate(expression, job, WORLD).numbers_or(-7.0)
+    apart = table.evaluate_apart(expression, "rank", job, WORLD)
+    rows = np.array([3, 17, 0, 3])
+    assert apart.numbers_or(-7.0).tolist() == together.tolist()
+    assert apart.numbers_at(rows, -7.0).tolist() == together.take(rows).tolist()
+    singles = apart.singles(-7.0)
+    assert singles is None or set(singles) == set(together.tolist())
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -72,6 +72,8 @@ def test_numbers_and_texts_of_a_result(seed):
         is_number = value.__class__ in (bool, int, float)
         assert number == (float(value) if is_number else -7.0)
         assert (texts[code] if code >= 0 else None) == (value if isinstance(value, str) else None)
+    some = np.array([5, 0, 19])
+    assert result.numbers_at(some, -7.0).tolist() == result.numbers_or(-7.0).take(some).tolist()
     single = table.evaluate("3")
     assert single.is_single
     assert single.number_or(0.0) == 3.0

@@ -48,6 +48,9 @@ class Op(StrEnum):
     NOT = "!"
     INVERT = "~"
 
+    # The one of enumerations is Python code, and tables of operators are asked all the time.
+    __hash__ = str.__hash__
+
 
 _N = TypeVar("_N")
 

@@ -5,22 +5,22 @@ order. At the beginning of a cycle the slots that changed, or are to be had agai
 once, one slot after the other; everything else stands. That is dropped as a whole when it would cost more than to
 begin anew, and whenever the clock or attributes of the cycle itself are among what Requirements or ranks depend on.
 
-The results are the same with and without: `tests/negotiator/test_memory.py` holds it to that.
+The results are the same with and without: `tests/negotiator/test_against_model.py` holds it to that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 import numpy as np
 
 from roost.classad import ClassAd, Expr
 from roost.classad.vector import Table
-from roost.classad.vector.kinds import Array
+from roost.classad.vector.kinds import DEFER, Array, kind_of
 from roost.negotiator.ranks import KEYS, Listing, best, renewed
-from roost.negotiator.reach import Reach, SlotExpressions, reach
+from roost.negotiator.reach import NOWHERE, Reach, SlotExpressions, reach
 from roost.negotiator.settings import Settings
 from roost.negotiator.snapshot import Snapshot
 from roost.negotiator.verdicts import REFUSED, VERDICTS, Judge, count_of
@@ -53,8 +53,8 @@ class Known:
     #: Number of each verdict among the slots to be had; None until somebody asks.
     counts: Array | None = None
     listing: Listing | None = None
-    #: Whether it stays right while the ads do.
-    keeps: bool = True
+    #: What it depends on, the slots' side left out.
+    reach: Reach = NOWHERE
 
 
 @dataclass(slots=True)
@@ -82,12 +82,13 @@ class Memory:
     _considered: Array = field(default_factory=lambda: np.zeros(0, bool))
     _expressions: tuple[tuple[str, int], ...] = ()
     _texts: list[Expr] = field(default_factory=list)
-    _reach: Reach = field(default_factory=lambda: Reach(frozenset(), False))
+    _reach: Reach = field(default=NOWHERE)
     _slots: SlotExpressions | None = None
     _judge: Judge | None = None
-    _kept_texts: dict[tuple[tuple[str, int], ...], tuple[bool, tuple[tuple[str, Expr], ...]]] = field(
+    _kept_texts: dict[tuple[tuple[str, int], ...], tuple[Reach, tuple[tuple[str, Expr | None], ...]]] = field(
         default_factory=dict
     )
+    _nested: frozenset[str] = frozenset()
     _bytes: int = 0
 
     # -- a cycle -----------------------------------------------------------------------------------
@@ -133,7 +134,7 @@ class Memory:
             judge = self._judge
             verdicts = judge.verdicts(ad, job)
             self.judged_requests += 1
-            found = Known(ad, verdicts, keeps=self._keeps(ad))
+            found = Known(ad, verdicts, reach=self._reach_for(ad))
             self._bytes += len(verdicts)
             if self._bytes <= BYTES_MAX:
                 self.known[key] = found
@@ -143,7 +144,7 @@ class Memory:
         """Number of each verdict on a request among the slots to be had; shape (VERDICTS,)."""
         if known.counts is None:
             assert self._judge is not None
-            known.counts = count_of(known.verdicts[self._judge.view.available])
+            known.counts = count_of(known.verdicts, self._judge.view.available)
         return known.counts
 
     def listing(self, known: Known, usable: Array, need: int, taken: Array | None) -> Listing:
@@ -171,32 +172,36 @@ class Memory:
     def _look(self, judge: Judge) -> None:
         """See what the slots' expressions depend on, if there are others than before."""
         present = list(judge.table.expressions())
-        signature = tuple((name, id(expression)) for name, expression in present)
+        nested = judge.table.nested()
+        signature = (*((name, id(expression)) for name, expression in present), *((name, 0) for name in sorted(nested)))
         if signature == self._expressions and self._settings == judge.settings:
             return
         slots = self._slots = SlotExpressions(judge.table)
         settings = judge.settings
         own = (settings.pre_job_rank, settings.post_job_rank, settings.policy.resource, settings.policy.job)
         seeds = (*slots.of("requirements"), *slots.of("rank"), *(each for each in own if each is not None))
+        self._nested = nested
         self._reach = reach(seeds, slots.of)
+        if self._reach.names & self._nested:
+            self._reach = replace(self._reach, unsteady=True)
         self._kept_texts.clear()
         self._expressions, self._texts = signature, [expression for _, expression in present]
         for known in self.known.values():
-            known.keeps = self._keeps(known.ad)
+            known.reach = self._reach_for(known.ad)
 
-    def _keeps(self, ad: ClassAd) -> bool:
-        """Whether verdicts about a request stay right while the ads do. Jobs of the same texts share the answer."""
-        texts = tuple((name, cell) for name, cell in _expressions_in(ad))
+    def _reach_for(self, ad: ClassAd) -> Reach:
+        """What verdicts about a request depend on. Jobs of the same texts share the answer."""
+        texts = tuple(_expressions_in(ad))
         key = tuple((name, id(cell)) for name, cell in texts)
         known = self._kept_texts.get(key)
         if known is None:
             if len(self._kept_texts) >= TEXTS_MAX:
                 self._kept_texts.clear()
             # The expressions are kept with it, so that their identities stay theirs.
-            known = self._kept_texts[key] = self._keeps_anew(ad), texts
+            known = self._kept_texts[key] = self._reach_of(ad), texts
         return known[0]
 
-    def _keeps_anew(self, ad: ClassAd) -> bool:
+    def _reach_of(self, ad: ClassAd) -> Reach:
         slots = self._slots
         assert slots is not None
 
@@ -207,12 +212,15 @@ class Memory:
         seeds = [cell for name in ("requirements", "rank") if isinstance(cell := ad.cell(name), Expr)]
         # What the slots ask of the job counts as well.
         asked = [cell for name in self._reach.names if isinstance(cell := ad.cell(name), Expr)]
-        return reach((*seeds, *asked), expressions_of).keeps
+        found = reach((*seeds, *asked), expressions_of)
+        nested = any(kind_of(ad.cell(name)) == DEFER for name in found.names)
+        # What stands within values is not looked at.
+        return replace(found, unsteady=True) if nested or found.names & self._nested else found
 
     def _keep_only(self, requests: Mapping[Key, ClassAd]) -> None:
         for key in list(self.known):
             known, ad = self.known[key], requests.get(key)
-            if ad is None or not known.keeps or (known.ad is not ad and known.ad != ad):
+            if ad is None or not known.reach.keeps or (known.ad is not ad and known.ad != ad):
                 self._bytes -= len(known.verdicts)
                 del self.known[key]
                 if key in self.jobs:
@@ -239,10 +247,11 @@ class Memory:
             return
         self.jobs.extend((key, known.ad) for key, known in self.known.items() if key not in self.jobs)
         self.judged_slots = len(rows)
+        names = self._asked_of_slots()
         codes = np.empty((len(rows), requests), np.uint8)
         keys = np.empty((requests, KEYS, len(rows)))
         for at, row in enumerate(rows.tolist()):
-            codes[at], found = judge.of_slot(self.jobs, row, judge.table.ad(judge.view.names[row]))
+            codes[at], found = judge.of_slot(self.jobs, row, judge.table.ad(judge.view.names[row], names))
             if found is not None:
                 keys[:, :, at] = found.T
         gone = np.flatnonzero(changes.gone)
@@ -255,6 +264,11 @@ class Memory:
                 inside = np.flatnonzero(codes[place] < REFUSED)
                 fresh = keys[place].take(inside, axis=1)
                 known.listing = self._relist(known.listing, changes, stale, rows.take(inside), fresh)
+
+    def _asked_of_slots(self) -> frozenset[str]:
+        """Folded names of all that judging a slot may ask it for."""
+        different = {id(known.reach): known.reach.names for known in self.known.values()}
+        return self.names.union(*different.values())
 
     def _renew(self, known: Known, size: int, gone: Array, rows: Array, codes: Array) -> None:
         verdicts = known.verdicts
@@ -278,10 +292,12 @@ class Memory:
         return renewed(listing, stale, rows, keys)
 
 
-def _expressions_in(ad: ClassAd) -> Iterable[tuple[str, Expr]]:
-    """Folded name and expression of the attributes of an ad that are expressions."""
+def _expressions_in(ad: ClassAd) -> Iterable[tuple[str, Expr | None]]:
+    """Folded name and expression of the attributes of an ad that are expressions; None for values that have some."""
     for scope in (ad, ad.chained):
         if scope is not None:
             for name, cell in scope.cells.items():
                 if isinstance(cell, Expr):
                     yield name, cell
+                elif kind_of(cell) == DEFER:
+                    yield name, None

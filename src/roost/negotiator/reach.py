@@ -65,6 +65,10 @@ class Reach:
         return not self.unsteady and not self.dynamic
 
 
+#: Of what depends on nothing.
+NOWHERE: Final = Reach(frozenset(), False)
+
+
 def reach(seeds: Iterable[Expr], expressions_of: ExpressionsOf) -> Reach:
     """What `seeds` depend on; each name is followed to the expressions that ads have under it."""
     names: set[str] = set()

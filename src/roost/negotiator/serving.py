@@ -110,7 +110,9 @@ class Floor:
     usable: Array = field(init=False)
     preemption: Preemption = field(init=False)
     shrinking: Shrinking = field(init=False)
-    _taken_rows: list[int] = field(default_factory=list)
+    #: Rows that were given away, in order: the first `_gave` of the array.
+    _given: Array = field(init=False)
+    _gave: int = 0
     _known: dict[Key, Known] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -119,6 +121,7 @@ class Floor:
         # Slots that shrink with each match are matched one by one.
         view.available = view.available & ~view.shrinks
         self.taken = np.zeros(len(view.names), bool)
+        self._given = np.zeros(len(view.names), np.int64)
         self.usable = view.available.copy()
         self.preemption = Preemption(self.snapshot.slots, view, self.settings, self.judge.world, self.standing)
 
@@ -179,7 +182,7 @@ class Floor:
                 usable &= self.view.weight <= max(ration.any, ration.unclaimed) - ration.used + ROUNDING
             found = self.memory.listing(known, usable, want.left, None)
         else:
-            found = self.memory.listing(known, self.usable, want.left, np.array(self._taken_rows, np.int64))
+            found = self.memory.listing(known, self.usable, want.left, self._given[: self._gave])
         return self.shrinking.joined(found, known.ad)
 
     def _preemptable(self, party: Party, want: Want, listing: Listing) -> Listing:
@@ -247,7 +250,8 @@ class Floor:
         else:
             self.taken[row] = True
             self.usable[row] = False
-            self._taken_rows.append(row)
+            self._given[self._gave] = row
+            self._gave += 1
         want.left -= 1
         code = self.view.holder.item(row)
         self.matches.append(
@@ -299,7 +303,7 @@ class Floor:
         """Slots by what keeps them from a request, as far as it is the same for all its jobs."""
         counts = self.memory.counts(known)
         found = {CAUSES[code]: int(counts[code]) for code in CAUSES if counts[code]}
-        given = int(np.count_nonzero((known.verdicts < REFUSED) & self.taken)) if self._taken_rows else 0
+        given = int(np.count_nonzero(known.verdicts.take(self._given[: self._gave]) < REFUSED))
         if given:
             found["taken"] = given
         return {**found, **self.view.unavailable}
@@ -310,7 +314,7 @@ class Floor:
             return want.rejection
         known = self._known.get(want.key)
         if known is None and not self.anything_left():
-            given = {"taken": len(self._taken_rows)} if self._taken_rows else {}
+            given = {"taken": self._gave} if self._gave else {}
             return Rejection(text="no match found", causes={**given, **self.view.unavailable})
         if known is None:
             return Rejection(text="submitter limit exceeded", causes={LIMIT: 1, **self.view.unavailable})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,7 +48,7 @@ class Snapshot:
     #: Epoch s.
     now: float
     #: Names of the slots that somebody has been given, and whose machines have not said so yet.
-    promised: Container[str] = frozenset()
+    promised: Collection[str] = frozenset()
     #: For each row of `slots` a number that is higher than all before when the row has changed; None: nothing is known.
     versions: np.ndarray | None = None
 

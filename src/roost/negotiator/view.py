@@ -92,14 +92,15 @@ def view_of(snapshot: Snapshot, settings: Settings, policy: PoolPolicy) -> SlotV
     """The view of a snapshot. The policy notes what it discards."""
     table, world = snapshot.slots, policy.world
     size = len(table)
-    names = [str(key) for key in table.keys()]  # noqa: SIM118
+    names = list(map(str, table.keys()))
     codes, holders = table.evaluate(_HOLDER, None, world).texts()
     in_use = table.evaluate(_IN_USE, None, world).true
     weight = weights_of(table, settings, world)
     discarded = policy.discarded_slots(table)
     constrained = _constrained(snapshot, settings, world)
-    claims, taken = snapshot.claims, snapshot.promised
-    offered = np.fromiter((name in claims and name not in taken for name in names), bool, size)
+    offered = np.fromiter(map(snapshot.claims.__contains__, names), bool, size)
+    if snapshot.promised:
+        offered &= ~np.fromiter(map(snapshot.promised.__contains__, names), bool, size)
     occupied = in_use & (codes >= 0)
     available, unavailable = np.ones(size, bool), {}
     retiring = np.zeros(size, bool)

@@ -1,9 +1,10 @@
-"""What an evaluation remembers for the next: the values of sub-expressions that depend on the table only.
+"""What an evaluation remembers for the next: the values of sub-expressions, by what they were made of.
 
-While a part of an expression is evaluated a `Trace` notes which columns it reads and what it asks the target ad. A
-part that took no value from the target is kept with the versions of its columns, and is good as long as those
-versions stay and the target still lacks the attributes it was found to lack. So the mask of a START that knows
-nothing of jobs is computed once, and again only when one of its columns changes.
+While a part of an expression is evaluated a `Trace` notes which columns it reads and what it asks of the ad that is
+matched. A part is kept with the versions of its columns, and is good as long as those versions stay. One that asked
+nothing of the ad (or, of all ads, nothing that they had) is kept once; else its values are kept by what it was told,
+and serve all ads that say the same: of a START that asks for the owner there is a mask for each owner, not for each
+job. Where ads hardly ever say the same (sizes, dates) that is noticed, and nothing is kept for a while.
 """
 
 from __future__ import annotations
@@ -13,27 +14,32 @@ from typing import Final
 
 import numpy as np
 
-from roost.classad.ad import MISSING, ClassAd
+from roost.classad.ad import MISSING, Cell, ClassAd, Missing
 from roost.classad.vector.columns import Column
 from roost.classad.vector.kinds import Array
 from roost.classad.vector.vectors import Operand, Vector
 
 #: Bytes of remembered vectors a table keeps; the oldest go first.
 MEMORY_BYTES_MAX: Final = 256 * 1024 * 1024
-#: Evaluations after which a part that depended on the target is watched again.
+#: Evaluations after which a part that was not worth keeping is watched again.
 _VOLATILE_ROUNDS: Final = 256
+#: Values of one part for different ads; the oldest go first.
+ANSWERS_MAX: Final = 256
+#: Values kept of a part before it is asked whether they are used: by at least one evaluation for so many values.
+_TRIED: Final = 48
+_KEPT_FOR_A_USE: Final = 3
 
 
 class Trace:
     """What the evaluation of one part of an expression read and spent."""
 
-    __slots__ = ("columns", "deepest", "lacking", "steps", "volatile")
+    __slots__ = ("asked", "columns", "deepest", "steps", "volatile")
 
     def __init__(self, depth: int) -> None:
         self.columns: set[Column] = set()
-        #: Attributes that the target ad was asked for and did not have.
-        self.lacking: set[str] = set()
-        #: Whether the value depends on anything but the columns and what is lacking.
+        #: What the matched ad has under the names for which it was asked.
+        self.asked: dict[str, Cell | Missing] = {}
+        #: Whether the value depends on anything but the columns and what was asked.
         self.volatile = False
         #: References open at the deepest point.
         self.deepest = depth
@@ -44,85 +50,170 @@ class Trace:
 class Entry:
     """A remembered value, with all that it depends on."""
 
-    __slots__ = ("columns", "height", "lacking", "nbytes", "steps", "value", "versions", "volatile")
+    __slots__ = ("asked", "columns", "height", "nbytes", "steps", "value", "versions", "volatile")
 
     def __init__(self, value: Operand, trace: Trace, depth: int) -> None:
         self.value = value
         self.columns = tuple(trace.columns)
         self.versions = [column.version for column in self.columns]
-        self.lacking = trace.lacking
+        self.asked = trace.asked
         self.volatile = trace.volatile
         self.height = trace.deepest - depth
         self.steps = trace.steps
-        self.nbytes = value.nbytes if isinstance(value, Vector) else 0
+        self.nbytes = (value.nbytes if isinstance(value, Vector) else 0) + _ENTRY_BYTES
 
-    def holds(self, target: ClassAd | None) -> bool:
-        """Whether the value is still right."""
-        for column, version in zip(self.columns, self.versions, strict=True):
-            if column.version != version:
-                return False
-        return target is None or all(target.cell(key) is MISSING for key in self.lacking)
+    def holds(self) -> bool:
+        """Whether the columns are still what they were."""
+        return [column.version for column in self.columns] == self.versions
 
     def join(self, trace: Trace, depth: int) -> None:
         """Count what this value depends on for a larger part."""
         trace.columns.update(self.columns)
-        trace.lacking |= self.lacking
+        trace.asked.update(self.asked)
         trace.volatile |= self.volatile
         trace.steps += self.steps
         trace.deepest = max(trace.deepest, depth + self.height)
 
 
+class Answers:
+    """The values of one part, by what it was told."""
+
+    __slots__ = ("entries", "kept", "names", "used")
+
+    def __init__(self) -> None:
+        #: All names that it has asked for.
+        self.names: tuple[str, ...] = ()
+        #: What an ad says under `names` to the value.
+        self.entries: dict[tuple[object, ...], Entry] = {}
+        self.kept = self.used = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values."""
+        return sum(entry.nbytes for entry in self.entries.values())
+
+    @property
+    def useless(self) -> bool:
+        """Whether values were kept for nothing."""
+        return self.kept >= _TRIED and self.used * _KEPT_FOR_A_USE < self.kept
+
+
+def said(ad: ClassAd | None, names: tuple[str, ...]) -> tuple[object, ...]:
+    """What an ad has under some names, told apart by type and sign of zero; expressions by identity."""
+    if ad is None:
+        return (MISSING,) * len(names)
+    found: list[object] = []
+    for name in names:
+        cell = ad.cell(name)
+        kind = cell.__class__
+        if kind is str or cell is MISSING:
+            found.append(cell)
+        elif kind is int or kind is bool:
+            found.append((kind, cell))
+        else:
+            found.append(cell.hex() if isinstance(cell, float) else id(cell))
+    return tuple(found)
+
+
 class Memory:
     """Remembered values of one table, bounded by their bytes."""
 
-    __slots__ = ("entries", "limit", "nbytes")
+    __slots__ = ("answers", "answers_nbytes", "entries", "limit", "nbytes")
 
     def __init__(self, limit: int = MEMORY_BYTES_MAX) -> None:
         self.entries: dict[Hashable, Entry | int] = {}
-        self.nbytes = 0
+        #: Parts that ask something of ads: they have half of the bytes.
+        self.answers: dict[Hashable, Answers] = {}
+        self.nbytes = self.answers_nbytes = 0
         self.limit = limit
 
     def clear(self) -> None:
         """Forget everything."""
         self.entries.clear()
-        self.nbytes = 0
+        self.answers.clear()
+        self.nbytes = self.answers_nbytes = 0
 
-    def find(self, key: Hashable, target: ClassAd | None) -> Entry | int | None:
-        """The entry under `key` if it still holds; a number for a part not worth watching now."""
-        entry = self.entries.get(key)
-        if entry.__class__ is Entry and not entry.holds(target):
+    def find(self, key: Hashable, ad: ClassAd | None) -> Entry | int | None:
+        """The entry under `key` if it is right with this ad; a number for a part not worth watching now."""
+        answers = self.answers.get(key)
+        if answers is not None:
+            entry = answers.entries.get(said(ad, answers.names))
+            if entry is None:
+                return None
+            if entry.holds():
+                answers.used += 1
+                return entry
+            self._drop_answers(key)
+            return None
+        found = self.entries.get(key)
+        if found.__class__ is Entry and not found.holds():
             self._drop(key)
             return None
-        if entry.__class__ is int:
-            self.entries[key] = entry - 1
-            return entry or None
-        return entry
+        if found.__class__ is int:
+            self.entries[key] = found - 1
+            return found or None
+        return found
 
-    def keep(self, key: Hashable, entry: Entry) -> None:
-        """Remember an entry, or that it depends on the target."""
+    def keep(self, key: Hashable, entry: Entry, ad: ClassAd | None) -> None:
+        """Remember an entry, or that it can't be."""
         self._drop(key)
         if entry.volatile:
+            self._drop_answers(key)
+            self.entries[key] = _VOLATILE_ROUNDS
+        elif entry.asked or key in self.answers:
+            self._keep_answer(key, entry, ad)
+        else:
+            self.entries[key] = entry
+            self.nbytes += entry.nbytes
+            while self.nbytes > self.limit // 2 and self.entries:
+                self._drop(next(iter(self.entries)))
+
+    def _keep_answer(self, key: Hashable, entry: Entry, ad: ClassAd | None) -> None:
+        answers = self.answers.get(key)
+        if answers is None:
+            answers = self.answers[key] = Answers()
+        if not entry.asked.keys() <= set(answers.names):
+            # The values so far were told less: nothing says for which ads they are right.
+            self.answers_nbytes -= answers.nbytes
+            answers.entries.clear()
+            answers.names = tuple(sorted({*answers.names, *entry.asked}))
+        if answers.useless:
+            self._drop_answers(key)
             self.entries[key] = _VOLATILE_ROUNDS
             return
-        self.entries[key] = entry
-        self.nbytes += entry.nbytes + _ENTRY_BYTES
-        while self.nbytes > self.limit and self.entries:
-            self._drop(next(iter(self.entries)))
+        name = said(ad, answers.names)
+        # Expressions are told apart by identity: the entry has to hold them all, asked for by it or not.
+        if ad is not None:
+            entry.asked = {**{each: ad.cell(each) for each in answers.names}, **entry.asked}
+        if len(answers.entries) >= ANSWERS_MAX:
+            self.answers_nbytes -= answers.entries.pop(next(iter(answers.entries))).nbytes
+        answers.entries[name] = entry
+        answers.kept += 1
+        self.answers_nbytes += entry.nbytes
+        while self.answers_nbytes > self.limit // 2 and self.answers:
+            self._drop_answers(next(iter(self.answers)))
 
     def _drop(self, key: Hashable) -> None:
         entry = self.entries.pop(key, None)
         if entry.__class__ is Entry:
-            self.nbytes -= entry.nbytes + _ENTRY_BYTES
+            self.nbytes -= entry.nbytes
+
+    def _drop_answers(self, key: Hashable) -> None:
+        answers = self.answers.pop(key, None)
+        if answers is not None:
+            self.answers_nbytes -= answers.nbytes
 
 
 #: Bytes that an entry takes besides its arrays, about.
 _ENTRY_BYTES: Final = 600
+#: Columns of which the cells of some rows are kept beside the column.
+PICKED_MAX: Final = 64
 
 
 class Rows:
     """Rows of a table over which something is evaluated: all, or those with one expression in a column."""
 
-    __slots__ = ("children", "index", "size")
+    __slots__ = ("_picked", "children", "index", "size")
 
     def __init__(self, size: int, index: Array | None = None) -> None:
         self.size = size
@@ -130,11 +221,22 @@ class Rows:
         self.index = index
         #: Selections from these rows by the expression a column has there.
         self.children: dict[str, Groups] = {}
+        #: Cells of columns in these rows, by the column's name: the column, its version, and the cells.
+        self._picked: dict[str, tuple[Column, int, Vector]] = {}
 
     def pick(self, column: Column, total: int) -> Vector:
         """The cells of a column in these rows."""
-        vector = column.vector(total)
-        return vector if self.index is None else vector.take(self.index)
+        if self.index is None:
+            return column.vector(total)
+        known = self._picked.get(column.key)
+        if known is not None and known[0] is column and known[1] == column.version:
+            return known[2]
+        found = column.vector(total).take(self.index)
+        found.memo = {}
+        if len(self._picked) >= PICKED_MAX:
+            del self._picked[next(iter(self._picked))]
+        self._picked[column.key] = column, column.version, found
+        return found
 
 
 class Groups:

@@ -78,6 +78,19 @@ class Result:
             found[np.isnan(found)] = otherwise
         return found
 
+    def numbers_at(self, rows: Array, otherwise: float) -> Array:
+        """`numbers_or` of some rows only."""
+        vector = self._vector
+        if not isinstance(vector, Vector):
+            return np.full(len(rows), self.number_or(otherwise))
+        payload = {BOOL: vector.bools, INT: vector.ints, REAL: vector.reals}.get(vector.kind)
+        if payload is None:
+            return self.numbers_or(otherwise).take(rows)
+        found: Array = payload.take(rows).astype(np.float64, copy=False)
+        if vector.kind == REAL and np.isnan(found).any():
+            found[np.isnan(found)] = otherwise
+        return found
+
     def to_list(self) -> list[Value]:
         """The values as the scalar evaluator gives them."""
         return values_of(self._whole())
@@ -93,6 +106,9 @@ class Result:
         vector = self._whole()
         if vector.kind == REAL and vector.reals is not None:
             return vector.reals.copy()
+        payload = {BOOL: vector.bools, INT: vector.ints}.get(vector.kind)
+        if payload is not None:
+            return payload.astype(np.float64)
         out = np.zeros(self.size)
         for kind, payload in ((BOOL, vector.bools), (INT, vector.ints), (REAL, vector.reals)):
             if payload is not None and vector.has(kind):
@@ -104,6 +120,56 @@ class Result:
         if not isinstance(vector, Vector):
             vector = self._vector = gather([vector], np.zeros(self.size, np.intp))
         return vector
+
+
+class Partition:
+    """Rows of a table told apart into groups."""
+
+    __slots__ = ("bounds", "place", "size")
+
+    def __init__(self, groups: list[Array]) -> None:
+        self.size = sum(len(index) for index in groups)
+        ends = np.cumsum([len(index) for index in groups]).tolist()
+        #: First place of each group, and that after its last, where groups stand one after the other.
+        self.bounds = list(zip([0, *ends[:-1]], ends, strict=True))
+        #: Place of each row there, shape (rows,).
+        self.place = np.empty(self.size, np.intp)
+        self.place[np.concatenate(groups)] = np.arange(self.size)
+
+
+class Parted:
+    """What an expression gave, each group of rows on its own. Good until the table changes."""
+
+    __slots__ = ("_partition", "_parts")
+
+    def __init__(self, parts: list[Result], partition: Partition | None = None) -> None:
+        self._parts = parts
+        #: None if there is but one part.
+        self._partition = partition
+
+    def singles(self, otherwise: float) -> tuple[float, ...] | None:
+        """The number of each group, if each has only one; see `Result.number_or`."""
+        if not all(part.is_single for part in self._parts):
+            return None
+        return tuple(part.number_or(otherwise) for part in self._parts)
+
+    def numbers_or(self, otherwise: float) -> Array:
+        """As `Result.numbers_or`, of all rows in the table's order."""
+        if self._partition is None:
+            return self._parts[0].numbers_or(otherwise)
+        return self._flat(self._partition, otherwise).take(self._partition.place)
+
+    def numbers_at(self, rows: Array, otherwise: float) -> Array:
+        """`numbers_or` of some rows."""
+        if self._partition is None:
+            return self._parts[0].numbers_at(rows, otherwise)
+        return self._flat(self._partition, otherwise).take(self._partition.place.take(rows))
+
+    def _flat(self, partition: Partition, otherwise: float) -> Array:
+        flat = np.empty(partition.size)
+        for (start, end), part in zip(partition.bounds, self._parts, strict=True):
+            flat[start:end] = part.number_or(otherwise) if part.is_single else part.numbers_or(otherwise)
+        return flat
 
 
 def matching(operand: Operand, size: int) -> Array:

@@ -114,7 +114,10 @@ class Run:
 
     def shadowed(self, scope: str) -> bool:
         """Whether an attribute called MY or TARGET changes what the scope means."""
-        return scope in self.columns if self.on_row else self._asked(scope) is not MISSING
+        if self.on_row:
+            return scope in self.columns
+        # An ad that has such an attribute is never matched by what is remembered of others.
+        return self.ad is not None and self.ad.cell(scope) is not MISSING
 
     def _special_or_undefined(self, key: str) -> Operand:
         special = self._special(key)
@@ -136,9 +139,9 @@ class Run:
     def _asked(self, key: str) -> Cell | object:
         """What the ad has under `key`."""
         cell = MISSING if self.ad is None else self.ad.cell(key)
-        if cell is MISSING:
-            self.trace.lacking.add(key)
-        else:
+        self.trace.asked[key] = cell
+        if isinstance(cell, ClassAd):
+            # It may change while its identity stays.
             self.trace.volatile = True
         return cell
 
@@ -218,7 +221,7 @@ class Run:
         self.pending.discard((on_row, key))
         self.known[place] = entry
         if on_row:
-            self.memory.keep(place, entry)
+            self.memory.keep(place, entry, self.ad)
         return entry.value
 
     def remember(self, part: int, code: Code) -> Operand:
@@ -231,7 +234,7 @@ class Run:
             entry.join(self.trace, self.depth)  # type: ignore[union-attr]
             return entry.value  # type: ignore[union-attr]
         entry = self._watch(lambda: code(self))
-        self.memory.keep(place, entry)
+        self.memory.keep(place, entry, self.ad)
         return entry.value
 
     def _watch(self, compute: Callable[[], Operand]) -> Entry:

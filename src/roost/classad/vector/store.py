@@ -6,7 +6,7 @@ dense: removing one moves the last into its place. An ad is given back as it cam
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -225,9 +225,9 @@ class Store:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def ad(self, key: Hashable) -> ClassAd:
-        """A copy of an ad. Raises KeyError."""
-        return self._ad(self._places[key])
+    def ad(self, key: Hashable, names: Container[str] | None = None) -> ClassAd:
+        """A copy of an ad, or of what it has under some folded names. Raises KeyError."""
+        return self._ad(self._places[key], names)
 
     def ads(self) -> Iterator[tuple[Hashable, ClassAd]]:
         """Keys and copies of all ads."""
@@ -243,12 +243,14 @@ class Store:
             return cell.copy()
         return None if cell is MISSING else cell
 
-    def _ad(self, row: int) -> ClassAd:
+    def _ad(self, row: int, names: Container[str] | None = None) -> ClassAd:
         layout, columns = self._layout(row), self._columns
         ad = ClassAd()
         ad.own_spellings = None if layout.spelled is None else dict(layout.spelled)
         cells = ad.cells
         for name in layout.keys:
+            if names is not None and name not in names:
+                continue
             cell = columns[name].get(row)
             if cell.__class__ not in _SELF_CONTAINED and isinstance(cell, ClassAd):
                 cell = cell.copy()

@@ -23,11 +23,11 @@ from roost.classad.syntax import Node
 from roost.classad.values import UNDEFINED, Value, fold
 from roost.classad.vector.columns import Column
 from roost.classad.vector.compiler import compile_vector
-from roost.classad.vector.kinds import ABSENT, DEFERRED, EXPR, Array
+from roost.classad.vector.kinds import ABSENT, DEFER, DEFERRED, EXPR, Array
 from roost.classad.vector.kinds import MISSING as ABSENT_CELL
 from roost.classad.vector.logic import replaced
 from roost.classad.vector.memory import MEMORY_BYTES_MAX, Memory, Rows, Trace
-from roost.classad.vector.result import Result, frozen, matching, undecided
+from roost.classad.vector.result import Parted, Partition, Result, frozen, matching, undecided
 from roost.classad.vector.run import DEPTH_MAX, Code, Run
 from roost.classad.vector.store import Store
 from roost.classad.vector.vectors import Operand, Piece, gather, merge
@@ -54,7 +54,7 @@ class Table(Store):
         self._compiled: dict[int, tuple[Expr, Code]] = {}
         self._compiled_trees: dict[Node, Code] = {}
         #: Column to its rows told apart: the column, its version and the table's rows at the time, and the groups.
-        self._parted: dict[str, tuple[Column, int, Rows, list[Rows]]] = {}
+        self._parted: dict[str, tuple[Column, int, Rows, list[Rows], Partition]] = {}
         self.extend(ads)
 
     # -- evaluating ----------------------------------------------------------------------------
@@ -118,43 +118,42 @@ class Table(Store):
         found = self._compute(self._run(target, world), _own(fold(name)), on_row=True)
         return self._finish(found, lambda row: row.eval(name, target, world))
 
-    def evaluate_apart(
-        self, expression: Expr, by: str, target: ClassAd | None = None, world: World = WORLD
-    ) -> list[tuple[Array | None, Result]]:
-        """`evaluate` for the rows of each expression in column `by` on its own: (rows or None for all, values).
+    def evaluate_apart(self, expression: Expr, by: str, target: ClassAd | None = None, world: World = WORLD) -> Parted:
+        """`evaluate` for the rows of each expression in column `by` on its own. Good until the table changes.
 
         Where what differs between rows is one expression of theirs (a RANK), parts that would be of mixed kinds are
         of one kind in each group, which is several times faster.
         """
-        groups = self._apart(fold(by))
+        groups, partition = self._apart(fold(by))
         if len(groups) < 2 or len(groups) > GROUPS_MAX:
-            return [(None, self.evaluate(expression, target, world))]
+            return Parted([self.evaluate(expression, target, world)])
         world = Moment(world)
-        answers: list[tuple[Array | None, Result]] = []
+        answers: list[Result] = []
         for rows in groups:
             run = self._run(target, world)
             run.rows = rows
             found = self._compute(run, self._code(expression), on_row=True)
             if undecided(found, rows.size) is not None:
-                return [(None, self.evaluate(expression, target, world))]
-            answers.append((rows.index, Result(frozen(found), rows.size)))
-        return answers
+                return Parted([self.evaluate(expression, target, world)])
+            answers.append(Result(found, rows.size))
+        return Parted(answers, partition)
 
-    def _apart(self, key: str) -> list[Rows]:
+    def _apart(self, key: str) -> tuple[list[Rows], Partition | None]:
         """The rows by the expression that they have in a column; those that have none are together."""
         column = self._columns.get(key)
         if column is None or not len(self):
-            return []
+            return [], None
         known = self._parted.get(key)
         if known is not None and known[0] is column and known[1] == column.version and known[2] is self._rows:
-            return known[3]
+            return known[3], known[4]
         cells = column.vector(len(self))
         codes = np.full(len(self), -1, np.int32)
         if cells.has(EXPR) and cells.codes is not None:
             np.copyto(codes, cells.codes, where=cells.where(EXPR))
         found = [Rows(len(index), index) for index in (np.flatnonzero(codes == each) for each in np.unique(codes))]
-        self._parted[key] = column, column.version, self._rows, found
-        return found
+        partition = Partition([rows.index for rows in found if rows.index is not None])
+        self._parted[key] = column, column.version, self._rows, found, partition
+        return found, partition
 
     def lacking(self, name: str) -> Array:
         """Mask of the rows that have no attribute of that name. Shape (rows,)."""
@@ -172,6 +171,10 @@ class Table(Store):
                     if isinstance(cell, Expr):
                         yield key, cell
 
+    def nested(self) -> frozenset[str]:
+        """Folded names under which some ad has what the scalar evaluator alone understands (ads, for one)."""
+        return frozenset(key for key, column in self._columns.items() if column.counts[DEFER])
+
     def everywhere(self) -> frozenset[str]:
         """Folded names that all ads have."""
         return frozenset(key for key, column in self._columns.items() if column.used == len(self))
@@ -180,19 +183,23 @@ class Table(Store):
         """The rows that `match`, ascending, int64."""
         return np.flatnonzero(self.match(ad, world))
 
-    def rank(self, ad: ClassAd, world: World = WORLD) -> Array:
-        """The Rank of `ad` for each row as its target: float64, 0.0 for what is no number. Shape (rows,)."""
+    def rank(self, ad: ClassAd, world: World = WORLD, rows: Array | None = None) -> Array:
+        """The Rank of `ad` for each row, or those of `rows`, as its target: float64, 0.0 for what is no number."""
         cell = ad.cell("rank")
         if cell is MISSING:
-            return np.zeros(len(self))
+            return np.zeros(len(self) if rows is None else len(rows))
         if isinstance(cell, Expr):
-            return self.evaluate_for(ad, cell, world).numbers
-        return Result(cell, len(self)).numbers
+            found = self.evaluate_for(ad, cell, world)
+        else:
+            found = Result(cell, len(self))
+        return found.numbers if rows is None else found.numbers_at(rows, 0.0)
 
     # -- within --------------------------------------------------------------------------------
 
     def _run(self, ad: ClassAd | None, world: World) -> Run:
-        return Run(columns=self._columns, rows=self._rows, memory=self._memory, compiled=self._code, ad=ad, world=world)
+        shadows = ad is not None and any(ad.cell(scope) is not MISSING for scope in ("my", "target"))
+        memory = Memory(0) if shadows else self._memory
+        return Run(columns=self._columns, rows=self._rows, memory=memory, compiled=self._code, ad=ad, world=world)
 
     def _compute(self, run: Run, code: Code, *, on_row: bool) -> Operand:
         """What `code` finds, DEFERRED for rows (or all) that it can't decide."""
