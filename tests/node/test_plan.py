@@ -27,8 +27,27 @@ def test_slots_of_a_real_machine_read_every_knob_of_the_state_machine(line: str,
     assert {getattr(policy, name) for policy in _plan(line).policies.values()} == {value}
 
 
-def test_backfill_that_nobody_would_run_is_told_and_not_begun() -> None:
-    plan = _plan("ENABLE_BACKFILL = True\nBACKFILL_SYSTEM = BOINC\nSTART_BACKFILL = True")
+_BACKFILL = "ENABLE_BACKFILL = True\nBACKFILL_SYSTEM = BOINC\nSTART_BACKFILL = True\n"
+_CLIENT = "BOINC_Executable = /opt/boinc\nBOINC_InitialDir = /var/boinc\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (_BACKFILL, "BOINC_Executable and BOINC_InitialDir must be set"),
+        (_BACKFILL + _CLIENT + "BACKFILL_SYSTEM = SETI", "only BOINC is known"),
+        (_BACKFILL + _CLIENT + "BOINC_Universe = java", "vanilla"),
+        (_BACKFILL + _CLIENT + "BOINC_InitialDir = boinc", "absolute"),
+    ],
+)
+def test_backfill_that_cannot_be_run_is_told_and_not_begun(text: str, words: str) -> None:
+    plan = _plan(text)
     assert not any(policy.backfill for policy in plan.policies.values())
-    assert any("no backfill client is run" in warning for warning in plan.warnings)
+    assert any(words in warning for warning in plan.warnings)
+
+
+def test_backfill_that_can_be_run_is_begun() -> None:
+    plan = _plan(_BACKFILL + _CLIENT)
+    assert all(policy.backfill for policy in plan.policies.values())
+    assert not plan.warnings
     assert not _plan("").warnings

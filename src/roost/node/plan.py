@@ -9,7 +9,7 @@ from roost.classad import ClassAd
 from roost.config import Config
 from roost.model.slots import HostReading, SlotId
 from roost.node.host_plan import Division, SlotPlan
-from roost.startd.configured import hook_keyword, slot_policy, wants_backfill
+from roost.startd.configured import backfill_problem, hook_keyword, slot_policy, wants_backfill
 from roost.startd.idleness import Connections, Idleness, connections
 from roost.startd.layout import Layout, plan_layout
 from roost.startd.layout_machine import MachineSlots
@@ -87,9 +87,9 @@ class Reading:
 
 
 def make_plan(
-    config: Config, reading: HostReading, identity: HostIdentity, *, zone_offset_s: int
+    config: Config, reading: HostReading, identity: HostIdentity, *, zone_offset_s: int, as_root: bool = False
 ) -> NodePlan | LayoutRefused:
-    """Read the configuration of a machine. Raises ConfigError."""
+    """Read the configuration of a machine, which root runs or not. Raises ConfigError."""
     layout = plan_layout(config, reading)
     if isinstance(layout, LayoutRefused):
         return layout
@@ -106,7 +106,7 @@ def make_plan(
                 config,
                 each.policy,
                 keyword=keywords.get(number),
-                backfill=False,
+                backfill=not backfill_problem(config, as_root=as_root),
                 zone_offset_s=zone_offset_s,
                 chance_seed=identity.machine,
             )
@@ -118,13 +118,13 @@ def make_plan(
         update_s=config.get_int("UPDATE_INTERVAL"),
         latch_names=names_in(config, "STARTD_LATCH_EXPRS"),
         neighbour_names=names_in(config, "STARTD_SLOT_ATTRS"),
-        warnings=tuple(_warnings(config, layout, settings)),
+        warnings=tuple(_warnings(config, layout, settings, as_root)),
     )
 
 
-def _warnings(config: Config, layout: Layout, settings: Mapping[int, SlotSettings]) -> list[str]:
+def _warnings(config: Config, layout: Layout, settings: Mapping[int, SlotSettings], as_root: bool) -> list[str]:
     found = [str(problem) for problem in layout.problems]
     found += [str(problem) for each in settings.values() for problem in each.problems]
-    if wants_backfill(config):
-        found.append("ENABLE_BACKFILL: no backfill client is run on real machines; slots that nobody needs stay free")
+    if wants_backfill(config) and (problem := backfill_problem(config, as_root=as_root)):
+        found.append(f"no backfill is done: {problem}")
     return list(dict.fromkeys(found))

@@ -43,7 +43,7 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         moves_files=runner.moved,
         account=runner.account,
         wrapper=Path(wrapper) if wrapper else None,
-        given=_given(config),
+        given=given_environment(config),
         lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT") or "", os.environ),
     )
     try:
@@ -64,7 +64,7 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         stderr=program.stderr,
         append=number > 1,
         account=runner.account,
-        niceness=_niceness(runner, job_ad),
+        niceness=niceness(config, runner.slot_ad, job_ad),
         limits=_limits(job_ad),
     )
 
@@ -80,11 +80,11 @@ def account_of(job_ad: ClassAd) -> Account | None:
     return account_named(owner)
 
 
-def _niceness(runner: Runner, job_ad: ClassAd) -> int:
+def niceness(config: Config, slot_ad: ClassAd, job_ad: ClassAd) -> int:
     """JOB_RENICE_INCREMENT, an expression over slot and job."""
-    text = runner.around.config.get("JOB_RENICE_INCREMENT", subsys="STARTER") or "0"
+    text = config.get("JOB_RENICE_INCREMENT", subsys="STARTER") or "0"
     try:
-        value = runner.slot_ad.eval_expr(parse_expression(text, Syntax.OLD), job_ad)
+        value = slot_ad.eval_expr(parse_expression(text, Syntax.OLD), job_ad)
     except ParseError:
         return 0
     return max(0, min(19, int(value))) if isinstance(value, int | float) and value == value else 0
@@ -99,7 +99,7 @@ def _limits(job_ad: ClassAd) -> dict[str, tuple[int, int]]:
     return {"core": (limit, limit)}
 
 
-def _given(config: Config) -> dict[str, str]:
+def given_environment(config: Config) -> dict[str, str]:
     """STARTER_JOB_ENVIRONMENT. Raises BadJob."""
     try:
         text = config.get("STARTER_JOB_ENVIRONMENT", subsys="STARTER") or ""

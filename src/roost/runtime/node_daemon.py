@@ -19,6 +19,7 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
 
+from roost.classad import ClassAd
 from roost.config import Config, ConfigError
 from roost.model import effects as ef
 from roost.model import events as ev
@@ -26,11 +27,14 @@ from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.claims import ClaimKind
 from roost.model.events import ShutdownKind, Timer
+from roost.model.slots import SlotId
 from roost.model.starter import Ending
 from roost.node.host import OfferLeftovers, Out
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot, Outs
 from roost.node.plan import NodePlan, make_plan
+from roost.runtime.accounts import can_switch_user
+from roost.runtime.backfill import BackfillClient, ClientAround
 from roost.runtime.benchmarks import run_benchmarks
 from roost.runtime.bus import Bus
 from roost.runtime.chronicle import Chronicle
@@ -52,7 +56,7 @@ from roost.startd.layout_problems import LayoutRefused
 from roost.startd.machine import Step
 from roost.startd.slot_ad import host_identity
 from roost.startd.slot_state import SlotState
-from roost.startd.states import State
+from roost.startd.states import BACKFILL_BUSY, State
 from roost.starter.machine import Step as StarterStep
 from roost.wire import messages as m
 from roost.wire.ads import ad_data
@@ -98,6 +102,21 @@ class NodeDaemon:
         self._outbox: asyncio.Queue[tuple[str, Message]] = asyncio.Queue()
         self.nursery: Nursery | None = None
         self.deputies = Deputies()
+        self.backfill = self._backfill_client(config)
+
+    def _backfill_client(self, config: Config) -> BackfillClient:
+        around = ClientAround(
+            home=self.context.home,
+            deputies=self.deputies,
+            spawn=self.spawn,
+            slot_ad=self._ad_of_backfill,
+            tell=lambda runs: self.carry_out(self.machine.host.backfill(runs, self.clock.now())),
+        )
+        return BackfillClient(around, config)
+
+    def _ad_of_backfill(self) -> ClassAd | None:
+        slot = next((each for each in self.machine.slots if each.state.state is State.BACKFILL), None)
+        return None if slot is None else self.machine.ad(slot, self.clock.now())
 
     def _sensors(self, config: Config) -> Sensors:
         try:
@@ -114,7 +133,13 @@ class NodeDaemon:
                 started_at=self.started_at,
                 platform=_platform(config),
             )
-            plan = make_plan(config, self.sensors.host(), identity, zone_offset_s=self.clock.zone_offset_s())
+            plan = make_plan(
+                config,
+                self.sensors.host(),
+                identity,
+                zone_offset_s=self.clock.zone_offset_s(),
+                as_root=can_switch_user(),
+            )
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
         if isinstance(plan, LayoutRefused):
@@ -131,7 +156,7 @@ class NodeDaemon:
             self.nursery = await Nursery.start(self.context.home.run / "nursery")
         except NurseryFailed as error:
             raise ConfigurationRefused(str(error)) from None
-        self.fetching.nursery = self.nursery
+        self.fetching.nursery = self.backfill.nursery = self.nursery
         self.reports.load()
         await take_over(self)
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
@@ -147,6 +172,7 @@ class NodeDaemon:
         self.config = config
         self.machine.reconfigure(plan)
         self.fetching.reconfigure(config)
+        self.backfill.reconfigure(config)
         self.chronicle.reconfigure(config)
         self.ads.all_anew()
         self._poll_now.set()
@@ -162,6 +188,7 @@ class NodeDaemon:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.reports.all_taken(), 3)
             self.ads.withdraw()
+        await self.backfill.stop()
         while not self._outbox.empty():
             await asyncio.sleep(0.01)
         for task in list(self._tasks):
@@ -201,12 +228,18 @@ class NodeDaemon:
                 for slot in self.machine.slots
                 if slot.starter is not None and slot.starter in self.runners
             }
+            percents |= await self._backfill_percents()
             reading = self.sensors.read(percents, now=self.clock.now())
             if self.sensors.problem != problem:
                 problem = self.sensors.problem
                 _log.warning("sensors: %s", problem or "the file of replacements can be read again")
             self.carry_out(self.machine.poll(reading, self.clock.now()))
             await self._until_next_poll()
+
+    async def _backfill_percents(self) -> dict[SlotId, float]:
+        """What the backfill client uses is no load of the owner's: the slots that do backfill share it."""
+        slots = [slot.plan.id for slot in self.machine.slots if slot.state.pair == BACKFILL_BUSY]
+        return dict.fromkeys(slots, await self.backfill.cpu_percent() / len(slots)) if slots else {}
 
     async def _until_next_poll(self) -> None:
         """The next poll is when it is due, or when something asks for it."""
@@ -284,6 +317,10 @@ class NodeDaemon:
             case OfferLeftovers():
                 # The matchmaker hears of what is left with the slot's next ad, which is under way.
                 self.ads.mark(slot)
+            case ef.StartBackfill():
+                self.backfill.start()
+            case ef.KillBackfill():
+                self.backfill.kill()
             case ef.FetchWork() | ef.ReplyFetch() | ef.EvictFetched():
                 self.fetching.perform(slot, effect)
             case _:

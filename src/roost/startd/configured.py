@@ -53,6 +53,22 @@ def wants_backfill(config: Config) -> bool:
     return config.get_bool("ENABLE_BACKFILL") and bool(config.get("BACKFILL_SYSTEM"))
 
 
+def backfill_problem(config: Config, *, as_root: bool) -> str:
+    """Why the backfill client that is wanted can't be run; "" if it can. `as_root`: root runs the machine."""
+    system = config.get("BACKFILL_SYSTEM") or ""
+    if system.upper() != "BOINC":
+        return f"BACKFILL_SYSTEM is {system}: only BOINC is known, which runs any program that BOINC_Executable names"
+    needed = ["BOINC_Executable", "BOINC_InitialDir", *(["BOINC_Owner"] if as_root else [])]
+    missing = [name for name in needed if not config.get(name)]
+    if missing:
+        return f"{' and '.join(missing)} must be set for the backfill client to run"
+    universe = config.get("BOINC_Universe") or "vanilla"
+    if universe.lower() != "vanilla":
+        return f"BOINC_Universe is {universe}: the backfill client runs as vanilla"
+    relative = [name for name in needed[:2] if not (config.get(name) or "").startswith("/")]
+    return f"{' and '.join(relative)} must be an absolute path" if relative else ""
+
+
 def draining_start(config: Config) -> Expr | None:
     """DEFAULT_DRAINING_START_EXPR; None where it is FALSE, and a machine that is drained takes no job."""
     text = config.get_expr("DEFAULT_DRAINING_START_EXPR")
