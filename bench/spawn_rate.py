@@ -53,7 +53,7 @@ async def nursery_rate(nursery: Nursery, jobs: Path, count: int, at_once: int) -
         async with room:
             order = SpawnOrder(
                 key=f"{jobs.name}.{number}",
-                record_dir=jobs / str(number),
+                record=jobs / str(number),
                 program=Path("/bin/true"),
                 arguments=("true",),
             )

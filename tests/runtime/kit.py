@@ -62,7 +62,7 @@ class Place:
         settings.setdefault("environment", {"PATH": "/usr/local/bin:/usr/bin:/bin"})
         return SpawnOrder(
             key=self.key(name),
-            record_dir=self.jobs / name,
+            record=self.jobs / name,
             program=Path(program),
             arguments=(str(program), *arguments),
             **settings,

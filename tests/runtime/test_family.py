@@ -343,7 +343,7 @@ def test_a_family_that_is_forgotten_goes_on(place: Place, beacon: Beacon) -> Non
             family.forget()
             with contextlib.suppress(asyncio.CancelledError):
                 await family.wait()
-            again = Family(family.record_dir, family.started, os.pidfd_open(family.shepherd))
+            again = Family(family.record, family.started, os.pidfd_open(family.shepherd))
             assert await again.kill()
             await again.wait()
 

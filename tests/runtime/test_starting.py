@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from roost.model.starter import StarterHold
 from roost.runtime.accounts import NoSuchAccount, account_named
 from roost.runtime.family import Family
 from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
+from roost.runtime.shepherd.processes import children
 from roost.runtime.spawn_order import UNLIMITED, OrderTooLarge, SpawnOrder
 from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
 
@@ -266,7 +268,7 @@ def test_a_program_that_is_still_being_written_is_waited_for_a_moment(one_place:
         async with one_place.nursery() as nursery:
             with program.open("ab"):
                 task = asyncio.create_task(nursery.spawn(one_place.order("1", program, niceness=niceness)))
-                await eventually((one_place.jobs / "1").exists)
+                await eventually(lambda: bool(children(nursery.pid)))
             family = await task
             assert isinstance(family, Family), family
             assert (await family.wait()).exit_code == 0
@@ -304,19 +306,26 @@ def test_a_record_that_cannot_be_written_stops_the_job(one_place: Place) -> None
 
 
 def test_a_start_that_cannot_be_recorded_kills_what_had_started(one_place: Place, beacon: Beacon) -> None:
-    record = one_place.jobs / "1"
-    # A directory where the record is to be: the file cannot be renamed there.
-    (record / "started.json").mkdir(parents=True)
-
     async def work() -> None:
         async with one_place.nursery() as nursery:
+            # The record can be made, and then the disk is full.
+            resource.prlimit(nursery.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+            order = one_place.shell("1", f"echo $$ > {beacon.path}; exec sleep 1000")
+            failure = await not_started(nursery, order)
+            assert failure.stage == "record"
+            assert not one_place.left()
+            assert order.record.stat().st_size == 1
+
+    run(work())
+
+
+def test_a_start_is_ordered_once(one_place: Place) -> None:
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            family = await started(nursery, one_place.shell("1", "exit 0"))
+            await family.wait()
             with pytest.raises(AlreadyStarted):
                 await nursery.spawn(one_place.shell("1", "exit 0"))
-            nursery_order = one_place.shell("1", "sleep 1000")
-            (record / "started.json").rmdir()
-            (record / "started.json.new").mkdir()
-            failure = await not_started(nursery, nursery_order)
-            assert failure.stage == "record"
 
     run(work())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -31,7 +32,7 @@ async def main():
     nursery = await Nursery.start(home / 'nursery', use_groups=groups)
     async def one(number):
         order = SpawnOrder(
-            key=f'{prefix}.{number}', record_dir=home / 'jobs' / str(number), program=Path('/bin/sh'),
+            key=f'{prefix}.{number}', record=home / 'jobs' / str(number), program=Path('/bin/sh'),
             arguments=('sh', '-c', script.replace('NUMBER', str(number))),
         )
         print(await nursery.spawn(order), flush=True)
@@ -71,7 +72,7 @@ def test_a_node_that_was_killed_adopts_its_job_and_learns_its_exit_code(place: P
         os.mkfifo(place.path / "go")
         node = _node(place, 1, f"echo up > {beacon.path}; read x < {place.path}/go; exit 42")
         await beacon.line()
-        await eventually(lambda: read_start(place.jobs / "0") is not None)
+        await eventually(lambda: read_start(place.jobs / "0", place.key("0")) is not None)
         _kill_node(node)
         async with place.nursery() as nursery:
             family = await _adopted(place, "0")
@@ -92,11 +93,11 @@ def test_a_job_that_ended_while_no_node_was_there_has_its_exit_code(place: Place
         os.mkfifo(place.path / "go")
         node = _node(place, 1, f"echo up > {beacon.path}; read x < {place.path}/go; exit 43")
         await beacon.line()
-        await eventually(lambda: read_start(place.jobs / "0") is not None)
+        await eventually(lambda: read_start(place.jobs / "0", place.key("0")) is not None)
         _kill_node(node)
-        started = read_start(place.jobs / "0")
+        started = read_start(place.jobs / "0", place.key("0"))
         (place.path / "go").write_text("go\n")
-        await eventually(lambda: read_end(place.jobs / "0") is not None)
+        await eventually(lambda: read_end(place.jobs / "0", place.key("0")) is not None)
         assert (await (await _adopted(place, "0")).wait()).exit_code == 43
         if place.groups:
             assert started is not None and started.group is not None
@@ -212,7 +213,7 @@ def test_an_end_recorded_before_the_rest_was_gone_counts_after_the_burial(place:
             order = place.python("1", script, str(beacon.path), await_family=True)
             family = await started(nursery, order)
             await beacon.lines(4)
-            await eventually(lambda: read_end(order.record_dir) is not None)
+            await eventually(lambda: read_end(order.record, order.key) is not None)
             assert not family.is_ended
             os.kill(family.shepherd, signal.SIGKILL)
             assert (await family.wait()).exit_code == 8
@@ -226,7 +227,7 @@ def test_after_a_reboot_nobody_is_taken_for_the_job(one_place: Place, beacon: Be
         async with one_place.nursery() as nursery:
             family = await started(nursery, one_place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
             await beacon.line()
-            path = one_place.jobs / "1" / "started.json"
+            path = one_place.jobs / "1"
             record = json.loads(path.read_text())
             path.write_text(json.dumps({**record, "boot": "another"}))
             found = await _adopted(one_place, "1")
@@ -234,10 +235,10 @@ def test_after_a_reboot_nobody_is_taken_for_the_job(one_place: Place, beacon: Be
             assert not await found.signal(signal.SIGKILL)
             assert look(family.pid) is not None, "it only has the number"
             # The same boot, but the number was given out again.
-            path.write_text(
-                json.dumps({**record, "shepherd_start": 1, "start": 1, "key": one_place.key("2"), "group": None})
-            )
-            found = await _adopted(one_place, "1")
+            key = one_place.key("2")
+            path.write_text(json.dumps({**record, "shepherd_start": 1, "start": 1, "key": key, "group": None}))
+            found = await adopt(path, key)
+            assert isinstance(found, Family)
             assert not await found.signal(signal.SIGKILL)
             await family.kill()
             await found.wait()
@@ -255,29 +256,35 @@ def test_what_could_not_be_started_is_known_to_the_next_node(one_place: Place) -
     run(work())
 
 
-def test_an_end_for_which_the_disk_had_no_room_is_read_from_the_first_record(one_place: Place) -> None:
+def test_an_end_for_which_the_disk_has_no_room_is_recorded_when_it_has(one_place: Place, beacon: Beacon) -> None:
     async def work() -> None:
         async with one_place.nursery() as nursery:
-            order = one_place.shell("1", "exit 21")
-            order.record_dir.mkdir()
-            # The second record cannot be written, for a directory has its name.
-            (order.record_dir / "ended.json.new").mkdir()
+            os.mkfifo(one_place.path / "go")
+            order = one_place.shell("1", f"echo up > {beacon.path}; read x < {one_place.path}/go; exit 21")
             family = await started(nursery, order)
+            await beacon.line()
+            size = order.record.stat().st_size
+            resource.prlimit(family.shepherd, resource.RLIMIT_FSIZE, (size + 10, resource.RLIM_INFINITY))
+            (one_place.path / "go").write_text("go\n")
+            await eventually(lambda: order.record.stat().st_size == size + 10)
+            assert not family.is_ended
+            unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+            resource.prlimit(family.shepherd, resource.RLIMIT_FSIZE, unlimited)
             assert (await family.wait()).exit_code == 21
-            assert not (order.record_dir / "ended.json").exists()
+            end = read_end(order.record, order.key)
+            assert end is not None and end.final
 
     run(work())
 
 
-def test_half_a_record_is_none(one_place: Place) -> None:
-    record_dir = one_place.jobs / "1"
-    record_dir.mkdir()
-    (record_dir / "ended.json").write_text('{"key": "x", "exit_')
-    assert read_end(record_dir) is None
-    (record_dir / "ended.json").write_text(
-        '{"key": "x", "failed": "program", "errno": 2, "detail": "p", "final": true}\n'
+def test_half_a_line_is_none_and_hides_no_other(one_place: Place) -> None:
+    record = one_place.jobs / "1"
+    record.write_text('{"key": "x", "exit_')
+    assert read_end(record, "x") is None
+    record.write_text(
+        '{"key": "x", "exit_\n{"key": "x", "failed": "program", "errno": 2, "detail": "p", "final": true}\n{"key": 1}\n'
     )
-    end = read_end(record_dir)
+    end = read_end(record, "x")
     assert end is not None and isinstance(end.outcome, NotStarted)
 
 

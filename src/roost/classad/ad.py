@@ -363,8 +363,14 @@ def cell_of(tree: Node, scope: ClassAd, *, expression: Expr | None = None, sourc
     return Expr(tree) if source is None else parse_expression(source[tree.span[0] : tree.span[1]])
 
 
+#: Names of so many characters are short enough, whatever these are.
+_SHORT_NAME: Final = NAME_BYTES_MAX // 4
+
+
 def check_name(name: str) -> str:
     """An attribute name as Python code may give it. Raises TypeError or ValueError."""
+    if name.__class__ is str and 0 < len(name) <= _SHORT_NAME and "\0" not in name:
+        return name
     if not isinstance(name, str):
         raise TypeError(f"an attribute name is a string, not a {type(name).__name__}")
     if not name:

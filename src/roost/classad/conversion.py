@@ -29,6 +29,15 @@ def to_cell(value: Any, owner: ClassAd) -> Cell:
     Subclasses of str, int and float (a StrEnum, NumPy's numbers) become plain ones. An ad that is nested elsewhere
     already, or that holds `owner`, is copied.
     """
+    kind = value.__class__
+    if kind is bool or kind is float or (kind is str and "\0" not in value):
+        return value  # type: ignore[no-any-return]
+    if kind is int and INT_MIN <= value <= INT_MAX:
+        return value  # type: ignore[no-any-return]
+    return _other_cell(value, owner)
+
+
+def _other_cell(value: Any, owner: ClassAd) -> Cell:
     from roost.classad.ad import ClassAd, cell_of
 
     match value:

@@ -11,6 +11,7 @@ The walker keeps its own stack: depth of the tree does not matter.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from roost.classad.parser import ELVIS_PRECEDENCE, PRECEDENCE, PREFIX_PRECEDENCE
@@ -105,6 +106,7 @@ def item_node(item: object) -> Node:
     return ad_node(item)  # type: ignore[arg-type]
 
 
+@lru_cache(maxsize=10_000)
 def reference_order(name: str) -> tuple[int, str]:
     """Sort key under which the reference library keeps attributes: shorter names first, then by letter, any case."""
     return len(to_bytes(name)), fold(name)

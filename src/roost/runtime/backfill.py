@@ -34,7 +34,8 @@ from roost.runtime.home import Home
 from roost.runtime.job_environment import JobPlace, job_environment, job_program, lent_environment, write_ads
 from roost.runtime.job_order import BadJob, given_environment, niceness
 from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
-from roost.runtime.runner import file_name, remove_record
+from roost.runtime.records import SUFFIX
+from roost.runtime.reports import file_name
 from roost.runtime.sandbox import Sandbox, SandboxFailed
 from roost.runtime.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
 
@@ -146,7 +147,7 @@ class BackfillClient:
     async def _run(self) -> None:
         self._starts += 1
         key, began = f"backfill.{os.getpid()}.{self._starts}", time.monotonic()
-        record, sandbox = self._around.home.jobs / file_name(key), None
+        record, sandbox = self._around.home.jobs / f"{file_name(key)}{SUFFIX}", None
         try:
             account = await asyncio.to_thread(self._account)
             sandbox = await asyncio.to_thread(self._sandbox, key, account)
@@ -224,7 +225,7 @@ class BackfillClient:
         write_ads(sandbox.path, job_ad, slot_ad, self._around.deputies.hands_as(account))
         return SpawnOrder(
             key=key,
-            record_dir=record,
+            record=record,
             program=program.path,
             arguments=program.arguments,
             environment=environment,
@@ -252,7 +253,7 @@ class BackfillClient:
 
 
 def _clear(record: Path, sandbox: Sandbox | None) -> None:
-    remove_record(record)
+    record.unlink(missing_ok=True)
     problem = "" if sandbox is None else sandbox.remove()
     if problem:
         _log.warning("%s", problem)

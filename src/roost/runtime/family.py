@@ -1,8 +1,8 @@
 """A job with all its processes, as the node sees it: wait for its end, stop it, signal it, kill it, measure it.
 
-A family is known by its shepherd (see `roost.runtime.shepherd`), which ends when the last of the job's processes has. A
-pidfd of the shepherd tells when that is. Nothing goes through the shepherd otherwise: control group and /proc lead to
-the job's processes, so a family that an earlier daemon started is handled like one's own.
+A family is known by its shepherd (see `roost.runtime.shepherd`), which says over its line when the last of the job's
+processes has ended; of one that an earlier daemon started a pidfd tells when it exits, which it does then. Nothing else
+goes through the shepherd: control group and /proc lead to the job's processes, so both are handled alike.
 
 With a control group the whole family is frozen, thawed and killed in one act, which no program can outrun and, in the
 case of freezing, none can notice. Without one every process below the shepherd gets SIGSTOP, SIGCONT or SIGKILL, over
@@ -20,11 +20,11 @@ import os
 import select
 import time
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from roost.model.starter import Usage
 from roost.runtime.measure import family_usage, group_members
-from roost.runtime.records import EndRecord, StartRecord, read_end, read_start
+from roost.runtime.records import EndRecord, StartRecord, read_end, read_record
 from roost.runtime.shepherd.processes import (
     boot_id,
     continue_family,
@@ -41,6 +41,9 @@ from roost.runtime.shepherd.processes import (
 )
 from roost.runtime.shepherd.system import read_kernel_file, write_kernel_file
 from roost.runtime.spawn_order import NotStarted, ProcessEnd
+
+if TYPE_CHECKING:
+    from roost.runtime.shepherd_lines import ShepherdLine
 
 #: How long `Family.kill` waits for the last process to go, s.
 KILL_S: Final = 5.0
@@ -59,8 +62,8 @@ _SIGKILL: Final = 9
 class Family:
     """The processes of one run of a job. Made by `Nursery.spawn` and `adopt`, within a running event loop."""
 
-    def __init__(self, record_dir: Path, started: StartRecord, handle: int | None) -> None:
-        self.record_dir = record_dir
+    def __init__(self, record: Path, started: StartRecord, shepherd: ShepherdLine | int | None) -> None:
+        self.record = record
         self.started = started
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[ProcessEnd] = self._loop.create_future()
@@ -68,12 +71,16 @@ class Family:
         self._burial: asyncio.Task[None] | None = None
         self._count = 1
         self._suspended = False
-        #: A pidfd of the shepherd; None once it has ended.
-        self._handle = handle
-        if handle is None:
-            self._shepherd_gone()
+        #: Somebody has been at its processes by the number of their shepherd.
+        self.is_touched = False
+        #: The line to its shepherd, or a pidfd of that; None once the shepherd has ended, or is done with the job.
+        self._shepherd = shepherd
+        if shepherd is None:
+            self.shepherd_gone()
+        elif isinstance(shepherd, int):
+            self._loop.add_reader(shepherd, self._shepherd_ended)
         else:
-            self._loop.add_reader(handle, self._shepherd_ended)
+            shepherd.family = self
 
     @property
     def key(self) -> str:
@@ -106,21 +113,31 @@ class Family:
 
     def forget(self) -> None:
         """Do not wait any longer; the job goes on, and can be adopted again."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            self._loop.remove_reader(handle)
-            os.close(handle)
+        shepherd, self._shepherd = self._shepherd, None
+        if isinstance(shepherd, int):
+            self._loop.remove_reader(shepherd)
+            os.close(shepherd)
+        elif shepherd is not None:
+            shepherd.family = None
+            shepherd.close()
         self._ended.cancel()
 
+    def told(self, fields: dict[str, Any]) -> None:
+        """Its shepherd says how it ended, and that nothing is left."""
+        self._shepherd = None
+        self._settle(EndRecord.of(fields))
+
     def _shepherd_ended(self) -> None:
-        handle, self._handle = self._handle, None
-        assert handle is not None
+        handle = self._shepherd
+        assert isinstance(handle, int)
         self._loop.remove_reader(handle)
         os.close(handle)
-        self._shepherd_gone()
+        self.shepherd_gone()
 
-    def _shepherd_gone(self) -> None:
-        end = read_end(self.record_dir)
+    def shepherd_gone(self) -> None:
+        """There is no shepherd any more: its record says how the job ended, if it came to that."""
+        self._shepherd = None
+        end = read_end(self.record, self.key)
         if end is not None and end.final:
             self._settle(end)
         else:
@@ -131,7 +148,7 @@ class Family:
         started = self.started
         if started.boot == boot_id():
             await asyncio.to_thread(bury, started.key, started)
-        self._settle(read_end(self.record_dir))
+        self._settle(read_end(self.record, self.key))
 
     def _settle(self, end: EndRecord | None) -> None:
         if self._ended.done():
@@ -157,9 +174,9 @@ class Family:
     async def suspend(self) -> int:
         """Stop all processes; how many stand still."""
         async with self._turn:
-            if self._handle is None:
+            if self._shepherd is None:
                 return 0
-            self._suspended = True
+            self._suspended = self.is_touched = True
             group = self.started.group
             if group is not None and await asyncio.to_thread(_freeze, group):
                 return len(group_members(group))
@@ -168,9 +185,9 @@ class Family:
     async def resume(self) -> None:
         """Let all processes go on."""
         async with self._turn:
-            if self._handle is None:
+            if self._shepherd is None:
                 return
-            self._suspended = False
+            self._suspended, self.is_touched = False, True
             if self.started.group is not None:
                 _thaw(self.started.group)
             await asyncio.to_thread(continue_family, self.shepherd)
@@ -182,31 +199,34 @@ class Family:
 
         The signal is there before the process goes on, so that it does nothing else first.
         """
-        delivered = self._handle is not None and send(self.pid, self.started.start, number)
+        delivered = self._shepherd is not None and send(self.pid, self.started.start, number)
         if delivered and self.stands_still():
             await self.resume()
         return delivered
 
     async def kill(self) -> bool:
         """SIGKILL every process; whether all were gone within `KILL_S`."""
-        if self._handle is None:
+        if self._shepherd is None:
             if self._burial is not None:
                 await asyncio.shield(self._burial)
             return True
-        handle = os.dup(self._handle)
-        try:
-            return await asyncio.to_thread(_kill_all, handle, self.started)
-        finally:
-            os.close(handle)
+        self.is_touched = True
+        until = self._loop.time() + KILL_S
+        group = None if self.started.group is None else os.fsencode(self.started.group)
+        while not self._ended.done() and self._loop.time() < until:
+            await asyncio.to_thread(kill_family, self.shepherd, group)
+            await asyncio.wait([self._ended], timeout=_AGAIN_S)
+        return self._ended.done()
 
     # -- measuring -----------------------------------------------------------------------------------------------
 
     async def usage(self) -> Usage | None:
         """What all processes use now; None once there are none."""
-        if self._handle is None:
+        if self._shepherd is None:
             return None
         shepherd, group = self.shepherd, self.started.group
         if self._count > _MEASURED_HERE_MAX:
+            self.is_touched = True
             usage = await asyncio.to_thread(family_usage, shepherd, group)
         else:
             usage = family_usage(shepherd, group)
@@ -214,14 +234,15 @@ class Family:
         return usage
 
 
-async def adopt(record_dir: Path, key: str) -> Family | NotStarted | None:
+async def adopt(record: Path, key: str) -> Family | NotStarted | None:
     """The run that was started there, by whomever; None if it was not, and then nothing of it is left.
 
     Only after `Nursery.start` has returned for the node's directory is it certain that no job is just being started.
     """
-    started = read_start(record_dir)
+    found = read_record(record)
+    started = found.starts.get(key)
     if started is None:
-        end = read_end(record_dir)
+        end = found.ends.get(key)
         if end is not None and isinstance(end.outcome, NotStarted):
             return end.outcome
         await asyncio.to_thread(bury, key, None)
@@ -229,7 +250,7 @@ async def adopt(record_dir: Path, key: str) -> Family | NotStarted | None:
     handle = None
     if started.boot == boot_id():
         handle = _handle_of(started.shepherd, started.shepherd_start)
-    return Family(record_dir, started, handle)
+    return Family(record, started, handle)
 
 
 def bury(key: str, started: StartRecord | None) -> None:
@@ -279,17 +300,6 @@ def _ends(handle: int, within_s: float) -> bool:
     ears = select.poll()
     ears.register(handle, select.POLLIN)
     return bool(ears.poll(within_s * 1000))
-
-
-def _kill_all(handle: int, started: StartRecord) -> bool:
-    until = time.monotonic() + KILL_S
-    group = None if started.group is None else os.fsencode(started.group)
-    while True:
-        kill_family(started.shepherd, group)
-        if _ends(handle, _AGAIN_S):
-            return True
-        if time.monotonic() > until:
-            return False
 
 
 def _freeze(group: Path) -> bool:

@@ -123,7 +123,7 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
     output, errors = call.printed_to or (place / "out", place / "err")
     order = SpawnOrder(
         key=call.key,
-        record_dir=place / "record",
+        record=place / "record",
         program=call.path,
         arguments=(str(call.path), *call.arguments),
         environment=call.environment,

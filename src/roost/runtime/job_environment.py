@@ -21,6 +21,7 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
+from roost.classad.values import to_bytes
 from roost.model.command_line import arguments_of, environment_of
 from roost.runtime.accounts import Account
 from roost.runtime.deputy.hands import OWN, Hands
@@ -174,5 +175,5 @@ def _output(job_ad: ClassAd, key: str, transfer: str, name: str, place: JobPlace
 def write_ads(sandbox: Path, job_ad: ClassAd, machine_ad: ClassAd, hands: Hands = OWN) -> None:
     """Put the ads where the job finds them, one attribute a line. Raises OSError."""
     for name, ad in ((JOB_AD, job_ad), (MACHINE_AD, machine_ad)):
-        text = format_ad(ad, Form.OLD).encode("utf-8", "surrogateescape")
+        text = to_bytes(format_ad(ad, Form.OLD))
         hands.put(f"{sandbox}/{name}", f"{name}.new", 0, text, 0o644, False)

@@ -54,7 +54,7 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
     write_ads(place.sandbox, job_ad, runner.slot_ad, runner.transfers.hands)
     return SpawnOrder(
         key=f"{runner.run}/{number}",
-        record_dir=runner.record.with_name(f"{runner.record.name}.{number}"),
+        record=runner.record,
         program=program.path,
         arguments=program.arguments,
         environment=environment,

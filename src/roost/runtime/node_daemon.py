@@ -41,7 +41,7 @@ from roost.runtime.chronicle import Chronicle
 from roost.runtime.deputies import Deputies
 from roost.runtime.fetching import Fetching
 from roost.runtime.node_answers import NodeAnswers
-from roost.runtime.node_state import NodeState, Tickets
+from roost.runtime.node_state import NodeState
 from roost.runtime.nursery import Nursery, NurseryFailed
 from roost.runtime.queue_words import QueueWords
 from roost.runtime.reports import Reports
@@ -86,7 +86,6 @@ class NodeDaemon:
         self.machine = Machine(plan, self, birth=int(self.started_at), key=context.home.secret(), now=self.started_at)
         self.runners: dict[Starter, Runner] = {}
         self.reports = Reports(context.home.jobs)
-        self.tickets = Tickets(context.home.jobs)
         self.state = NodeState(context.home.run / "slots", self.clock)
         self.chronicle = Chronicle(context.home.log / "transitions.jsonl", config)
         self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
@@ -157,8 +156,7 @@ class NodeDaemon:
         except NurseryFailed as error:
             raise ConfigurationRefused(str(error)) from None
         self.fetching.nursery = self.backfill.nursery = self.nursery
-        self.reports.load()
-        await take_over(self)
+        await take_over(self, self.reports.load())
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.node(self.name, "*"), self._words.on_message)
         await self.bus.listen(self.subjects.ask_node(self.name, "*"), self._answers.on_ask)
@@ -419,8 +417,8 @@ class NodeDaemon:
                 if isinstance(effect, sef.ContinueProcesses) and slot.state.state is not State.PREEMPTING:
                     self.send(slot.schedd, m.JobResumed(**about))  # type: ignore[arg-type]
 
-    def runner_of(self, slot: NodeSlot, starter: Starter) -> Runner:
-        """The hands of a starter."""
+    def runner_of(self, slot: NodeSlot, starter: Starter, *, resumed: bool = False) -> Runner:
+        """The hands of a starter; `resumed`: of one that an earlier daemon had."""
         found = self.runners.get(starter)
         if found is None:
             if starter.kind is ClaimKind.FETCHED and starter.state.run == 0:
@@ -434,6 +432,8 @@ class NodeDaemon:
                 name=self.name,
                 config=self.config,
                 clock=self.clock,
+                record=self.reports.record(slot.run),
+                done=partial(self.reports.done, slot.run),
                 tell=partial(self._starter_event, slot, starter),
                 began=partial(self._began, slot, starter),
                 stopped=partial(self._stopped, slot, starter),
@@ -441,7 +441,8 @@ class NodeDaemon:
             slot_ad = self.machine.ad(slot, self.clock.now())
             found = Runner(around, slot.run, slot.schedd, slot.name, slot_ad, starter.state.job_ad)
             self.runners[starter] = found
-            self.tickets.keep(slot.run, schedd=slot.schedd, claim_id=starter.claim_id.text, slot=slot.name)
+            if not resumed:
+                self.reports.begin(slot.run, schedd=slot.schedd, claim_id=starter.claim_id.text, slot=slot.name)
         return found
 
     def _starter_event(self, slot: NodeSlot, starter: Starter, event: sev.StarterEvent) -> None:

@@ -1,7 +1,7 @@
 """The state of a machine on disk: records of slots with jobs, and of what slots share, written soon after they change.
 
 A run is only written down when it has lasted a while, so that short jobs cost nothing; a daemon killed before that
-finds the ticket and the record of the run, but no slot for it: it tells the run's end if there was one, and else ends
+finds the record of the run, but no slot for it: it tells the run's end if there was one, and else ends
 it (`takeover`). Files are not forced to the disk: they are to outlive the daemon, not the machine, with which all jobs
 are gone anyway.
 """
@@ -9,7 +9,6 @@ are gone anyway.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
 from pathlib import Path
@@ -19,8 +18,7 @@ from roost.node.machine import Machine, NodeSlot
 from roost.node.records import is_kept, machine_record, slot_record
 from roost.runtime.clock import Clock
 from roost.runtime.nats_server import write_private
-from roost.runtime.reports import write_small
-from roost.runtime.runner import file_name
+from roost.runtime.reports import file_name
 
 _log = logging.getLogger("roost.node")
 
@@ -92,33 +90,6 @@ class NodeState:
 
     def _path(self, name: str) -> Path:
         return self._directory / f"{file_name(name)}.slot"
-
-
-class Tickets:
-    """What is known of a run from its start on: whose it is, so that its end can be told whatever else was lost."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def keep(self, run: str, *, schedd: str, claim_id: str, slot: str) -> None:
-        """A run begins."""
-        data = {"run": run, "schedd": schedd, "claim_id": claim_id, "slot": slot}
-        with contextlib.suppress(OSError):
-            write_small(self._directory / f"{file_name(run)}.ticket", json.dumps(data).encode())
-
-    def drop(self, run: str) -> None:
-        """A run is over, and reported."""
-        with contextlib.suppress(OSError):
-            (self._directory / f"{file_name(run)}.ticket").unlink(missing_ok=True)
-
-    def load(self) -> dict[str, dict[str, str]]:
-        """Run to ticket."""
-        found = {}
-        for path in sorted(self._directory.glob("*.ticket")):
-            data = _read(path)
-            if isinstance(data, dict) and isinstance(data.get("run"), str):
-                found[data["run"]] = {name: str(value) for name, value in data.items()}
-        return found
 
 
 def _is_ripe(slot: NodeSlot, now: float) -> bool:

@@ -1,7 +1,7 @@
 """The node's side of its nursery: starts jobs through it, starts it anew when it dies.
 
     nursery = await Nursery.start(home / "run" / "nursery")
-    order = SpawnOrder(key="q#1.0#1", record_dir=jobs / "1.0.1", program=Path("/bin/true"), arguments=("true",))
+    order = SpawnOrder(key="q#1.0#1", record=jobs / "1.0.1", program=Path("/bin/true"), arguments=("true",))
     family = await nursery.spawn(order)
     if isinstance(family, NotStarted):
         …family.code, family.errno, family.text
@@ -10,6 +10,9 @@
 No more than one nursery serves a directory: it holds a lock there, and so do its shepherds until their job's start is
 recorded. `Nursery.start` waits for the lock; so when it returns, whatever an earlier node ordered is recorded or will
 never start, and `roost.runtime.family.adopt` finds all of it.
+
+A shepherd whose job has ended gets the next order itself (`shepherd_lines`); the nursery makes as many as there are
+jobs at once.
 
 If the nursery dies, jobs go on. Orders that it had not carried out are given to its successor; which ones these are,
 the records say.
@@ -36,8 +39,10 @@ from typing import IO, Any, Final, Self
 import roost
 from roost.runtime.cgroup import make_parent_group, remove_parent_group
 from roost.runtime.family import Family, adopt
-from roost.runtime.records import ENDED, STARTED, StartRecord
-from roost.runtime.shepherd.serve import PACKET_BYTES_MAX, READY
+from roost.runtime.records import StartRecord, is_told_of
+from roost.runtime.shepherd.serve import READY
+from roost.runtime.shepherd.system import PACKET_BYTES_MAX
+from roost.runtime.shepherd_lines import ORDER_MAX, IdleShepherds, ShepherdLine
 from roost.runtime.spawn_order import ORDER_BYTES_MAX, NotStarted, OrderTooLarge, SpawnOrder
 
 #: How long a predecessor's last shepherds may take to let go of the lock, and a new nursery to be ready, s.
@@ -53,7 +58,6 @@ _LOG: Final = "nursery.log"
 _KEPT: Final = ("LD_LIBRARY_PATH",)
 _STARTS: Final = 3
 _LOCK_RETRY_S: Final = 0.01
-_PAYLOAD_MAX: Final = PACKET_BYTES_MAX - 1
 #: Answers read in one go before the event loop does something else.
 _ANSWERS_MAX: Final = 64
 #: Not every build of Python names it.
@@ -65,7 +69,7 @@ class NurseryFailed(RuntimeError):
 
 
 class AlreadyStarted(ValueError):
-    """The record directory is that of another run."""
+    """The record tells of that start already."""
 
 
 @dataclass(slots=True)
@@ -95,6 +99,9 @@ class Nursery:
         self._slots = asyncio.Semaphore(STARTING_MAX)
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._idle = IdleShepherds()
+        #: Orders that shepherds were given which had nothing to do.
+        self._reused: dict[int, _Pending] = {}
 
     @classmethod
     async def start(cls, directory: Path, *, use_groups: bool = True) -> Self:
@@ -120,13 +127,18 @@ class Nursery:
         Raises OrderTooLarge, AlreadyStarted, NurseryFailed, and KeyError for a limit of an unknown name. A job whose
         start is cancelled is killed.
         """
-        if (order.record_dir / STARTED).exists() or (order.record_dir / ENDED).exists():
-            raise AlreadyStarted(f"{order.record_dir} has the record of another run; give each run its own")
+        if is_told_of(order.record, order.key):
+            raise AlreadyStarted(f"{order.record} tells of {order.key} already; give each start a key of its own")
         async with self._slots:
-            if self._channel is None:
-                await self._ensure()
             pending = _Pending(order, self._loop.create_future())
-            self._send(pending)
+            number, data = self._packed(order)
+            line = self._idle.take() if len(data) <= ORDER_MAX else None
+            if line is not None:
+                self._reuse(line, number, data, pending)
+            else:
+                if self._channel is None:
+                    await self._ensure()
+                self._send(number, data, pending)
             try:
                 return await asyncio.shield(pending.answer)
             except asyncio.CancelledError:
@@ -138,9 +150,10 @@ class Nursery:
     async def close(self) -> None:
         """Let the nursery end, after what it was ordered to start; jobs that run go on."""
         self._closed = True
-        answers = [pending.answer for pending in self._pending.values()]
+        answers = [pending.answer for pending in (*self._pending.values(), *self._reused.values())]
         if answers:
             await asyncio.wait(answers, timeout=START_S)
+        self._idle.close()
         process, self._process = self._process, None
         self._disconnect()
         self._give_up()
@@ -175,6 +188,8 @@ class Nursery:
         lock = await self._locked()
         try:
             channel = self._begin(lock)
+            # Shared from now on: with every shepherd that is about to start another job.
+            fcntl.flock(lock, fcntl.LOCK_SH)
         finally:
             os.close(lock)
         try:
@@ -259,8 +274,10 @@ class Nursery:
 
     def _give_up(self) -> None:
         """Nobody will answer what is still asked."""
-        pending, self._pending = self._pending, {}
-        for each in pending.values():
+        pending = [*self._pending.values(), *self._reused.values()]
+        self._pending.clear()
+        self._reused.clear()
+        for each in pending:
             if not each.answer.done():
                 each.answer.set_exception(NurseryFailed("the node is being shut down"))
                 each.answer.exception()
@@ -270,19 +287,22 @@ class Nursery:
         if process is not None:
             await asyncio.to_thread(process.wait)
         orphans, self._pending = self._pending, {}
+        if orphans:
+            await self._repeat(list(orphans.values()))
+
+    async def _repeat(self, orphans: list[_Pending]) -> None:
         try:
-            if orphans:
-                await self._ensure()
-            for pending in orphans.values():
+            await self._ensure()
+            for pending in orphans:
                 await self._again(pending)
         except Exception as problem:
-            for pending in orphans.values():
+            for pending in orphans:
                 if not pending.answer.done():
                     pending.answer.set_exception(NurseryFailed(f"the nursery died: {problem}"))
                     pending.answer.exception()
 
     async def _again(self, pending: _Pending) -> None:
-        found = await adopt(pending.order.record_dir, pending.order.key)
+        found = await adopt(pending.order.record, pending.order.key)
         pending.deaths += 1
         if found is not None:
             self._answer(pending, found)
@@ -290,25 +310,26 @@ class Nursery:
             pending.answer.cancel()
         elif pending.deaths >= DEATHS_MAX:
             pending.answer.set_exception(NurseryFailed(f"the nursery died {DEATHS_MAX} times: {self._last_words()}"))
-        elif self._channel is None:
-            await self._ensure()
-            self._send(pending)
         else:
-            self._send(pending)
+            await self._ensure()
+            self._send(*self._packed(pending.order), pending)
 
     # -- the channel ---------------------------------------------------------------------------------------------
 
-    def _send(self, pending: _Pending) -> None:
+    def _packed(self, order: SpawnOrder) -> tuple[int, bytes]:
+        """An order and its number."""
         self._number += 1
-        number, order = self._number, pending.order
         group = None if self.group is None else self.group / _group_of(order.key)
-        data = marshal.dumps(order.packed(number, group))
+        data = marshal.dumps(order.packed(self._number, group))
         if len(data) > ORDER_BYTES_MAX:
             raise OrderTooLarge(f"arguments and environment of {order.key} are {len(data)} bytes; put them into a file")
+        return self._number, data
+
+    def _send(self, number: int, data: bytes, pending: _Pending) -> None:
         self._pending[number] = pending
-        for at in range(0, len(data), _PAYLOAD_MAX):
-            last = at + _PAYLOAD_MAX >= len(data)
-            self._outbox.append((b"." if last else b"+") + data[at : at + _PAYLOAD_MAX])
+        for at in range(0, len(data), ORDER_MAX):
+            last = at + ORDER_MAX >= len(data)
+            self._outbox.append((b"." if last else b"+") + data[at : at + ORDER_MAX])
         if not self._writing:
             self._write()
 
@@ -354,8 +375,27 @@ class Nursery:
             if pending is not None:
                 self._answer(pending, _failure(pending.order.key, fields))
             return
-        started = StartRecord.of(fields, pending.order.key)
-        self._answer(pending, Family(pending.order.record_dir, started, handle))
+        line = None if handle is None else ShepherdLine(socket.socket(fileno=handle), self._idle.put)
+        self._answer(pending, Family(pending.order.record, StartRecord.of(fields, pending.order.key), line))
+
+    def _reuse(self, line: ShepherdLine, number: int, data: bytes, pending: _Pending) -> None:
+        """Give an order to a shepherd that has nothing to do."""
+        self._reused[number] = pending
+        line.order(data, lambda fields: self._line_answered(line, number, fields))
+
+    def _line_answered(self, line: ShepherdLine, number: int, fields: dict[str, Any] | None) -> None:
+        pending = self._reused.pop(number, None)
+        if pending is None:
+            line.close()
+        elif fields is None:
+            # Killed, or gone just then: another one does it, unless it was done.
+            self._in_background(self._repeat([pending]))
+        elif "failed" in fields:
+            # That was its last order.
+            line.close()
+            self._answer(pending, _failure(pending.order.key, fields))
+        else:
+            self._answer(pending, Family(pending.order.record, StartRecord.of(fields, pending.order.key), line))
 
     def _answer(self, pending: _Pending, found: Family | NotStarted) -> None:
         if pending.abandoned or pending.answer.done():

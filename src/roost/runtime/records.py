@@ -1,20 +1,22 @@
-"""The records that shepherds write of their jobs, read again: the truth about a run that outlives every daemon.
+"""The record of a run, read again: the truth about it that outlives every daemon.
 
-A record directory has ``started.json`` once the program runs, and ``ended.json`` once it has ended or could not be
-started. Both are written whole. An end for which the disk had no room is the second line of the first file.
+A run has one file, to which lines are only ever added, each a JSON object written in one go: the machine's daemon says
+whose run it is (``ticket``); the shepherd says that the program of a start runs, and how it ended; the daemon says what
+it reports to the queue (``report``). One file, because making files is what costs most of a short job. A line that was
+cut off, by a full disk or a crash of the machine, is left out.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from roost.runtime.spawn_order import NotStarted, ProcessEnd
 
-STARTED: Final = "started.json"
-ENDED: Final = "ended.json"
+#: What the names of records end with.
+SUFFIX: Final = ".run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,19 +58,66 @@ class EndRecord:
     #: Nothing of the job was left.
     final: bool
 
-
-def read_start(record_dir: Path) -> StartRecord | None:
-    """The start of a run; None if it is not recorded."""
-    for fields in _lines(record_dir / STARTED)[:1]:
-        return StartRecord.of(fields, fields["key"])
-    return None
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> EndRecord:
+        """From a record's fields, or a shepherd's word. Raises KeyError where one is missing."""
+        return cls(outcome=_outcome(fields), final=fields["final"])
 
 
-def read_end(record_dir: Path) -> EndRecord | None:
-    """The end of a run; None if it is not recorded."""
-    for fields in reversed(_lines(record_dir / ENDED) or _lines(record_dir / STARTED)[1:]):
-        return EndRecord(outcome=_outcome(fields), final=fields["final"])
-    return None
+@dataclass(slots=True)
+class RunRecord:
+    """All that a record says."""
+
+    #: Names of the run, its queue, claim and slot; empty where the daemon could not say.
+    ticket: dict[str, str] = field(default_factory=dict)
+    #: Key of a start ("1.0#1@q/1") to what is known of it; of several words about its end the last counts.
+    starts: dict[str, StartRecord] = field(default_factory=dict)
+    ends: dict[str, EndRecord] = field(default_factory=dict)
+    #: What was reported, as it was sent, and the queue that it was sent to.
+    report: dict[str, Any] | None = None
+    schedd: str = ""
+
+    @property
+    def keys(self) -> list[str]:
+        """All starts, in order."""
+        return list(dict.fromkeys((*self.starts, *self.ends)))
+
+
+def read_record(record: Path) -> RunRecord:
+    """What a record says; nothing if there is none."""
+    found = RunRecord()
+    for fields in _lines(record):
+        try:
+            if "ticket" in fields:
+                found.ticket = {name: str(value) for name, value in fields["ticket"].items()}
+            elif "report" in fields:
+                found.report, found.schedd = fields["report"], str(fields["schedd"])
+            elif "final" in fields:
+                found.ends[fields["key"]] = EndRecord.of(fields)
+            else:
+                found.starts[fields["key"]] = StartRecord.of(fields, fields["key"])
+        except (KeyError, TypeError, AttributeError):
+            continue
+    return found
+
+
+def read_start(record: Path, key: str) -> StartRecord | None:
+    """A start of a run; None if it is not recorded."""
+    return read_record(record).starts.get(key)
+
+
+def read_end(record: Path, key: str) -> EndRecord | None:
+    """The end of a start of a run; None if it is not recorded."""
+    return read_record(record).ends.get(key)
+
+
+def is_told_of(record: Path, key: str) -> bool:
+    """Whether a record has anything about a start."""
+    try:
+        data = record.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return b'"key"' in data and key in read_record(record).keys
 
 
 def _outcome(fields: dict[str, Any]) -> ProcessEnd | NotStarted:
@@ -89,10 +138,9 @@ def _outcome(fields: dict[str, Any]) -> ProcessEnd | NotStarted:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """The objects in a file, one a line; what was cut off by a crash of the machine is left out."""
+    """The objects in a file, one a line."""
     try:
-        with path.open("rb") as file:
-            data = file.read()
+        data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return []
     found = []
@@ -100,7 +148,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
         try:
             fields = json.loads(line)
         except ValueError:
-            break
+            continue
         if isinstance(fields, dict):
             found.append(fields)
     return found

@@ -1,70 +1,103 @@
-"""Reports of ends of runs, kept on disk until their queue has them on its own."""
+"""The records of runs as the node writes them: whose a run is, and how it ended until its queue has that on its own.
+
+Both are lines of the run's record (`records`), to which the shepherd adds its own. A record is removed when nobody
+needs it any more: the run's hands are off it, and its queue has taken the report if there is one.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
-from roost.runtime.runner import file_name
+import msgspec
+
+from roost.runtime.records import SUFFIX, RunRecord, read_record
 from roost.wire.codec import encode, expect
 from roost.wire.errors import WireError
 from roost.wire.messages import RunEnded
 
 _log = logging.getLogger("roost.node")
 
-_SUFFIX = ".report"
-
-
-def write_small(path: Path, data: bytes) -> None:
-    """Write a small private file at one stroke: whoever is killed leaves all of it or nothing."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, data)
-    finally:
-        os.close(descriptor)
+_HOW: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
 class Reports:
-    """The reports of one machine that queues have not taken yet."""
+    """The records of one machine's runs, and the reports of them that queues have not taken yet."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         #: Run to queue and report.
         self._waiting: dict[str, tuple[str, RunEnded]] = {}
+        #: Runs that somebody works on.
+        self._open: set[str] = set()
         self._none = asyncio.Event()
         self._none.set()
 
-    def load(self) -> None:
-        """Read what an earlier daemon kept."""
-        for path in sorted(self._directory.glob(f"*{_SUFFIX}")):
-            try:
-                head, _, body = path.read_bytes().partition(b"\n")
-                message = expect(RunEnded, body)
-                self._waiting[message.run] = (str(json.loads(head)["schedd"]), message)
-                self._none.clear()
-            except (OSError, ValueError, KeyError, WireError) as error:
-                _log.error("%s can't be read and is left where it is: %s", path, error)
+    def load(self) -> dict[str, RunRecord]:
+        """Read what an earlier daemon kept: run to its record."""
+        found = {}
+        for path in sorted(self._directory.glob(f"*{SUFFIX}")):
+            record = read_record(path)
+            run = record.ticket.get("run") or next((key.rpartition("/")[0] or key for key in record.keys), "")
+            if not run or self.record(run) != path:
+                _log.error("%s is the record of no run, and is removed", path)
+                path.unlink(missing_ok=True)
+                continue
+            found[run] = record
+            if record.report is not None:
+                self._load_report(run, record)
+        return found
+
+    def _load_report(self, run: str, record: RunRecord) -> None:
+        try:
+            message = expect(RunEnded, msgspec.json.encode(record.report))
+        except WireError as error:
+            _log.error("the report of %s can't be read: %s", run, error)
+            return
+        self._waiting[run] = (record.schedd, message)
+        self._none.clear()
+
+    def record(self, run: str) -> Path:
+        """Where the record of a run is."""
+        return self._directory / f"{file_name(run)}{SUFFIX}"
+
+    def begin(self, run: str, *, schedd: str, claim_id: str, slot: str) -> None:
+        """A run begins; so its end can be told whatever else is lost."""
+        self._open.add(run)
+        ticket = {"run": run, "schedd": schedd, "claim_id": claim_id, "slot": slot}
+        with contextlib.suppress(OSError):
+            self._add(run, msgspec.json.encode({"ticket": ticket}))
+
+    def resume(self, run: str) -> None:
+        """A run of an earlier daemon goes on."""
+        self._open.add(run)
+
+    def done(self, run: str) -> None:
+        """Nothing more is done for a run."""
+        self._open.discard(run)
+        if run not in self._waiting:
+            self._remove(run)
 
     def keep(self, schedd: str, message: RunEnded) -> None:
         """Keep a report; a disk that is full does not keep it from being sent."""
         self._waiting[message.run] = (schedd, message)
         self._none.clear()
         try:
-            write_small(self._path(message.run), json.dumps({"schedd": schedd}).encode() + b"\n" + encode(message))
+            line = b'{"schedd": ' + msgspec.json.encode(schedd) + b', "report": ' + encode(message) + b"}"
+            self._add(message.run, line)
         except OSError as error:
             _log.error("the report of %s can't be kept: %s", message.run, error)
 
     def taken(self, runs: Iterable[str]) -> None:
         """Queues have these."""
         for run in runs:
-            if self._waiting.pop(run, None) is not None:
-                with contextlib.suppress(OSError):
-                    self._path(run).unlink(missing_ok=True)
+            if self._waiting.pop(run, None) is not None and run not in self._open:
+                self._remove(run)
         if not self._waiting:
             self._none.set()
 
@@ -83,5 +116,20 @@ class Reports:
         """Wait until nothing is left."""
         await self._none.wait()
 
-    def _path(self, run: str) -> Path:
-        return self._directory / f"{file_name(run)}{_SUFFIX}"
+    def _add(self, run: str, line: bytes) -> None:
+        """Add a line in one go: whoever is killed leaves all of it or nothing."""
+        descriptor = os.open(self.record(run), _HOW, 0o600)
+        try:
+            # A line before it may have been cut off by a full disk.
+            os.write(descriptor, b"\n" + line + b"\n")
+        finally:
+            os.close(descriptor)
+
+    def _remove(self, run: str) -> None:
+        with contextlib.suppress(OSError):
+            self.record(run).unlink(missing_ok=True)
+
+
+def file_name(run: str) -> str:
+    """The name of a run as that of a file."""
+    return "".join(char if char.isalnum() or char in ".-_" else "_" for char in run)

@@ -33,6 +33,7 @@ from roost.runtime.hook_programs import HookCall, HookFailed, HookResult, ads_te
 from roost.runtime.job_order import BadJob, account_of, job_order
 from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
 from roost.runtime.output_files import Baseline
+from roost.runtime.reports import file_name
 from roost.runtime.sandbox import Sandbox, SandboxFailed
 from roost.runtime.shepherd.processes import start_of
 from roost.runtime.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
@@ -43,6 +44,9 @@ from roost.starter.transfer_plan import moves_files
 
 _log = logging.getLogger("roost.node")
 
+
+#: What the names of lists of input files end with.
+BASELINE: Final = ".baseline"
 
 #: Files that are removed without a thread of their own.
 _FEW: Final = 16
@@ -61,6 +65,9 @@ class Surroundings:
     name: str
     config: Config
     clock: Clock
+    #: The record of the run; `done` is called when nothing more is done for it.
+    record: Path
+    done: Callable[[], None]
     #: Takes an event of the starter's core.
     tell: Callable[[sev.StarterEvent], None]
     #: Called with number and pid when the job's program runs.
@@ -83,7 +90,7 @@ class Runner:
         self.slot = slot
         self.slot_ad = slot_ad
         self.job_ad = job_ad
-        self.record = around.home.jobs / file_name(run)
+        self.record = around.record
         self.sandbox: Sandbox | None = None
         self.baseline: Baseline | None = None
         #: Its files have been moved here, so that it runs in its sandbox.
@@ -319,9 +326,9 @@ class Runner:
         try:
             return await self.around.nursery.spawn(order)
         except AlreadyStarted:
-            found = await adopt(order.record_dir, order.key)
+            found = await adopt(order.record, order.key)
             if found is None:
-                raise NurseryFailed(f"{order.record_dir} has a record of a start that can't be read") from None
+                raise NurseryFailed(f"{order.record} has a record of a start that can't be read") from None
             return found
 
     def resume(self, state: StarterState) -> None:
@@ -338,7 +345,7 @@ class Runner:
 
     @property
     def _baseline_path(self) -> Path:
-        return self.record.with_name(f"{self.record.name}.baseline")
+        return self.record.with_suffix(BASELINE)
 
     def _not_started(self, number: int, text: str, code: StarterHold, errno: int = 0) -> None:
         self.around.tell(sev.JobNotStarted(run=number, text=text, errno=errno, code=code))
@@ -395,7 +402,9 @@ class Runner:
     def done(self) -> None:
         """The starter is done: nothing is kept but what queues have not heard."""
         self.forget()
-        asyncio.get_running_loop().run_in_executor(None, remove_record, self.record)
+        if self.moved:
+            self._baseline_path.unlink(missing_ok=True)
+        self.around.done()
 
     def forget(self) -> None:
         """Do not look after the job any longer; it goes on if it runs."""
@@ -444,24 +453,3 @@ def _last_usage(end: ProcessEnd) -> Usage:
 def _told(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and task.exception() is not None:
         _log.error("%s: a mistake in Roost", task.get_name(), exc_info=task.exception())
-
-
-def file_name(run: str) -> str:
-    """The name of a run as that of a file."""
-    return "".join(char if char.isalnum() or char in ".-_" else "_" for char in run)
-
-
-def remove_record(record: Path) -> None:
-    """Remove the record of a run that is over, with those of its starts."""
-    for path in sorted(record.parent.glob(f"{record.name}*")):
-        # Names of other runs may begin with this one's.
-        rest = path.name.removeprefix(record.name)
-        if rest not in ("", ".ticket", ".baseline") and not rest.removeprefix(".").isdecimal():
-            continue
-        with contextlib.suppress(OSError):
-            if path.is_dir():
-                for each in path.iterdir():
-                    each.unlink(missing_ok=True)
-                path.rmdir()
-            else:
-                path.unlink()

@@ -38,8 +38,8 @@ class SpawnOrder:
 
     #: Names the run, in the pool and for ever; goes into the environment of its processes.
     key: str
-    #: Directory of the run's record; made if it is not there, its parent has to be.
-    record_dir: Path
+    #: The run's record; made if it is not there, its directory has to be.
+    record: Path
     program: Path
     #: The name of the program included.
     arguments: tuple[str, ...]
@@ -74,7 +74,7 @@ class SpawnOrder:
         return {
             "number": number,
             "key": self.key,
-            "record": os.fsencode(self.record_dir),
+            "record": os.fsencode(self.record),
             "program": os.fsencode(self.program),
             "arguments": [os.fsencode(each) for each in self.arguments],
             "environment": environment,

@@ -1,8 +1,8 @@
 """What a node daemon does at its start about runs that an earlier one left: go on with them, or end them.
 
-The earlier daemon kept the state of its machine (`node_state`), a ticket for every run, and its shepherds a record of
-every start. A run whose slot and starter are known goes on where it was: its processes never noticed. Of any other what
-is left is killed and removed; its queue hears how it ended, if a shepherd saw that, and else that nobody did.
+The earlier daemon kept the state of its machine (`node_state`) and, with its shepherds, a record of every run
+(`records`). A run whose slot and starter are known goes on where it was: its processes never noticed. Of any other
+what is left is killed and removed; its queue hears how it ended, if a shepherd saw that, and else that nobody did.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roost.model.codes import VacateCode
@@ -19,8 +18,9 @@ from roost.node.machine import NodeSlot
 from roost.node.records import restore
 from roost.runtime.family import Family, adopt
 from roost.runtime.hook_programs import remove_hook_calls
-from roost.runtime.records import read_end, read_start
-from roost.runtime.runner import file_name, remove_record
+from roost.runtime.records import RunRecord
+from roost.runtime.reports import file_name
+from roost.runtime.runner import BASELINE
 from roost.runtime.sandbox import remove_tree
 from roost.runtime.spawn_order import ProcessEnd
 from roost.wire.messages import RunEnded
@@ -31,62 +31,47 @@ if TYPE_CHECKING:
 _log = logging.getLogger("roost.node")
 
 
-async def take_over(daemon: NodeDaemon) -> None:
-    """See to what an earlier daemon left."""
+async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> None:
+    """See to what an earlier daemon left; `records` are those of its runs."""
     home, machine = daemon.context.home, daemon.machine
     await remove_hook_calls(home.execute)
-    shared, records = daemon.state.load()
-    tickets = daemon.tickets.load()
-    starts = _starts(home.jobs)
+    shared, slots = daemon.state.load()
     if shared is not None:
-        outs, problems = restore(machine, shared, records, frozenset(tickets), daemon.clock.now())
+        told = frozenset(run for run, record in records.items() if record.ticket)
+        outs, problems = restore(machine, shared, slots, told, daemon.clock.now())
         for problem in problems:
             _log.error("what was kept of a slot can't be used: %s", problem)
-        taken = [slot for slot in machine.slots if slot.starter is not None]
-        for slot in taken:
-            await _adopt(daemon, slot, starts.get(slot.run, {}))
+        for slot in [slot for slot in machine.slots if slot.starter is not None]:
+            await _adopt(daemon, slot, records.get(slot.run, RunRecord()))
         daemon.carry_out(outs)
     here = {slot.run for slot in machine.slots if slot.starter is not None}
-    for run, ticket in tickets.items():
+    for run, record in records.items():
         if run not in here:
-            await _end(daemon, run, ticket, starts.get(run, {}))
+            await _end(daemon, run, record)
     await _clear(daemon, {file_name(run) for run in here})
 
 
-def _starts(jobs: Path) -> dict[str, dict[int, Path]]:
-    """Run to the records of its starts by number."""
-    found: dict[str, dict[int, Path]] = {}
-    for path in sorted(jobs.iterdir()):
-        if not path.is_dir():
-            continue
-        started, end = read_start(path), read_end(path)
-        key = started.key if started is not None else end.outcome.key if end is not None else ""
-        run, _, number = key.rpartition("/")
-        if run and number.isdecimal():
-            found.setdefault(run, {})[int(number)] = path
-    return found
-
-
-async def _adopt(daemon: NodeDaemon, slot: NodeSlot, starts: Mapping[int, Path]) -> None:
+async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord) -> None:
     """Give a starter its hands back, with the job in them."""
     starter = slot.starter
     assert starter is not None
-    runner = daemon.runner_of(slot, starter)
+    daemon.reports.resume(slot.run)
+    runner = daemon.runner_of(slot, starter, resumed=True)
     runner.resume(starter.state)
     number = starter.state.run
-    if number in starts and starter.state.process:
-        family = await adopt(starts[number], f"{slot.run}/{number}")
+    key = f"{slot.run}/{number}"
+    if starter.state.process and key in record.keys:
+        family = await adopt(runner.record, key)
         if isinstance(family, Family):
             runner.adopted(family, number)
             _log.info("%s: run %s goes on", slot.name, slot.run)
 
 
-async def _end(daemon: NodeDaemon, run: str, ticket: Mapping[str, str], starts: Mapping[int, Path]) -> None:
+async def _end(daemon: NodeDaemon, run: str, record: RunRecord) -> None:
     """End a run that belongs to no slot any more, and tell its queue."""
     end: ProcessEnd | None = None
-    began = bool(starts)
-    for number, path in sorted(starts.items()):
-        found = await adopt(path, f"{run}/{number}")
+    for key in record.keys:
+        found = await adopt(daemon.reports.record(run), key)
         end = None
         if isinstance(found, Family):
             ended = found.is_ended
@@ -94,10 +79,11 @@ async def _end(daemon: NodeDaemon, run: str, ticket: Mapping[str, str], starts: 
                 await found.kill()
             outcome = await found.wait()
             end = outcome if ended and outcome.is_seen else None
+    ticket = record.ticket
     if run not in daemon.reports and ticket.get("schedd"):
-        daemon.reports.keep(ticket["schedd"], _report(run, ticket, end, began, daemon.clock.now()))
+        daemon.reports.keep(ticket["schedd"], _report(run, ticket, end, bool(record.starts), daemon.clock.now()))
     _log.warning("run %s belongs to no slot any more; %s", run, "its end was seen" if end else "it is ended")
-    await asyncio.to_thread(remove_record, daemon.context.home.jobs / file_name(run))
+    daemon.reports.done(run)
 
 
 def _report(run: str, ticket: Mapping[str, str], end: ProcessEnd | None, began: bool, now: float) -> RunEnded:
@@ -129,12 +115,9 @@ def _report(run: str, ticket: Mapping[str, str], end: ProcessEnd | None, began: 
 async def _clear(daemon: NodeDaemon, kept: set[str]) -> None:
     """Nothing of other runs is to be left."""
     home = daemon.context.home
-    for record in sorted(path for path in home.jobs.iterdir() if path.is_dir()):
-        if record.name.rpartition(".")[0] not in kept:
-            found = await adopt(record, record.name)
-            if isinstance(found, Family) and not found.is_ended:
-                await found.kill()
-            await asyncio.to_thread(remove_tree, record)
+    for listed in home.jobs.glob(f"*{BASELINE}"):
+        if listed.stem not in kept:
+            listed.unlink(missing_ok=True)
     for left in sorted(home.execute.glob("dir_*")):
         if left.name.removeprefix("dir_") not in kept:
             problem = await asyncio.to_thread(remove_tree, left)

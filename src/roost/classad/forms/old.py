@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from roost.classad.ad import Cell, ClassAd
@@ -257,8 +258,26 @@ def format_old(ad: ClassAd, order: Order = Order.REFERENCE) -> str:
 
 
 def _line(name: str, cell: Cell) -> str:
-    text = unparse(cell.tree, old=True) if isinstance(cell, Expr) else unparse_value(cell, old=True)
+    if isinstance(cell, int) or (isinstance(cell, str) and len(cell) <= _KEPT_CHARS):
+        return _plain_line(name, cell, isinstance(cell, bool))
+    text = _expression_text(cell) if isinstance(cell, Expr) else unparse_value(cell, old=True)
     return f"{_name(name)} = {text}"
+
+
+#: Lines of longer strings are not kept.
+_KEPT_CHARS: Final = 200
+
+
+# An ad is written anew for every job, with most of its lines as they were.
+# True and 1 are one key unless they are told apart.
+@lru_cache(maxsize=10_000)
+def _plain_line(name: str, cell: int | str, is_truth: bool) -> str:
+    return f"{_name(name)} = {unparse_value(cell, old=True)}"
+
+
+@lru_cache(maxsize=10_000)
+def _expression_text(expression: Expr) -> str:
+    return unparse(expression.tree, old=True)
 
 
 def _name(name: str) -> str:

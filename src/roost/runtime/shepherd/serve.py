@@ -1,8 +1,8 @@
 """The nursery: takes orders from the node daemon and forks a shepherd for each.
 
-An order comes in packets of a SEQPACKET socket, all but the last beginning with ``+``, the last with ``.``: marshal
-data of the dictionary that `launch` describes, with its ``number``. The answer does not come from here but from the
-shepherd, over the same socket. Shepherds are not waited for: the kernel is told to forget them.
+An order comes as `system.receive` reads it: marshal data of the dictionary that `launch` describes, with its
+``number``. The answer does not come from here but from the shepherd, over the same socket, with a line to the shepherd
+over which it may be given more. Shepherds are not waited for: the kernel is told to forget them.
 
 The nursery lives as long as its daemon holds the other end. Orders that were still on their way when the daemon died
 are not carried out: a daemon that starts again would not know of them. For the same reason nursery and shepherds hold a
@@ -16,18 +16,13 @@ import _socket
 import gc
 import marshal
 import os
-import select
 
 from roost.runtime.shepherd.processes import boot_id, remove_group
-from roost.runtime.shepherd.system import set_name
+from roost.runtime.shepherd.system import receive, set_name
 from roost.runtime.shepherd.tend import tend
 
-#: Size of the largest packet, bytes.
-PACKET_BYTES_MAX = 64 * 1024
 #: What the nursery says when it is ready.
 READY = b"ready"
-
-_HANGUP = select.POLLHUP | select.POLLERR
 
 
 def serve(channel_file: int, lock_file: int, group: str | None) -> None:
@@ -41,7 +36,7 @@ def serve(channel_file: int, lock_file: int, group: str | None) -> None:
     for file in (channel_file, lock_file):
         os.set_inheritable(file, False)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
-    for number in (_signal.SIGPIPE, _signal.SIGCHLD):
+    for number in (_signal.SIGPIPE, _signal.SIGCHLD, _signal.SIGXFSZ):
         _signal.signal(number, _signal.SIG_IGN)
     channel = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, channel_file)
     boot = boot_id()
@@ -49,7 +44,7 @@ def serve(channel_file: int, lock_file: int, group: str | None) -> None:
     gc.disable()
     gc.freeze()
     channel.send(READY)
-    while (order := _receive(channel)) is not None:
+    while (order := receive(channel)) is not None:
         try:
             child = os.fork()
         except OSError as problem:
@@ -57,23 +52,7 @@ def serve(channel_file: int, lock_file: int, group: str | None) -> None:
             channel.send(marshal.dumps({"order": marshal.loads(order)["number"], **failure}))
             continue
         if child == 0:
-            tend(marshal.loads(order), boot, channel, [lock_file])
+            tend(marshal.loads(order), boot, channel, lock_file)
     if group is not None:
         # If there are jobs, the last shepherd does it.
         remove_group(os.fsencode(group))
-
-
-def _receive(channel: _socket.socket) -> bytes | None:
-    """The next order; None when there will be none."""
-    parts: list[bytes] = []
-    ears = select.poll()
-    ears.register(channel.fileno(), select.POLLIN)
-    while True:
-        if ears.poll()[0][1] & _HANGUP:
-            return None
-        packet = channel.recv(PACKET_BYTES_MAX)
-        if not packet:
-            return None
-        parts.append(packet[1:])
-        if packet[:1] == b".":
-            return b"".join(parts)

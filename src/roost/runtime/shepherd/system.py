@@ -1,20 +1,28 @@
-# pathlib is too large for this process.
-# ruff: noqa: PTH104
-"""Calls of the Linux kernel that Python has no name for, and records written whole or not at all.
+"""Calls of the Linux kernel that Python has no name for, and the lines of records.
 
-A record is a flat JSON object. It is written beside its place and renamed there, so that a reader sees nothing or all
-of it. It is not forced to disk: a job does not survive a crash of its machine, and its record need not either.
+What a shepherd has to say of its job is a flat JSON object, added to the record of the run as one line. It is not
+forced to disk: a job does not survive a crash of its machine, and its record need not either.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import select
 from _json import encode_basestring_ascii
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import _socket
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
+
+#: Size of the largest packet, bytes.
+PACKET_BYTES_MAX = 64 * 1024
+
+_HANGUP = select.POLLHUP | select.POLLERR
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -42,37 +50,45 @@ def set_name(name: bytes) -> None:
     _prctl(_PR_SET_NAME, ctypes.c_char_p(name[:15]))
 
 
-def write_file(path: bytes, data: bytes) -> None:
-    """Make the file, or replace it, in one instant."""
-    temporary = path + b".new"
-    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(file, rest) :]
-    finally:
-        os.close(file)
-    os.rename(temporary, path)
+def open_record(path: bytes) -> int:
+    """A record, to be added to; it is made if it is not there. Raises OSError."""
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def write_record(path: bytes, record: dict[str, object]) -> None:
-    """Write a flat record: texts, numbers, booleans and None."""
-    write_file(path, _text(record))
+def append_record(file: int, record: dict[str, object], *, again: bool = False) -> None:
+    """Add a flat record (texts, numbers, booleans, None) as a line. Raises OSError.
+
+    `again`: an earlier try may have left half a line.
+    """
+    text = b"\n" + _text(record) if again else _text(record)
+    if os.write(file, text) != len(text):
+        raise OSError(28, os.strerror(28))
 
 
-def append_record(path: bytes, record: dict[str, object]) -> bool:
-    """Add a record to a file that is there, in one write; False if that is not possible."""
-    text = _text(record)
-    try:
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return os.write(file, text) == len(text)
-    except OSError:
-        return False
-    finally:
-        os.close(file)
+def receive(channel: _socket.socket) -> bytes | None:
+    """The next order from a SEQPACKET socket; None when there will be none.
+
+    It comes in packets, all but the last beginning with ``+``, the last with ``.``.
+    """
+    parts: list[bytes] = []
+    ears = select.poll()
+    ears.register(channel.fileno(), select.POLLIN)
+    while True:
+        if ears.poll()[0][1] & _HANGUP:
+            return None
+        packet = channel.recv(PACKET_BYTES_MAX)
+        if not packet:
+            return None
+        parts.append(packet[1:])
+        if packet[:1] == b".":
+            return b"".join(parts)
+
+
+def hung_up(channel: _socket.socket) -> bool:
+    """Whether nobody is at the other end of a socket."""
+    ears = select.poll()
+    ears.register(channel.fileno(), 0)
+    return bool(ears.poll(0))
 
 
 def _text(record: dict[str, object]) -> bytes:

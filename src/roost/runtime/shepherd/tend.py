@@ -2,19 +2,25 @@
 # ruff: noqa: PTH102, SIM105
 """A shepherd's life: it forks the job, waits for its end, records it, and leaves nothing of the job behind.
 
-``started.json`` is written when the job's program runs, before anybody is told; ``ended.json`` when the main process
-has ended or could not be started, and once more when all the rest is gone, if there was a rest. Who finds the second
-with ``final`` false and no shepherd knows that something may be left. Where the disk has no room for a second file, the
-end is added to the first one, whose block has.
+A shepherd adds to the record of the run that the job's program runs, before anybody is told; and how the main process
+has ended or could not be started, once more when all the rest is gone, if there was a rest. Who finds an end that is
+not ``final``, and no shepherd, knows that something may be left.
 
-A shepherd obeys nobody: it is told all when it is born. Who wants something of the job reaches the job's processes
-through control group and /proc, and the shepherd sees them end.
+A shepherd is told all about a job at its beginning; who wants something of the job later reaches the job's processes
+through control group and /proc, and the shepherd sees them end. What it has with its daemon is a line of its own, by
+which it says that nothing of the job is left, and by which it may be given the next job: a process that is there costs
+less than another one. Without a daemon at the other end there is no next job: the shepherd exits.
+
+No order is carried out that a dead daemon left. The first of a shepherd is covered by the lock that it has from the
+nursery; for every other one it takes a lock of its own on the same file, and then looks whether the daemon still lives.
+Either is held until the start is recorded, so that the daemon's successor, who waits for them, finds it.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
 import _socket
+import fcntl
 import marshal
 import os
 import sys
@@ -22,14 +28,19 @@ import time
 
 from roost.runtime.shepherd.launch import Failed, is_plain, launch, launch_plain
 from roost.runtime.shepherd.processes import children, kill_family, remove_group, send, start_of
-from roost.runtime.shepherd.system import append_record, become_reaper, read_kernel_file, set_name, write_record
+from roost.runtime.shepherd.system import (
+    append_record,
+    become_reaper,
+    hung_up,
+    open_record,
+    read_kernel_file,
+    receive,
+    set_name,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
-
-STARTED = b"/started.json"
-ENDED = b"/ended.json"
 
 #: How long the shepherd tries to kill what the main process left, s; it may be another user's, or hang in the kernel.
 SWEEP_S = 20.0
@@ -41,15 +52,15 @@ _RETRY_S = 0.25
 _DEAF = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM)
 
 
-def tend(order: dict[str, Any], boot: str, channel: _socket.socket, held: list[int]) -> NoReturn:
-    """Live. `channel` is where the daemon is told; `held` are files to be closed when it has been."""
+def tend(order: dict[str, Any], boot: str, channel: _socket.socket, lock: int) -> NoReturn:
+    """Live. `channel` is where the daemon is told of the first job; `lock` is let go when it has been."""
     try:
-        _tend(order, boot, channel, held)
+        _live(order, boot, channel, lock)
     finally:
         os._exit(0)
 
 
-def _tend(order: dict[str, Any], boot: str, channel: _socket.socket, held: list[int]) -> None:
+def _live(order: dict[str, Any], boot: str, channel: _socket.socket, lock: int) -> None:
     nursery = os.getppid()
     os.setsid()
     become_reaper()
@@ -57,35 +68,50 @@ def _tend(order: dict[str, Any], boot: str, channel: _socket.socket, held: list[
     for number in _DEAF:
         _signal.signal(number, _signal.SIG_IGN)
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    line, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    # Opened anew it is a lock of its own.
+    own_lock = os.open(b"/proc/self/fd/%d" % lock, os.O_RDWR | os.O_CLOEXEC)
     job = Job(order, boot)
-    try:
-        _make_places(order)
-        problem = job.begin()
-    except Exception as unforeseen:
-        problem = job.give_up(unforeseen)
-    answer: dict[str, object] = {"order": order["number"], "shepherd": os.getpid()}
-    answer.update(problem if problem is not None else job.identity)
-    _tell(channel, answer)
+    answer = job.begin()
+    _tell(channel, answer, theirs if job.runs else None)
+    theirs.close()
     channel.close()
-    for file in held:
-        os.close(file)
-    if problem is None:
-        job.wait()
-    if order["group"] is not None:
-        remove_group(order["group"])
-        if os.getppid() != nursery:
-            # Nobody is left who would make another group beside it. It goes if it is empty.
-            remove_group(order["group"].rpartition(b"/")[0])
+    os.close(lock)
+    while job.runs and job.wait():
+        job.leave_group()
+        _say(line, job.outcome)
+        following = _next(line, own_lock)
+        if following is None:
+            break
+        job = Job(following, boot)
+        answer = job.begin()
+        _say(line, answer)
+        fcntl.flock(own_lock, fcntl.LOCK_UN)
+    job.leave_group()
+    group = job.order["group"]
+    if group is not None and os.getppid() != nursery:
+        # Nobody is left who would make another group beside it. It goes if it is empty.
+        remove_group(group.rpartition(b"/")[0])
 
 
-def _make_places(order: dict[str, Any]) -> None:
-    """The record's directory, and a control group if that is possible: the job can do without one."""
+def _next(line: _socket.socket, lock: int) -> dict[str, Any] | None:
+    """The next order; None when there will be none."""
+    data = receive(line)
+    if data is None:
+        return None
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    if hung_up(line):
+        return None
+    found: dict[str, Any] = marshal.loads(data)
+    return found
+
+
+def _say(line: _socket.socket, words: dict[str, object]) -> None:
+    """The daemon may be dead: then the record tells."""
     try:
-        os.mkdir(order["record"], 0o700)
-    except FileExistsError:
+        line.send(marshal.dumps(words))
+    except OSError:
         pass
-    if order["group"] is not None and not _make_group(order["group"]):
-        order["group"] = None
 
 
 def _make_group(group: bytes) -> bool:
@@ -105,34 +131,61 @@ def _make_group(group: bytes) -> bool:
     return True
 
 
-def _tell(channel: _socket.socket, answer: dict[str, object]) -> None:
-    """The daemon gets the answer together with a handle on this process. It may be dead: then the records tell."""
-    handle = os.pidfd_open(os.getpid())
-    passed = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, handle.to_bytes(4, sys.byteorder))
+def _tell(channel: _socket.socket, answer: dict[str, object], line: _socket.socket | None) -> None:
+    """The daemon gets the answer together with its end of the line. It may be dead: then the record tells."""
+    passed = []
+    if line is not None:
+        passed.append((_socket.SOL_SOCKET, _socket.SCM_RIGHTS, line.fileno().to_bytes(4, sys.byteorder)))
     try:
-        channel.sendmsg([marshal.dumps(answer)], [passed])
+        channel.sendmsg([marshal.dumps(answer)], passed)
     except OSError:
         pass
-    finally:
-        os.close(handle)
 
 
 class Job:
     """The job as its shepherd sees it."""
 
-    __slots__ = ("boot", "identity", "order", "outcome", "pid", "started_at")
+    __slots__ = ("boot", "file", "identity", "order", "outcome", "pid", "runs", "started_at", "used_before")
 
     def __init__(self, order: dict[str, Any], boot: str) -> None:
         self.order = order
         self.boot = boot
         self.pid = 0
+        #: Its record.
+        self.file = -1
+        #: Its program has been started.
+        self.runs = False
         self.started_at = 0.0
         #: What tells the job's processes from all others.
         self.identity: dict[str, object] = {}
         #: How the main process ended.
         self.outcome: dict[str, object] = {}
+        #: What children of the shepherd, those of earlier jobs, have used.
+        before = os.times()
+        self.used_before = before.children_user, before.children_system
 
-    def begin(self) -> dict[str, object] | None:
+    def begin(self) -> dict[str, object]:
+        """Start the program; what the daemon is to hear."""
+        group = self.order["group"]
+        if group is not None and not _make_group(group):
+            # The job can do without one.
+            self.order["group"] = None
+        try:
+            # Where nothing can be recorded, nothing is started.
+            self.file = open_record(self.order["record"])
+            problem = self._start()
+        except Exception as unforeseen:
+            problem = self._give_up(unforeseen)
+        self.runs = problem is None
+        found = self.identity if problem is None else problem
+        return {"order": self.order["number"], "shepherd": os.getpid(), **found}
+
+    def leave_group(self) -> None:
+        """Nothing is in its control group any more."""
+        if self.order["group"] is not None:
+            remove_group(self.order["group"])
+
+    def _start(self) -> dict[str, object] | None:
         """Start the program and record that; what failed if it could not be started, which is recorded as well."""
         shepherd = os.getpid()
         self.started_at = time.time()
@@ -156,7 +209,7 @@ class Job:
             "group": None if group is None else os.fsdecode(group),
             "started_at": self.started_at,
         }
-        write_record(self.order["record"] + STARTED, {"key": self.order["key"], **self.identity})
+        append_record(self.file, {"key": self.order["key"], **self.identity})
         return None
 
     def _fork(self, shepherd: int) -> None:
@@ -171,7 +224,7 @@ class Job:
             os.waitpid(self.pid, 0)
             raise Failed.reported(report)
 
-    def give_up(self, problem: Exception) -> dict[str, object]:
+    def _give_up(self, problem: Exception) -> dict[str, object]:
         """A job whose start cannot be recorded must not run: nobody would know of it."""
         if self.pid:
             while not send(self.pid, start_of(self.pid), _signal.SIGKILL):
@@ -191,10 +244,10 @@ class Job:
 
     def _record_not_started(self, failure: dict[str, object]) -> None:
         record = {"key": self.order["key"], "boot": self.boot, "at": time.time(), "final": True}
-        write_record(self.order["record"] + ENDED, {**record, **failure})
+        append_record(self.file, {**record, **failure}, again=True)
 
-    def wait(self) -> None:
-        """Wait for the main process, record its end, and see to the rest."""
+    def wait(self) -> bool:
+        """Wait for the main process, record its end, and see to the rest; whether nothing is left."""
         status, usage = self._main_ended()
         self.outcome = {
             "key": self.order["key"],
@@ -209,11 +262,13 @@ class Job:
             "max_resident_kib": usage.ru_maxrss,
         }
         if not _reap():
-            self._record(0)
-            return
-        self._record(1)
-        left = self._await_rest() if self.order["await_family"] else self._sweep()
+            left = 0
+        else:
+            self._record(1)
+            left = self._await_rest() if self.order["await_family"] else self._sweep()
         self._record(left)
+        os.close(self.file)
+        return left == 0
 
     def _main_ended(self) -> tuple[int, Any]:
         while True:
@@ -231,37 +286,39 @@ class Job:
     def _sweep(self) -> int:
         """Kill until nothing is left; how many children could not be got rid of."""
         until = time.monotonic() + SWEEP_S
-        _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGCHLD,))
-        while True:
-            kill_family(os.getpid(), self.order["group"])
-            if not _reap():
-                return 0
-            left_s = until - time.monotonic()
-            if left_s <= 0:
-                return len(children(os.getpid()))
-            _signal.sigtimedwait((_signal.SIGCHLD,), min(left_s, _RETRY_S))
+        mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGCHLD,))
+        try:
+            while True:
+                kill_family(os.getpid(), self.order["group"])
+                if not _reap():
+                    return 0
+                left_s = until - time.monotonic()
+                if left_s <= 0:
+                    return len(children(os.getpid()))
+                _signal.sigtimedwait((_signal.SIGCHLD,), min(left_s, _RETRY_S))
+        finally:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
 
     def _record(self, left: int) -> None:
         """How it ended, with what all of its processes have used so far."""
         user_s, system_s = self._used()
-        used = {"user_s": user_s, "system_s": system_s, "left": left, "final": left == 0}
-        record, until = {**self.outcome, **used}, time.monotonic() + RECORD_S
+        self.outcome.update(user_s=user_s, system_s=system_s, left=left, final=left == 0)
+        until, again = time.monotonic() + RECORD_S, False
         while True:
             try:
-                write_record(self.order["record"] + ENDED, record)
-                return
-            except FileNotFoundError:
-                # Somebody has removed the directory: nobody wants to know.
+                append_record(self.file, self.outcome, again=again)
                 return
             except OSError:
-                if append_record(self.order["record"] + STARTED, record) or time.monotonic() > until:
+                if time.monotonic() > until:
                     return
+            again = True
             time.sleep(_RETRY_S)
 
     def _used(self) -> tuple[float, float]:
         """CPU of the job's processes: the control group counts all, else those count that were waited for."""
         times = os.times()
-        user_s, system_s = times.children_user, times.children_system
+        user_s = times.children_user - self.used_before[0]
+        system_s = times.children_system - self.used_before[1]
         if self.order["group"] is not None:
             words = read_kernel_file(self.order["group"] + b"/cpu.stat").split()
             told = dict(zip(words[::2], words[1::2], strict=False))
