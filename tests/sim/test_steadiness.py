@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import accumulate
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.classad import ClassAd, FixedWorld, parse_expression
 from roost.classad.ops import truth
+from roost.sim.owners import OwnerTrace
 from roost.sim.steadiness import Scene, read
 
 NOW = 1_000_000
@@ -71,7 +76,7 @@ def test_a_truth_keeps_for_as_long_as_it_is_said_to(text: str, offset: int) -> N
         NOW,
         {} if present else {"idle": 1.0},
         {"idle": float(away_since)} if present else {},
-        {"idle": float(away_since)},
+        {"idle": partial(OwnerTrace(present=((NOW - 1000, away_since),)).idle_beyond, NOW)},
     )
     reading = read(expression, scene)
     for now in range(NOW, NOW + 90):
@@ -86,11 +91,37 @@ def _truth(value: object) -> object:
     return found if isinstance(found, bool) else None
 
 
-def test_a_timer_is_steady_until_just_before_it_runs_out() -> None:
+@pytest.mark.parametrize(
+    ("text", "value", "until"),
+    [
+        ("time() - Entered > 60", False, 41),
+        ("time() - Entered >= 60", False, 40),
+        ("time() - Entered <= 60", True, 41),
+        ("60 < time() - Entered", False, 41),
+        ("Entered - time() > -60", True, 40),
+        ("Entered - time() >= -60", True, 41),
+        ("time() - Entered == 60", False, 40),
+        ("time() - Entered == 20", True, 1),
+        ("time() - Entered > 20", False, 1),
+    ],
+)
+def test_a_timer_is_steady_to_the_second_it_runs_out(text: str, value: bool, until: int) -> None:
     scene = Scene(ClassAd({"Entered": NOW - 20}), None, FixedWorld(instant=NOW), NOW, {}, {}, {})
-    reading = read(parse_expression("time() - Entered > 60"), scene)
-    assert reading.value is False
-    assert NOW + 30 <= reading.until <= NOW + 40
+    reading = read(parse_expression(text), scene)
+    assert (reading.value, reading.until) == (value, NOW + until)
+
+
+@given(
+    st.lists(st.integers(1, 900), min_size=1, max_size=20).filter(lambda gaps: len(gaps) % 2 == 0),
+    st.integers(0, 2000),
+    st.floats(0, 1000),
+)
+@settings(max_examples=200, deadline=None)
+def test_idle_times_pass_a_limit_when_it_is_said_and_not_before(gaps: list[int], now: int, limit: float) -> None:
+    edges = [*accumulate(gaps)]
+    owner = OwnerTrace(present=tuple(zip(edges[::2], edges[1::2], strict=True)), last_key_before=-50.0)
+    passes = next((at for at in range(now, 20_000) if owner.idle_s(at) > limit), None)
+    assert passes == owner.idle_beyond(now, limit)
 
 
 def test_what_is_not_understood_is_not_promised() -> None:

@@ -70,7 +70,10 @@ class ClassAd(MutableMapping[str, Any]):
         self.chained: ClassAd | None = None
         #: The ad this one is nested in; None at the top.
         self.scope: ClassAd | None = None
-        if isinstance(attributes, str):
+        if attributes.__class__ is tuple and not attributes:
+            # The usual case; to find out that it is no ad takes long.
+            pass
+        elif isinstance(attributes, str):
             from roost.classad.forms import parse_ad
 
             attributes = parse_ad(attributes)

@@ -8,12 +8,14 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from roost.classad import ClassAd, Value
 from roost.classad.values import fold
 from roost.model.slots import SlotId
 from roost.sim.owners import NOBODY, OwnerTrace
 from roost.sim.sensors import Loads, Sensors
+from roost.sim.steadiness import Reach
 from roost.startd.idleness import Idleness, slot_idleness
 
 
@@ -61,10 +63,11 @@ class ScenarioSensors(Sensors):
                 steps[fold(name)] = min(at, steps.get(fold(name), math.inf))
         return steps
 
-    def reaches(self, slot: SlotId, now: float) -> dict[str, float]:
-        """Idle times that fall back to 0 when the owner comes."""
+    def reaches(self, slot: SlotId, now: float) -> dict[str, Reach]:
+        """Idle times that fall back to 0 when the owner comes; not those that are given."""
         found = Sensors.reaches(self, slot, now)
         if "consoleidle" in found:
-            there = self.console.is_present(now)
-            found["consoleidle"] = self.console.next_presence(now) if there else now - self.console.idle_s(now)
+            found["consoleidle"] = partial(self.console.idle_beyond, now)
+        for name in {fold(name) for _, given in self.changes for name in given} & found.keys():
+            del found[name]
         return found

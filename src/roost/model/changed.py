@@ -1,17 +1,18 @@
-"""Frozen values with other values in some fields, fast: steps of the machines do little else.
+"""Frozen values, new ones and those with other values in some fields, fast: steps of the machines do little else.
 
 How it works: a value is copied, field by field, into a mutable twin of its class that is laid out alike; the twin is
 changed, and then made one of the frozen class. Neither `__init__` nor `__post_init__` is called. The function that
-copies is written out for each class, as `dataclasses` itself writes `__init__`.
+copies is written out for each class, as `dataclasses` itself writes `__init__`. New values are made in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
-from typing import Any, Final, TypeVar
+from dataclasses import MISSING, fields
+from typing import Any, Final, ParamSpec, TypeVar
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 def changed(value: T, changes: Mapping[str, Any]) -> T:
@@ -32,10 +33,8 @@ def changed(value: T, changes: Mapping[str, Any]) -> T:
 
 def _copier(kind: type[Any]) -> Callable[[Any], Any]:
     """A function that copies a value of a class into a twin that can be changed. Raises TypeError for other classes."""
-    if kind.__bases__ != (object,) or "__slots__" not in vars(kind):
-        raise TypeError(f"{kind.__name__} is no slotted dataclass without bases")
     names = tuple(each.name for each in fields(kind))
-    twin = type(f"{kind.__name__}InTheMaking", (), {"__slots__": names})
+    twin = _twin(kind)
     lines = [
         "def copied(value):",
         " made = twin()",
@@ -46,6 +45,39 @@ def _copier(kind: type[Any]) -> Callable[[Any], Any]:
     exec("\n".join(lines), made)
     copied: Callable[[Any], Any] = made["copied"]
     return copied
+
+
+def maker(kind: Callable[P, T]) -> Callable[P, T]:
+    """A function that makes values of a frozen, slotted dataclass without bases, at a fifth of the cost of its class.
+
+    Raises TypeError for other classes, and for those whose fields are not all keywords or need more than a default.
+    """
+    assert isinstance(kind, type)
+    of_it = fields(kind)
+    if hasattr(kind, "__post_init__") or any(
+        not each.kw_only or not each.init or each.default_factory is not MISSING for each in of_it
+    ):
+        raise TypeError(f"{kind.__name__} needs its own __init__")
+    given: dict[str, Any] = {"twin": _twin(kind), "kind": kind}
+    given |= {f"default_{each.name}": each.default for each in of_it}
+    names = (each.name if each.default is MISSING else f"{each.name}=default_{each.name}" for each in of_it)
+    lines = [
+        f"def make(*, {', '.join(names)}):",
+        " made = twin()",
+        *(f" made.{each.name} = {each.name}" for each in of_it),
+        " made.__class__ = kind",
+        " return made",
+    ]
+    exec("\n".join(lines), given)
+    make: Callable[P, T] = given["make"]
+    return make
+
+
+def _twin(kind: type[Any]) -> type[Any]:
+    """A class that is laid out like a frozen one, and is not frozen. Raises TypeError for other classes."""
+    if kind.__bases__ != (object,) or "__slots__" not in vars(kind):
+        raise TypeError(f"{kind.__name__} is no slotted dataclass without bases")
+    return type(f"{kind.__name__}InTheMaking", (), {"__slots__": tuple(each.name for each in fields(kind))})
 
 
 _COPIES: Final[dict[type[Any], Callable[[Any], Any]]] = {}

@@ -22,6 +22,7 @@ from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
+from roost.model.changed import maker
 from roost.model.claims import ClaimKind
 from roost.model.identifiers import ClaimId, ClaimIdSource
 from roost.model.reasons import Refusal
@@ -42,6 +43,9 @@ from roost.starter.starter_state import Launch
 S = TypeVar("S", bound=Slot)
 
 
+_polled: Final = maker(ev.Polled)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferLeftovers:
     """Tell whoever got a part of a slot that the rest may be had under that claim."""
@@ -51,9 +55,9 @@ class OfferLeftovers:
     job_ad: ClassAd
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Out(Generic[S]):
-    """Something to be carried out."""
+    """Something to be carried out. Never changed; not frozen, for there are very many and those are made faster."""
 
     slot: S
     effect: ef.Effect | sef.StarterEffect | OfferLeftovers
@@ -167,7 +171,7 @@ class Host(Generic[S]):
         facts = self.drains.facts(now)
         for slot in list(self.slots):
             if not slot.state.deleted:
-                self._step(slot, ev.Polled(ad=sense(slot), machine=facts), now)
+                self._step(slot, _polled(ad=sense(slot), machine=facts), now)
                 self._go_on(now)
         self.drains.progress(now)
         return self._settled(now)

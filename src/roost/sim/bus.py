@@ -64,11 +64,20 @@ class Bus:
         self.counts = {"sent": 0, "lost": 0, "doubled": 0, "late": 0}
         self._chances: dict[str, Random] = {}
 
-    def send(self, link: str, deliver: Callable[[float], None], *, reliable: bool = False) -> None:
-        """Deliver a message of the link after its delay."""
+    def _chance(self, link: str) -> Random:
         chance = self._chances.get(link)
         if chance is None:
             chance = self._chances[link] = stream(self.seed, "bus", link)
+        return chance
+
+    def arrival(self, link: str, sent_at: float) -> float:
+        """When a message that is not worth delivering would have come. Nothing may go wrong with it."""
+        self.counts["sent"] += 1
+        return sent_at + 0.05 + 0.2 * self._chance(link).random()
+
+    def send(self, link: str, deliver: Callable[[float], None], *, reliable: bool = False) -> None:
+        """Deliver a message of the link after its delay."""
+        chance = self._chance(link)
         self.counts["sent"] += 1
         at = self.engine.now + 0.05 + 0.2 * chance.random()
         faults = self.faults

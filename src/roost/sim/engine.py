@@ -7,12 +7,17 @@ comes first. So a poll that is left out changes nothing of the order of all that
 
 from __future__ import annotations
 
+import gc
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 #: What is due: called with the time.
 Due = Callable[[float], None]
+
+#: Objects made during a run, less those that are gone, after which cycles of garbage are looked for.
+COLLECTED_EVERY: Final = 50_000
 
 RANK_POLL: Final = 0
 RANK_STARTER: Final = 1
@@ -48,3 +53,14 @@ class Engine:
             self.done += 1
             due(time)
         self.now = max(self.now, until)
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Cycles of garbage are looked for seldom: jobs and machines stay to the end, and what comes and goes has few."""
+    before = gc.get_threshold()
+    gc.set_threshold(COLLECTED_EVERY, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

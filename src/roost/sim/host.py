@@ -12,14 +12,14 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 from roost.classad import ClassAd
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
-from roost.model.claims import ClaimKind
+from roost.model.changed import changed
 from roost.model.identifiers import ClaimId, ClaimIdSource
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotKind
@@ -31,9 +31,9 @@ from roost.sim.engine import Engine
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.own_work import OwnWork
 from roost.sim.polling import Polling
-from roost.sim.process import End, Process
+from roost.sim.process import Process
 from roost.sim.run import Run
-from roost.sim.workload import Job
+from roost.sim.watcher import Watcher
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
@@ -41,46 +41,6 @@ from roost.starter.machine import Step as StarterStep
 
 #: Orders that come with looks that may be left out; no death falls between them, for it would fall elsewhere then.
 REPEATED = (sef.SetTimer, sef.CancelTimer, sef.ReportUsage, sef.Warn, ef.Warn)
-
-
-class Watcher(Protocol):
-    """Who is told what happens on machines, and knows the jobs."""
-
-    def stepped(self, machine: Machine, slot: Slot, step: Step, now: float) -> None:
-        """A slot has taken transitions."""
-
-    def starter_stepped(self, machine: Machine, slot: Slot, step: StarterStep, now: float) -> None:
-        """A starter has taken transitions."""
-
-    def run_begun(self, machine: Machine, slot: Slot, run: Run, now: float) -> None:
-        """A starter has begun with a job."""
-
-    def ran(self, machine: Machine, slot: Slot, process: Process, begin: float, end: float) -> None:
-        """A job has run for a stretch without standing still."""
-
-    def run_ended(self, machine: Machine, slot: Slot, run: Run, end: End, now: float) -> None:
-        """A run is over."""
-
-    def reply(self, machine: Machine, effect: ef.Effect, now: float) -> None:
-        """A slot has something to say to a queue."""
-
-    def leftovers(self, machine: Machine, offer: OfferLeftovers) -> None:
-        """What is left of a divided slot may be had by whoever got the part."""
-
-    def job_of(self, ad: ClassAd, kind: ClaimKind) -> tuple[Job, float]:
-        """The job of an ad, and the work of it that is done, s."""
-
-    def fetch(self, machine: Machine, slot: Slot) -> ClassAd | None:
-        """Work for a slot that fetches it."""
-
-    def fetched(self, job_ad: ClassAd, accepted: bool) -> None:
-        """What became of fetched work."""
-
-    def cut(self, machine: Machine, now: float) -> None:
-        """The machine dies between two orders."""
-
-    def ended(self, machine: Machine, now: float) -> None:
-        """The daemon ends, because a drain said so."""
 
 
 class Slot(HostSlot):
@@ -219,6 +179,27 @@ class Machine:
         for slot in self.host.slots:
             if slot.run is not None:
                 slot.run.catch_up(now)
+            lease_until = slot.state.claim.lease_until
+            if lease_until is not None and lease_until <= now:
+                self._renew(slot, now)
+
+    def renew(self, claim_id: ClaimId, now: float) -> None:
+        """Let the lease of a claim be as signs of life that were not sent would have left it."""
+        for slot in self.host.slots:
+            if slot.state.claim.id == claim_id:
+                self._renew(slot, now)
+
+    def _renew(self, slot: Slot, now: float) -> bool:
+        """Whether a sign of life that was not sent has made a lease longer."""
+        claim = slot.state.claim
+        if claim.lease_until is None or claim.lease_s is None:
+            return False
+        came_at = self.watcher.renewed_at(claim.id, now)
+        if came_at is None or came_at + claim.lease_s <= claim.lease_until:
+            return False
+        claim = changed(claim, {"lease_until": came_at + claim.lease_s})
+        slot.state = changed(slot.state, {"claim": claim})
+        return True
 
     # -- what happens --------------------------------------------------------------------------------
 
@@ -357,8 +338,14 @@ class Machine:
         setting, life = slot.timers[timer], self.lives
 
         def fire(now: float) -> None:
-            if slot.timers[timer] == setting and self.lives == life and not slot.state.deleted:
-                self.tell(slot, ev.TimerFired(timer=timer), now)
+            if slot.timers[timer] != setting or self.lives != life or slot.state.deleted:
+                return
+            if timer is ev.Timer.LEASE and self._renew(slot, now):
+                until = slot.state.claim.lease_until
+                assert until is not None
+                self._set_timer(slot, timer, until)
+                return
+            self.tell(slot, ev.TimerFired(timer=timer), now)
 
         self.engine.at(at, fire)
 

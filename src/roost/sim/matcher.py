@@ -16,6 +16,7 @@ partitionable slot in a cycle.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Iterator
 from typing import Final
 
 from roost.classad import ClassAd, Expr, evaluate
@@ -36,6 +37,30 @@ PRIORITY_DELTA: Final = 0.5
 _FREE, _BY_PRIORITY, _BY_RANK = 2, 0, 1
 #: Free, the job's rank, how it would be had.
 _Worth = tuple[bool, float, int]
+
+
+class _Offers:
+    """What may be had in a cycle, in order. It copies nothing: no slot becomes another within a cycle."""
+
+    __slots__ = ("_order", "_slots", "_taken")
+
+    def __init__(self, order: list[tuple[int, int]], slots: dict[tuple[int, int], Slot]) -> None:
+        self._order = order
+        self._slots = slots
+        self._taken: set[tuple[int, int]] = set()
+
+    def __bool__(self) -> bool:
+        return len(self._order) > len(self._taken)
+
+    def __iter__(self) -> Iterator[tuple[tuple[int, int], Slot]]:
+        for key in self._order:
+            if key not in self._taken and (slot := self._slots[key]).machine.alive:
+                yield key, slot
+
+    def take(self, key: tuple[int, int]) -> Slot:
+        """Offer it no longer."""
+        self._taken.add(key)
+        return self._slots[key]
 
 
 class Matcher:
@@ -95,9 +120,9 @@ class Matcher:
         preempts = self._ranks or self.preemption is not None
         if not self.queue.alive or self.queue.idle_count == 0 or not (self._free or preempts):
             return
-        offers = {key: slot for key in self._free if (slot := self._slots[key]).machine.alive}
-        if preempts:
-            offers |= self._claimed()
+        offers = _Offers(self._free, self._slots)
+        if preempts and (claimed := self._claimed()):
+            offers = _Offers([*self._free, *claimed], self._slots | claimed)
         users: dict[str, list[str]] = {}
         for kind, entry in self.queue.heads():
             users.setdefault(entry.job.owner, []).append(kind)
@@ -126,9 +151,7 @@ class Matcher:
     def _priority(self, user: str, now: float) -> float:
         return self.queue.priorities.of(user, self.queue.running.get(user, 0), now)
 
-    def _serve(
-        self, kinds: list[str], limit: int | None, offers: dict[tuple[int, int], Slot], hopeless: set[str], now: float
-    ) -> None:
+    def _serve(self, kinds: list[str], limit: int | None, offers: _Offers, hopeless: set[str], now: float) -> None:
         """Give a user who has jobs of these kinds slots, at most so many."""
         while offers and (limit is None or limit > 0):
             kind = self._next_kind(kinds, hopeless)
@@ -138,8 +161,7 @@ class Matcher:
             if found is None:
                 hopeless.add(kind)
                 continue
-            slot = offers.pop(found)
-            self._match(slot, kind, now)
+            self._match(offers.take(found), kind, now)
             limit = None if limit is None else limit - 1
 
     def _next_kind(self, kinds: list[str], hopeless: set[str]) -> str | None:
@@ -152,14 +174,14 @@ class Matcher:
                 found, first = kind, (entry.job.submitted_at, entry.number)
         return found
 
-    def _best(self, kind: str, offers: dict[tuple[int, int], Slot], now: float) -> tuple[int, int] | None:
+    def _best(self, kind: str, offers: _Offers, now: float) -> tuple[int, int] | None:
         entry = self.queue.head(kind)
         assert entry is not None
         job = entry.job.ad
         ranks = job.cell("rank") is not MISSING
         best: tuple[int, int] | None = None
         best_worth: _Worth | None = None
-        for place, slot in offers.items():
+        for place, slot in offers:
             slot.machine.sync(now)
             polled_at = slot.machine.polling.polled_at
             if slot.rejected.get(kind) == polled_at:

@@ -18,6 +18,8 @@ from random import Random
 from typing import Final
 
 DAY_S: Final = 86_400
+#: Absences looked through for one that is long enough; if none is, the next one may be.
+ABSENCES_AHEAD: Final = 64
 HOUR_S: Final = 3_600
 
 
@@ -71,6 +73,20 @@ class OwnerTrace:
     def next_load(self, now: float) -> float:
         """When the load changes next; infinite if never."""
         return _next(self._load_times, now)
+
+    def idle_beyond(self, now: float, limit_s: float) -> float:
+        """From `now` on, the first instant at which KeyboardIdle may be more than a limit; infinite if it never is."""
+        grows_s = math.floor(limit_s) + 1
+        edges = self._edges
+        # Where somebody leaves: before now, or next.
+        place = bisect_right(edges, now)
+        place += place % 2
+        begin = edges[place - 1] if place else self.last_key_before
+        for _ in range(ABSENCES_AHEAD):
+            if place == len(edges) or edges[place] - begin > grows_s:
+                break
+            begin, place = edges[place + 1], place + 2
+        return max(now, begin + grows_s)
 
     def presence_s(self, begin: float, end: float) -> float:
         """Seconds of presence within [begin, end)."""

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from roost.model.changed import maker
 from roost.model.starter import Usage
 from roost.sim.engine import Engine
 from roost.sim.workload import Job
@@ -39,6 +40,9 @@ class End:
     hard: bool
     #: The starter got rid of it by itself: the slot's claim goes on.
     claim_stays: bool = False
+
+
+_usage: Final = maker(Usage)
 
 
 class Process:
@@ -96,7 +100,7 @@ class Process:
     def usage(self, now: float) -> Usage:
         """What a measurement finds."""
         truth, progress_s, image_kb = self.job.truth, self.progress_s(now), self.image_kb(now)
-        return Usage(
+        return _usage(
             image_size_kib=image_kb,
             resident_kib=int(image_kb * truth.resident_share),
             user_cpu_s=float(int(progress_s * 0.95)),

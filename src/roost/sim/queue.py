@@ -5,8 +5,8 @@ activate the claim with a job, go on with the next job of the same kind or give 
 falls silent for the length of its lease goes back to the queue; so does one that was evicted. A job that the policy
 puts on hold stays there.
 
-Where nothing can be lost, signs of life are sent once a lease, shortly before its end, instead of every
-ALIVE_INTERVAL: to the slot it is the same.
+Where nothing can be lost, there is a sign of life once a lease, shortly before its end, instead of every
+ALIVE_INTERVAL: to the slot it is the same. Unless the run is exhaustive it is not even sent (`signs_of_life`).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from roost.sim.process import End
 from roost.sim.queue_entry import Entry, Held, Place
 from roost.sim.record import Recorder
 from roost.sim.run import Run
+from roost.sim.signs_of_life import SignsOfLife, interval_s
 from roost.sim.workload import Job
 
 #: Time after which a request that waits for the end of somebody else's job is given up, s.
@@ -39,11 +40,14 @@ PREEMPTION_S: Final = 1800.0
 class Queue:
     """One queue for the pool."""
 
-    def __init__(self, engine: Engine, bus: Bus, recorder: Recorder) -> None:
+    def __init__(self, engine: Engine, bus: Bus, recorder: Recorder, *, exhaustive: bool = False) -> None:
         self.engine = engine
         self.bus = bus
         self.recorder = recorder
-        self.alive = True
+        self._alive = True
+        #: Signs of life are sent.
+        self._beats = exhaustive or bus.faults.any
+        self._signs = SignsOfLife(bus)
         self.entries: dict[str, Entry] = {}
         self.claims: dict[str, Held] = {}
         #: Kind to its idle jobs: (time of submission, number, entry).
@@ -62,6 +66,18 @@ class Queue:
     def die_after(self, messages: int | None) -> None:
         """Die between two messages, so many of them from now."""
         self._cut_in = messages
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs. One that may fall silent sends its signs of life."""
+        return self._alive
+
+    @alive.setter
+    def alive(self, alive: bool) -> None:
+        self._alive = alive
+        self._beats = True
+        for held in self._signs.all():
+            self._beat_again(held)
 
     # -- jobs ------------------------------------------------------------------------------------------
 
@@ -168,6 +184,7 @@ class Queue:
         # A daemon that is dead says nothing; whatever it meant to say has been written down.
         if self.alive:
             machine, claim_id = held.machine, held.claim_id
+            self._signs.catch_up(machine, self.engine.now)
             self.bus.send(f"queue>{machine.plan.name}", lambda now: machine.address(claim_id, event, now))
 
     def _release(self, held: Held) -> None:
@@ -177,6 +194,7 @@ class Queue:
 
     def _close(self, held: Held) -> None:
         held.open = False
+        self._signs.end(held, self.engine.now)
         self.claims.pop(held.claim_id.text, None)
         entry, held.entry = held.entry, None
         if entry is not None and entry.claim is held and entry.place in (Place.CLAIMING, Place.RUNNING):
@@ -235,8 +253,25 @@ class Queue:
     # -- signs of life -----------------------------------------------------------------------------------
 
     def _keep_alive(self, held: Held, now: float) -> None:
+        if self._beats:
+            interval = 300.0 if self.bus.faults.any else interval_s(held)
+            self._beat(held, now + interval, interval)
+        else:
+            self._signs.begin(held, now)
+
+    def _beat_again(self, held: Held) -> None:
+        """Signs of life of a claim are sent from now on."""
+        due = self._signs.end(held, self.engine.now)
+        if due is not None:
+            self._beat(held, due, interval_s(held))
+
+    def renewed_at(self, claim_id: ClaimId, now: float) -> float | None:
+        """When the last sign of life of a claim reached its slot, if they are not sent."""
+        held = self.claims.get(claim_id.text)
+        return None if held is None else self._signs.arrived_at(held, now)
+
+    def _beat(self, held: Held, at: float, interval: float) -> None:
         faulty = self.bus.faults.any
-        interval = 300.0 if faulty else max(60.0, held.lease_s - 120.0)
 
         def beat(then: float) -> None:
             if not held.open:
@@ -253,7 +288,7 @@ class Queue:
                 self._send(held, ev.AliveReceived(claim_id=held.claim_id, reply_to=to))
             self.engine.at(then + interval, beat)
 
-        self.engine.at(now + interval, beat)
+        self.engine.at(at, beat)
 
     # -- runs ----------------------------------------------------------------------------------------------
 
@@ -293,6 +328,9 @@ class Queue:
             self._next_job(held, entry.job.kind)
         elif end.claim_stays or end.outcome == "lost":
             self._release(held)
+        else:
+            # If it is still there when the next sign of life is due, it is given back.
+            self._beat_again(held)
 
     def _complete(self, entry: Entry, mine: bool, now: float) -> None:
         held = entry.claim

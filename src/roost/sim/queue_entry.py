@@ -51,7 +51,8 @@ class Held:
     """A claim that the queue has, or has asked for."""
 
     __slots__ = (
-        "claim_id", "deactivated", "entry", "granted", "lease_s", "machine", "open", "patience_s", "seen_at", "step",
+        "arrived_at", "arrives_at", "beat_at", "claim_id", "deactivated", "entry", "granted", "lease_s", "machine",
+        "open", "patience_s", "seen_at", "step",
     )  # fmt: skip
 
     def __init__(self, machine: Machine, claim_id: ClaimId, entry: Entry, now: float) -> None:
@@ -70,3 +71,8 @@ class Held:
         self.step = 0
         #: How long an answer is waited for, s.
         self.patience_s = REPLY_S
+        #: When its next sign of life is due, where they are not sent (`signs_of_life`); None where they are.
+        self.beat_at: float | None = None
+        #: When the last one arrives, and when the one before did; None where there was none.
+        self.arrives_at: float | None = None
+        self.arrived_at: float | None = None

@@ -18,7 +18,7 @@ from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.model.events import Timer
 from roost.policy.catalogue import VARIANTS
-from roost.sim.steadiness import Reading, Scene, read_attribute
+from roost.sim.steadiness import Reach, Reading, Scene, read_attribute
 from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld, truth_of, whole
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL, BUSY, RETIRING, State
@@ -52,7 +52,7 @@ def quiet_until(
     now: float,
     clocks: Mapping[str, float],
     steps: Mapping[str, float],
-    reaches: Mapping[str, float],
+    reaches: Mapping[str, Reach],
     *,
     latch: bool = False,
 ) -> float:
@@ -70,7 +70,7 @@ def quiet_until(
         until = min(until, quiet.reading("CpuBusy", None, False).until)
     for row in ROWS[state.pair]:
         if On.POLL in row.on and until > now:
-            until = min(until, quiet.row(row))
+            until = min(until, quiet.row(row, until))
     return until
 
 
@@ -97,7 +97,7 @@ class _Quiet:
         now: float,
         clocks: Mapping[str, float],
         steps: Mapping[str, float],
-        reaches: Mapping[str, float],
+        reaches: Mapping[str, Reach],
     ) -> None:
         self.state = state
         self.policy = policy
@@ -125,14 +125,14 @@ class _Quiet:
                 clocks[name] = 1.0
         return clocks, steps
 
-    def row(self, row: Transition) -> float:
-        """Until when a row is sure not to be taken."""
+    def row(self, row: Transition, enough: float = math.inf) -> float:
+        """Until when a row is sure not to be taken; anything later than `enough` is as good as that."""
         until = -math.inf
         for guard in row.when:
             holds, ends = self.guard(guard)
             if not holds:
                 until = max(until, ends)
-                if until == math.inf:
+                if until >= enough:
                     break
         return max(until, self.now)
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from roost.classad import ClassAd, Value
+from roost.model.changed import maker
 from roost.model.slots import SlotId
 from roost.sim.owners import DAY_S, OwnerTrace
+from roost.sim.steadiness import Reach
 from roost.startd.idleness import Connections, Idleness, slot_idleness
 from roost.startd.load import apportion
 from roost.startd.slot_ad import clock
@@ -38,6 +41,9 @@ class Loads:
     slots: tuple[tuple[float, float], ...]
 
 
+_loads: Final = maker(Loads)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensors:
     """The sensors of one machine."""
@@ -52,7 +58,7 @@ class Sensors:
         own = sum(jobs)
         system = self.owner.load(now) + own
         if len(jobs) == 1:
-            return Loads(system=system, jobs=own, slots=((system, own),))
+            return _loads(system=system, jobs=own, slots=((system, own),))
         shared = apportion(system, dict(zip(ids, jobs, strict=True)), dict(zip(ids, states, strict=True)))
         each = tuple((shared.slots[one].total, shared.slots[one].condor) for one in ids)
         return Loads(system=system, jobs=own, slots=each)
@@ -102,14 +108,14 @@ class Sensors:
         steps["clockday"] = float(int(now) + DAY_S - local % DAY_S)
         return steps
 
-    def reaches(self, slot: SlotId, now: float) -> dict[str, float]:
-        """Idle times that fall back to 0 when the owner comes: since when they grow, at the earliest."""
-        begin = self.owner.next_presence(now) if self.owner.is_present(now) else now - self.owner.idle_s(now)
-        found = {}
+    def reaches(self, slot: SlotId, now: float) -> dict[str, Reach]:
+        """Idle times that fall back to 0 when the owner comes: a limit to when they are above it."""
+        beyond = partial(self.owner.idle_beyond, now)
+        found: dict[str, Reach] = {}
         if slot.number <= self.connected.keyboard:
-            found["keyboardidle"] = begin
+            found["keyboardidle"] = beyond
         if slot.number <= self.connected.console:
-            found["consoleidle"] = begin
+            found["consoleidle"] = beyond
         return found
 
 

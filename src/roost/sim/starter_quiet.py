@@ -29,7 +29,7 @@ _TIMES: Final = frozenset(("remoteusercpu", "remotesyscpu", "cpususage"))
 _TOLD: Final = frozenset(("jobstate", "jobstartdate", "jobpid"))
 _REPORTED: Final = frozenset(map(fold, MEASURED)) | _TOLD
 #: Looks are not at whole seconds, and whole seconds are what an expression sees of the time.
-_MARGIN_S: Final = 1.0
+_MARGIN_S: Final = 2.0
 
 
 def poll_matters_at(run: Run, now: float) -> float:

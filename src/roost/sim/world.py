@@ -18,11 +18,12 @@ from roost.classad import ClassAd, Expr
 from roost.model import effects as ef
 from roost.model.claims import ClaimKind
 from roost.model.events import VacateRequested
+from roost.model.identifiers import ClaimId
 from roost.node.host import OfferLeftovers
 from roost.sim.bus import Bus, Faults
 from roost.sim.chance import stream
 from roost.sim.checkers import Checker
-from roost.sim.engine import Engine
+from roost.sim.engine import Engine, seldom_collected
 from roost.sim.fetched import WorkSource
 from roost.sim.host import Machine, Slot
 from roost.sim.machine_plan import MachinePlan
@@ -122,7 +123,7 @@ class World:
         self.metrics = Metrics(slots=slots, days=plan.days, run_s=truths, cores=cores)
         self.recorder = Recorder(plan.start, (self.metrics.take, *sinks), lines)
         self.bus = Bus(self.engine, plan.seed, plan.faults)
-        self.queue = Queue(self.engine, self.bus, self.recorder)
+        self.queue = Queue(self.engine, self.bus, self.recorder, exhaustive=plan.exhaustive)
         self.queue.priorities.halflife_s = plan.halflife_s
         self.queue.thrown_out_max = plan.thrown_out_max
         self.source = WorkSource(plan.fetched)
@@ -172,13 +173,14 @@ class World:
     def run(self, progress: Callable[[float], None] | None = None) -> Outcome:
         """Run to the end; `progress` is told the share that is done, after each simulated hour."""
         end = self.plan.start + self.plan.days * DAY_S
-        while self.engine.now < end:
-            self.engine.run(min(end, self.engine.now + 3600))
-            if self.bus.faults.any or self.engine.now % _CHECK_S == 0:
-                self.checker.check_all()
-            if progress is not None:
-                progress((self.engine.now - self.plan.start) / (end - self.plan.start))
-        self._close(end)
+        with seldom_collected():
+            while self.engine.now < end:
+                self.engine.run(min(end, self.engine.now + 3600))
+                if self.bus.faults.any or self.engine.now % _CHECK_S == 0:
+                    self.checker.check_all()
+                if progress is not None:
+                    progress((self.engine.now - self.plan.start) / (end - self.plan.start))
+            self._close(end)
         return Outcome(
             digest=self.recorder.digest,
             records=self.recorder.count,
@@ -365,6 +367,10 @@ class World:
     def job_of(self, ad: ClassAd, kind: ClaimKind) -> tuple[Job, float]:
         """The job of an ad, and the work of it that is done, s."""
         return self.source.lookup(ad) if kind is ClaimKind.FETCHED else self.queue.lookup(ad)
+
+    def renewed_at(self, claim_id: ClaimId, now: float) -> float | None:
+        """When the last sign of life came that was not sent."""
+        return self.queue.renewed_at(claim_id, now)
 
     def fetch(self, machine: Machine, slot: Slot) -> ClassAd | None:
         """Work for a slot that fetches it."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from roost.classad import unparse
-from roost.model.changed import changed
+from roost.model.changed import changed, maker
 from roost.model.claims import Activation, Claim, ClaimKind
 from roost.model.effects import (
     ActivateStarter,
@@ -41,11 +41,15 @@ from roost.startd.work import Work
 VM_UNIVERSE: Final = 13
 
 
+_claim: Final = maker(Claim)
+_activation: Final = maker(Activation)
+
+
 def fresh_claim(work: Work) -> Claim:
     """A claim that nobody has asked for."""
     claim_id, ids = work.state.ids.take()
     work.update(ids=ids)
-    return Claim(id=claim_id)
+    return _claim(id=claim_id)
 
 
 def refuse_claim(work: Work, claim: Claim | None, refusal: Refusal) -> None:
@@ -163,7 +167,7 @@ def start_job(work: Work) -> None:
     request = claim.request
     assert request is not None
     job = request.job_ad
-    activation = Activation(
+    activation = _activation(
         job_ad=job,
         started_at=work.now,
         vacate_pledge_s=max(0, work.inputs.whole("MachineMaxVacateTime", job)),

@@ -26,6 +26,15 @@ class Verdict(NamedTuple):
     decisions: tuple[Decision, ...] = ()
 
 
+_YES: Final = Verdict(True)
+_NO: Final = Verdict(False)
+
+
+def _plain(holds: bool) -> Verdict:
+    """Of a guard that asks for no expression."""
+    return _YES if holds else _NO
+
+
 def _is(decision: Decision) -> Verdict:
     return Verdict(decision.truth is True, (decision,))
 
@@ -53,14 +62,14 @@ def start_locally_false(work: Work) -> Verdict:
 def run_benchmarks(work: Work) -> Verdict:
     """A slot that has just left Benchmarking skips the evaluation that follows."""
     if work.taken and work.taken[-1].number == "4":
-        return Verdict(False)
+        return _NO
     return _is(work.inputs.decide("RunBenchmarks"))
 
 
 def start_backfill(work: Work) -> Verdict:
     """Only where a backfill system is configured, and not on the way down."""
     if not work.policy.backfill or work.state.shutdown is not None:
-        return Verdict(False)
+        return _NO
     return _is(work.inputs.decide("START_BACKFILL"))
 
 
@@ -71,7 +80,7 @@ def evict_backfill(work: Work) -> Verdict:
 
 def draining(work: Work) -> Verdict:
     """A dynamic slot is given back instead."""
-    return Verdict(work.state.draining is not None and work.state.kind is not SlotKind.DYNAMIC)
+    return _plain(work.state.draining is not None and work.state.kind is not SlotKind.DYNAMIC)
 
 
 def retirement_over(work: Work) -> Verdict:
@@ -80,9 +89,9 @@ def retirement_over(work: Work) -> Verdict:
     PREEMPT is asked once more, for what follows depends on whether it is the cause.
     """
     if not work.state.in_retirement or not retirement.is_over(work.inputs):
-        return Verdict(False)
+        return _NO
     if work.state.claim.activation is None:
-        return Verdict(True)
+        return _YES
     return Verdict(True, (work.inputs.with_job("PREEMPT"),))
 
 
@@ -96,21 +105,21 @@ def preempt_is_cause(work: Work) -> bool:
 def preempt_hard(work: Work) -> Verdict:
     """WANT_VACATE counts only where PREEMPT is the cause; UNDEFINED counts as TRUE."""
     if not preempt_is_cause(work):
-        return Verdict(False)
+        return _NO
     decision = work.inputs.with_job("WANT_VACATE")
     return Verdict(decision.truth is False, (decision,))
 
 
 def may_unretire(work: Work) -> Verdict:
     """There is no cause left that would make the slot retire again."""
-    return Verdict(not work.state.in_retirement)
+    return _plain(not work.state.in_retirement)
 
 
 def continue_(work: Work) -> Verdict:
     """CONTINUE; a job suspended by command waits for a command."""
     activation = work.state.claim.activation
     if activation is None or activation.held_still:
-        return Verdict(False)
+        return _NO
     return _is(work.inputs.with_job("CONTINUE"))
 
 
@@ -118,7 +127,7 @@ def successor_accepted(work: Work) -> Verdict:
     """START does not say FALSE to the job of the claim that waits."""
     waiting = work.state.waiting
     if waiting is None or work.state.shutdown is not None:
-        return Verdict(False)
+        return _NO
     decision = work.inputs.decide("START", waiting.job_ad)
     return Verdict(decision.truth is not False, (decision,))
 
@@ -127,7 +136,7 @@ def worklife_over(work: Work) -> Verdict:
     """CLAIM_WORKLIFE without a limit: absent, no number, or below 0."""
     claim = work.state.claim
     if claim.jobs_begun == 0 or claim.granted_at is None:
-        return Verdict(False)
+        return _NO
     decision = work.inputs.decide("CLAIM_WORKLIFE")
     limit = whole(decision.value, -1)
     return Verdict(0 <= limit < work.now - claim.granted_at, (decision,))
@@ -137,24 +146,24 @@ def drain_grace_over(work: Work) -> Verdict:
     """A young claim may still be waiting for its first job."""
     granted_at = work.state.claim.granted_at
     if work.state.draining is None or granted_at is None:
-        return Verdict(False)
-    return Verdict(work.now - granted_at >= work.policy.drain_activation_grace_s)
+        return _NO
+    return _plain(work.now - granted_at >= work.policy.drain_activation_grace_s)
 
 
 def to_claimed(work: Work) -> Verdict:
     """The request may be withdrawn while the backfill client is being killed."""
-    return Verdict(work.state.destination is Destination.CLAIMED and work.state.claim.request is not None)
+    return _plain(work.state.destination is Destination.CLAIMED and work.state.claim.request is not None)
 
 
 def to_owner(work: Work) -> Verdict:
     """Also where a claim was the destination and its request is gone."""
     if work.state.destination is Destination.CLAIMED:
-        return Verdict(work.state.claim.request is None)
-    return Verdict(work.state.destination is Destination.OWNER)
+        return _plain(work.state.claim.request is None)
+    return _plain(work.state.destination is Destination.OWNER)
 
 
 def _passed(at: float | None, now: float) -> Verdict:
-    return Verdict(at is not None and at <= now)
+    return _plain(at is not None and at <= now)
 
 
 GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
@@ -165,34 +174,34 @@ GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
     Guard.START_BACKFILL: start_backfill,
     Guard.EVICT_BACKFILL: evict_backfill,
     Guard.DRAINING: draining,
-    Guard.NOT_DRAINING: lambda work: Verdict(work.state.draining is None),
-    Guard.ALL_DRAINED: lambda work: Verdict(work.state.machine.all_drained),
-    Guard.NO_STARTER: lambda work: Verdict(work.state.claim.activation is None),
+    Guard.NOT_DRAINING: lambda work: _plain(work.state.draining is None),
+    Guard.ALL_DRAINED: lambda work: _plain(work.state.machine.all_drained),
+    Guard.NO_STARTER: lambda work: _plain(work.state.claim.activation is None),
     Guard.RETIREMENT_OVER: retirement_over,
-    Guard.IN_RETIREMENT: lambda work: Verdict(work.state.in_retirement),
+    Guard.IN_RETIREMENT: lambda work: _plain(work.state.in_retirement),
     Guard.MAY_UNRETIRE: may_unretire,
     Guard.WANT_SUSPEND: lambda work: _is(work.inputs.with_job("WANT_SUSPEND")),
     Guard.NOT_WANT_SUSPEND: lambda work: _is_not(work.inputs.with_job("WANT_SUSPEND")),
     Guard.SUSPEND: lambda work: _is(work.inputs.with_job("SUSPEND")),
     Guard.CONTINUE: continue_,
     Guard.PREEMPT: lambda work: _is(work.inputs.with_job("PREEMPT")),
-    Guard.NOT_PREEMPT_SEEN: lambda work: Verdict(not work.state.eviction.preempt_seen),
-    Guard.HARD: lambda work: Verdict(work.state.eviction.hard),
+    Guard.NOT_PREEMPT_SEEN: lambda work: _plain(not work.state.eviction.preempt_seen),
+    Guard.HARD: lambda work: _plain(work.state.eviction.hard),
     Guard.PREEMPT_HARD: preempt_hard,
     Guard.KILL: lambda work: _is(work.inputs.with_job("KILL")),
-    Guard.EVICTION_REMEMBERED: lambda work: Verdict(work.state.eviction.irrevocable),
-    Guard.SUCCESSOR_WAITING: lambda work: Verdict(work.state.waiting is not None),
+    Guard.EVICTION_REMEMBERED: lambda work: _plain(work.state.eviction.irrevocable),
+    Guard.SUCCESSOR_WAITING: lambda work: _plain(work.state.waiting is not None),
     Guard.SUCCESSOR_ACCEPTED: successor_accepted,
     Guard.WORKLIFE_OVER: worklife_over,
     Guard.DRAIN_GRACE_OVER: drain_grace_over,
-    Guard.FETCHED_JOB_WAITING: lambda work: Verdict(
+    Guard.FETCHED_JOB_WAITING: lambda work: _plain(
         work.state.claim.job_waiting and work.state.claim.kind is ClaimKind.FETCHED
     ),
     Guard.MATCH_EXPIRED: lambda work: _passed(work.state.match_until, work.now),
     Guard.VACATE_EXPIRED: lambda work: _passed(work.state.vacate_until, work.now),
-    Guard.BACKFILL_RUNNING: lambda work: Verdict(work.state.machine.backfill_running),
+    Guard.BACKFILL_RUNNING: lambda work: _plain(work.state.machine.backfill_running),
     Guard.TO_OWNER: to_owner,
-    Guard.TO_MATCHED: lambda work: Verdict(work.state.destination is Destination.MATCHED),
+    Guard.TO_MATCHED: lambda work: _plain(work.state.destination is Destination.MATCHED),
     Guard.TO_CLAIMED: to_claimed,
-    Guard.HEADING_AWAY: lambda work: Verdict(work.state.destination is not None),
+    Guard.HEADING_AWAY: lambda work: _plain(work.state.destination is not None),
 }

@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Final
 
 from roost.classad.ad import MISSING
-from roost.model.changed import changed
+from roost.model.changed import changed, maker
 from roost.model.effects import (
     CancelTimer,
     DeleteDynamicSlot,
@@ -53,7 +53,7 @@ from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, State
 from roost.startd.transitions import CHAIN_MAX, EVALUATED_AT_ONCE, ROWS, On, Transition
 from roost.startd.validation import check
-from roost.startd.work import TIMERS, Taken, Work, deadlines
+from roost.startd.work import TIMERS, Taken, Work, deadlines, transition
 
 
 class Outcome(StrEnum):
@@ -80,6 +80,9 @@ class Step:
     refusal: Refusal | None = None
 
 
+_step: Final = maker(Step)
+
+
 def step(state: SlotState, event: Event, now: float, policy: SlotPolicy) -> Step:
     """What `event`, at `now` (epoch s), leads to in a slot. Raises AssertionError only for a mistake in this room."""
     reception = RECEPTIONS[type(event)]
@@ -96,7 +99,7 @@ def step(state: SlotState, event: Event, now: float, policy: SlotPolicy) -> Step
     settle(work)
     if work.state is not state:
         check(state, work.state, work.taken)
-    return Step(
+    return _step(
         state=work.state,
         effects=(*work.effects, *_consequences(work)),
         transitions=tuple(work.taken),
@@ -168,13 +171,16 @@ def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
     return None
 
 
+_PLACES: Final = {pair: place for place, pair in enumerate(PAIRS)}
+
+
 def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
     """Go from the row's source to its target, and do what it names."""
     state, now = work.state, work.now
     assert state.pair == row.source
     new_state = row.target.state is not state.state
     stay_s = max(0.0, now - state.entered_activity_at)
-    here = PAIRS.index(row.source)
+    here = _PLACES[row.source]
     spent_s = state.spent_s
     eviction = state.eviction
     if new_state and row.target.state is State.PREEMPTING:
@@ -190,7 +196,7 @@ def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
     work.raised.clear()
     work.evaluating = row.target in EVALUATED_AT_ONCE
     work.taken.append(
-        Taken(
+        transition(
             number=row.number,
             letter=row.letter,
             source=row.source,
@@ -248,6 +254,7 @@ def periodic(work: Work) -> None:
     try_fetch(work)
 
 
+_set_timer: Final = maker(SetTimer)
 #: A slot that is gone waits for nothing.
 NO_DEADLINES: Final = (None,) * len(TIMERS)
 
@@ -280,7 +287,7 @@ def _consequences(work: Work) -> list[Effect]:
     if due != now_due:
         for timer, old, new in zip(TIMERS, due, now_due, strict=True):
             if old != new:
-                effects.append(CancelTimer(timer=timer) if new is None else SetTimer(timer=timer, at=new))
+                effects.append(CancelTimer(timer=timer) if new is None else _set_timer(timer=timer, at=new))
     if work.taken or is_offered(before) != is_offered(after) or _shown_differently(before, after):
         effects.append(PublishAd())
     return effects

@@ -24,7 +24,7 @@ from roost.classad.values import fold
 from roost.classad.world import World
 from roost.policy.catalogue import VARIANTS, policy_named
 from roost.policy.catalogue.machine import STARTD
-from roost.policy.decision import Decision, StepWorld, truth_of
+from roost.policy.decision import Decision, StepWorld, decision, truth_of
 from roost.startd.attributes import overlay
 from roost.startd.slot_state import SlotState
 
@@ -131,7 +131,7 @@ class Inputs:
             formula, value = found, evaluate(found, my, other, world.again())
         elif not isinstance(found, Missing):
             value = found
-        return Decision(
+        return decision(
             name=name, defined=found is not MISSING, value=value, formula=formula, my=my, target=other, world=world
         )
 

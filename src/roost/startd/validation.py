@@ -28,9 +28,12 @@ from roost.startd.work import Taken
 _LISTED: Final = frozenset((row.number, row.source, row.target, row.reason) for row in TRANSITIONS)
 
 
+_LEGAL: Final = frozenset(PAIRS)
+
+
 def violations(state: SlotState) -> list[str]:
     """What is wrong with a state; empty for a sound one."""
-    if state.pair not in PAIRS:
+    if state.pair not in _LEGAL:
         return [f"{state.pair} is no legal pair"]
     return [*_anywhere(state), *_BY_STATE[state.state](state)]
 

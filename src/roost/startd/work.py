@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from roost.model.changed import changed
+from roost.model.changed import changed, maker
 from roost.model.effects import Effect
 from roost.model.events import Timer
 from roost.model.reasons import Reason, Refusal
@@ -42,6 +42,10 @@ class Taken:
 
 #: All timers, in the order in which they run out where several have.
 TIMERS: Final = tuple(Timer)
+
+
+#: A transition that happened, made faster.
+transition: Final = maker(Taken)
 
 
 class Work:

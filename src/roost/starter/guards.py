@@ -25,13 +25,22 @@ class Verdict(NamedTuple):
     decisions: tuple[Decision, ...] = ()
 
 
+_YES: Final = Verdict(True)
+_NO: Final = Verdict(False)
+
+
+def _plain(holds: bool) -> Verdict:
+    """Of a guard that asks for no expression."""
+    return _YES if holds else _NO
+
+
 def _expression(work: Work, name: str, wanted: bool = True) -> Verdict:
     if work.state.universe in EXEMPT_UNIVERSES:
-        return Verdict(False)
+        return _NO
     tree = work.policy.expressions[name].tree
     if isinstance(tree, Literal) and tree.value is (not wanted):
         # Nobody is shown what a constant did not bring about; so the ads are not made for it.
-        return Verdict(False)
+        return _NO
     decision = work.decide(name)
     return Verdict(decision.holds is wanted, (decision,))
 
@@ -39,13 +48,13 @@ def _expression(work: Work, name: str, wanted: bool = True) -> Verdict:
 def checkpoint_exit(work: Work) -> Verdict:
     """The program ended with SuccessCheckpointExitCode, and there is time to move what it saved."""
     end = work.state.end
-    return Verdict(end is not None and not work.state.hard and is_checkpoint(work.state.job_ad, end))
+    return _plain(end is not None and not work.state.hard and is_checkpoint(work.state.job_ad, end))
 
 
 def vacate_expired(work: Work) -> Verdict:
     """The vacate time is over; without a limit it never is."""
     until = work.state.deadlines.vacate_until
-    return Verdict(until is not None and until <= work.now)
+    return _plain(until is not None and until <= work.now)
 
 
 def vacate_hook(work: Work) -> Verdict:
@@ -62,8 +71,8 @@ def failure_hook(work: Work) -> Verdict:
 
 
 GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
-    Guard.WORK_DONE: lambda work: Verdict(work.state.doing is None),
-    Guard.SUSPEND_WANTED: lambda work: Verdict(work.state.suspend_wanted),
+    Guard.WORK_DONE: lambda work: _plain(work.state.doing is None),
+    Guard.SUSPEND_WANTED: lambda work: _plain(work.state.suspend_wanted),
     Guard.CHECKPOINT_EXIT: checkpoint_exit,
     Guard.EVICT: lambda work: _expression(work, EVICT),
     Guard.WANT_VACATE: lambda work: _expression(work, WANT_VACATE),

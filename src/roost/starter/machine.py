@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import Final
 
 from roost.classad import UNDEFINED, unparse_value
+from roost.model.changed import maker
 from roost.model.starter import Doing, StarterTimer
 from roost.model.starter_effects import CancelTimer, MakeSandbox, SetTimer, StarterEffect, Warn
 from roost.model.starter_events import StarterEvent
@@ -30,7 +31,7 @@ from roost.starter.starter_state import Launch, StarterState
 from roost.starter.states import EVALUATED
 from roost.starter.transitions import CHAIN_MAX, ROWS, On, Transition
 from roost.starter.validation import check
-from roost.starter.work import Taken, Work, deadline
+from roost.starter.work import Taken, Work, deadline, transition
 
 
 class Outcome(StrEnum):
@@ -55,6 +56,9 @@ class Step:
     #: In the order in which they happened.
     transitions: tuple[Taken, ...] = ()
     outcome: Outcome = Outcome.HANDLED
+
+
+_step: Final = maker(Step)
 
 
 def begin(launch: Launch, now: float, policy: StarterPolicy) -> Step:
@@ -87,7 +91,7 @@ def step(state: StarterState, event: StarterEvent, now: float, policy: StarterPo
     arm_poll(work)
     warn_of_values(work)
     check(state, work.state, work.taken)
-    return Step(
+    return _step(
         state=work.state,
         effects=(*work.effects, *_timers(state, work.state)),
         transitions=tuple(work.taken),
@@ -107,11 +111,19 @@ def settle(work: Work) -> None:
     raise AssertionError(f"no end of transitions: {[row.number for row in work.taken]}")
 
 
+#: Triggers that are always there, and those that an evaluation adds to; and the rows that may be taken by them alone.
+_ALWAYS: Final = frozenset({On.COUPLED})
+_EVALUATING: Final = frozenset({On.COUPLED, On.POLL})
+_COUPLED: Final = {pair: tuple(row for row in rows if not _ALWAYS.isdisjoint(row.on)) for pair, rows in ROWS.items()}
+_POLLED: Final = {pair: tuple(row for row in rows if not _EVALUATING.isdisjoint(row.on)) for pair, rows in ROWS.items()}
+
+
 def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
-    triggers = work.raised | ({On.COUPLED, On.POLL} if work.evaluating else {On.COUPLED})
-    for row in ROWS[work.state.pair]:
-        if triggers.isdisjoint(row.on):
-            continue
+    rows = (_POLLED if work.evaluating else _COUPLED)[work.state.pair]
+    if work.raised:
+        triggers = work.raised | (_EVALUATING if work.evaluating else _ALWAYS)
+        rows = tuple(row for row in ROWS[work.state.pair] if not triggers.isdisjoint(row.on))
+    for row in rows:
         decisions: tuple[Decision, ...] = ()
         for guard in row.when:
             verdict = GUARDS[guard](work)
@@ -136,7 +148,7 @@ def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
     work.raised.clear()
     work.evaluating = row.target.state in EVALUATED
     work.taken.append(
-        Taken(
+        transition(
             number=row.number,
             source=row.source,
             target=row.target,
@@ -172,6 +184,7 @@ def warn_of_values(work: Work) -> None:
 
 
 _TIMERS: Final = tuple(StarterTimer)
+_set_timer: Final = maker(SetTimer)
 
 
 def _timers(before: StarterState, after: StarterState) -> list[StarterEffect]:
@@ -181,7 +194,7 @@ def _timers(before: StarterState, after: StarterState) -> list[StarterEffect]:
     for timer in _TIMERS:
         old, new = deadline(before.deadlines, timer), deadline(after.deadlines, timer)
         if old != new:
-            effects.append(CancelTimer(timer=timer) if new is None else SetTimer(timer=timer, at=new))
+            effects.append(CancelTimer(timer=timer) if new is None else _set_timer(timer=timer, at=new))
     return effects
 
 

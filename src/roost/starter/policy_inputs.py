@@ -17,7 +17,7 @@ from roost.classad import Expr, ParseError, Value, evaluate, parse_expression
 from roost.classad.world import World
 from roost.model.starter import HookPoint
 from roost.policy.catalogue import KNOB_POLICIES
-from roost.policy.decision import Decision, StepWorld
+from roost.policy.decision import Decision, StepWorld, decision
 from roost.starter.hooks import HookProgram
 from roost.starter.starter_ad import starter_ad
 from roost.starter.starter_state import StarterState
@@ -134,7 +134,7 @@ class Inputs:
         if found is None:
             expression, job_ad = self.policy.expressions[name], self.state.job_ad
             value = evaluate(expression, self.my, job_ad, self._world.again())
-            found = Decision(
+            found = decision(
                 name=name,
                 value=value,
                 formula=expression,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from roost.starter.starter_state import StarterState
 from roost.starter.states import (
@@ -32,10 +33,13 @@ def _chain(before: StarterState, after: StarterState, taken: Sequence[Taken]) ->
         yield "the transitions do not lead from the old state to the new one"
 
 
+_LEGAL: Final = frozenset(PAIRS)
+
+
 def breaches(state: StarterState) -> Iterator[str]:
     """What does not hold of a starter, in words."""
     pair, times = state.pair, state.deadlines
-    if pair not in PAIRS:
+    if pair not in _LEGAL:
         yield f"{pair} is no legal pair"
     if state.process is not (pair in WITH_PROCESS):
         yield "a process of the job is expected where there is none, or not where there is one"

@@ -6,9 +6,9 @@ A `Work` lives for one step and is the only thing in this room that changes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from roost.model.changed import changed
+from roost.model.changed import changed, maker
 from roost.model.starter import StarterReason, StarterTimer
 from roost.model.starter_effects import StarterEffect
 from roost.policy.decision import Decision
@@ -35,6 +35,10 @@ class Taken:
     def decision(self) -> Decision | None:
         """The evaluation that the reason names: the first; one after it only chose the kind of kill."""
         return self.decisions[0] if self.decisions else None
+
+
+#: A transition that happened, made faster.
+transition: Final = maker(Taken)
 
 
 class Work:

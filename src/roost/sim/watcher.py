@@ -1,0 +1,62 @@
+"""Who is told what happens on simulated machines: the world they are in, seen from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from roost.classad import ClassAd
+from roost.model import effects as ef
+from roost.model.claims import ClaimKind
+from roost.model.identifiers import ClaimId
+from roost.node.host import OfferLeftovers
+from roost.sim.process import End, Process
+from roost.sim.workload import Job
+from roost.startd.machine import Step
+from roost.starter.machine import Step as StarterStep
+
+if TYPE_CHECKING:
+    from roost.sim.host import Machine, Slot
+    from roost.sim.run import Run
+
+
+class Watcher(Protocol):
+    """Who is told what happens on machines, and knows the jobs."""
+
+    def stepped(self, machine: Machine, slot: Slot, step: Step, now: float) -> None:
+        """A slot has taken transitions."""
+
+    def starter_stepped(self, machine: Machine, slot: Slot, step: StarterStep, now: float) -> None:
+        """A starter has taken transitions."""
+
+    def run_begun(self, machine: Machine, slot: Slot, run: Run, now: float) -> None:
+        """A starter has begun with a job."""
+
+    def ran(self, machine: Machine, slot: Slot, process: Process, begin: float, end: float) -> None:
+        """A job has run for a stretch without standing still."""
+
+    def run_ended(self, machine: Machine, slot: Slot, run: Run, end: End, now: float) -> None:
+        """A run is over."""
+
+    def reply(self, machine: Machine, effect: ef.Effect, now: float) -> None:
+        """A slot has something to say to a queue."""
+
+    def leftovers(self, machine: Machine, offer: OfferLeftovers) -> None:
+        """What is left of a divided slot may be had by whoever got the part."""
+
+    def job_of(self, ad: ClassAd, kind: ClaimKind) -> tuple[Job, float]:
+        """The job of an ad, and the work of it that is done, s."""
+
+    def renewed_at(self, claim_id: ClaimId, now: float) -> float | None:
+        """When the last sign of life of a claim came that was not sent; None if there was none."""
+
+    def fetch(self, machine: Machine, slot: Slot) -> ClassAd | None:
+        """Work for a slot that fetches it."""
+
+    def fetched(self, job_ad: ClassAd, accepted: bool) -> None:
+        """What became of fetched work."""
+
+    def cut(self, machine: Machine, now: float) -> None:
+        """The machine dies between two orders."""
+
+    def ended(self, machine: Machine, now: float) -> None:
+        """The daemon ends, because a drain said so."""

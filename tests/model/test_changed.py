@@ -1,0 +1,52 @@
+"""Frozen values made and changed past their `__init__` are what their classes make."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, dataclass, field, replace
+
+import pytest
+
+from roost.model.changed import changed, maker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """A value with a default."""
+
+    text: str
+    size: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bag:
+    """A value whose field is made anew each time."""
+
+    items: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value whose fields have places."""
+
+    x: int
+
+
+def test_what_a_maker_makes_is_a_value_of_its_class() -> None:
+    make = maker(Sign)
+    made = make(text="exit")
+    assert made == Sign(text="exit") and type(made) is Sign and hash(made) == hash(Sign(text="exit"))
+    assert make(text="exit", size=5) == Sign(text="exit", size=5)
+    assert changed(made, {"size": 5}) == replace(made, size=5)
+    with pytest.raises(FrozenInstanceError):
+        made.size = 4  # type: ignore[misc]
+
+
+def test_a_maker_wants_what_the_class_wants() -> None:
+    with pytest.raises(TypeError, match="text"):
+        maker(Sign)()  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("kind", [Bag, Point])
+def test_a_class_that_needs_more_is_refused(kind: type[object]) -> None:
+    with pytest.raises(TypeError, match=kind.__name__):
+        maker(kind)
