@@ -42,6 +42,7 @@ COMMANDS: Final = {
     "explain": "explain",
     "lab": "lab",
     "policy": "policy",
+    "shims": "shims",
 }
 
 

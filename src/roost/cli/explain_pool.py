@@ -63,6 +63,11 @@ def run(args: argparse.Namespace) -> int:
     return with_pool(args, lambda pool: _job(pool, args))
 
 
+def tell_job(pool: Pool, name: str) -> int:
+    """Print why a job waits, or what it does; the exit status that this has."""
+    return _job(pool, argparse.Namespace(name=name, json=False))
+
+
 # -- jobs --------------------------------------------------------------------------------------------------------
 
 

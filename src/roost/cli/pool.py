@@ -6,13 +6,12 @@ but the state directory's contact file.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from roost.cli.colour import by_meaning, wanted
 from roost.cli.terminal import CommandError
@@ -20,6 +19,9 @@ from roost.runtime.bus_settings import BusError, NoAnswer, NobodyThere
 from roost.runtime.home import Home, HomeError
 from roost.runtime.line import ANSWER_S, Line
 from roost.wire.plain import PlainAnswer
+
+if TYPE_CHECKING:
+    import argparse
 
 T = TypeVar("T")
 

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     return wait.run(args)
 
 
-def _config(home: Home, contact: dict[str, Any]) -> Config | None:
+def pool_config(home: Home, contact: dict[str, Any]) -> Config | None:
     """The pool's configuration, which has defaults and site policy for jobs; None where there is none."""
     roots = contact.get("roots")
     if roots is None and not home.config_file.exists():
@@ -96,16 +96,9 @@ def _show(submission: Submission, *, as_json: bool) -> int:
 
 
 def _read(args: argparse.Namespace) -> Submission:
-    from roost.runtime.submit_host import SystemSubmitHost
-    from roost.schedd.submit import read_submission
-
     if "=" in args.file and not Path(args.file).exists():
         args.assignment.insert(0, args.file)
         args.file = "-"
-    try:
-        text = sys.stdin.read() if args.file == "-" else Path(args.file).read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise CommandError(f"{args.file}: {error.strerror}") from None
     home = Home.find(args.home)
     try:
         contact = home.contact()
@@ -113,15 +106,44 @@ def _read(args: argparse.Namespace) -> Submission:
         if not args.dry_run:
             raise CommandError(str(error)) from None
         contact = {}
-    return read_submission(
-        text,
-        file="<stdin>" if args.file == "-" else args.file,
-        host=SystemSubmitHost(),
-        now=time.time(),
-        owner=user_name(),
+    return read_description(
+        args.file,
+        config=pool_config(home, contact),
         uid_domain=str(contact.get("uid_domain", "")),
-        config=_config(home, contact),
         arguments=tuple(args.assignment),
         append=tuple(args.append),
         queue=args.queue,
+    )
+
+
+def read_description(
+    file: str,
+    *,
+    config: Config | None,
+    uid_domain: str,
+    arguments: tuple[str, ...] = (),
+    append: tuple[str, ...] = (),
+    queue: str | None = None,
+    look_at_files: bool = True,
+) -> Submission:
+    """Read a submit description from a file, or ``-`` for standard input. Raises CommandError."""
+    from roost.runtime.submit_host import SystemSubmitHost
+    from roost.schedd.submit import read_submission
+
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror}") from None
+    return read_submission(
+        text,
+        file="<stdin>" if file == "-" else file,
+        host=SystemSubmitHost(),
+        now=time.time(),
+        owner=user_name(),
+        uid_domain=uid_domain,
+        config=config,
+        arguments=arguments,
+        append=append,
+        queue=queue,
+        look_at_files=look_at_files,
     )

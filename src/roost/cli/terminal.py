@@ -38,8 +38,12 @@ class CommandError(Exception):
 _TRACEBACK_VARIABLE: Final = "ROOST_TRACEBACK"
 
 
-def guarded(run: Callable[[], int]) -> int:
-    """Call `run`; every exception becomes a message and an exit code."""
+def guarded(run: Callable[[], int], *, prefix: str = "roost", bad: int = Exit.BAD) -> int:
+    """Call `run`; every exception becomes a message and an exit code.
+
+    `prefix` and `bad` are what messages begin with and the exit code of bad input: commands that stand in for another
+    system's have those of that system.
+    """
     _prepare_streams()
     try:
         code = run()
@@ -50,21 +54,28 @@ def guarded(run: Callable[[], int]) -> int:
         return Exit.BROKEN_PIPE
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
-    except CommandError as error:
-        return _failed(str(error))
-    except OSError as error:
-        return _failed(_described(error))
-    except RecursionError:
-        return _failed("the input is nested too deep to be worked on")
     except Exception as error:
-        return _unexpected(error)
+        return _ended_by(error, prefix, bad)
 
 
-def complain(message: str) -> None:
+def _ended_by(error: Exception, prefix: str, bad: int) -> int:
+    match error:
+        case CommandError():
+            text = str(error)
+        case OSError():
+            text = _described(error)
+        case RecursionError():
+            text = "the input is nested too deep to be worked on"
+        case _:
+            return _unexpected(error, prefix, bad)
+    return _failed(text, prefix, bad)
+
+
+def complain(message: str, prefix: str = "roost") -> None:
     """Write a message to standard error; what a terminal would take for orders is made visible."""
     sys.stdout.flush()
     shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in message)
-    sys.stderr.write(f"roost: {shown}\n")
+    sys.stderr.write(f"{prefix}: {shown}\n")
     sys.stderr.flush()
 
 
@@ -97,12 +108,12 @@ def _prepare_streams() -> None:
             stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
 
 
-def _failed(message: str) -> int:
+def _failed(message: str, prefix: str, bad: int) -> int:
     try:
-        complain(message)
+        complain(message, prefix)
     except BrokenPipeError:
         _silence_stdout()
-    return Exit.BAD
+    return bad
 
 
 def _described(error: OSError) -> str:
@@ -110,19 +121,21 @@ def _described(error: OSError) -> str:
     return f"{error.filename}: {reason}" if error.filename is not None else reason
 
 
-def _unexpected(error: Exception) -> int:
+def _unexpected(error: Exception, prefix: str, bad: int) -> int:
     # Programs and people that call us must be able to rely on the form of our messages.
     from roost.classad.errors import ParseError
 
     if isinstance(error, ParseError):
-        return _failed(str(error))
+        return _failed(str(error), prefix, bad)
     if os.environ.get(_TRACEBACK_VARIABLE):
         import traceback
 
         traceback.print_exc()
     _failed(
         f"internal error: {type(error).__name__}: {error}\n"
-        f"    hint: this is a mistake in Roost; {_TRACEBACK_VARIABLE}=1 shows where it is; please report it"
+        f"    hint: this is a mistake in Roost; {_TRACEBACK_VARIABLE}=1 shows where it is; please report it",
+        prefix,
+        bad,
     )
     return Exit.INTERNAL
 

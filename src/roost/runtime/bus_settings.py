@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class BusError(Exception):
@@ -17,8 +17,7 @@ class NoAnswer(BusError):
     """Somebody listens, or did, and has not answered in time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BusSettings:
+class BusSettings(NamedTuple):
     """How the bus is reached."""
 
     urls: tuple[str, ...]

@@ -28,6 +28,7 @@ from roost.negotiator.snapshot import Plan, Request, Snapshot, SubmitterDemand
 from roost.runtime.bus import Bus
 from roost.runtime.defragmenter import Defragmenter, is_wanted
 from roost.runtime.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
+from roost.runtime.queue_rows import projected
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
 from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
@@ -255,7 +256,8 @@ class CentralDaemon:
                     del self._promised[name]
         now = self.clock.now()
         for name, data in message.ads.items():
-            ad = ad_from({**data, "MyType": "Submitter", "Name": f"{name}", "ScheddName": sender})
+            about = {"MyType": "Submitter", "Name": f"{name}", "ScheddName": sender, "Machine": sender}
+            ad = ad_from({**data, **about})
             self.table.put(ad, sender=sender, now=now)
         self.table.only("Submitter", sender, message.ads)
         if message.submitters:
@@ -411,6 +413,9 @@ class CentralDaemon:
                 expression = None if not constraint else parse_expression(str(constraint))
                 kind, limit = str(args.get("kind", "")), int(args.get("limit", 0))
                 wanted = [str(name) for name in args.get("projection", ())]
+                if wanted and args.get("values"):
+                    found = self.table.query(kind, expression, limit=limit)
+                    return Answer(data=[projected(ad, wanted) for ad in found])
                 found = self.table.query(kind, expression, limit=limit, projection=wanted)
                 return Answer(data=[ad_data(ad) for ad in found])
             case "userprio":

@@ -13,9 +13,8 @@ import os
 import socket
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.runtime.bus_settings import BusSettings
 
@@ -36,8 +35,7 @@ class HomeError(Exception):
     """The state directory can't be used, or has no pool; the text says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(NamedTuple):
     """A state directory."""
 
     path: Path

@@ -26,6 +26,7 @@ from roost.model import events as ev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.claims import ClaimKind
+from roost.model.compatible import CONDOR_VERSION
 from roost.model.events import ShutdownKind, Timer
 from roost.model.slots import SlotId
 from roost.model.starter import Ending
@@ -38,6 +39,7 @@ from roost.runtime.backfill import BackfillClient, ClientAround
 from roost.runtime.benchmarks import run_benchmarks
 from roost.runtime.bus import Bus
 from roost.runtime.chronicle import Chronicle
+from roost.runtime.daemon_ads import REFRESH_S, master_ad
 from roost.runtime.deputies import Deputies
 from roost.runtime.fetching import Fetching
 from roost.runtime.node_answers import NodeAnswers
@@ -161,7 +163,14 @@ class NodeDaemon:
         await self.bus.listen(self.subjects.node(self.name, "*"), self._words.on_message)
         await self.bus.listen(self.subjects.ask_node(self.name, "*"), self._answers.on_ask)
         self.bus.on_reconnect = self.ads.all_anew
-        for work in (self._polls(), self._send_all(), self._report_again(), self.ads.refresh(), self.chronicle.keep()):
+        for work in (
+            self._polls(),
+            self._send_all(),
+            self._report_again(),
+            self._tell_master(),
+            self.ads.refresh(),
+            self.chronicle.keep(),
+        ):
             self.spawn(work)
 
     async def reconfigure(self, config: Config) -> None:
@@ -470,6 +479,12 @@ class NodeDaemon:
     def _tell_pool(self, message: Message) -> None:
         self._outbox.put_nowait((self.subjects.ads(self.name), message))
 
+    async def _tell_master(self) -> None:
+        """The master has no connection of its own, and is there as long as this machine is."""
+        while True:
+            self._tell_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
+            await asyncio.sleep(REFRESH_S)
+
     async def _send_all(self) -> None:
         while True:
             subject, message = await self._outbox.get()
@@ -539,6 +554,7 @@ class NodeDaemon:
 
     def _on_central(self, message: Message, sender: str, reply: str) -> None:
         if isinstance(message, m.Hello):
+            self._tell_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
             self.ads.all_anew()
 
 
@@ -548,7 +564,7 @@ def _platform(config: Config) -> dict[str, Any]:
         "OpSys": config.get("OPSYS") or platform.system().upper(),
         "HasFileTransfer": True,
         "HasJobDeferral": False,
-        "CondorVersion": "$CondorVersion: 25.0.0 Roost $",
+        "CondorVersion": CONDOR_VERSION,
     }
     version = config.get("OPSYSANDVER")
     if version:

@@ -175,11 +175,11 @@ class QueueAnswers:
     async def _query(self, ask: Ask, sender: str, reply: str) -> None:
         args = ask.args
         projection = [str(each) for each in args.get("projection", [])]
-        limit = int(args.get("limit", 0))
+        limit, raw = int(args.get("limit", 0)), bool(args.get("raw"))
         book = self._daemon.queue.book
         rows: list[Any] = []
         makers: dict[int, Rows] = {}
-        if projection and not limit and args.get("constraint") is None:
+        if projection and not limit and not raw and args.get("constraint") is None:
             rows = await self._plain_rows(args, projection)
             await self._daemon.kept()
             await self._daemon.bus.answer(reply, Answer(data=rows))
@@ -188,7 +188,9 @@ class QueueAnswers:
             cluster = book.clusters.get(job.cluster)
             if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
                 continue
-            if projection:
+            if projection and raw:
+                rows.append(projected(cluster.ad_of(job.proc), projection, raw=True))
+            elif projection:
                 maker = makers.get(job.cluster)
                 if maker is None:
                     maker = makers[job.cluster] = Rows(cluster, projection)
@@ -265,10 +267,12 @@ class QueueAnswers:
         projection = [str(each) for each in args.get("projection", [])]
         constraint = _constraint(args)
         await self._daemon.kept()
-        rows = await asyncio.to_thread(self._past, names, constraint, limit, projection)
+        rows = await asyncio.to_thread(self._past, names, constraint, limit, projection, raw=bool(args.get("raw")))
         await self._daemon.bus.answer(reply, Answer(data=rows))
 
-    def _past(self, names: list[str], constraint: Expr | None, limit: int, projection: list[str]) -> list[Any]:
+    def _past(
+        self, names: list[str], constraint: Expr | None, limit: int, projection: list[str], *, raw: bool
+    ) -> list[Any]:
         store = self._daemon.store
         found: list[Any] = []
         wanted: list[tuple[int | None, int | None]] = [_numbers(name) for name in names] or [(None, None)]
@@ -277,7 +281,7 @@ class QueueAnswers:
             for ad in store.history(limit=bound, cluster=cluster, proc=proc):
                 if constraint is not None and ad.eval_expr(constraint) is not True:
                     continue
-                found.append(projected(ad, projection) if projection else ad_data(ad))
+                found.append(projected(ad, projection, raw=raw) if projection else ad_data(ad))
                 if limit and len(found) >= limit:
                     return found
         return found

@@ -19,15 +19,17 @@ from roost.wire.ads import value_data
 #: What a job has of its own whatever its cluster says, folded.
 _OWN: Final = frozenset(("procid", "jobstatus", "globaljobid"))
 #: What the row of a cluster says of its jobs beside their number.
-_OF_CLUSTER: Final = ("JobBatchName", "Cmd", "Arguments", "Args")
+_OF_CLUSTER: Final = (
+    "JobBatchName", "Cmd", "Arguments", "Args", "JobUniverse", "DAGManJobId", "DAGNodeName",
+)  # fmt: skip
 
 
-def projected(ad: ClassAd, names: Iterable[str]) -> dict[str, Any]:
-    """The values of some attributes; what an ad does not have is left out."""
+def projected(ad: ClassAd, names: Iterable[str], *, raw: bool = False) -> dict[str, Any]:
+    """The values of some attributes, or, `raw`, their expressions; what an ad does not have is left out."""
     found = {}
     for name in names:
         if name in ad:
-            found[name] = value_data(ad.eval(name))
+            found[name] = value_data(ad[name] if raw else ad.eval(name))
     return found
 
 
@@ -74,16 +76,25 @@ class Rows:
 
 def cluster_row(cluster: Cluster, counts: Mapping[int, int]) -> dict[str, Any]:
     """The row of a cluster. `counts` is status to number of jobs."""
+    first, last = _outermost(cluster.statuses)
     row: dict[str, Any] = {
         "ClusterId": cluster.number,
         "Owner": cluster.owner,
         "QDate": cluster.submitted_at,
         "Total": cluster.count,
         "Left": sum(counts.values()),
+        "FirstProc": first,
+        "LastProc": last,
     }
     for status, number in sorted(counts.items()):
         row[JobStatus(status).name.title().replace("_", "")] = number
     return row | projected(cluster.ad, _OF_CLUSTER)
+
+
+def _outermost(statuses: bytearray) -> tuple[int, int]:
+    """The first and the last job that is in the queue."""
+    gone = bytes((JobStatus.GONE,))
+    return len(statuses) - len(statuses.lstrip(gone)), len(statuses.rstrip(gone)) - 1
 
 
 def counts_of(cluster: Cluster) -> dict[int, int]:

@@ -20,6 +20,7 @@ from typing import Any, Final, NoReturn
 
 from roost.config import Config, ConfigError
 from roost.runtime.bus import Bus
+from roost.runtime.daemon_ads import REFRESH_S, scheduler_ad
 from roost.runtime.deputies import Deputies
 from roost.runtime.log_files import Appended, LogFiles
 from roost.runtime.progress import Progress
@@ -62,6 +63,7 @@ class ScheddDaemon:
     def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
         self.context = context
         self.clock = context.clock
+        self.started_at = context.clock.now()
         self.bus = bus
         self.subjects = bus.subjects
         self.settings = self._settings(config)
@@ -284,7 +286,8 @@ class ScheddDaemon:
                 await self._write_logs(())
             self.deputies.tidy()
             # Ends of jobs are no news to the matchmaker, but users look at these figures.
-            if self.queue.submitter_ads() != self._told_ads:
+            late = asyncio.get_running_loop().time() - self._offered_at > REFRESH_S
+            if late or self.queue.submitter_ads() != self._told_ads:
                 self._offer_soon()
 
     # -- orders of the core --------------------------------------------------------------------------
@@ -380,6 +383,8 @@ class ScheddDaemon:
                 declined=declined,
             ),
         )
+        own = scheduler_ad(self.context.name, self.queue, started_at=self.started_at)
+        await self.bus.send(self.subjects.ads(self.context.name), m.DaemonAds(ads=[own]))
 
     def _requests(self, groups: list[Any], told: set[int]) -> list[m.Request]:
         found = []

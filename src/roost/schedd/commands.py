@@ -85,10 +85,12 @@ def _hold(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
         return _WRONG
     text = event.reason or f"via roost hold (by user {event.user})"
     on_machine = bool(job.run)
-    hold(turn, job, code=HoldCode.USER_REQUEST, text=text, tell=not on_machine)
+    subcode = event.attributes.get("HoldReasonSubCode")
+    number = subcode if isinstance(subcode, int) else 0
+    hold(turn, job, code=HoldCode.USER_REQUEST, subcode=number, text=text, tell=not on_machine)
     holder.let_go(job)
     if on_machine:
-        _end_run(turn, holder, job, "hold", HoldCode.USER_REQUEST, text)
+        _end_run(turn, holder, job, "hold", HoldCode.USER_REQUEST, text, subcode=number)
     return ""
 
 
@@ -109,12 +111,23 @@ def _remove(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
     return ""
 
 
-def _end_run(turn: Turn, holder: Holder, job: Job, ending: str, code: int, text: str, *, hard: bool = False) -> None:
+def _end_run(
+    turn: Turn, holder: Holder, job: Job, ending: str, code: int, text: str, *, subcode: int = 0, hard: bool = False
+) -> None:
     """Have the run of a job ended, if it has one."""
     claim = holder.claims.get(job.claim_id)
     if job.run and claim is not None:
         turn.order(
-            EndRun(node=claim.node, claim_id=claim.id, run=job.run, ending=ending, code=int(code), text=text, hard=hard)
+            EndRun(
+                node=claim.node,
+                claim_id=claim.id,
+                run=job.run,
+                ending=ending,
+                code=int(code),
+                subcode=subcode,
+                text=text,
+                hard=hard,
+            )
         )
 
 

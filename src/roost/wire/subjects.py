@@ -19,9 +19,8 @@ Names of hosts and queues hold characters that a subject must not: `token` write
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
 _ESCAPED: Final = re.compile(r"=([0-9a-f]{2})")
@@ -54,8 +53,7 @@ def name_of(part: str) -> str:
     return raw.encode("latin-1").decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class Subjects:
+class Subjects(NamedTuple):
     """The subjects of one pool."""
 
     pool: str

@@ -1,0 +1,10 @@
+"""``python -m roost.cli.condor NAME …``: what the scripts of `roost shims condor` run."""
+
+from __future__ import annotations
+
+import sys
+
+from roost.cli.condor.entry import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "", sys.argv[2:]))

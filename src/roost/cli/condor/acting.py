@@ -1,0 +1,261 @@
+"""What users do to jobs: ``condor_rm|hold|release|suspend|continue|vacate_job``.
+
+Ids of jobs are acted upon together and each is told by itself; every cluster, user and constraint is one request of its
+own, told as one. The exit status is 1 only where no job was acted upon at all.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import Any, Final, NamedTuple
+
+from roost.cli.condor.asking import PLACE_OPTIONS, Place
+from roost.cli.condor.choosing import Choice, job_id, owner
+from roost.cli.condor.errors import ToolError, UsageError
+from roost.cli.condor.options import Option, given
+from roost.cli.pool import Pool, Refused
+
+
+class Deed(NamedTuple):
+    """One of these commands, or a way of it."""
+
+    action: str
+    #: What the jobs have been.
+    done: str
+    #: What could not be done to them.
+    verb: str
+    #: What a job is that it can't be done to, and one to which it has been done.
+    wrong: str
+    already: str = ""
+    #: The JobStatus that makes it `already`.
+    already_status: int = 0
+
+
+DEEDS: Final = {
+    "condor_rm": Deed("remove", "marked for removal", "remove", "not in a state to be removed",
+                      "already marked for removal", 3),
+    "condor_hold": Deed("hold", "held", "hold", "not in a state to be held", "already held", 5),
+    "condor_release": Deed("release", "released", "release", "not held to be released"),
+    "condor_suspend": Deed("suspend", "suspended", "suspend", "not running to be suspended", "already suspended", 7),
+    "condor_continue": Deed("continue", "continued", "continue", "not running to be continued", "already running", 2),
+    "condor_vacate_job": Deed("vacate", "vacated", "vacate", "not running to be vacated"),
+}  # fmt: skip
+_REMOVE_X: Final = Deed("remove-x", "removed locally (remote state unknown)", "remove",
+                        "not in `X' state to be forcibly removed")  # fmt: skip
+_VACATE_FAST: Final = Deed("vacate-fast", "fast-vacated", "fast-vacate", "not running to be fast-vacated")
+_REMOVED: Final = 3
+
+OPTIONS: Final = (
+    Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
+    Option("all", "all jobs that one may act upon", least=1),
+    Option("held", "all held jobs", least=2),
+    *PLACE_OPTIONS,
+    Option("reason", "why; it is kept with the job and in its log", takes="TEXT", least=1),
+    Option("subcode", "a number that is kept with the reason of a hold", takes="N", least=1),
+    Option("forcex", "condor_rm: out of the queue at once, jobs that are being removed", least=3),
+    Option("fast", "condor_vacate_job: kill at once, without time for an end of their own", least=3),
+    Option("graceful", "understood: it is so anyway", least=1),
+    Option("totals", "print how many jobs it was done to, and not which", least=1),
+    Option("long", "print what became of each job as an ad", least=1),
+    Option("addr", "understood, without effect", takes="ADDRESS", least=2),
+    Option("debug", "understood, without effect", least=1),
+    Option("version", "print the version", least=1),
+)
+
+
+class _Part(NamedTuple):
+    """Jobs that are meant by one argument, or by all that are ids of jobs."""
+
+    choice: Choice
+    #: "jobs in cluster 5", as the words have it; "" for ids of jobs.
+    called: str = ""
+
+
+class _Order:
+    """What the command line says."""
+
+    def __init__(self, name: str, arguments: list[str]) -> None:
+        self.place = Place()
+        self.deed = DEEDS[name]
+        self.reason = ""
+        self.subcode: int | None = None
+        self.flags: set[str] = set()
+        self._ids: list[str] = []
+        self._parts: list[_Part] = []
+        for option in given(arguments, OPTIONS):
+            if self.place.take(option):
+                continue
+            if option.name in ("", "constraint", "all", "held"):
+                self._chosen(option.name, option.values[0] if option.values else "")
+            elif option.name == "reason":
+                self.reason = option.value
+            elif option.name == "subcode":
+                self.subcode = _number(option.value)
+            else:
+                self.flags.add(option.name)
+        if "forcex" in self.flags and name == "condor_rm":
+            self.deed = _REMOVE_X
+        if "fast" in self.flags and name == "condor_vacate_job":
+            self.deed = _VACATE_FAST
+
+    def _chosen(self, kind: str, word: str) -> None:
+        if kind == "constraint":
+            self._parts.append(_Part(Choice(constraint=word), f"jobs matching constraint ({word})"))
+        elif kind == "all":
+            self._parts.append(_Part(Choice(), "jobs"))
+        elif kind == "held":
+            self._parts.append(_Part(Choice(constraint="JobStatus == 5"), "held jobs"))
+        elif (job := job_id(word)) is None:
+            if not word[:1].isalpha() and not word.startswith("_"):
+                raise UsageError(f'Invalid cluster # from "{word}".')
+            self._parts.append(_Part(Choice(owners=(owner(word),)), f'jobs of user "{word}"'))
+        elif "." in job:
+            self._ids.append(job)
+        else:
+            self._parts.append(_Part(Choice(jobs=(job,)), f"jobs in cluster {job}"))
+
+    @property
+    def parts(self) -> list[_Part]:
+        """All requests, ids of jobs first."""
+        ids = [_Part(Choice(jobs=tuple(dict.fromkeys(self._ids))))] if self._ids else []
+        return [*ids, *self._parts]
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"Invalid -subcode argument: {text}") from None
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run one of them."""
+    order = _Order(name, arguments)
+    if "version" in order.flags:
+        from roost.cli.condor import version
+
+        return version.run(name, [])
+    if not order.parts:
+        raise UsageError(
+            f"You did not specify any jobs\nUsage: {name} [options] [constraints]\n"
+            "constraints are ids of jobs (12.0) or clusters (12), users, -constraint EXPR, or -all"
+        )
+    counts: Counter[str] = Counter()
+    order.place.ask(lambda pool: [counts.update(_act(order, part, pool)) for part in order.parts])
+    if "totals" in order.flags:
+        _totals(counts)
+    return 0 if counts["ok"] or counts["empty"] else 1
+
+
+def _act(order: _Order, part: _Part, pool: Pool) -> dict[str, int]:
+    """Act upon the jobs of a part and tell what became of them; how many of each result."""
+    choice = part.choice
+    if order.deed is _REMOVE_X and part.called:
+        choice = choice.but(f"JobStatus == {_REMOVED}")
+    elif order.deed is _REMOVE_X:
+        choice = _removed_only(pool, choice)
+    data = _asked(pool, order, choice) if choice.jobs or part.called else {"counts": {}, "refused": {}}
+    gone = [job for job in part.choice.jobs if job not in choice.jobs]
+    counts = Counter(data["counts"]) + Counter({"bad-status": len(gone)} if gone else {})
+    refused = {**data["refused"], **dict.fromkeys(gone, "bad-status")}
+    if "long" in order.flags:
+        _long(order, part, refused, counts)
+    elif part.called:
+        return dict(counts + Counter(_tell_part(order, part, counts, pool)))
+    else:
+        _tell_jobs(order, part, refused, pool)
+    return dict(counts)
+
+
+def _asked(pool: Pool, order: _Order, choice: Choice) -> dict[str, Any]:
+    attributes = {} if order.subcode is None else {"HoldReasonSubCode": order.subcode}
+    try:
+        data = pool.schedd(
+            "act", action=order.deed.action, reason=order.reason, attributes=attributes, **choice.asked()
+        )
+    except Refused as refused:
+        data = refused.answer.data
+        if not isinstance(data, dict):
+            raise ToolError(f"Error: {refused}") from None
+    assert isinstance(data, dict)
+    return data
+
+
+def _removed_only(pool: Pool, choice: Choice) -> Choice:
+    """Those of some jobs that are being removed, or are not there at all."""
+    statuses = _statuses(pool, choice.jobs)
+    return choice._replace(jobs=tuple(job for job in choice.jobs if statuses.get(job, _REMOVED) == _REMOVED))
+
+
+def _statuses(pool: Pool, jobs: tuple[str, ...]) -> dict[str, int]:
+    rows = pool.schedd("query", projection=["ClusterId", "ProcId", "JobStatus"], **Choice(jobs=jobs).asked())
+    return {f"{row['ClusterId']}.{row['ProcId']}": int(row["JobStatus"]) for row in rows}
+
+
+# -- telling -----------------------------------------------------------------------------------------------------
+
+
+def _tell_jobs(order: _Order, part: _Part, refused: dict[str, str], pool: Pool) -> None:
+    statuses: dict[str, int] = {}
+    if order.deed.already and "bad-status" in refused.values():
+        statuses = _statuses(pool, tuple(refused))
+    for job in part.choice.jobs:
+        if job not in refused:
+            sys.stdout.write(f"Job {job} {order.deed.done}\n")
+        else:
+            sys.stdout.flush()
+            sys.stderr.write(f"{_why(order.deed, job, refused[job], statuses.get(job, 0))}\n")
+
+
+def _why(deed: Deed, job: str, code: str, status: int) -> str:
+    match code:
+        case "not-found":
+            return f"Job {job} not found"
+        case "permission-denied":
+            return f"Permission denied to {deed.verb} job {job}"
+        case "already-done":
+            return f"Job {job} {deed.already or deed.wrong}"
+        case _ if status and status == deed.already_status:
+            return f"Job {job} {deed.already}"
+    return f"Job {job} {deed.wrong}"
+
+
+def _tell_part(order: _Order, part: _Part, counts: Counter[str], pool: Pool) -> dict[str, int]:
+    """Tell what became of jobs that are told as one; {"empty": 1} where the queue has no jobs at all."""
+    if counts["ok"]:
+        if "totals" not in order.flags:
+            sys.stdout.write(f"All {part.called} have been {order.deed.done}\n")
+        return {}
+    sys.stdout.flush()
+    if not pool.schedd("query", projection=["ClusterId"], limit=1, **Choice().asked()):
+        sys.stderr.write("There are no jobs in the queue\n")
+        return {"empty": 1}
+    if counts["permission-denied"]:
+        sys.stderr.write(f"Permission denied to {order.deed.verb} {counts['permission-denied']} job(s)\n")
+    sys.stderr.write(f"Couldn't find/{order.deed.verb} all {part.called}\n")
+    return {}
+
+
+_COUNTED: Final = {
+    "ok": "Succeeded", "failed": "Failed", "not-found": "Not Found", "bad-status": "Bad Status",
+    "already-done": "Already Done", "permission-denied": "Permission Denied",
+}  # fmt: skip
+#: Result to the number that the ads of ``-long`` have for it.
+_NUMBERS: Final = {"ok": 1, "not-found": 2, "bad-status": 3, "already-done": 4, "permission-denied": 5}
+
+
+def _totals(counts: Counter[str]) -> None:
+    sys.stdout.write(", ".join(f"{counts[code]} {words}" for code, words in _COUNTED.items()) + "\n")
+
+
+def _long(order: _Order, part: _Part, refused: dict[str, str], counts: Counter[str]) -> None:
+    """An ad of results: a line a job where jobs were named, and the sums."""
+    lines = [f'JobAction = "{order.deed.action}"', f"ActionResult = {1 if counts['ok'] else 0}"]
+    for job in part.choice.jobs:
+        if "." in job:
+            cluster, _, proc = job.partition(".")
+            lines.append(f"job_{cluster}_{proc} = {_NUMBERS.get(refused.get(job, 'ok'), 0)}")
+    for code, number in _NUMBERS.items():
+        lines.append(f"result_total_{number} = {counts[code]}")
+    sys.stdout.write("\n".join(lines) + "\n\n")

@@ -1,0 +1,111 @@
+"""The pool behind these commands: found as `roost`'s own commands find it, refused in HTCondor's words.
+
+A Roost pool is found by its state directory (ROOST_HOME). ``-pool`` and ``-name`` are understood as far as they name
+that pool and its queue or machine; another name is refused, never ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from roost.cli.condor.errors import ToolError
+from roost.cli.condor.options import Given, Option
+from roost.cli.pool import Pool, Refused, connected
+from roost.cli.terminal import CommandError
+from roost.runtime.home import Home, HomeError
+
+if TYPE_CHECKING:
+    from roost.config import Config
+
+T = TypeVar("T")
+
+#: Options by which a command's pool and daemon are named.
+PLACE_OPTIONS: Final = (
+    Option("name", "the queue to ask, by its name", takes="NAME", least=1),
+    Option("pool", "the pool to ask, by its name or its central manager", takes="HOST", least=1),
+)
+_LOCAL: Final = frozenset(("localhost", "127.0.0.1", "::1", "ip6-localhost"))
+
+
+class Place:
+    """Which pool and which daemon of it a command is to ask."""
+
+    def __init__(self) -> None:
+        self.pool = ""
+        self.name = ""
+
+    def take(self, option: Given) -> bool:
+        """Note an option of `PLACE_OPTIONS`; whether it was one."""
+        if option.name == "pool":
+            self.pool = option.value
+        elif option.name == "name":
+            self.name = option.value
+        else:
+            return False
+        return True
+
+    def ask(self, work: Callable[[Pool], T], *, lost: str = "Error: Can't find address of local schedd") -> T:
+        """Do something with the pool. Raises ToolError, which begins with `lost` where no pool is found."""
+        context = connected(Home.find(None))
+        try:
+            pool = context.__enter__()
+        except CommandError as error:
+            raise ToolError(f"{lost}\n{error}") from None
+        try:
+            self._check(pool)
+            return work(pool)
+        except Refused:
+            raise
+        except CommandError as error:
+            raise ToolError(f"{lost}\n{error}") from None
+        finally:
+            context.__exit__(None, None, None)
+
+    def _check(self, pool: Pool) -> None:
+        if self.pool and not self._is_pool(pool):
+            raise ToolError(
+                f"Error: Couldn't contact the condor_collector on {self.pool}.\n"
+                f"This command asks the pool {pool.contact['pool']!r} in {pool.home.path}; another pool is chosen by "
+                "ROOST_HOME."
+            )
+        if self.name and not is_called(self.name, str(pool.contact["schedd"])):
+            raise ToolError(f"Error: Collector has no record of schedd/submitter {self.name}")
+
+    def _is_pool(self, pool: Pool) -> bool:
+        host = self.pool.strip("<>").partition("?")[0]
+        host = host.rpartition(":")[0] if host.count(":") == 1 else host
+        return host in _LOCAL or is_called(host, str(pool.contact["pool"])) or is_called(host, pool.contact["schedd"])
+
+
+def is_called(name: str, real: str) -> bool:
+    """Whether a name means a daemon or host: in full, in any case, or without the domain."""
+    name, real = name.lower(), real.lower()
+    return name == real or real.partition(".")[0] == name or name.partition(".")[0] == real
+
+
+def config(subsystem: str = "TOOL") -> Config:
+    """The configuration of the pool as a daemon of that name reads it; of HTCondor's places where there is no pool."""
+    home = Home.find(None)
+    contact: dict[str, Any] = {}
+    with suppress(HomeError):
+        contact = home.contact()
+    roots = contact.get("roots")
+    if roots is None and not home.config_file.exists():
+        return _config_elsewhere(home, subsystem)
+    return home.config(None if roots is None else tuple(roots), subsystem)
+
+
+def _config_elsewhere(home: Home, subsystem: str) -> Config:
+    import os
+
+    from roost.runtime.machine import STANDARD_FILES, root_files
+
+    roots = root_files(None, os.environ)
+    if roots is None:
+        raise ToolError(
+            "Neither the environment variable CONDOR_CONFIG,\n"
+            f"{', '.join(STANDARD_FILES)}, nor {home.config_file} contain a valid condor configuration."
+        )
+    return home.config(roots, subsystem)

@@ -1,0 +1,39 @@
+"""Which jobs a command means: ids, clusters, users, ``-constraint``, ``-all``."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, NamedTuple
+
+_ID: Final = re.compile(r"(\d+)(?:\.(\d*))?\Z")
+
+
+class Choice(NamedTuple):
+    """Jobs that are meant; all of them where nothing is named."""
+
+    jobs: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
+    constraint: str | None = None
+
+    def asked(self) -> dict[str, Any]:
+        """As a queue is asked."""
+        return {"jobs": list(self.jobs), "owners": list(self.owners), "constraint": self.constraint}
+
+    def but(self, clause: str) -> Choice:
+        """Those of them for which a clause is true, too."""
+        both = clause if self.constraint is None else f"({self.constraint}) && ({clause})"
+        return self._replace(constraint=both)
+
+
+def job_id(word: str) -> str | None:
+    """A job or cluster as the queue reads it; None if the word is neither."""
+    found = _ID.match(word)
+    if found is None:
+        return None
+    cluster, proc = found.groups()
+    return f"{int(cluster)}.{int(proc)}" if proc else str(int(cluster))
+
+
+def owner(word: str) -> str:
+    """The user whose jobs are meant: the domain behind the name is the pool's own."""
+    return word.partition("@")[0]

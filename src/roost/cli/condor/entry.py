@@ -1,0 +1,42 @@
+"""From the name of a command to its module, and the edge around it: streams, messages, exit statuses."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from roost.cli.condor.errors import ToolError
+from roost.cli.condor.names import COMMANDS
+
+
+def main(name: str, arguments: Sequence[str]) -> int:
+    """Run a command of HTCondor's; its exit status."""
+    if name not in COMMANDS:
+        sys.stderr.write(f"roost has no command {name or '(none)'}: it knows {', '.join(COMMANDS)}\n")
+        return 1
+    if name == "condor_version":
+        from roost.cli.condor import version
+
+        return version.run(name, list(arguments))
+    from roost.cli.terminal import guarded
+
+    return guarded(lambda: _run(name, list(arguments)), prefix="ERROR", bad=1)
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    module = import_module(f"roost.cli.condor.{COMMANDS[name]}")
+    if any(each in ("-help", "--help", "-h") for each in arguments) and not hasattr(module, "OWN_HELP"):
+        from roost.cli.condor.options import usage
+
+        sys.stdout.write(usage(name, module.OPTIONS))
+        return 0
+    run: Callable[[str, list[str]], int] = module.run
+    try:
+        return run(name, arguments)
+    except ToolError as error:
+        sys.stdout.flush()
+        if str(error):
+            sys.stderr.write(f"{str(error).rstrip(os.linesep)}\n")
+        return error.status

@@ -1,0 +1,100 @@
+"""Arguments as HTCondor's commands read them: ``-constraint``, any beginning of it that is long enough, ``-af:jt``.
+
+An option has one dash and may be shortened down to `Option.least` letters; with two dashes it has to be written whole.
+Some take options of their own behind a colon. Everything else is a positional argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from roost.cli.condor.errors import UsageError
+
+
+class Option(NamedTuple):
+    """One option of a command."""
+
+    #: As it is written whole, without the dash.
+    name: str
+    help: str
+    #: What it takes, a word an argument; ``"ATTR..."`` takes all that follows up to the next option.
+    takes: str = ""
+    #: How many letters of the name are enough.
+    least: int = 1
+    #: What may stand behind a colon; "" for nothing.
+    colon: str = ""
+
+    @property
+    def shown(self) -> str:
+        """As a usage text writes it."""
+        least = f"-{self.name}" + (f"[:{self.colon}]" if self.colon else "")
+        return f"{least} {self.takes}".rstrip()
+
+
+class Given(NamedTuple):
+    """One option, or one positional argument with the name "", as it was given."""
+
+    name: str
+    values: tuple[str, ...] = ()
+    #: What stood behind the colon; None where there was none.
+    colon: str | None = None
+    #: As it was written.
+    written: str = ""
+
+    @property
+    def value(self) -> str:
+        """The first thing it takes."""
+        return self.values[0]
+
+
+def given(arguments: Sequence[str], options: Sequence[Option]) -> Iterator[Given]:
+    """The arguments one after another. Raises UsageError."""
+    at = 0
+    while at < len(arguments):
+        word = arguments[at]
+        at += 1
+        if not word.startswith("-") or word == "-":
+            yield Given("", (word,), written=word)
+            continue
+        option, colon = _option(word, options)
+        if option.takes.endswith("..."):
+            end = at
+            while end < len(arguments) and not arguments[end].startswith("-"):
+                end += 1
+        else:
+            end = at + len(option.takes.split())
+        if end > len(arguments):
+            raise UsageError(f"Error: Argument {word} requires {_what(option)}")
+        yield Given(option.name, tuple(arguments[at:end]), colon, word)
+        at = end
+
+
+def _what(option: Option) -> str:
+    words = option.takes.split()
+    return "a value" if len(words) == 1 else f"{len(words)} values: {option.takes}"
+
+
+def _option(word: str, options: Sequence[Option]) -> tuple[Option, str | None]:
+    whole = word.startswith("--")
+    name, colon_sign, colon = word.lstrip("-").partition(":")
+    folded = name.lower()
+    for option in options:
+        if folded == option.name.lower():
+            break
+    else:
+        fitting = (each for each in options if len(name) >= each.least and each.name.lower().startswith(folded))
+        found = None if whole or not folded else next(fitting, None)
+        if found is None:
+            raise UsageError(f"Error: unrecognized argument {word}")
+        option = found
+    if colon_sign and not option.colon:
+        raise UsageError(f"Error: unrecognized argument {word}")
+    return option, colon if colon_sign else None
+
+
+def usage(name: str, options: Sequence[Option]) -> str:
+    """What ``-help`` prints."""
+    wide = min(40, max((len(option.shown) for option in options), default=0))
+    lines = [f"    {option.shown:<{wide}}  {option.help}" for option in options]
+    return "\n".join([f"Usage: {name} [options]", "", "Options:", *lines, f"    {'-help':<{wide}}  print this", ""])

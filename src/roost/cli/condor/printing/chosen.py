@@ -1,0 +1,140 @@
+"""What the output options of one call come to, for `condor_q`, `condor_status` and `condor_history` alike.
+
+The options are the same in all of them; what is left to a command are its own tables.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from roost.cli.condor.errors import ToolError
+from roost.cli.condor.options import Given, Option
+from roost.cli.condor.printing import documents
+from roost.cli.condor.printing.autoformat import FLAGS, autoformat, formatted
+from roost.cli.condor.printing.columns import Mask, lines
+from roost.cli.condor.printing.print_format import PrintFormat, read_print_format
+from roost.cli.condor.printing.rows import Row, needed
+
+#: Options that say what is printed of each ad.
+OUTPUT_OPTIONS: Final = (
+    Option("long", "whole ads", least=1, colon="FORM"),
+    Option("json", "whole ads as JSON", least=2),
+    Option("jsonl", "whole ads, one JSON object a line", least=5),
+    Option("xml", "whole ads as XML", least=3),
+    Option("attributes", "of whole ads only these, separated by commas", takes="NAMES", least=2),
+    Option("autoformat", "values of attributes and expressions, an ad a line", takes="ATTR...", least=5, colon=FLAGS),
+    Option("af", "the same", takes="ATTR...", least=2, colon=FLAGS),
+    Option("format", "a value in a printf text; may be repeated", takes="TEXT ATTR", least=1),
+    Option("print-format", "a table as a file says", takes="FILE", least=2),
+    Option("pr", "the same", takes="FILE", least=2),
+)
+_LONG_FORMS: Final = {"": documents.LONG, "long": documents.LONG, "json": documents.JSON, "xml": documents.XML,
+                      "new": documents.NEW, "jsonl": documents.JSON_LINES, "auto": documents.LONG,
+                      "nosort": documents.LONG}  # fmt: skip
+
+
+class Output:
+    """Collects the output options, and then prints."""
+
+    def __init__(self) -> None:
+        #: One of the forms of `documents`; "" for none.
+        self.document = ""
+        self.names: list[str] = []
+        self.custom: PrintFormat | None = None
+        self._auto: list[str] | None = None
+        self._flags = ""
+        self._pairs: list[tuple[str, str]] = []
+
+    def take(self, option: Given) -> bool:
+        """Note an output option; whether it was one."""
+        match option.name:
+            case "long":
+                form = _LONG_FORMS.get((option.colon or "").lower())
+                if form is None:
+                    raise ToolError(f"Error: {option.written}: known forms are {', '.join(filter(None, _LONG_FORMS))}")
+                self.document = form
+            case "json" | "jsonl" | "xml":
+                self.document = option.name
+            case "attributes":
+                self.names += option.value.replace(",", " ").split()
+            case "af" | "autoformat":
+                self._auto = [*(self._auto or []), *option.values]
+                self._flags += option.colon or ""
+            case "format":
+                self._pairs.append((option.values[0], option.values[1]))
+            case "print-format" | "pr":
+                self.custom = _from_file(option.value)
+            case _:
+                return False
+        return True
+
+    @property
+    def mask(self) -> Mask | None:
+        """The columns that the user named; None where there are none."""
+        if self.custom is not None:
+            return self.custom.mask
+        if self._pairs:
+            return formatted(self._pairs)
+        if self._auto is not None:
+            return autoformat(self._auto, self._flags)
+        return None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the user said what to print, so that no table of the command's is wanted."""
+        return bool(self.document) or self._auto is not None or bool(self._pairs) or self.custom is not None
+
+    def projection(self, *also: str) -> tuple[list[str], bool]:
+        """The attributes to ask for, none for all, and whether their expressions are wanted, not their values."""
+        if self.document or self.mask is None:
+            return (list(dict.fromkeys([*self.names, *also])) if self.names else []), True
+        expressions = self.custom.expressions if self.custom is not None else self.mask.expressions
+        if self.mask.needs_raw:
+            return [], True
+        return needed([*expressions, *also]) or [], False
+
+    def print(self, rows: Iterable[Row]) -> None:
+        """Print ads in the way that the user said."""
+        if self.document:
+            documents.write_ads(rows, self.document, sys.stdout, self.names)
+            return
+        assert self.mask is not None
+        sys.stdout.writelines(lines(self.mask, sorted_rows(list(rows), self.custom)))
+
+
+def sorted_rows(rows: list[Row], custom: PrintFormat | None) -> list[Row]:
+    """Rows in the order of ``GROUP BY``; as they are without one."""
+    for key in reversed(custom.group_by if custom is not None else ()):
+        rows.sort(key=lambda row: _sortable(row, key.expression), reverse=key.down)
+    return rows
+
+
+def _sortable(row: Row, expression: str) -> tuple[int, float, str]:
+    value = row.value(expression)
+    return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value))
+
+
+def _from_file(path: str) -> PrintFormat:
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        raise ToolError(f"Can't open select file: {path}") from None
+    return read_print_format(text, path)
+
+
+def rows_of_file(path: str) -> Sequence[Row]:
+    """The ads of a file, in any form; ``-`` for standard input. Raises ToolError."""
+    from roost.classad.errors import ParseError
+    from roost.classad.forms import parse_ads
+
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        raise ToolError(f"Can't open file of ClassAds: {path}") from None
+    try:
+        return [Row.of(ad) for ad in parse_ads(text, origin=path)]
+    except ParseError as error:
+        raise ToolError(f"{error}") from None

@@ -1,0 +1,122 @@
+"""``condor_q -batch``: one line for all jobs that belong together, counted by state.
+
+Jobs of one user with one batch name are a line, so are all nodes of one DAG; else every cluster is. The queue counts:
+what comes from it is one row a cluster, however many jobs that has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from roost.cli.condor.printing.columns import Column, Mask
+from roost.cli.condor.printing.renderers import date
+from roost.cli.condor.printing.rows import Row
+
+#: Column of the table to the states in a cluster's row that count for it.
+_COUNTED: Final = {
+    "RUN": ("Running", "TransferringOutput"),
+    "IDLE": ("Idle", "Suspended"),
+    "HOLD": ("Held",),
+}
+_SCHEDULER: Final = 7
+
+
+class Batch:
+    """What belongs together."""
+
+    def __init__(self, owner: str, name: str, submitted_at: int) -> None:
+        self.owner = owner
+        self.name = name
+        self.submitted_at = submitted_at
+        self.counts = dict.fromkeys(_COUNTED, 0)
+        self.done = 0
+        self.total = 0
+        self.first: tuple[int, int] | None = None
+        self.last: tuple[int, int] | None = None
+
+    def add(self, row: dict[str, Any], *, whole: bool) -> None:
+        """Add a cluster; `whole`: all of its jobs that are in the queue are in the row."""
+        for word, states in _COUNTED.items():
+            self.counts[word] += sum(int(row.get(state, 0)) for state in states)
+        self.total += int(row["Total"])
+        if whole:
+            self.done += int(row["Total"]) - int(row["Left"])
+        first, last = (int(row["ClusterId"]), int(row["FirstProc"])), (int(row["ClusterId"]), int(row["LastProc"]))
+        self.first = first if self.first is None else min(self.first, first)
+        self.last = last if self.last is None else max(self.last, last)
+
+    @property
+    def ids(self) -> str:
+        """The jobs of it, as ``5.0-2`` or ``5.0 ... 9.3``."""
+        assert self.first is not None and self.last is not None
+        if self.first == self.last:
+            return f"{self.first[0]}.{self.first[1]}"
+        if self.first[0] == self.last[0]:
+            return f"{self.first[0]}.{self.first[1]}-{self.last[1]}"
+        return f"{self.first[0]}.{self.first[1]} ... {self.last[0]}.{self.last[1]}"
+
+    def row(self) -> Row:
+        """As a row of the table."""
+        shown = {"OWNER": self.owner, "BATCH_NAME": self.name, "SUBMITTED": date(self.submitted_at), "IDS": self.ids}
+        counts = {"DONE": self.done, **self.counts, "TOTAL": self.total}
+        return Row(shown | {word: count for word, count in counts.items() if count})
+
+
+def batches(clusters: Iterable[dict[str, Any]], *, whole: bool) -> list[Batch]:
+    """The clusters of a queue, those that belong together as one, in the order of their first."""
+    found: dict[tuple[str, ...], Batch] = {}
+    for row in sorted(clusters, key=lambda row: int(row["ClusterId"])):
+        key, name = _belongs(row)
+        owner = str(row.get("Owner", ""))
+        batch = found.get(key)
+        if batch is None:
+            batch = found[key] = Batch(owner, name, int(row.get("QDate", 0)))
+        batch.add(row, whole=whole)
+    return list(found.values())
+
+
+def _belongs(row: dict[str, Any]) -> tuple[tuple[str, ...], str]:
+    """What tells the batch of a cluster from others, and its name."""
+    owner, name, dag = str(row.get("Owner", "")), row.get("JobBatchName"), row.get("DAGManJobId")
+    cluster = str(row["ClusterId"])
+    if dag is not None:
+        return ("dag", str(dag)), str(name or f"DAG: {dag}")
+    if row.get("JobUniverse") == _SCHEDULER:
+        return ("dag", cluster), str(name or f"DAG: {cluster}")
+    if isinstance(name, str) and name:
+        return ("name", owner, name), name
+    return ("cluster", cluster), f"ID: {cluster}"
+
+
+def table(found: list[Batch], width: int) -> tuple[Mask, Iterator[Row]]:
+    """The table of batches, and its rows. `width` is the terminal's, 0 for any."""
+    rows = [batch.row() for batch in found]
+    owner, name = 5, 12
+    if found:
+        longest = max(len(batch.owner) for batch in found)
+        owner = longest if longest >= 5 else 8
+        name = max(10, *(len(batch.name) for batch in found))
+        ids = max(len(batch.ids) for batch in found)
+        if width:
+            owner, name = _squeezed(owner, name, ids, width - 50)
+    numbers = [Column(word, f"{word:>6}" if word != "RUN" else "  RUN ", wide=6, form="%6d", otherwise="_",
+                      hidden=word == "HOLD" and bool(found) and not any(each.counts["HOLD"] for each in found))
+               for word in ("DONE", "RUN", "IDLE", "HOLD", "TOTAL")]  # fmt: skip
+    columns = (
+        Column("OWNER", "OWNER", wide=owner, left=True, cut=True),
+        Column("BATCH_NAME", "BATCH_NAME", wide=name, left=True, cut=True),
+        Column("SUBMITTED", "   SUBMITTED", wide=12),
+        *numbers,
+        Column("IDS", "JOB_IDS"),
+    )
+    return Mask(columns, widest=max(0, width - 1)), iter(rows)
+
+
+def _squeezed(owner: int, name: int, ids: int, room: int) -> tuple[int, int]:
+    """Widths of owner and name so that all of a line is seen, if that can be."""
+    if owner + name + ids <= room:
+        return owner, name
+    left = max(18, room - ids)
+    name = min(name, max(10, left - min(owner, 8)))
+    return min(owner, max(8, left - name)), name

@@ -1,0 +1,54 @@
+"""``condor_status -compact``: the slots of each machine as one row.
+
+Sizes of partitionable slots are what they still have; those of the slots carved out of them are in use.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from roost.cli.condor.printing.renderers import RENDERERS
+from roost.cli.condor.printing.rows import Row
+
+#: What it needs of each slot.
+LOOKED_AT: Final = (
+    "Machine", "Arch", "OpSys", "OpSysAndVer", "Cpus", "GPUs", "Memory", "LoadAvg", "State", "Activity", "TotalCpus",
+    "TotalMemory", "TotalLoadAvg", "PartitionableSlot", "DynamicSlot", "Name",
+)  # fmt: skip
+_MB: Final = 1024.0
+
+
+def machines(rows: list[Row]) -> list[Row]:
+    """A row a machine, in the order of their first slots."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.text("Machine"), []).append(row)
+    return [_machine(name, slots) for name, slots in found.items()]
+
+
+def _machine(name: str, slots: list[Row]) -> Row:
+    first = slots[0]
+    platform = RENDERERS["PLATFORM"].render(first, first.value("Arch")) or "?"
+    free = [slot for slot in slots if slot.text("State") in ("Unclaimed", "Owner")]
+    claimed = [slot for slot in slots if slot.text("State") == "Claimed"]
+    data: dict[str, Any] = {
+        "Machine": name,
+        "Platform": platform,
+        "Slots": sum(1 for slot in slots if slot.value("PartitionableSlot") is not True),
+        "Cpus": first.whole("TotalCpus", sum(slot.whole("Cpus") for slot in slots)),
+        "GPUs": sum(slot.whole("GPUs") for slot in slots),
+        "TotalGb": first.number("TotalMemory", sum(slot.number("Memory") for slot in slots)) / _MB,
+        "FreeCpu": sum(slot.whole("Cpus") for slot in free),
+        "FreeGb": sum(slot.number("Memory") for slot in free) / _MB,
+        "LoadAvg": first.number("TotalLoadAvg", sum(slot.number("LoadAvg") for slot in slots)),
+        "ST": _letters(slots),
+        "JobsMin": 0,
+        "MaxSlotGb": int(max((slot.number("Memory") for slot in claimed), default=0.0) / _MB),
+    }
+    return Row(data)
+
+
+def _letters(slots: list[Row]) -> str:
+    """State and activity of the slots, where they are alike; ``**`` where not."""
+    found = {f"{slot.text('State')[:1]}{slot.text('Activity')[:1].lower()}" for slot in slots}
+    return found.pop() if len(found) == 1 else "**"

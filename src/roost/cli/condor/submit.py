@@ -1,0 +1,265 @@
+"""``condor_submit``: read a submit description and hand its jobs to the queue.
+
+It reads descriptions and submits as `roost submit` does; the words, the files of ``-dry-run`` and the exit statuses are
+HTCondor's.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.cli.condor.asking import Place
+from roost.cli.condor.errors import ToolError
+from roost.cli.condor.options import Given, Option, given
+from roost.cli.pool import Pool, Refused
+from roost.cli.terminal import CommandError
+from roost.runtime.home import Home, HomeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from roost.schedd.submit import ClusterPlan, Submission
+
+OPTIONS: Final = (
+    Option("terse", "print only the ids of the jobs", least=2),
+    Option("verbose", "print the ads of the jobs", least=1),
+    Option("file", "the description", takes="FILE", least=2),
+    Option("append", "a line before every queue statement; may be repeated", takes="LINE", least=1),
+    Option("queue", "what stands behind queue, where the description has no queue statement", takes="ARGS..."),
+    Option("batch-name", "the batch that the jobs belong to", takes="NAME", least=1),
+    Option("dry-run", "write the ads to a file, - for standard output, and submit nothing", takes="FILE", least=3,
+           colon="cluster=N"),
+    Option("maxjobs", "submit nothing if there are more jobs", takes="N", least=1),
+    Option("single-cluster", "submit nothing if there is more than one cluster", least=3),
+    Option("name", "the queue that is to have the jobs", takes="NAME", least=1),
+    Option("remote", "the same, as if with -spool", takes="NAME", least=1),
+    Option("pool", "the pool of that queue", takes="HOST", least=2),
+    Option("spool", "take the files along at once: see the guide, Roost takes them when a job starts", least=3),
+    Option("disable", "do not look whether files are there", least=2),
+    Option("unused", "say nothing of lines without effect", least=1),
+    Option("force", "understood, without effect"),
+    Option("debug", "understood, without effect", least=2),
+    Option("factory", "understood: the queue makes jobs when they are needed, always", least=2),
+    Option("allow-crlf-script", "understood, without effect", least=2),
+    Option("addr", "understood, without effect", takes="ADDRESS", least=2),
+    Option("stm", "understood, without effect", takes="METHOD", least=3),
+    Option("interactive", "not possible in Roost", least=1),
+)  # fmt: skip
+#: Dots that are printed at most: one stands for a job.
+DOTS_MAX: Final = 100_000
+
+
+class Order:
+    """What the command line says."""
+
+    def __init__(self) -> None:
+        self.place = Place()
+        self.file = ""
+        self.assignments: list[str] = []
+        self.append: list[str] = []
+        self.queue: str | None = None
+        self.dry_run = ""
+        self.first_cluster = 1
+        self.jobs_max = 0
+        #: Names of the options that need no more than to be there.
+        self.flags: set[str] = set()
+
+    def take(self, option: Given) -> None:
+        """Note an argument."""
+        if self.place.take(option):
+            return
+        match option.name:
+            case "":
+                self._positional(option.value)
+            case "file":
+                self.file = option.value
+            case "append":
+                self.append.append(option.value)
+            case "batch-name":
+                self.append.append(f"batch_name = {option.value}")
+            case "queue":
+                self.queue = " ".join(option.values)
+            case "dry-run":
+                self.dry_run = option.value
+                self._dry_run_options(option.colon or "")
+            case "maxjobs":
+                self.jobs_max = _number(option)
+            case "remote":
+                self.place.name = option.value
+                self.flags.add("spool")
+            case _:
+                self.flags.add(option.name)
+
+    def _positional(self, word: str) -> None:
+        name, equals, _ = word.partition("=")
+        if equals and name.strip().replace("_", "").replace(".", "").replace("+", "").isalnum():
+            self.assignments.append(word)
+        elif self.file:
+            raise ToolError(f"ERROR: two descriptions are named, {self.file} and {word}")
+        else:
+            self.file = word
+
+    def _dry_run_options(self, colon: str) -> None:
+        for part in colon.split(","):
+            name, _, value = part.partition("=")
+            if name == "cluster" and value.isdecimal():
+                self.first_cluster = int(value)
+
+
+def _number(option: Given) -> int:
+    if not option.value.isdecimal():
+        raise ToolError(f"ERROR: {option.written} {option.value}: it has to be a number")
+    return int(option.value)
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run ``condor_submit``."""
+    order = Order()
+    for option in given(arguments, OPTIONS):
+        order.take(option)
+    if "interactive" in order.flags:
+        raise ToolError("ERROR: interactive jobs are not possible in Roost; run the program in a job of its own")
+    submission = _read(order)
+    _complain(order, submission)
+    if order.dry_run:
+        return _dry_run(order, submission)
+    return _submit(order, submission)
+
+
+def _read(order: Order) -> Submission:
+    from roost.cli.submit import pool_config, read_description
+
+    home = Home.find(None)
+    try:
+        contact = home.contact()
+    except HomeError as error:
+        if not order.dry_run:
+            raise ToolError(f"\nERROR: Can't find address of local schedd\n{error}") from None
+        contact = {}
+    file = order.file or "-"
+    if file != "-" and not Path(file).exists():
+        raise ToolError(f"\nERROR: Failed to open command file ({file}) (No such file or directory)")
+    try:
+        return read_description(
+            file,
+            config=pool_config(home, contact),
+            uid_domain=str(contact.get("uid_domain", "")),
+            arguments=tuple(order.assignments),
+            append=tuple(order.append),
+            queue=order.queue,
+            look_at_files="disable" not in order.flags,
+        )
+    except CommandError as error:
+        raise ToolError(f"\nERROR: Failed to open command file: {error}") from None
+
+
+def _complain(order: Order, submission: Submission) -> None:
+    """Tell what is wrong. Raises ToolError where nothing can be submitted."""
+    from roost.schedd.submit.diagnostics import SubmitCode
+
+    for finding in submission.findings:
+        if finding in submission.errors or finding.code == SubmitCode.NO_QUEUE:
+            continue
+        if finding.code == SubmitCode.UNUSED:
+            if "unused" not in order.flags:
+                line = finding.message.removesuffix(" has no effect").replace("`", "'")
+                _tell(f"\nWARNING: {line} was unused by condor_submit. Is it a typo?")
+            continue
+        _tell(f"\nWARNING: {finding.message} ({finding.span.chain()})")
+    if submission.errors:
+        texts = [f"ERROR: {_words(each.code, each.message)}\n    {each.span.chain()}: {each.remedy}"
+                 for each in submission.errors]  # fmt: skip
+        raise ToolError("\n" + "\n".join(texts))
+    if "spool" in order.flags:
+        _tell("\nWARNING: the files of the jobs are not spooled now; they are taken when the jobs start")
+    if not submission.count:
+        raise ToolError("\nERROR: the description comes to no job: nothing is submitted")
+    if order.jobs_max and submission.count > order.jobs_max:
+        raise ToolError(f"\nERROR: Number of submitted jobs would exceed -maxjobs ({order.jobs_max})")
+    if "single-cluster" in order.flags and len(submission.clusters) > 1:
+        raise ToolError("\nERROR: the jobs would make more than one cluster, and -single-cluster was specified")
+
+
+def _words(code: str, message: str) -> str:
+    from roost.schedd.submit.diagnostics import SubmitCode
+
+    return "No 'executable' parameter was provided" if code == SubmitCode.NO_EXECUTABLE else message
+
+
+def _tell(text: str) -> None:
+    sys.stdout.flush()
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+# -- submitting --------------------------------------------------------------------------------------------------
+
+
+def _submit(order: Order, submission: Submission) -> int:
+    def ask(pool: Pool) -> list[dict[str, Any]]:
+        plans = [plan.to_data() for plan in submission.clusters]
+        rows: list[dict[str, Any]] = pool.schedd("submit", clusters=plans)
+        return rows
+
+    try:
+        taken = order.place.ask(ask, lost="\nERROR: Can't find address of local schedd")
+    except Refused as refused:
+        raise ToolError(f"\nERROR: Failed to submit job(s): {refused}") from None
+    if "verbose" in order.flags:
+        _verbose([int(each["cluster"]) for each in taken], submission)
+    _told(order, [(int(each["cluster"]), int(each["jobs"])) for each in taken], "Submitting", "submitted")
+    if "terse" not in order.flags:
+        clusters = " ".join(str(each["cluster"]) for each in taken)
+        _tell(f"To monitor your job(s), run: condor_watch_q -clusters {clusters}")
+    return 0
+
+
+def _told(order: Order, taken: list[tuple[int, int]], doing: str, done: str) -> None:
+    if "terse" in order.flags:
+        for cluster, jobs in taken:
+            sys.stdout.write(f"{cluster}.0 - {cluster}.{jobs - 1}\n")
+        return
+    if "verbose" not in order.flags:
+        dots = "." * min(DOTS_MAX, sum(jobs for _, jobs in taken))
+        sys.stdout.write(f"{doing} job(s){dots}\n")
+    for cluster, jobs in taken:
+        sys.stdout.write(f"{jobs} job(s) {done} to cluster {cluster}.\n")
+
+
+def _verbose(clusters: list[int], submission: Submission) -> None:
+    for number, plan in zip(clusters, submission.clusters, strict=True):
+        for proc, text in enumerate(_ads(plan, number)):
+            sys.stdout.write(f"\n** Proc {number}.{proc}:\n{text}")
+
+
+def _ads(plan: ClusterPlan, number: int) -> Iterator[str]:
+    """The ads of a cluster as texts, a line an attribute."""
+    from roost.classad.forms import Form, Order, format_ad
+    from roost.schedd.submit.plan import fill
+
+    for proc, ad in enumerate(plan.for_cluster(number).ads()):
+        fill(ad, number, proc, schedd="submit")
+        yield format_ad(ad, Form.OLD, Order.NAME)
+
+
+def _dry_run(order: Order, submission: Submission) -> int:
+    numbered = list(enumerate(submission.clusters, order.first_cluster))
+    texts = (f"{_tight(text)}\n" for number, plan in numbered for text in _ads(plan, number))
+    if order.dry_run == "-":
+        sys.stdout.writelines(texts)
+    else:
+        try:
+            with Path(order.dry_run).open("w", encoding="utf-8") as file:
+                file.writelines(texts)
+        except OSError as error:
+            raise ToolError(f"\nERROR: Failed to open file -dry-run output file ({error.strerror})") from None
+    _told(order, [(number, plan.count) for number, plan in numbered], "Dry-Run", "dry-run")
+    return 0
+
+
+def _tight(text: str) -> str:
+    """Without the blanks around the equals signs, as HTCondor writes these files."""
+    lines = (line.partition(" = ") for line in text.splitlines())
+    return "".join(f"{name}={value}\n" for name, _, value in lines)

@@ -1,0 +1,145 @@
+"""``roost shims``: put commands of another system on the PATH of a shell.
+
+The commands are small scripts that Roost writes into a directory of its own, one for each version of Roost and each
+interpreter, so that several can be used side by side. What is printed is for the shell to evaluate::
+
+    eval "$(roost shims condor)"             # bash, zsh, sh
+    roost shims condor --shell fish | source
+
+A script names the interpreter and the copy of Roost that wrote it; nothing needs to be installed or activated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shlex
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from roost import __version__
+from roost.cli.terminal import CommandError, Exit, say
+
+#: Longest first line of a script that every Linux reads, bytes.
+_INTERPRETER_LINE_MAX: Final = 127
+_SHELLS: Final = ("sh", "bash", "zsh", "dash", "ksh", "fish", "csh", "tcsh")
+
+
+class Kind(NamedTuple):
+    """A family of commands."""
+
+    help: str
+    #: The variable that leads to the directory.
+    variable: str = "PATH"
+
+
+KINDS: Final = {"condor": Kind("HTCondor's commands: condor_submit, condor_q, …")}
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``shims``."""
+    parser = subparsers.add_parser(
+        "shims",
+        help="put another system's commands on the PATH",
+        description="Write another system's commands as small scripts and print what makes a shell find them: "
+        'eval "$(roost shims condor)".',
+    )
+    parser.add_argument(
+        "kind", choices=list(KINDS), help=" · ".join(f"{name}: {kind.help}" for name, kind in KINDS.items())
+    )
+    parser.add_argument("--shell", choices=_SHELLS, help="whose words to print (default: SHELL's, else sh)")
+    parser.add_argument("--dir", metavar="DIR", help="where the scripts are written (default: below ~/.cache)")
+    parser.add_argument("--path", action="store_true", help="print the directory alone")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``shims``."""
+    directory = Path(args.dir).expanduser().absolute() if args.dir else default_directory(args.kind)
+    try:
+        write_commands(directory, _commands(args.kind))
+    except OSError as error:
+        raise CommandError(
+            f"{error.filename or directory}: {error.strerror}; name another directory with --dir"
+        ) from None
+    say(str(directory) if args.path else words(args.shell or _shell(), KINDS[args.kind].variable, str(directory)))
+    return Exit.OK
+
+
+def _commands(kind: str) -> dict[str, str]:
+    """Name of a command to the lines of its script."""
+    assert kind == "condor"
+    from roost.cli.condor.names import COMMANDS
+
+    return {name: _condor_script(name) for name in COMMANDS}
+
+
+def _condor_script(name: str) -> str:
+    return f"from roost.cli.condor.entry import main\nsys.exit(main({name!r}, sys.argv[1:]))\n"
+
+
+# -- scripts -----------------------------------------------------------------------------------------------------
+
+
+def default_directory(kind: str) -> Path:
+    """Where the scripts of this version, this interpreter and this copy of Roost are."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    mark = hashlib.sha256(f"{sys.executable}\0{_package_parent()}".encode()).hexdigest()[:8]
+    return base.absolute() / "roost" / "shims" / f"{__version__}-{mark}" / kind
+
+
+def write_commands(directory: Path, commands: dict[str, str]) -> None:
+    """Write scripts into a directory; what is there already stays as it is. Raises OSError."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, body in commands.items():
+        path = directory / name
+        text = script(body)
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        # Somebody may be running the old one.
+        fresh = directory / f".{name}.{os.getpid()}"
+        fresh.write_text(text, encoding="utf-8")
+        fresh.chmod(0o755)
+        fresh.replace(path)
+
+
+def script(body: str) -> str:
+    """A script of this interpreter, in which this copy of Roost is found."""
+    lines = [_first_lines(sys.executable), "# Written by `roost shims`.", "import sys"]
+    parent = _package_parent()
+    if parent not in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        lines.append(f"sys.path.insert(0, {parent!r})")
+    return "\n".join([*lines, body])
+
+
+def _package_parent() -> str:
+    return str(Path(__file__).resolve().parents[2])
+
+
+def _first_lines(interpreter: str) -> str:
+    line = f"#!{interpreter}"
+    if len(os.fsencode(line)) <= _INTERPRETER_LINE_MAX and not any(sign.isspace() for sign in interpreter):
+        return line
+    # A text to Python, and to a shell the words that start Python.
+    return f"#!/bin/sh\n'''exec' {shlex.quote(interpreter)} \"$0\" \"$@\"\n' '''"
+
+
+# -- shells ------------------------------------------------------------------------------------------------------
+
+
+def _shell() -> str:
+    name = Path(os.environ.get("SHELL", "sh")).name
+    return name if name in _SHELLS else "sh"
+
+
+def words(shell: str, variable: str, directory: str) -> str:
+    """What a shell has to evaluate so that a directory comes first in a variable."""
+    quoted = shlex.quote(directory)
+    if shell == "fish":
+        return f"if not contains -- {quoted} ${variable}; set -gx {variable} {quoted} ${variable}; end"
+    if shell in ("csh", "tcsh"):
+        return f'if ( ! $?{variable} ) setenv {variable} ""; setenv {variable} {quoted}:"${variable}"'
+    first = f'case ":${{{variable}-}}" in :{quoted}:*) ;; '
+    return f'{first}*) export {variable}={quoted}"${{{variable}:+:${variable}}}" ;; esac'

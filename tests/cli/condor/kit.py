@@ -1,0 +1,44 @@
+"""HTCondor's commands as a user types them: within this process, with what they printed and how they ended."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from roost.cli.condor.entry import main
+
+
+class Done(NamedTuple):
+    """A command that has ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        """What it printed."""
+        return self.out.splitlines()
+
+
+def run(name: str, *arguments: str, text: str = "", cwd: Path | None = None, **environment: str) -> Done:
+    """Run a command."""
+    out, err, before, kept = io.StringIO(), io.StringIO(), sys.stdin, dict(os.environ)
+    sys.stdin = io.StringIO(text)
+    os.environ.update(environment)
+    try:
+        with (
+            contextlib.chdir(cwd or Path.cwd()),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            status = main(name, arguments)
+    finally:
+        sys.stdin = before
+        os.environ.clear()
+        os.environ.update(kept)
+    return Done(int(status), out.getvalue(), err.getvalue())

@@ -1,0 +1,261 @@
+"""The commands about jobs against a real pool: words, formats and exit statuses that scripts rely on."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.condor.kit import Done, run
+from tests.integration.kit import Pool, eventually, running
+
+if sys.platform != "linux":
+    pytest.skip("jobs run on Linux only", allow_module_level=True)
+
+ME = getpass.getuser()
+
+
+class Desk:
+    """The pool, and a person before it who knows HTCondor."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    def __call__(self, name: str, *arguments: str, status: int = 0, text: str = "") -> Done:
+        done = run(name, *arguments, text=text, cwd=self.pool.work, ROOST_HOME=str(self.pool.home))
+        assert done.status == status, (name, arguments, done, self.pool.logs())
+        return done
+
+    def submit(self, more: str = "hold = true", count: int = 1, seconds: int = 60) -> int:
+        """Submit jobs that sleep; the cluster."""
+        text = f"executable = /bin/sleep\narguments = {seconds}\n{more}\nqueue {count}\n"
+        return int(self("condor_submit", "-terse", text=text).out.partition(".")[0])
+
+    def af(self, *arguments: str) -> list[str]:
+        """Lines of ``condor_q -af``."""
+        return self("condor_q", *arguments).lines
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
+    """A pool with one slot."""
+    with running(tmp_path_factory.mktemp("condor"), cpus=1) as pool:
+        yield pool
+
+
+@pytest.fixture
+def desk(pool: Pool) -> Iterator[Desk]:
+    """The pool with an empty queue."""
+    desk = Desk(pool)
+    yield desk
+    run("condor_rm", "-all", ROOST_HOME=str(pool.home))
+    eventually(lambda: not desk("condor_q", "-af", "ClusterId").out, "an empty queue")
+
+
+# -- condor_submit -------------------------------------------------------------------------------------------------
+
+
+def test_submit_says_how_many_jobs_went_to_which_cluster(desk: Desk) -> None:
+    path = desk.pool.work / "a.sub"
+    path.write_text("executable = /bin/sleep\narguments = 60\nhold = true\nqueue 3\n")
+    done = desk("condor_submit", "a.sub")
+    cluster = re.fullmatch(r"Submitting job\(s\)\.\.\.\n3 job\(s\) submitted to cluster (\d+)\.\n", done.out)
+    assert cluster is not None
+    assert done.err == f"To monitor your job(s), run: condor_watch_q -clusters {cluster[1]}\n"
+    number = int(cluster[1]) + 1
+    assert desk("condor_submit", "--terse", "-file", "a.sub") == Done(0, f"{number}.0 - {number}.2\n", "")
+    one = desk("condor_submit", "a.sub", "-a", "arguments = 7", "batch_name=mine")
+    assert desk.af(f"{number + 1}.2", "-af", "Args", "JobBatchName") == ["7 mine"], one
+    two = desk("condor_submit", "-queue", "2", text="executable = /bin/sleep\nhold = true\n")
+    assert two.out.endswith(f"2 job(s) submitted to cluster {number + 2}.\n")
+
+
+def test_a_description_with_two_programs_makes_a_line_for_each_cluster(desk: Desk) -> None:
+    text = "hold = true\nexecutable = /bin/sleep\nqueue\nexecutable = /bin/true\nqueue 2\n"
+    done = desk("condor_submit", "-", text=text)
+    assert re.fullmatch(
+        r"Submitting job\(s\)\.\.\.\n1 job\(s\) submitted to cluster \d+\.\n2 job\(s\) submitted to cluster \d+\.\n",
+        done.out,
+    )
+
+
+def test_what_is_wrong_with_a_description_is_told_and_nothing_is_submitted(desk: Desk) -> None:
+    done = desk("condor_submit", text="arguments = 1\nqueue\n", status=1)
+    assert done.out == "" and "ERROR: No 'executable' parameter was provided\n" in done.err
+    assert "Failed to open command file" in desk("condor_submit", "nowhere.sub", status=1).err
+    done = desk("condor_submit", text="executable = /bin/sleep\nhold = true\nfoo = 1\nqueue\n")
+    assert "WARNING: the line 'foo = 1' was unused by condor_submit. Is it a typo?\n" in done.err
+    assert (
+        "exceed -maxjobs" in desk("condor_submit", "-maxjobs", "2", text="executable=/bin/true\nqueue 3", status=1).err
+    )
+    assert desk("condor_q", "-af", "ClusterId").out.count("\n") == 1
+
+
+def test_a_dry_run_writes_ads_and_submits_nothing(desk: Desk) -> None:
+    text = "executable = /bin/sleep\narguments = $(Cluster) $(Process)\nqueue 2\n"
+    done = desk("condor_submit", "-dry-run:cluster=40", "out.ads", text=text)
+    assert done.out == "Dry-Run job(s)..\n2 job(s) dry-run to cluster 40.\n"
+    lines = (desk.pool.work / "out.ads").read_text().splitlines()
+    assert [line for line in lines if line.startswith("Args=")] == ['Args="40 0"', 'Args="40 1"']
+    assert lines.count("ClusterId=40") == 2
+    assert desk("condor_q", "-af", "ClusterId").out == ""
+
+
+# -- condor_q ------------------------------------------------------------------------------------------------------
+
+
+def test_the_empty_queue(desk: Desk) -> None:
+    lines = desk("condor_q").lines
+    assert re.fullmatch(r"-- Schedd: \S+ : <127\.0\.0\.1:\d+\?\.\.\.> @ \d\d/\d\d/\d\d \d\d:\d\d:\d\d", lines[0])
+    none = "0 jobs; 0 completed, 0 removed, 0 idle, 0 running, 0 held, 0 suspended"
+    assert lines[1:] == [
+        "OWNER BATCH_NAME      SUBMITTED   DONE   RUN    IDLE   HOLD  TOTAL JOB_IDS",
+        "",
+        f"Total for query: {none} ",
+        f"Total for {ME}: {none} ",
+        f"Total for all users: {none}",
+        "",
+    ]
+    assert desk("condor_q", "-json") == Done(0, "", "")
+    assert desk("condor_q", "123.4", "-af", "Owner") == Done(0, "", "")
+
+
+def test_batches_are_one_line(desk: Desk) -> None:
+    first = desk.submit(count=3)
+    named = [desk.submit("hold = true\nbatch_name = sweep") for _ in range(2)]
+    desk("condor_rm", f"{first}.0")
+    lines = desk("condor_q", "-wide").lines
+    rows = [line.split() for line in lines[2:4]]
+    assert lines[1].split() == ["OWNER", "BATCH_NAME", "SUBMITTED", "DONE", "RUN", "IDLE", "HOLD", "TOTAL", "JOB_IDS"]
+    assert rows[0][:3] == [ME, "ID:", str(first)]
+    assert rows[0][5:] == ["1", "_", "_", "2", "3", f"{first}.1-2"]
+    assert rows[1][:2] == [ME, "sweep"]
+    assert rows[1][4:] == ["_", "_", "_", "2", "2", f"{named[0]}.0", "...", f"{named[1]}.0"]
+    assert lines[5] == "Total for query: 4 jobs; 0 completed, 0 removed, 0 idle, 0 running, 4 held, 0 suspended "
+    assert "HOLD" in lines[1]
+
+
+def test_ids_constraints_and_limits_choose_jobs(desk: Desk) -> None:
+    cluster = desk.submit(count=3)
+    other = desk.submit()
+    assert desk.af(str(cluster), "-af:j", "JobStatus") == [f"{cluster}.{proc} 5" for proc in range(3)]
+    assert desk.af(f"{cluster}.1", f"{other}.0", "-af", "ProcId") == ["1", "0"]
+    assert desk.af("-constraint", f"ClusterId == {cluster} && ProcId > 0", "-af", "ProcId") == ["1", "2"]
+    assert len(desk.af("-limit", "2", "-af", "ProcId")) == 2
+    assert desk.af(ME, "-af", "Owner") == [ME] * 4
+    assert desk.af("nobody", "-af", "Owner") == []
+    ads = json.loads(desk("condor_q", f"{cluster}.2", "-json").out)
+    assert [ad["ProcId"] for ad in ads] == [2] and ads[0]["Requirements"].startswith("/Expr(")
+    long = desk("condor_q", f"{cluster}.2", "-long").lines
+    assert "ProcId = 2" in long and long[-1] == "" and long[:-1] == sorted(long[:-1], key=str.lower)
+    assert desk("condor_q", "-totals").lines[2].startswith("Total for query: 4 jobs;")
+
+
+def test_why_a_job_does_not_run(desk: Desk) -> None:
+    cluster = desk.submit("request_memory = 9999999")
+    out = desk("condor_q", "-better-analyze", str(cluster)).out
+    assert f"The Requirements expression for job {cluster}.000 is" in out
+    assert "TARGET.Memory >= RequestMemory" in out
+
+
+def test_bad_arguments_end_with_status_1(desk: Desk) -> None:
+    assert desk("condor_q", "-bogus", status=1) == Done(1, "", "Error: unrecognized argument -bogus\n")
+    assert "requires a value" in desk("condor_q", "-constraint", status=1).err
+    assert "invalid expression" in desk("condor_q", "-af", "a +", status=1).err
+    assert "bad" not in desk("condor_q", "-constraint", "x ==", status=1).out
+
+
+def test_another_pool_or_queue_is_refused(desk: Desk) -> None:
+    assert "Couldn't contact the condor_collector on elsewhere" in desk("condor_q", "-pool", "elsewhere", status=1).err
+    assert "no record of schedd" in desk("condor_q", "-name", "elsewhere", status=1).err
+    assert desk("condor_q", "-name", json.loads((desk.pool.home / "run/contact.json").read_text())["schedd"]).err == ""
+
+
+def test_without_a_pool_commands_say_so(tmp_path: Path) -> None:
+    for name, words in (("condor_q", ()), ("condor_status", ()), ("condor_rm", ("1",)), ("condor_history", ())):
+        done = run(name, *words, ROOST_HOME=str(tmp_path))
+        assert done.status == 1 and done.err.startswith("Error:") and "no pool runs in" in done.err
+
+
+# -- condor_rm and its kin -------------------------------------------------------------------------------------------
+
+
+def test_ids_are_told_one_by_one(desk: Desk) -> None:
+    cluster = desk.submit(count=2)
+    assert desk("condor_hold", f"{cluster}.0", status=1) == Done(1, "", f"Job {cluster}.0 already held\n")
+    assert desk("condor_release", f"{cluster}.0").out == f"Job {cluster}.0 released\n"
+    assert desk("condor_release", f"{cluster}.0", status=1).err == f"Job {cluster}.0 not held to be released\n"
+    assert desk("condor_vacate_job", f"{cluster}.1", status=1).err == f"Job {cluster}.1 not running to be vacated\n"
+    assert desk("condor_suspend", f"{cluster}.1", status=1).err == f"Job {cluster}.1 not running to be suspended\n"
+    assert desk("condor_continue", f"{cluster}.1", status=1).err == f"Job {cluster}.1 not running to be continued\n"
+    assert "not in `X' state to be forcibly removed" in desk("condor_rm", "-forcex", f"{cluster}.1", status=1).err
+    both = desk("condor_rm", f"{cluster}.1", "999999.0")
+    assert both == Done(0, f"Job {cluster}.1 marked for removal\n", "Job 999999.0 not found\n")
+
+
+def test_clusters_users_and_constraints_are_told_as_one(desk: Desk) -> None:
+    cluster = desk.submit(count=3)
+    assert desk("condor_release", str(cluster)).out == f"All jobs in cluster {cluster} have been released\n"
+    text = f"ClusterId == {cluster}"
+    hold = desk("condor_hold", "-constraint", text, "-reason", "for now", "-subcode", "7")
+    assert hold.out == f"All jobs matching constraint ({text}) have been held\n"
+    eventually(lambda: desk.af(str(cluster), "-af", "HoldReason", "HoldReasonSubCode") == ["for now 7"] * 3)
+    assert desk("condor_hold", str(cluster), status=1).err == f"Couldn't find/hold all jobs in cluster {cluster}\n"
+    assert desk("condor_rm", "nobody", status=1).err == 'Couldn\'t find/remove all jobs of user "nobody"\n'
+    assert desk("condor_rm", ME).out == f'All jobs of user "{ME}" have been marked for removal\n'
+    assert desk("condor_rm", "-all") == Done(0, "", "There are no jobs in the queue\n")
+
+
+def test_running_jobs_stand_still_go_on_and_are_vacated(desk: Desk) -> None:
+    cluster = desk.submit(more="")
+    desk.pool.seen(f"{cluster}.0", JobStatus=2)
+    assert desk("condor_suspend", str(cluster)).out == f"All jobs in cluster {cluster} have been suspended\n"
+    desk.pool.seen(f"{cluster}.0", JobStatus=7)
+    assert desk("condor_suspend", f"{cluster}.0", status=1).err == f"Job {cluster}.0 already suspended\n"
+    assert desk("condor_continue", f"{cluster}.0").out == f"Job {cluster}.0 continued\n"
+    desk.pool.seen(f"{cluster}.0", JobStatus=2)
+    lines = desk("condor_q", "-run").lines
+    assert lines[1].split() == ["ID", "OWNER", "SUBMITTED", "RUN_TIME", "HOST(S)"] and "slot1@" in lines[2]
+    assert desk("condor_vacate_job", "-fast", f"{cluster}.0").out == f"Job {cluster}.0 fast-vacated\n"
+    desk.pool.seen(f"{cluster}.0", NumVacates=1)
+    assert desk("condor_rm", "-totals", str(cluster)).out == (
+        "1 Succeeded, 0 Failed, 0 Not Found, 0 Bad Status, 0 Already Done, 0 Permission Denied\n"
+    )
+
+
+def test_a_command_that_names_no_job_says_so(desk: Desk) -> None:
+    assert desk("condor_rm", status=1).err.startswith("You did not specify any jobs\n")
+
+
+# -- condor_history ------------------------------------------------------------------------------------------------
+
+
+def test_history_is_newest_first(desk: Desk) -> None:
+    clusters = [desk.submit() for _ in range(3)]
+    for cluster in clusters:
+        desk("condor_rm", str(cluster))
+    found = desk("condor_history", "-af", "ClusterId", "-limit", "3").lines
+    assert found == [str(cluster) for cluster in reversed(clusters)]
+    assert desk("condor_history", str(clusters[0]), "-af:j", "JobStatus").lines == [f"{clusters[0]}.0 3"]
+    assert desk("condor_history", "-since", str(clusters[0]), "-af", "ClusterId").lines == found[:2]
+    rows = json.loads(desk("condor_history", str(clusters[1]), "-json", "-attributes", "ClusterId,Owner").out)
+    assert rows == [{"ClusterId": clusters[1], "Owner": ME}]
+    lines = desk("condor_history", "-match", "1").lines
+    assert lines[0].split() == ["ID", "OWNER", "SUBMITTED", "RUN_TIME", "ST", "COMPLETED", "CMD"]
+    assert lines[1].split()[0] == f"{clusters[2]}.0"
+
+
+def test_history_of_a_file(desk: Desk) -> None:
+    path = desk.pool.work / "history"
+    ads = "".join(
+        f'ClusterId = {number}\nProcId = 0\nOwner = "ann"\nExitCode = {number}\n'
+        f'*** Offset = 0 ClusterId = {number} ProcId = 0 Owner = "ann" CompletionDate = 1\n'
+        for number in (7, 8)
+    )
+    path.write_text(ads)
+    assert desk("condor_history", "-file", str(path), "-af", "ClusterId", "ExitCode").lines == ["8 8", "7 7"]
+    assert desk("condor_history", "-file", str(path), "-constraint", "ExitCode == 7", "-af", "ClusterId").out == "7\n"

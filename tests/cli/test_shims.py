@@ -1,0 +1,65 @@
+"""``roost shims``: scripts that are written once, and the words that make a shell find them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from roost.cli import shims
+from roost.cli.__main__ import main
+from roost.cli.condor.names import COMMANDS
+
+
+def test_a_shell_that_evaluates_the_words_finds_the_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "with blank"))
+    assert main(["shims", "condor", "--shell", "sh"]) == 0
+    words = capsys.readouterr().out
+    for shell in ("sh", "bash", "zsh"):
+        if shutil.which(shell):
+            script = f'{words}{words}condor_version; command -v condor_q; printf %s "$PATH"'
+            done = subprocess.run([shell, "-c", script], capture_output=True, text=True, check=True)
+            lines = done.stdout.splitlines()
+            assert lines[0].startswith("$CondorVersion: 25.") and lines[1].startswith("$CondorPlatform: ")
+            assert Path(lines[2]).parent == shims.default_directory("condor")
+            assert lines[3].split(":").count(str(shims.default_directory("condor"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("shell", "start"), [("fish", "if not contains -- '/a b' $PATH"), ("tcsh", "if ( ! $?PATH )"), ("zsh", "case ")]
+)
+def test_each_shell_has_words_of_its_own(shell: str, start: str) -> None:
+    assert shims.words(shell, "PATH", "/a b").startswith(start)
+
+
+def test_scripts_are_written_once_and_replaced_when_they_differ(tmp_path: Path) -> None:
+    shims.write_commands(tmp_path, {"one": "pass\n"})
+    first = (tmp_path / "one").stat()
+    shims.write_commands(tmp_path, {"one": "pass\n"})
+    assert (tmp_path / "one").stat().st_ino == first.st_ino
+    shims.write_commands(tmp_path, {"one": "print(1)\n"})
+    assert subprocess.run([tmp_path / "one"], capture_output=True, text=True, check=True).stdout == "1\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["one"]
+
+
+def test_an_interpreter_with_a_long_path_is_started_through_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / ("long " * 30)
+    place.mkdir()
+    (place / "python").symlink_to(os.path.realpath(shims.sys.executable))
+    monkeypatch.setattr(shims.sys, "executable", str(place / "python"))
+    shims.write_commands(tmp_path / "bin", {"one": "print(sys.argv[1:])\n"})
+    done = subprocess.run([tmp_path / "bin" / "one", "a b"], capture_output=True, text=True, check=True)
+    assert done.stdout == "['a b']\n"
+
+
+def test_a_directory_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["shims", "condor", "--dir", str(tmp_path), "--path"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}\n"
+    assert sorted(COMMANDS) == sorted(each.name for each in tmp_path.iterdir())
