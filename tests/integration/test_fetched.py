@@ -1,62 +1,168 @@
-"""Work that hooks bring, on real slots with real programs."""
+"""Work that hooks bring, on real slots with real programs in sh, Perl and Python."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.integration.hooks import Hooks
 from tests.integration.kit import Pool, eventually
 
-FETCH = """\
-#!/bin/sh
-# Hands out the lines of a file, one for each call, none of them twice.
-cat > "$0.slot"
-work={work}
-line=$(head -n 1 "$work/todo")
-[ -z "$line" ] && exit 0
-sed -i 1d "$work/todo"
-echo 'Cmd = "/bin/sh"'
-echo "Arguments = \\"-c 'echo $line >> $work/done'\\""
-echo 'JobUniverse = 5'
-"""
-REPLY = """\
-#!/bin/sh
-echo "$1" >> {work}/replies
-cat > /dev/null
-"""
-EXIT = """\
-#!/bin/sh
-echo "$1" >> {work}/ends
-cat > {work}/last
-"""
-
-
-def programs(place: Path) -> Path:
-    """The hooks, where nobody else may write."""
-    place.mkdir(mode=0o755)
-    for name, text in (("fetch", FETCH), ("reply", REPLY), ("exit", EXIT)):
-        path = place / name
-        path.write_text(text.replace("{work}", str(place)))
-        path.chmod(0o755)
-    (place / "todo").write_text("one\ntwo\nthree\n")
-    return place
+#: At once again after a job, and once a second where there was none.
+QUICK = 'FetchWorkDelay = ifThenElse(State == "Claimed" && Activity == "Idle", 0, 1)\n'
+GLOBAL = "STARTD_JOB_HOOK_KEYWORD = DB\n" + QUICK
 
 
 def test_a_slot_runs_what_a_hook_brings_until_there_is_no_more(start: Callable[..., Pool], tmp_path: Path) -> None:
-    place = programs(tmp_path / "hooks")
+    hooks = Hooks(tmp_path / "hooks")
+    for number in range(3):
+        hooks.offer(f"item{number}", f"echo {number} $PREPARED $(head -n 1 prepared | tr ' ' ,) >> {hooks.place}/done")
+    pool = start(GLOBAL + hooks.config(), cpus=1)
+    eventually(lambda: len(hooks.told("exit")) == 3, "three ends of jobs")
+    done = [line.split() for line in (hooks.place / "done").read_text().splitlines()]
+    assert [line[:2] for line in done] == [["0", "yes"], ["1", "yes"], ["2", "yes"]]
+    # The environment of a starter's hook: what Roost gives a job, and nothing of its daemon.
+    assert {"PATH", "TMPDIR", "_CONDOR_SCRATCH_DIR", "_CONDOR_JOB_AD", "_CONDOR_SLOT"} <= set(done[0][2].split(","))
+    assert "PYTHONPATH" not in done[0][2]
+    eventually(lambda: hooks.told("reply") == [f"reply accept item{n} slot1 claim" for n in range(3)], "three replies")
+    assert hooks.told("exit") == [f"exit exit item{n} slot1 no-claim ExitCode=0 ExitSignal=" for n in range(3)]
+    eventually(lambda: "Unclaimed" in pool("status"), "the slot to be free again")
+    assert not hooks.told("evict") and not hooks.told("failure")
+
+
+def test_each_slot_has_its_own_source_and_a_hung_crashing_or_babbling_one_blocks_no_other(
+    start: Callable[..., Pool], tmp_path: Path
+) -> None:
+    hooks = Hooks(tmp_path / "hooks", "GOOD")
+    hooks.offer("one", f"echo $_CONDOR_SLOT >> {hooks.place}/done")
+    hooks.offer("two", f"echo $_CONDOR_SLOT >> {hooks.place}/done")
+    bad = {
+        "HUNG": "#!/bin/sh\ntrap '' TERM\nsetsid sleep 1000 &\nsleep 1000\n",
+        "LATE": "#!/bin/sh\nsleep 1000\n",
+        "CRASH": "#!/bin/sh\nkill -SEGV $$\n",
+        "BABBLE": "#!/bin/sh\nyes\n",
+        "NOAD": "#!/bin/sh\necho this is no ad\n",
+        "OPEN": "#!/bin/sh\necho 'Cmd = \"/bin/true\"'\n",
+    }
+    lines = ""
+    for number, (keyword, text) in enumerate(bad.items(), 2):
+        path = hooks.write(keyword.lower(), text, 0o757 if keyword == "OPEN" else 0o755)
+        lines += f"SLOT{number}_JOB_HOOK_KEYWORD = {keyword}\n{keyword}_HOOK_FETCH_WORK = {path}\n"
     pool = start(
-        f"STARTD_JOB_HOOK_KEYWORD = DB\n"
-        f"DB_HOOK_FETCH_WORK = {place}/fetch\n"
-        f"DB_HOOK_REPLY_FETCH = {place}/reply\n"
-        f"DB_HOOK_JOB_EXIT = {place}/exit\n"
-        'FetchWorkDelay = ifThenElse(State == "Claimed" && Activity == "Idle", 0, 1)\n',
+        f"STARTD_JOB_HOOK_KEYWORD = GOOD\n{QUICK}{lines}LATE_HOOK_FETCH_WORK_TIMEOUT = 1\n" + hooks.config(),
+        cpus=len(bad) + 1,
+    )
+    eventually(lambda: len(hooks.told("exit")) == 2, "the good slot's work")
+    assert (hooks.place / "done").read_text().split() == ["slot1", "slot1"]
+    log = pool.home / "log" / "node"
+
+    def said() -> bool:
+        text = "".join(path.read_text() for path in pool.home.joinpath("log").iterdir())
+        return all(
+            word in text
+            for word in (
+                "took longer than 1 s and was killed",
+                "printed more than 1048576 bytes and was killed",
+                "what it printed is no ad",
+                f"everybody may write to {hooks.place}/open (chmod o-w)",
+            )
+        )
+
+    eventually(said, f"the complaints in {log}")
+    assert [line.split()[3] for line in hooks.told("reply")] == ["slot1", "slot1"]
+    # The hung hook goes with its daemon, or the end of the pool would find it.
+
+
+def test_a_partitionable_slot_is_cut_for_each_job_and_a_bogus_ad_is_told_to_its_source(
+    start: Callable[..., Pool], tmp_path: Path
+) -> None:
+    hooks = Hooks(tmp_path / "hooks")
+    small = {"RequestCpus": "1", "RequestMemory": "16", "RequestDisk": "1024"}
+    wait = f"touch {hooks.place}/up.$_CONDOR_SLOT; until [ -e {hooks.place}/go ]; do sleep 0.05; done"
+    hooks.offer("a", wait, **small)
+    hooks.offer("b", wait, **small)
+    hooks.offer("c", RequestCpus="1")
+    hooks.offer("d", Cmd='"/no/such/program"', **small)
+    hooks.offer("e", JobUniverse="7", **small)
+    hooks.offer("f", Ask="7", **small)
+    pool = start("use FEATURE : PartitionableSlot\n" + GLOBAL + hooks.config(), cpus=4)
+    eventually(lambda: len(list(hooks.place.glob("up.slot1_*"))) == 2, "two dynamic slots at work")
+    eventually(lambda: len(hooks.told("failure")) == 3, "what could not be run")
+    (hooks.place / "go").touch()
+    eventually(lambda: len(hooks.told("exit")) >= 4, "ends")
+    replies = {tuple(line.split()[1:3]) for line in hooks.told("reply")}
+    # Without RequestMemory and RequestDisk nothing can be cut from the slot.
+    assert replies == {*(("accept", item) for item in "abdef"), ("reject", "c")}
+    failures = {line.split()[2]: (line.split()[1], line.split()[5]) for line in hooks.told("failure")}
+    assert failures["d"] == ("hold", "HoldReasonCode=6")
+    assert failures["e"] == ("hold", "HoldReasonCode=6")
+    assert failures["f"] == ("hold", "HoldReasonCode=19")
+    eventually(lambda: "slot1_" not in pool("status"), "the dynamic slots to be given back")
+
+
+def test_fetched_work_gives_way_to_a_better_job_and_its_source_is_told_before_and_after(
+    start: Callable[..., Pool], tmp_path: Path
+) -> None:
+    hooks = Hooks(tmp_path / "hooks")
+    hooks.offer("long", f"trap 'echo signal >> {hooks.place}/told; exit 3' TERM; while :; do sleep 0.05; done")
+    pool = start(
+        f"{GLOBAL}RANK = TARGET.Better =?= True\nMAXJOBRETIREMENTTIME = 0\nMachineMaxVacateTime = 60\n"
+        + hooks.config(),
         cpus=1,
     )
-    done, ends = place / "done", place / "ends"
-    eventually(lambda: ends.exists() and len(ends.read_text().split()) == 3, "three ends of jobs")
-    assert done.read_text().split() == ["one", "two", "three"]
-    replies = place / "replies"
-    eventually(lambda: replies.exists() and replies.read_text().split() == ["accept"] * 3, "three replies")
-    assert ends.read_text().split() == ["exit"] * 3
-    assert "ExitCode = 0" in (place / "last").read_text()
-    eventually(lambda: "Unclaimed" in pool("status"), "the slot to be free again")
+    eventually(lambda: hooks.told("update"), "the job to run")
+    cluster = pool.submit("+Better = True", script="exit 0")
+    pool.wait(cluster)
+    eventually(lambda: hooks.told("evict"), "the word that the claim is gone")
+    order = [line.split()[0] for line in hooks.told() if not line.startswith(("update", "reply reject"))]
+    assert order == ["reply", "vacate", "signal", "exit", "evict"]
+    (before,) = hooks.told("vacate")
+    assert before.startswith("vacate evict long slot1 no-claim JobState=Vacating VacateTimeLeft=")
+    assert hooks.told("exit") == ["exit evict long slot1 no-claim ExitCode=3 ExitSignal="]
+    assert hooks.told("evict") == ["evict - long slot1 claim"]
+
+
+def test_hooks_of_a_queues_job_are_told_how_it_ended(start: Callable[..., Pool], tmp_path: Path) -> None:
+    hooks = Hooks(tmp_path / "hooks")
+    pool = start("STARTER_DEFAULT_JOB_HOOK_KEYWORD = DB\n" + hooks.config(), cpus=2)
+    forever = f"trap 'exit 1' TERM; echo up >> {hooks.place}/up; while :; do sleep 0.05; done"
+    well = pool.submit('+Item = "well"', script="exit 4")
+    killed = pool.submit('+Item = "killed"', script="kill -9 $$")
+    pool.wait(well, killed, status=1)
+    held = pool.submit('+Item = "held"', script=forever)
+    removed = pool.submit('+Item = "removed"', script=forever)
+    wrong = pool.submit('+Item = "wrong"\n+Ask = 7', script="exit 0")
+    again = pool.submit(
+        '+Item = "again"\n+Ask = 300\nperiodic_remove = NumJobStarts > 0 || NumShadowStarts > 1', script="exit 0"
+    )
+    up = hooks.place / "up"
+    eventually(lambda: up.exists() and len(up.read_text().split()) == 2, "both jobs")
+    pool("hold", str(held))
+    pool("rm", str(removed))
+    ad = pool.seen(f"{wrong}.0", JobStatus=5)
+    assert (ad["HoldReasonCode"], ad["HoldReasonSubCode"]) == (19, 7) and "as asked" in ad["HoldReason"]
+    eventually(lambda: len(hooks.told("exit")) >= 5, "ends")
+    ends = {line.split()[2]: " ".join(line.split()[1:2] + line.split()[5:]) for line in hooks.told("exit")}
+    assert ends["well"] == "exit ExitCode=4 ExitSignal="
+    assert ends["killed"] == "exit ExitCode= ExitSignal=9"
+    assert ends["held"].startswith("hold ")
+    assert ends["removed"].startswith("remove ")
+    assert ends["again"].startswith("evict ")
+    assert {line.split()[2] for line in hooks.told("vacate")} == {"held", "removed"}
+    pool("rm", str(held), str(wrong), str(again))
+
+
+def test_work_goes_on_when_the_daemon_is_killed_and_its_end_is_told(start: Callable[..., Pool], tmp_path: Path) -> None:
+    hooks = Hooks(tmp_path / "hooks")
+    hooks.offer("one", f"echo $$ > {hooks.place}/pid; until [ -e {hooks.place}/go ]; do sleep 0.05; done")
+    hooks.offer("two")
+    pool = start(GLOBAL + hooks.config(), cpus=1)
+    eventually(lambda: (hooks.place / "pid").exists() and (hooks.place / "pid").read_text(), "the job")
+    eventually(lambda: hooks.told("update"), "the job to be known")
+    old = pool.kill("node")
+    eventually(lambda: pool.pid("node") not in (0, old), "another daemon")
+    os.kill(int((hooks.place / "pid").read_text()), 0)
+    (hooks.place / "go").touch()
+    eventually(lambda: len(hooks.told("exit")) == 2, "both ends")
+    assert [line.split()[1:3] for line in hooks.told("exit")] == [["exit", "one"], ["exit", "two"]]

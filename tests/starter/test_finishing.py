@@ -98,11 +98,20 @@ def test_an_exit_hook_that_takes_too_long_is_stopped_and_output_goes_on() -> Non
     assert hand.feed(EXIT_HOOK_DONE).at == "Finishing/Output"
 
 
-def test_a_failed_epilog_is_reported_and_stops_nothing() -> None:
-    hand = after(6, ENDED, ev.ScriptEnded(point=ScriptPoint.EPILOG, status=99), EXIT_HOOK_DONE)()
+@pytest.mark.parametrize(
+    ("status", "ending"), [(99, Ending.EVICT), (100, Ending.HOLD), (1, Ending.EVICT), (None, Ending.EVICT)]
+)
+def test_a_failed_epilog_counts_though_the_job_ended_well(status: int | None, ending: Ending) -> None:
+    hand = after(6, ENDED, ev.ScriptEnded(point=ScriptPoint.EPILOG, status=status), EXIT_HOOK_DONE)()
     hand.feed(ev.OutputTransferred())
-    assert hand.report.ending is Ending.EXIT
-    assert hand.report.script_failures == (ScriptFailure(point=ScriptPoint.EPILOG, status=99),)
+    assert (hand.report.ending, hand.report.exit_code) == (ending, 0)
+    assert hand.report.script_failures == (ScriptFailure(point=ScriptPoint.EPILOG, status=status),)
+
+
+def test_a_job_that_is_removed_stays_removed_whatever_its_epilog_says() -> None:
+    hand = after(6, ev.HardKillOrdered(cause=REMOVED), ENDED)()
+    hand.feed(ev.ScriptEnded(point=ScriptPoint.EPILOG, status=100), EXIT_HOOK_DONE)
+    assert hand.report.ending is Ending.REMOVE
 
 
 def test_the_epilog_is_told_of_a_signal_as_a_shell_would() -> None:

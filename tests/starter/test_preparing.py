@@ -121,12 +121,25 @@ def test_a_program_that_cannot_be_started_holds_the_job_with_the_error_number() 
     assert (cause.ending, cause.code, cause.subcode) == (Ending.HOLD, 6, 8)
 
 
-def test_a_failed_prolog_sends_the_job_back_says_so_and_has_its_epilog() -> None:
-    hand = full().feed(*PREPARATION[:4], ev.ScriptEnded(point=ScriptPoint.PROLOG, status=100))
+@pytest.mark.parametrize(
+    ("status", "ending", "code"),
+    [
+        (99, Ending.EVICT, StarterVacate.JOB_NOT_STARTED),
+        (100, Ending.HOLD, StarterHold.PROLOG_FAILED),
+        (1, Ending.EVICT, StarterVacate.JOB_NOT_STARTED),
+        (-9, Ending.EVICT, StarterVacate.JOB_NOT_STARTED),
+        (None, Ending.EVICT, StarterVacate.JOB_NOT_STARTED),
+    ],
+)
+def test_a_failed_prolog_keeps_the_job_from_running_and_has_its_epilog(
+    status: int | None, ending: Ending, code: int
+) -> None:
+    hand = full().feed(*PREPARATION[:4], ev.ScriptEnded(point=ScriptPoint.PROLOG, status=status))
     assert hand.orders == [RunScript(point=ScriptPoint.EPILOG, command="/site/epilog")]
     hand.feed(ev.ScriptEnded(point=ScriptPoint.EPILOG), ev.HookEnded(point=HookPoint.EXIT))
-    assert hand.report.ending is Ending.EVICT
-    assert hand.report.script_failures == (ScriptFailure(point=ScriptPoint.PROLOG, status=100),)
+    assert hand.report.cause is not None
+    assert (hand.report.ending, hand.report.cause.code, hand.report.started) == (ending, code, False)
+    assert hand.report.script_failures == (ScriptFailure(point=ScriptPoint.PROLOG, status=status),)
 
 
 @pytest.mark.parametrize("order", [SOFT, HARD])

@@ -437,6 +437,8 @@ def events(hand: Hand) -> list[ev.Event]:
         ev.StarterUnreachable(),
         *(ev.VacateRequested(fast=fast) for fast in (True, False)),
         ev.CheckpointRequested(),
+        ev.SlotBroken(text="the prolog ended with status 1"),
+        ev.SlotMended(),
         *(ev.ShutdownRequested(kind=kind) for kind in ev.ShutdownKind),
         *(ev.DrainRequested(request_id="9", schedule=schedule) for schedule in ev.DrainSchedule),
         ev.DrainOriginalsGone(),

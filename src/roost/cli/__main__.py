@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "history": "history",
     "story": "story",
     "drain": "drain",
+    "reopen": "reopen",
     "reconfig": "reconfig",
     "userprio": "userprio",
     "advertise": "advertise",

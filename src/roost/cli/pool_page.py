@@ -16,7 +16,7 @@ from roost.cli.__main__ import COMMANDS
 #: Commands of the page, in its order.
 POOL_COMMANDS: Final = (
     "up", "down", "status", "submit", "queue", "wait", "rm", "hold", "release", "suspend", "continue", "vacate", "edit",
-    "history", "story", "explain job", "explain slot", "drain", "reconfig", "userprio", "advertise",
+    "history", "story", "explain job", "explain slot", "drain", "reopen", "reconfig", "userprio", "advertise",
 )  # fmt: skip
 
 _HEAD: Final = """\
@@ -130,6 +130,10 @@ expr`](cli-explain.md) shows them. Places in the configuration are told for slot
 Jobs that run get the time that the schedule grants; the slots then stay in the state Drained until the drain is
 cancelled, or what `--then` says happens. `--start` is an expression over the slot and the job, as START is. JSON:
 `request_id`.""",
+    "reopen": """\
+A slot is closed when its prolog or epilog blames the machine; `roost explain slot` and its ad (`SlotBrokenReason`) say
+how. It is also open again when the machine's daemon is started anew. JSON: `slots`, the names of those that were
+closed. The status is 1 if none was.""",
     "reconfig": """\
 Errors in the configuration are found before any daemon is told, and nothing is changed then. JSON: daemon to an
 object with `ok` and `text`, or null for one that did not answer.""",

@@ -202,6 +202,18 @@ class ShutdownRequested:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SlotBroken:
+    """Something of the slot does not work; it is to take no job until somebody has looked at it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotMended:
+    """Somebody has looked at the slot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DrainRequested:
     """The machine is to be emptied; the machine's own checks have passed."""
 
@@ -272,6 +284,8 @@ Event: TypeAlias = (
     | StarterExited
     | StarterUnreachable
     | VacateRequested
+    | SlotBroken
+    | SlotMended
     | CheckpointRequested
     | ShutdownRequested
     | DrainRequested

@@ -92,6 +92,8 @@ class VacateReason(IntEnum):
     BETTER_USER_PRIORITY = 1019
     #: The number of a failed reconnection, which is what the queue will find when it looks for its job.
     LEASE_EXPIRED = 1008
+    #: Roost's own.
+    SLOT_BROKEN = 1099
 
     @property
     def text(self) -> str:
@@ -109,4 +111,5 @@ _TEXTS: Final[dict[VacateReason, str]] = {
     VacateReason.BETTER_RANK: "Preempted for a higher Ranked job",
     VacateReason.BETTER_USER_PRIORITY: "Preempted for a Priority user",
     VacateReason.LEASE_EXPIRED: "Claim lease expired",
+    VacateReason.SLOT_BROKEN: "The slot was closed after its prolog or epilog failed",
 }

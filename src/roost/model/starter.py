@@ -69,6 +69,9 @@ class StarterHold(IntEnum):
     INPUT_TOO_LARGE = 32
     OUTPUT_TOO_LARGE = 33
     FAILED_TO_CHECKPOINT = 36
+    #: HTCondor's numbers of failed scripts before and after a job.
+    PROLOG_FAILED = 48
+    EPILOG_FAILED = 49
 
 
 class StarterVacate(IntEnum):
@@ -170,7 +173,7 @@ class Output(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptFailure:
-    """Prolog or epilog did not end with status 0; what that means to queue and job is not the starter's to decide."""
+    """Prolog or epilog did not end with status 0; what that means to the slot is for its startd."""
 
     point: ScriptPoint
     #: Below 0: the number of the signal that killed it. None: it could not be run.

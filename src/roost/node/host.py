@@ -38,6 +38,7 @@ from roost.startd.slot_state import SlotState, new_slot
 from roost.starter import machine as starter_machine
 from roost.starter.endings import cause_of
 from roost.starter.policy_inputs import EVICT
+from roost.starter.scripts import breaks_slot, script_cause
 from roost.starter.starter_state import Launch
 
 S = TypeVar("S", bound=Slot)
@@ -316,10 +317,20 @@ class Host(Generic[S]):
                     self.tell(slot, ev.JobUpdated(attributes=attributes))
                 case sef.ReportEviction(job_state=job_state):
                     self.tell(slot, ev.StarterEvicted(job_state=job_state))
-                case sef.ReportExit():
+                case sef.ReportExit(report=report):
                     self.tell(slot, ev.JobExited())
+                    for failure in report.script_failures:
+                        if breaks_slot(failure.status):
+                            cause = script_cause(failure.point, failure.status)
+                            self._break(slot, "" if cause is None else cause.text)
                 case sef.Quit():
                     self._drop(slot, starter)
+
+    def _break(self, slot: S, text: str) -> None:
+        """A slot and all that were cut from the same one have their prolog and epilog in common."""
+        for each in self.slots:
+            if each.plan.id.number == slot.plan.id.number:
+                self.tell(each, ev.SlotBroken(text=text))
 
     def _drop(self, slot: S, starter: Starter) -> None:
         starter.alive = False

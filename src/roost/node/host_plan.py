@@ -45,11 +45,19 @@ class Division:
     name_of: Callable[[SlotId], str]
     #: Number of a slot to what its configuration says of requests.
     requests: Mapping[int, RequestPolicy] = field(default_factory=dict)
+    #: Numbers of dynamic slots that fetch work, or do not, otherwise than what they are cut from.
+    fetches: Mapping[tuple[int, int], bool] = field(default_factory=dict)
+
+    def policy_of(self, slot: SlotId, policy: SlotPolicy) -> SlotPolicy:
+        """The policy of a slot with that number: a dynamic one may have hooks of its own."""
+        fetches = self.fetches.get((slot.number, slot.dynamic), policy.fetches_work)
+        return policy if fetches is policy.fetches_work else replace(policy, fetches_work=fetches)
 
     def cut(self, slots: MachineSlots, slot: SlotId, parent: SlotPlan) -> SlotPlan:
         """The plan of a dynamic slot: in all but its size it is its parent's."""
         return replace(
             parent,
+            policy=self.policy_of(slot, parent.policy),
             name=self.name_of(slot),
             id=slot,
             ad=self.ad_of(slots, slot),

@@ -277,7 +277,7 @@ class Machine:
                 slot.resized(
                     replace(
                         slot.plan,
-                        policy=plan.policies[number],
+                        policy=accounts.division.policy_of(slot.plan.id, plan.policies[number]),
                         starter=plan.starters[number],
                         ad=self.plan.fixed_ad(accounts.slots, slot.plan.id),
                     )

@@ -9,7 +9,14 @@ from roost.classad import ClassAd
 from roost.config import Config
 from roost.model.slots import HostReading, SlotId
 from roost.node.host_plan import Division, SlotPlan
-from roost.startd.configured import backfill_problem, hook_keyword, slot_policy, wants_backfill
+from roost.startd.configured import (
+    backfill_problem,
+    dynamic_keywords,
+    fetch_hook,
+    hook_keyword,
+    slot_policy,
+    wants_backfill,
+)
 from roost.startd.idleness import Connections, Idleness, connections
 from roost.startd.layout import Layout, plan_layout
 from roost.startd.layout_machine import MachineSlots
@@ -35,6 +42,8 @@ class NodePlan:
     connected: Connections
     #: Number of a slot to the prefix of its hooks that fetch work; slots without are not in it.
     keywords: Mapping[int, str]
+    #: Numbers of a dynamic slot to the prefix of its own hooks, and whether these fetch work.
+    dynamic_keywords: Mapping[tuple[int, int], tuple[str, bool]]
     polling_s: int
     update_s: int
     #: STARTD_LATCH_EXPRS and STARTD_SLOT_ATTRS.
@@ -42,6 +51,11 @@ class NodePlan:
     neighbour_names: tuple[str, ...] = ()
     #: Lines for the log: what could not be published, what the layout warns of.
     warnings: tuple[str, ...] = ()
+
+    def keyword_of(self, slot: SlotId) -> str | None:
+        """The prefix of a slot's hooks that fetch work; None for none."""
+        own = self.dynamic_keywords.get((slot.number, slot.dynamic))
+        return self.keywords.get(slot.number) if own is None else own[0]
 
     def fixed_ad(self, slots: MachineSlots, slot: SlotId) -> ClassAd:
         """The ad of a slot, without what is sensed."""
@@ -69,6 +83,7 @@ class NodePlan:
             ad_of=self.fixed_ad,
             name_of=self.identity.name_of,
             requests={number: each.requests for number, each in self.settings.items()},
+            fetches={slot: fetches for slot, (_, fetches) in self.dynamic_keywords.items()},
         )
 
 
@@ -87,20 +102,38 @@ class Reading:
 
 
 def make_plan(
-    config: Config, reading: HostReading, identity: HostIdentity, *, zone_offset_s: int, as_root: bool = False
+    config: Config,
+    reading: HostReading,
+    identity: HostIdentity,
+    *,
+    zone_offset_s: int,
+    as_root: bool = False,
+    earlier: NodePlan | None = None,
 ) -> NodePlan | LayoutRefused:
-    """Read the configuration of a machine, which root runs or not. Raises ConfigError."""
+    """Read the configuration of a machine, which root runs or not.
+
+    What is read once and for all is as in an `earlier` plan of its daemon. Raises ConfigError.
+    """
     layout = plan_layout(config, reading)
     if isinstance(layout, LayoutRefused):
         return layout
     slots = MachineSlots.of(layout)
     settings = slot_settings(config, slots)
-    keywords = {number: word for number in settings if (word := hook_keyword(config, number))}
+    types = {slot.number: slot.type_id for slot in slots.fixed.values()}
+    if earlier is None:
+        keywords = {number: word for number in settings if (word := hook_keyword(config, number))}
+        of_dynamic = dynamic_keywords(config)
+    else:
+        keywords = dict(earlier.keywords)
+        of_dynamic = {slot: word for slot, (word, _) in earlier.dynamic_keywords.items()}
     return NodePlan(
         identity=identity,
         slots=slots,
         settings=settings,
         keywords=keywords,
+        dynamic_keywords={
+            slot: (word, fetch_hook(config, word, "FETCH_WORK") is not None) for slot, word in of_dynamic.items()
+        },
         policies={
             number: slot_policy(
                 config,
@@ -112,7 +145,9 @@ def make_plan(
             )
             for number, each in sorted(settings.items())
         },
-        starters={number: configured_policy(config, slot=number) for number in sorted(settings)},
+        starters={
+            number: configured_policy(config, slot=number, slot_type=types[number]) for number in sorted(settings)
+        },
         connected=connections(config),
         polling_s=config.get_int("POLLING_INTERVAL"),
         update_s=config.get_int("UPDATE_INTERVAL"),

@@ -2,17 +2,17 @@
 
 A slot has hooks if a keyword is configured for it; `<KEYWORD>_HOOK_FETCH_WORK` brings jobs, the other two are told what
 becomes of them. Each call is a process of its own below the nursery: one that hangs keeps nobody waiting but its slot.
+They run as the daemon's user, in /, with the daemon's environment less what configures the daemon.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from roost.classad import ClassAd
 from roost.config import Config, ConfigError
@@ -22,8 +22,16 @@ from roost.node.machine import Machine, NodeSlot
 from roost.runtime.clock import Clock
 from roost.runtime.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook
 from roost.runtime.nursery import Nursery
+from roost.startd.configured import fetch_hook
+from roost.startd.fetched_job import fetched_job
 
 _log = logging.getLogger("roost.fetch")
+
+#: How long a hook may take whose time is not configured, s; one that is not here has no limit. Nobody waits for the
+#: others: without a limit, those that hang would pile up.
+TIMEOUT_S: Final = {"REPLY_FETCH": 300.0, "EVICT_CLAIM": 300.0}
+
+_OWN: Final = ("_CONDOR_", "_ROOST_")
 
 
 class Fetching:
@@ -66,25 +74,43 @@ class Fetching:
                 return False
         return True
 
-    def _program(self, slot: NodeSlot, hook: str) -> str | None:
-        keyword = self._machine.plan.keywords.get(slot.plan.id.number)
+    def _program(self, slot: NodeSlot, hook: str) -> Path | None:
+        keyword = self._machine.plan.keyword_of(slot.plan.id)
         try:
-            return self._config.get(f"{keyword}_HOOK_{hook}", subsys="STARTD") if keyword else None
+            path = fetch_hook(self._config, keyword, hook) if keyword else None
         except ConfigError as error:
             _log.error("%s", error)
             return None
+        return Path(path) if path else None
 
-    async def _call(self, path: str, arguments: tuple[str, ...], text: str) -> HookResult | HookFailed:
+    def _limit_s(self, slot: NodeSlot, hook: str) -> float | None:
+        keyword = self._machine.plan.keyword_of(slot.plan.id)
+        try:
+            found = self._config.get_float(f"{keyword}_HOOK_{hook}_TIMEOUT", TIMEOUT_S.get(hook, 0.0), subsys="STARTD")
+        except ConfigError as error:
+            _log.error("%s", error)
+            found = TIMEOUT_S.get(hook, 0.0)
+        return found or None
+
+    async def _call(
+        self, slot: NodeSlot, hook: str, path: Path, arguments: tuple[str, ...], text: str
+    ) -> HookResult | HookFailed:
         assert self.nursery is not None
         self._calls += 1
         call = HookCall(
             key=f"fetch.{os.getpid()}.{time.time_ns()}.{self._calls}",
-            path=Path(path),
+            path=path,
             arguments=arguments,
             text=text,
-            environment=dict(os.environ),
+            environment=own_environment(os.environ),
+            timeout_s=self._limit_s(slot, hook),
         )
-        return await run_hook(self.nursery, self._execute, call)
+        result = await run_hook(self.nursery, self._execute, call)
+        if isinstance(result, HookFailed):
+            _log.warning("%s: %s: %s", slot.name, path, result.text)
+        elif result.errors.strip():
+            _log.warning("%s: %s printed to stderr: %s", slot.name, path, result.errors.strip())
+        return result
 
     async def _fetch(self, slot: NodeSlot) -> None:
         job_ad = None
@@ -93,30 +119,20 @@ class Fetching:
             job_ad = await self._fetched(slot, path)
         self._offer(slot, FetchedWorkOffered(job_ad=job_ad))
 
-    async def _fetched(self, slot: NodeSlot, path: str) -> ClassAd | None:
+    async def _fetched(self, slot: NodeSlot, path: Path) -> ClassAd | None:
         text = ads_text(self._machine.ad(slot, self._clock.now()))
-        keyword = self._machine.plan.keywords[slot.plan.id.number]
-        timeout = self._config.get(f"{keyword}_HOOK_FETCH_WORK_TIMEOUT", subsys="STARTD")
-        try:
-            async with asyncio.timeout(float(timeout) if timeout else None):
-                result = await self._call(path, (), text)
-        except TimeoutError:
-            _log.warning("%s: %s took longer than %s s and was killed", slot.name, path, timeout)
-            return None
-        if isinstance(result, HookFailed):
-            _log.warning("%s: %s: %s", slot.name, path, result.text)
-            return None
-        if result.errors.strip():
-            _log.warning("%s: %s printed to stderr: %s", slot.name, path, result.errors.strip())
-        if not result.output.strip():
+        result = await self._call(slot, "FETCH_WORK", path, (), text)
+        if isinstance(result, HookFailed) or not result.output.strip():
             return None
         found = printed_ad(result.output)
         if isinstance(found, HookFailed):
-            _log.warning("%s: %s: %s", slot.name, path, found.text)
+            _log.warning("%s: %s: %s; taken as no work", slot.name, path, found.text)
             return None
-        if "HookKeyword" not in found:
-            found["HookKeyword"] = keyword
-        return found
+        keyword = self._machine.plan.keyword_of(slot.plan.id) or ""
+        job = fetched_job(found, keyword=keyword, kind=slot.state.kind)
+        for remark in job.remarks:
+            _log.info("%s: %s: %s", slot.name, path, remark)
+        return job.ad
 
     async def _tell(
         self, slot: NodeSlot, hook: str, arguments: tuple[str, ...], job_ad: ClassAd, claim_id: str
@@ -127,6 +143,9 @@ class Fetching:
         slot_ad = self._machine.ad(slot, self._clock.now())
         if claim_id:
             slot_ad["ClaimId"] = claim_id
-        result = await self._call(path, arguments, ads_text(job_ad, slot_ad))
-        if isinstance(result, HookFailed):
-            _log.warning("%s: %s: %s", slot.name, path, result.text)
+        await self._call(slot, hook, path, arguments, ads_text(job_ad, slot_ad))
+
+
+def own_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """What of a daemon's environment its hooks inherit: not its own settings."""
+    return {name: value for name, value in environment.items() if not name.upper().startswith(_OWN)}

@@ -62,6 +62,8 @@ class HookCall:
     timeout_s: float | None = None
     #: Files that what it prints is added to, in place of being read.
     printed_to: tuple[Path | None, Path | None] | None = None
+    #: Those files are added to, not begun anew.
+    adds: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +133,7 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
         stdin=place / "in",
         stdout=output,
         stderr=errors,
-        append=True,
+        append=call.adds,
         account=call.account,
     )
     too_much = asyncio.Event()

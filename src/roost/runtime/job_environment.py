@@ -85,14 +85,31 @@ class Program:
 
 def job_environment(job_ad: ClassAd, place: JobPlace) -> dict[str, str]:
     """The environment of a job. Raises CommandLineError if its ad has none that can be read."""
-    scratch = str(place.sandbox)
+    environment = _begun_environment(place)
+    environment.update(dict.fromkeys(THREADS, str(max(1, place.cpus))))
+    environment["BATCH_SYSTEM"] = "HTCondor"
+    environment.update(environment_of(job_ad))
+    environment.update(_said_environment(place, job_ad))
+    return {name: value for name, value in environment.items() if name and "\0" not in name + value}
+
+
+def hook_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
+    """The environment of a hook: a job's, without what its user adds."""
+    environment = _begun_environment(place) | _said_environment(place, job_ad)
+    return {name: value for name, value in environment.items() if name and "\0" not in name + value}
+
+
+def _begun_environment(place: JobPlace) -> dict[str, str]:
     environment = {"PATH": os.defpath, **(place.lent or {}), **(place.given or {})}
     if place.account is not None:
         account = place.account
         environment.update(HOME=str(account.home), USER=account.name, LOGNAME=account.name, SHELL=account.shell)
-    environment.update(dict.fromkeys(THREADS, str(max(1, place.cpus))))
-    environment["BATCH_SYSTEM"] = "HTCondor"
-    environment.update(environment_of(job_ad))
+    return environment
+
+
+def _said_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
+    scratch = str(place.sandbox)
+    environment = {}
     for name in ("TMPDIR", "TMP", "TEMP"):
         environment[name] = scratch
     environment.update(
@@ -103,7 +120,7 @@ def job_environment(job_ad: ClassAd, place: JobPlace) -> dict[str, str]:
         _CONDOR_JOB_IWD=str(place.working_directory(job_ad)),
         _CONDOR_JOB_PIDS="",
     )
-    return {name: value for name, value in environment.items() if name and "\0" not in name + value}
+    return environment
 
 
 def lent_environment(setting: str, own: Mapping[str, str]) -> dict[str, str]:

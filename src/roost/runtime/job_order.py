@@ -13,6 +13,7 @@ from roost.model.starter import StarterHold
 from roost.runtime.accounts import Account, account_named, can_switch_user, own_account
 from roost.runtime.job_environment import JobPlace, job_environment, job_program, lent_environment, write_ads
 from roost.runtime.spawn_order import UNLIMITED, SpawnOrder
+from roost.startd.fetched_job import VANILLA
 
 if TYPE_CHECKING:
     from roost.config import Config
@@ -29,23 +30,7 @@ class BadJob(Exception):
 
 def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
     """The order for one start of a job, whose ads are put into its sandbox first. Raises BadJob, OSError."""
-    assert runner.sandbox is not None
-    if not runner.schedd and "Iwd" not in job_ad:
-        # Fetched work that does not say where it runs, runs in its sandbox.
-        job_ad = job_ad.copy()
-        job_ad["Iwd"] = str(runner.sandbox.path)
-    cpus, config = runner.slot_ad.cell("cpus"), runner.around.config
-    wrapper = config.get("USER_JOB_WRAPPER", subsys="STARTER")
-    place = JobPlace(
-        sandbox=runner.sandbox.path,
-        slot=runner.slot.partition("@")[0],
-        cpus=cpus if isinstance(cpus, int) else 1,
-        moves_files=runner.moved,
-        account=runner.account,
-        wrapper=Path(wrapper) if wrapper else None,
-        given=given_environment(config),
-        lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT") or "", os.environ),
-    )
+    job_ad, place = job_place(runner, job_ad)
     try:
         program = job_program(job_ad, place)
         environment = job_environment(job_ad, place)
@@ -62,11 +47,44 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         stdin=program.stdin,
         stdout=program.stdout,
         stderr=program.stderr,
-        append=number > 1,
+        append=number > 1 or runner.hooks.has_printed,
         account=runner.account,
-        niceness=niceness(config, runner.slot_ad, job_ad),
+        niceness=niceness(runner.around.config, runner.slot_ad, job_ad),
         limits=_limits(job_ad),
     )
+
+
+def job_place(runner: Runner, job_ad: ClassAd) -> tuple[ClassAd, JobPlace]:
+    """Where a job takes place, and its ad with that. Raises BadJob."""
+    if runner.sandbox is None:
+        raise BadJob("there is no scratch directory")
+    if not runner.schedd and "Iwd" not in job_ad:
+        # Fetched work that does not say where it runs, runs in its sandbox.
+        job_ad = job_ad.copy()
+        job_ad["Iwd"] = str(runner.sandbox.path)
+    cpus, config = runner.slot_ad.cell("cpus"), runner.around.config
+    wrapper = config.get("USER_JOB_WRAPPER", subsys="STARTER")
+    return job_ad, JobPlace(
+        sandbox=runner.sandbox.path,
+        slot=runner.slot.partition("@")[0],
+        cpus=cpus if isinstance(cpus, int) else 1,
+        moves_files=runner.moved,
+        account=runner.account,
+        wrapper=Path(wrapper) if wrapper else None,
+        given=given_environment(config),
+        lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT") or "", os.environ),
+    )
+
+
+def check_fetched(job_ad: ClassAd) -> None:
+    """What no queue has checked of a job that a hook brought. Raises BadJob."""
+    if can_switch_user() and not isinstance(job_ad.cell("owner"), str):
+        raise BadJob("the ad that the hook printed has no Owner, and this daemon runs jobs as their owners")
+    universe = job_ad.eval("JobUniverse")
+    if universe != VANILLA:
+        raise BadJob(
+            f"the ad that the hook printed has JobUniverse {universe}; only vanilla jobs ({VANILLA}) can be run"
+        )
 
 
 def account_of(job_ad: ClassAd) -> Account | None:

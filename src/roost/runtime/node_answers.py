@@ -74,6 +74,8 @@ class NodeAnswers:
                 return Answer() if refusal is None else Answer(ok=False, code="refused", text=str(refusal))
             case "vacate":
                 return self._vacate(args, now)
+            case "reopen":
+                return self._reopen(args, now)
             case "poll":
                 self._daemon.poll_now()
                 return Answer()
@@ -88,6 +90,17 @@ class NodeAnswers:
             event = ev.VacateRequested(fast=bool(args.get("fast")))
             self._daemon.carry_out(self._machine.host.receive(slot, event, now))
         return Answer(data={"slots": [slot.name for slot in slots]})
+
+    def _reopen(self, args: dict[str, Any], now: float) -> Answer:
+        wanted = str(args.get("slot", ""))
+        slots = [slot for slot in self._machine.slots if not wanted or slot.name == wanted]
+        if not slots:
+            return Answer(ok=False, code="not-found", text=f"there is no slot {wanted!r} on {self._daemon.name}")
+        closed = [slot for slot in slots if slot.state.broken is not None]
+        for slot in closed:
+            self._daemon.carry_out(self._machine.host.receive(slot, ev.SlotMended(), now))
+        self._daemon.poll_now()
+        return Answer(data={"slots": [slot.name for slot in closed]})
 
 
 def _drain_order(args: dict[str, Any]) -> DrainOrder:

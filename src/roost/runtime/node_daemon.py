@@ -125,7 +125,7 @@ class NodeDaemon:
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
 
-    def _plan(self, config: Config) -> NodePlan:
+    def _plan(self, config: Config, earlier: NodePlan | None = None) -> NodePlan:
         try:
             identity = host_identity(
                 config,
@@ -140,6 +140,7 @@ class NodeDaemon:
                 identity,
                 zone_offset_s=self.clock.zone_offset_s(),
                 as_root=can_switch_user(),
+                earlier=earlier,
             )
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
@@ -175,7 +176,7 @@ class NodeDaemon:
 
     async def reconfigure(self, config: Config) -> None:
         """Other policy from the next poll on; another layout needs a restart."""
-        plan = self._plan(config)
+        plan = self._plan(config, self.machine.plan)
         self.config = config
         self.machine.reconfigure(plan)
         self.fetching.reconfigure(config)

@@ -29,8 +29,8 @@ from roost.runtime.deputies import Deputies
 from roost.runtime.deputy.hands import OWN
 from roost.runtime.family import Family, adopt
 from roost.runtime.home import Home
-from roost.runtime.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook, script_call
-from roost.runtime.job_order import BadJob, account_of, job_order
+from roost.runtime.job_hooks import JobHooks
+from roost.runtime.job_order import BadJob, account_of, check_fetched, job_order
 from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
 from roost.runtime.output_files import Baseline
 from roost.runtime.reports import file_name
@@ -99,7 +99,7 @@ class Runner:
         self.family: Family | None = None
         #: Which start of the job the family is of.
         self.number = 0
-        self._calls = 0
+        self.hooks = JobHooks(self)
         #: Who the job runs as; None for who the daemon runs as.
         self.account: Account | None = None
         self._timers: dict[StarterTimer, asyncio.TimerHandle] = {}
@@ -145,17 +145,21 @@ class Runner:
                 self._queue.put_nowait(self._signal(name))
             case sef.KillProcesses():
                 self._queue.put_nowait(self.kill())
-            case sef.RunHook():
-                self._begin(Doing.HOOK if effect.awaited else f"hook {effect.point}", self._hook(effect))
-            case sef.RunScript():
-                self._begin(Doing.SCRIPT, self._script(effect))
+            case sef.RunHook(point=point):
+                if effect.awaited or not self.hooks.is_running(point):
+                    # One that hangs is not joined by others.
+                    name = str(Doing.HOOK) if effect.awaited else f"hook {point}"
+                    self.hooks.keep(self._begin(name, self.hooks.hook(effect)), point)
+            case sef.RunScript(point=script):
+                self.hooks.keep(self._begin(Doing.SCRIPT, self.hooks.script(effect)), script)
             case _:
                 raise AssertionError(f"an order that nobody carries out: {effect}")
 
-    def _begin(self, doing: str, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, doing: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work, name=f"{doing} of {self.run}")
         self._tasks[str(doing)] = task
         task.add_done_callback(_told)
+        return task
 
     async def _work(self) -> None:
         """Orders about the job's processes, one after another."""
@@ -198,51 +202,12 @@ class Runner:
         self._tasks[str(timer)] = task
         task.add_done_callback(_told)
 
-    # -- hooks -----------------------------------------------------------------------------------------
-
-    async def _called(self, path: Path, arguments: tuple[str, ...], text: str) -> HookResult | HookFailed:
-        self._calls += 1
-        call = HookCall(
-            key=f"{self.run}/hook{self._calls}",
-            path=path,
-            arguments=arguments,
-            text=text,
-            environment={"PATH": os.defpath},
-            account=self.account,
-        )
-        return await run_hook(self.around.nursery, self.around.home.execute, call)
-
-    async def _hook(self, effect: sef.RunHook) -> None:
-        words = tuple(effect.arguments.split())
-        result = await self._called(Path(effect.path), words, ads_text(effect.ad, self.slot_ad))
-        if isinstance(result, HookFailed):
-            _log.warning("%s: %s: %s", self.run, effect.path, result.text)
-            if effect.awaited:
-                self.around.tell(sev.HookNotRun(point=effect.point, text=result.text))
-            return
-        printed = printed_ad(result.output) if result.output.strip() else None
-        if isinstance(printed, HookFailed):
-            _log.warning("%s: %s: %s", self.run, effect.path, printed.text)
-            printed = None
-        if effect.awaited:
-            self.around.tell(sev.HookEnded(point=effect.point, status=result.status, printed=printed))
-
-    async def _script(self, effect: sef.RunScript) -> None:
-        call = script_call(effect.command)
-        status: int | None = None
-        if call is not None:
-            _, path, words = call
-            result = await self._called(path, words, ads_text(self.job_ad, self.slot_ad))
-            if isinstance(result, HookFailed):
-                _log.warning("%s: %s: %s", self.run, effect.command, result.text)
-            else:
-                status = result.status
-        self.around.tell(sev.ScriptEnded(point=effect.point, status=status))
-
     # -- sandbox and files ---------------------------------------------------------------------------
 
     async def _make_sandbox(self) -> None:
         try:
+            if not self.schedd:
+                check_fetched(self.job_ad)
             if self.around.deputies.are_needed:
                 self._become(await asyncio.to_thread(account_of, self.job_ad))
             if self.account is not None:
@@ -250,6 +215,8 @@ class Runner:
             self.sandbox = Sandbox.make(self.around.home.execute, file_name(self.run), owner=self.account)
         except NoSuchAccount as problem:
             self.around.tell(sev.SandboxFailed(text=str(problem), code=StarterHold.NO_USER_ACCOUNT))
+        except BadJob as problem:
+            self.around.tell(sev.SandboxFailed(text=str(problem), code=problem.code))
         except (SandboxFailed, OSError) as problem:
             self.around.tell(sev.SandboxFailed(text=str(problem)))
         else:
@@ -261,6 +228,7 @@ class Runner:
 
     async def _remove_sandbox(self) -> None:
         text = ""
+        await self.hooks.end()
         if self.sandbox is not None:
             few = _holds_little(self.sandbox.path)
             text = self.sandbox.remove() if few else await asyncio.to_thread(self.sandbox.remove)
@@ -414,6 +382,7 @@ class Runner:
             if task is not asyncio.current_task():
                 task.cancel()
         self._worker.cancel()
+        self.hooks.forget()
         while not self._queue.empty():
             self._queue.get_nowait().close()
         if self.family is not None and not self.family.is_ended:

@@ -15,6 +15,8 @@ from roost.model.events import (
     DrainSchedule,
     ShutdownKind,
     ShutdownRequested,
+    SlotBroken,
+    SlotMended,
     VacateRequested,
 )
 from roost.model.reasons import Refusal, VacateReason
@@ -47,6 +49,22 @@ def _clear(work: Work, cause: VacateReason, *, fast: bool, no_retirement: bool =
             head_for_owner(work)
         case _:
             return False
+    return True
+
+
+def slot_broken(work: Work, event: SlotBroken) -> bool:
+    """The slot takes no job until it is mended; whoever holds it loses it."""
+    work.update(broken=event.text)
+    _clear(work, VacateReason.SLOT_BROKEN, fast=False)
+    return True
+
+
+def slot_mended(work: Work, event: SlotMended) -> bool:
+    """Jobs may come again."""
+    if work.state.broken is None:
+        return False
+    work.update(broken=None)
+    work.evaluating = True
     return True
 
 

@@ -6,12 +6,18 @@ What differs between them, they say as arguments.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 from roost.classad import ClassAd, Expr, parse_expression
 from roost.config import Config
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.slot_ad_config import names_in
+
+#: Hooks that were called otherwise in HTCondor's papers and first release.
+_OLD_NAMES: Final = {"FETCH_JOB": "FETCH_WORK", "REPLY_CLAIM": "REPLY_FETCH"}
+_OF_DYNAMIC: Final = re.compile(r"SLOT(\d+)_(\d+)_JOB_HOOK_KEYWORD\Z", re.IGNORECASE)
 
 
 def slot_policy(
@@ -36,7 +42,7 @@ def slot_policy(
         drain_activation_grace_s=config.get_float("MAX_DRAINING_ACTIVATION_DELAY"),
         draining_start=draining_start(config),
         backfill=backfill and wants_backfill(config),
-        fetches_work=bool(keyword and config.get(f"{keyword}_HOOK_FETCH_WORK")),
+        fetches_work=bool(keyword and fetch_hook(config, keyword, "FETCH_WORK")),
         job_attributes=names_in(config, "STARTD_JOB_ATTRS"),
         zone_offset_s=zone_offset_s,
         chance_seed=chance_seed,
@@ -46,6 +52,23 @@ def slot_policy(
 def hook_keyword(config: Config, number: int) -> str | None:
     """The prefix of a slot's hooks."""
     return config.get(f"SLOT{number}_JOB_HOOK_KEYWORD") or config.get("STARTD_JOB_HOOK_KEYWORD")
+
+
+def dynamic_keywords(config: Config) -> dict[tuple[int, int], str]:
+    """The prefixes of hooks of dynamic slots that have their own, by number of the parent and of the slot."""
+    found = {}
+    for name in config.names():
+        named = _OF_DYNAMIC.match(name)
+        keyword = config.get(name) if named else None
+        if named is not None and keyword:
+            found[int(named[1]), int(named[2])] = keyword
+    return found
+
+
+def fetch_hook(config: Config, keyword: str, hook: str) -> str | None:
+    """The path of a hook that fetches work, by its present name or else the one of its first release."""
+    names = (hook, *(old for old, new in _OLD_NAMES.items() if new == hook))
+    return next((path for each in names if (path := config.get(f"{keyword}_HOOK_{each}", subsys="STARTD"))), None)
 
 
 def wants_backfill(config: Config) -> bool:

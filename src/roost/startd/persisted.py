@@ -35,8 +35,9 @@ VERSION: Final = 1
 _SLOT: Final = "roost slot"
 _MACHINE: Final = "roost machine"
 
-#: Fields of a slot that its next poll gives it.
-_SENSED: Final = frozenset(("ad", "machine"))
+#: Fields of a slot that its next poll gives it; and that it is broken, which somebody who starts the daemon anew has
+#: looked at.
+_SENSED: Final = frozenset(("ad", "machine", "broken"))
 
 T = TypeVar("T")
 
@@ -65,7 +66,7 @@ def persisted(state: SlotState) -> Plain:
 
 def restored(record: object, *, ad: ClassAd, machine: MachineFacts = NO_FACTS) -> SlotState:
     """The slot of a record, with the ad and the facts of a fresh look at the machine. Raises UnreadableRecord."""
-    state = _content(record, _SLOT, SlotState, {"ad": ad, "machine": machine})
+    state = _content(record, _SLOT, SlotState, {"ad": ad, "machine": machine, "broken": None})
     found = violations(state)
     if found:
         raise UnreadableRecord(f"{state.name} in {state.pair}: {'; '.join(found)}. {_REMEDY}")

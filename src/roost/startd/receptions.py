@@ -76,6 +76,8 @@ RECEPTIONS: Final[Mapping[type[ev.Event], Reception]] = {
     ev.VacateRequested: _row(
         commands.vacate_requested, _in(State.MATCHED, State.CLAIMED, State.PREEMPTING, State.BACKFILL)
     ),
+    ev.SlotBroken: _row(commands.slot_broken, _EVERYWHERE),
+    ev.SlotMended: _row(commands.slot_mended, _EVERYWHERE),
     ev.CheckpointRequested: _row(jobs.checkpoint_requested, _in(at.BUSY, at.RETIRING)),
     ev.ShutdownRequested: _row(commands.shutdown_requested, _EVERYWHERE),
     ev.DrainRequested: _row(commands.drain_requested, _EVERYWHERE),

@@ -120,6 +120,8 @@ class SlotState:
     destination: Destination | None = None
     draining: SlotDraining | None = None
     shutdown: ShutdownKind | None = None
+    #: SlotBrokenReason: why the slot takes no job until somebody has looked at it; None where it does.
+    broken: str | None = None
     #: Deadlines, epoch s; that of the lease is in the claim.
     match_until: float | None = None
     vacate_until: float | None = None

@@ -1,7 +1,4 @@
-"""The policy of a starter as the configuration has it.
-
-Prolog and epilog are no knobs: who has them (Grid Engine's queues do) adds them to the policy.
-"""
+"""The policy of a starter as the configuration has it."""
 
 from __future__ import annotations
 
@@ -23,8 +20,8 @@ TIMEOUT_S: Final = {HookPoint.EXIT: 30, HookPoint.FAILURE: 30}
 _STARTER: Final = "STARTER"
 
 
-def configured_policy(config: Config, *, slot: int | None = None) -> StarterPolicy:
-    """The policy for jobs on a slot. Raises ConfigError, and ParseError for what is no expression."""
+def configured_policy(config: Config, *, slot: int | None = None, slot_type: int | None = None) -> StarterPolicy:
+    """The policy for jobs on a slot of a type. Raises ConfigError, and ParseError for what is no expression."""
     expressions = {}
     for name in OTHERWISE:
         found = configured_expression(config, name, subsys=_STARTER, slot=slot)
@@ -38,6 +35,8 @@ def configured_policy(config: Config, *, slot: int | None = None) -> StarterPoli
         killing_timeout_s=config.get_int("KILLING_TIMEOUT", subsys=_STARTER),
         vm_killing_timeout_s=config.get_int("VM_KILLING_TIMEOUT", 60, subsys=_STARTER),
         hooks=configured_hooks(config),
+        prolog=config.get("STARTER_PROLOG", subsys=_STARTER, slot=slot, slot_type=slot_type) or "",
+        epilog=config.get("STARTER_EPILOG", subsys=_STARTER, slot=slot, slot_type=slot_type) or "",
         hook_keyword_forced=config.get("STARTER_JOB_HOOK_KEYWORD", subsys=_STARTER) or "",
         hook_keyword_default=config.get("STARTER_DEFAULT_JOB_HOOK_KEYWORD", subsys=_STARTER) or "",
     )

@@ -30,6 +30,7 @@ from roost.starter import states as at
 from roost.starter.endings import weightier
 from roost.starter.entries import abandon, stop_clock, vacate_limit_s, with_attributes
 from roost.starter.hooks import not_run, prepared
+from roost.starter.scripts import script_cause
 from roost.starter.signals import DEFAULT, signal_named
 from roost.starter.starter_state import ProgramEnd
 from roost.starter.states import EVALUATED, PAIRS, WITH_PROCESS, Pair, Stage, State
@@ -215,10 +216,12 @@ def script_ended(work: Work, event: ev.ScriptEnded) -> bool:
         return work_done(work, event)
     failure = ScriptFailure(point=event.point, status=event.status)
     work.update(script_failures=(*work.state.script_failures, failure))
-    if event.point is ScriptPoint.EPILOG:
-        return work_done(work, event)
-    how = "could not be run" if event.status is None else f"ended with status {event.status}"
-    return _fail(work, _requeued(StarterVacate.JOB_NOT_STARTED, f"The prolog {how}"))
+    cause = script_cause(event.point, event.status)
+    assert cause is not None
+    if event.point is ScriptPoint.PROLOG:
+        return _fail(work, cause)
+    work.update(cause=weightier(work.state.cause, cause))
+    return work_done(work, event)
 
 
 _SCRIPT_IN: Final = {Stage.PROLOG: ScriptPoint.PROLOG, Stage.EPILOG: ScriptPoint.EPILOG}

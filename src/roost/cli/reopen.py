@@ -1,0 +1,39 @@
+"""``roost reopen``: let slots take jobs again that a failed prolog or epilog has closed."""
+
+from __future__ import annotations
+
+import argparse
+
+from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
+from roost.cli.terminal import Exit, say
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``reopen``."""
+    parser = subparsers.add_parser(
+        "reopen",
+        help="let slots take jobs again that a failed prolog or epilog has closed",
+        description="Let slots take jobs again that were closed because their prolog or epilog failed.",
+    )
+    add_pool_options(parser)
+    parser.add_argument("slot", help="a slot (slot1@desk, or slot1 of this machine), or a machine for all of its slots")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``reopen``."""
+
+    def ask(pool: Pool) -> list[str]:
+        own = str(pool.contact["node"])
+        name, at, machine = args.slot.partition("@")
+        if not at and not name.lower().startswith("slot"):
+            name, machine = "", name
+        machine = machine or own
+        data = pool.node(machine, "reopen", slot=f"{name}@{machine}" if name else "")
+        return list(data["slots"]) if isinstance(data, dict) else []
+
+    opened = with_pool(args, ask)
+    if args.json:
+        print_json({"slots": opened})
+    else:
+        say("\n".join(f"{name} takes jobs again" for name in opened) or "none of them was closed")
+    return Exit.OK if opened else Exit.NO

@@ -1,0 +1,104 @@
+"""Prolog and epilog of a real pool, as sh, Perl and Python programs: what their status does to job and slot."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.integration.kit import Pool, eventually
+
+PROLOG: str = """\
+#!/usr/bin/perl
+# Perl: prints to the job's output, and ends as the job's environment says.
+$| = 1;
+print "prolog of $ARGV[0] for $ARGV[1] in $ENV{WHERE} $ENV{QUEUE}\\n";
+if (-e "@PLACE@/broken") { exit 7 }
+exit($ENV{PROLOG_STATUS} && ! -e "@PLACE@/tried.$ENV{JOB_ID}" ? do { open(my $f, ">", "@PLACE@/tried.$ENV{JOB_ID}");
+    $ENV{PROLOG_STATUS} } : 0);
+"""
+EPILOG: str = """\
+#!/bin/sh
+echo "epilog: the job ended with $SGE_JOBEXIT_STAT"
+[ -z "$EPILOG_STATUS" ] || [ -z "$SGE_JOBEXIT_STAT" ] || [ -e @PLACE@/after.$JOB_ID ] && exit 0
+touch @PLACE@/after.$JOB_ID
+exit $EPILOG_STATUS
+"""
+AS_ADMIN: str = """\
+#!/usr/bin/env python3
+import os, pathlib
+told = [os.environ.get("BASH_ENV", "-"), os.environ.get("MINE", "-"), os.getcwd()]
+pathlib.Path("@PLACE@/admin").write_text(" ".join(told))
+"""
+
+
+def scripts(place: Path) -> Path:
+    place.mkdir(mode=0o755)
+    for name, text in (("prolog", PROLOG), ("epilog", EPILOG), ("admin.py", AS_ADMIN)):
+        path = place / name
+        path.write_text(text.replace("@PLACE@", str(place)))
+        path.chmod(0o755)
+    return place
+
+
+def test_prolog_and_epilog_decide_what_becomes_of_job_and_slot(start: Callable[..., Pool], tmp_path: Path) -> None:
+    place = scripts(tmp_path / "site")
+    pool = start(f"STARTER_PROLOG = {place}/prolog $job_id $job_owner\nSTARTER_EPILOG = {place}/epilog\n", cpus=1)
+    out = pool.work / "out"
+    first = pool.submit(f"output = {out}\nenvironment = WHERE=here", script="echo job; exit 3")
+    pool.wait(first, status=1)
+    assert out.read_text().splitlines() == [
+        f"prolog of {first} for {getpass.getuser()} in here slot1",
+        "job",
+        "epilog: the job ended with 3",
+    ]
+    again = pool.submit("environment = PROLOG_STATUS=99;EPILOG_STATUS=99", script="exit 0")
+    pool.wait(again)
+    assert (place / f"tried.{again}").exists() and (place / f"after.{again}").exists()
+    assert pool.job(f"{again}.0")["NumJobStarts"] == 2
+    for point, code in (("PROLOG", 48), ("EPILOG", 49)):
+        held = pool.submit(f"environment = {point}_STATUS=100", script="exit 0")
+        ad = pool.seen(f"{held}.0", JobStatus=5)
+        assert (ad["HoldReasonCode"], ad["HoldReasonSubCode"]) == (code, 100)
+        pool("rm", str(held))
+
+    (place / "broken").touch()
+    sent_back = pool.submit("", script="exit 0")
+    eventually(
+        lambda: "slot was closed" in pool.job(f"{sent_back}.0").get("LastVacateReason", "") or closed(pool), "it"
+    )
+    eventually(lambda: closed(pool), "the slot to be closed")
+    pool.seen(f"{sent_back}.0", JobStatus=1)
+    (place / "broken").unlink()
+    assert "slot1@" in pool("reopen", "slot1")
+    pool.wait(sent_back)
+    pool("reopen", "slot1", status=1)
+
+
+def closed(pool: Pool) -> bool:
+    return "The prolog ended with status 7" in pool("status", "--long")
+
+
+def test_a_script_runs_as_somebody_else_only_where_the_administrator_says_so(
+    start: Callable[..., Pool], tmp_path: Path
+) -> None:
+    place = scripts(tmp_path / "site")
+    me = getpass.getuser()
+    other = "daemon" if me != "daemon" else "nobody"
+    types = "".join(
+        f"SLOT_TYPE_{number} = cpus=1\nNUM_SLOTS_TYPE_{number} = 1\n"
+        f"SLOT_TYPE_{number}_START = TARGET.Kind == {number}\n"
+        for number in (1, 2)
+    )
+    pool = start(
+        f"{types}SLOT_TYPE_1_STARTER_PROLOG = {other}@{place}/admin.py\n"
+        f"SLOT_TYPE_2_STARTER_PROLOG = {me}@{place}/admin.py\nSTARTER_SCRIPT_USERS = {me}\n",
+        cpus=2,
+    )
+    well = pool.submit("+Kind = 2\nenvironment = MINE=yes", script="exit 0")
+    pool.wait(well)
+    assert (place / "admin").read_text().split()[:2] == ["-", "yes"]
+    pool.submit("+Kind = 1", script="exit 0")
+    eventually(lambda: "The prolog could not be run" in pool("status", "--long"), "the slot to be closed")
+    log = "".join(path.read_text() for path in (pool.home / "log").iterdir())
+    assert f"STARTER_SCRIPT_USERS does not name {other}" in log
