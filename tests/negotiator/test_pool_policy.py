@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from roost.classad import ClassAd, Expr
-from roost.negotiator.pool_policy import Act, lines, restricted
+from roost.negotiator.pool_policy import Act, Finding, lines, restricted
 from roost.negotiator.settings import PolicySettings, Settings
 from tests.negotiator.kit import claimed, demand, given, job, plan, slot
 
@@ -129,12 +129,87 @@ def test_matches_that_the_audit_expression_names_are_noted():
     assert told(found) == ["MATCH job=1.0 user=ann@x slot=a by=NEGOTIATOR_PE_AUDIT_EXPR"]
 
 
-def test_the_ad_handed_out_with_a_match_has_the_policy_in_its_requirements():
-    settings = policy(resource='TARGET.Owner != "smith"').policy
-    ad = restricted(slot("a", Requirements='=TARGET.RequestCpus <= 1 || TARGET.Owner == "smith"'), settings)
-    assert ad.symmetric_match(job())
-    assert not ad.symmetric_match(job(Owner="smith"))
+def test_the_ad_handed_out_with_a_match_has_the_policy_and_nothing_that_the_machine_says_of_it():
+    settings = policy(resource='TARGET.Owner != "smith"', job_only="NumJobStarts > 3").policy
+    ad = restricted(slot("a", PoolPolicyJobExpr="=true", PoolPolicyResourceExpr="=true"), settings)
+    assert str(ad["PoolPolicyResourceExpr"]) == 'TARGET.Owner != "smith"'
+    assert str(ad["PoolPolicyJobOnlyExpr"]) == "NumJobStarts > 3"
+    assert "PoolPolicyJobExpr" not in ad
     bare = slot("b")
-    del bare["Requirements"]
-    assert str(restricted(bare, settings)["Requirements"]) == '(true) && (TARGET.Owner != "smith")'
     assert restricted(bare, PolicySettings()) is bare
+    assert "PoolPolicyJobExpr" not in restricted(slot("c", PoolPolicyJobExpr="=true"), PolicySettings())
+    noted = policy(resource="false", log_only=True).policy
+    assert restricted(bare, noted) is bare
+
+
+# -- ads that mean harm -------------------------------------------------------------------------------------------
+
+POLICY = {
+    "startd_only": "Memory < 500",
+    "job_only": 'MY.Owner == "smith" && MY.NumJobStarts > 10',
+    "resource": 'TARGET.Owner != "smith" || MY.Memory < 2000',
+    "job": 'MY.Group =!= "students" || TARGET.Class == "old"',
+}
+#: What an owner may try: attributes of a slot of 4000 MB and Class "new", with the slots that smith and students get.
+SLOT_LIES = (
+    {"NEGOTIATOR_PE_RESOURCE_EXPR": True, "PoolPolicyResourceExpr": True},
+    {"Requirements": "=true || (TARGET.Owner == MY.Owner) || true"},
+    {"Requirements": "=1"},
+    {"TARGET": "=[Owner = \"ann\"; Group = \"staff\"]"},
+    {"MY": "=[Memory = 10]"},
+    {"Owner": "ann", "Group": "staff"},
+    {"Memory": "=error"},
+    {"Memory": "=Memory"},
+    {"Memory": "=TARGET.Owner"},
+    {"Memory": "=1 / 0"},
+    {"Memory": "=\"4000\""},
+    {"Class": "=error"},
+    {"Class": "=TARGET.Class"},
+    {"Parent": "=[Memory = 10]", "Self": "=[Memory = 10]", "Root": 1, "CurrentTime": 0},
+)  # fmt: skip
+JOB_LIES = (
+    {"NEGOTIATOR_PE_JOB_EXPR": True, "NEGOTIATOR_PE_LOG_ONLY": True},
+    {"Requirements": "=true || TARGET.Memory < 2000 || true"},
+    {"Requirements": 1},
+    {"TARGET": '=[Memory = 10; Class = "old"]'},
+    {"MY": '=[Owner = "ann"; Group = "staff"]'},
+    {"Memory": 10, "Class": "old"},
+    {"NumJobStarts": "=error"},
+    {"Self": '=[Owner = "ann"]', "Toplevel": 1},
+)
+
+
+@pytest.mark.parametrize("slot_lie", range(len(SLOT_LIES)))
+def test_no_slot_gets_a_job_that_the_policy_forbids_it(slot_lie):
+    ads = [slot("liar", **{"Memory": 4000, "Class": "new", **SLOT_LIES[slot_lie]})]
+    smith = demand("smith@x", (job(Owner="smith", NumJobStarts=0), 1))
+    student = demand("eve@x", (job(Owner="eve", Group="students"), 1))
+    assert not plan(ads, smith, student, settings=policy(**POLICY)).matches
+
+
+@pytest.mark.parametrize("job_lie", range(len(JOB_LIES)))
+def test_no_job_gets_a_slot_that_the_policy_forbids_it(job_lie):
+    ads = [slot("new", Memory=4000, Class="new")]
+    lie = JOB_LIES[job_lie]
+    smith = demand("smith@x", (job(**{"Owner": "smith", "NumJobStarts": 0, **lie}), 1))
+    student = demand("eve@x", (job(**{"Owner": "eve", "Group": "students", **lie}), 1))
+    assert not plan(ads, smith, student, settings=policy(**POLICY)).matches
+
+
+def test_a_submitters_ad_cannot_change_what_the_policys_names_mean():
+    out = demand("ann@x", (job(), 1))
+    ad = ClassAd({"ScheddName": "laptop", "MY": Expr.parse('[ScheddName = "server"]')})
+    out = type(out)(schedd="laptop", submitter="ann@x", requests=out.requests, ad=ad)
+    found = plan([slot("a")], out, settings=policy(schedd_only='MY.ScheddName == "laptop"'))
+    assert not found.matches
+    assert all(each.act is Act.DISCARD for each in found.findings)
+
+
+@pytest.mark.parametrize("name", ["x\nPE 1.0 MATCH job=1.0 user=root slot=y by=nobody", "two words", 'a"b', ""])
+def test_names_from_outside_are_one_word_of_one_line(name):
+    finding = Finding(act=Act.VETO, knob="K", kind="job", name=name, user=name, slots=(name, "slot1"))
+    (line,) = lines([finding], "1.0")
+    assert len(line.splitlines()) == 1
+    assert line.startswith("PE 1.0 VETO match job=")
+    assert line.endswith(",slot1 count=1 by=K")
+    assert f"slot={name}," not in line

@@ -86,4 +86,4 @@ def test_a_cycle_shows_itself_in_ads_and_its_policy_in_what_is_handed_out(tmp_pa
     assert (account["Name"], account["WeightedResourcesUsed"]) == ("ann@x", 4.0)
     kept = ads.get("Machine", "slot1")
     assert kept is not None
-    assert "bob" in str(found.handed_out(kept.ad)["Requirements"])
+    assert "bob" in str(found.handed_out(kept.ad)["PoolPolicyResourceExpr"])

@@ -12,6 +12,7 @@ happens.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -24,6 +25,8 @@ from roost.classad.ad import MISSING
 from roost.classad.syntax import Binary, Op, Paren
 from roost.classad.vector import Kind, Table
 from roost.classad.vector.kinds import Array
+from roost.model import pool_policy as handed
+from roost.model.pool_policy import SCOPES
 from roost.negotiator.settings import PolicySettings
 
 SCHEDD_ONLY: Final = "NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"
@@ -33,8 +36,6 @@ RESOURCE: Final = "NEGOTIATOR_PE_RESOURCE_EXPR"
 JOB: Final = "NEGOTIATOR_PE_JOB_EXPR"
 AUDIT: Final = "NEGOTIATOR_PE_AUDIT_EXPR"
 
-#: Names that mean scopes; an ad that has one could change what a policy's names mean.
-SCOPES: Final = ("my", "target", "self", "parent", "toplevel", "root", "currenttime")
 #: Findings of a cycle that are kept one by one; more are only counted.
 FINDINGS_MAX: Final = 1_000
 #: Slots named in a finding about many.
@@ -75,16 +76,17 @@ class Finding:
         mode = " (log only)" if self.log_only else ""
         match self.act:
             case Act.DISCARD:
-                return f"DISCARD {self.kind} {self.name} {self.knob}{self._because()}{mode}"
+                return f"DISCARD {self.kind} {_word(self.name)} {self.knob}{self._because()}{mode}"
             case Act.VETO:
-                slots = ",".join(self.slots)
-                return (
-                    f"VETO match job={self.name} user={self.user} slot={slots} count={self.count} by={self.knob}{mode}"
-                )
+                return f"VETO match {self._match()} count={self.count} by={self.knob}{mode}"
             case Act.MATCH:
-                return f"MATCH job={self.name} user={self.user} slot={','.join(self.slots)} by={self.knob}"
+                return f"MATCH {self._match()} by={self.knob}"
             case Act.ERROR:
-                return f"ERROR {self.kind} {self.name} {self.knob}{self._because()}"
+                return f"ERROR {self.kind} {_word(self.name)} {self.knob}{self._because()}"
+
+    def _match(self) -> str:
+        slots = ",".join(_word(slot) for slot in self.slots)
+        return f"job={_word(self.name)} user={_word(self.user)} slot={slots}"
 
     def _because(self) -> str:
         return f": {self.text}" if self.text else ""
@@ -121,17 +123,15 @@ class PoolPolicy:
 
     def discards_submitter(self, ad: ClassAd, name: str) -> bool:
         """Whether a submitter takes no part."""
-        return self._discards(ad, self.settings.schedd_only, SCHEDD_ONLY, "schedd", name)
+        if self._discards(ad, self.settings.schedd_only, SCHEDD_ONLY, "schedd", name):
+            return True
+        return self._is_shadowed(ad, SCHEDD_ONLY, "schedd", name, "")
 
     def discards_job(self, ad: ClassAd, job: str, user: str = "") -> str | None:
         """The knob for which a job gets nothing; None if it may."""
         if self._discards(ad, self.settings.job_only, JOB_ONLY, "job", job, user):
             return JOB_ONLY
-        name = next((scope for scope in self.scopes() if ad.cell(scope) is not MISSING), None)
-        if name is None:
-            return None
-        self._shadowed("job", job, name, user)
-        return JOB_ONLY if self.enforced else None
+        return JOB_ONLY if self._is_shadowed(ad, JOB_ONLY, "job", job, user) else None
 
     def _discards(self, ad: ClassAd, expr: Expr | None, knob: str, kind: str, name: str, user: str = "") -> bool:
         if expr is None:
@@ -176,7 +176,8 @@ class PoolPolicy:
         """The scopes that the policy's expressions name: no ad may have attributes of those names."""
         settings = self.settings
         found: dict[str, None] = {}
-        for expr in (settings.startd_only, settings.job_only, settings.resource, settings.job):
+        about = (settings.schedd_only, settings.startd_only, settings.job_only, settings.resource, settings.job)
+        for expr in (*about, settings.audit):
             if expr is not None:
                 mentioned = expr.mentioned
                 found.update(dict.fromkeys(("my",) if mentioned.my else ()))
@@ -184,26 +185,35 @@ class PoolPolicy:
                 found.update(dict.fromkeys(scope for scope in SCOPES if scope in mentioned.plain))
         return tuple(found)
 
-    def _shadowed(self, kind: str, name: str, attribute: str, user: str) -> None:
+    def _is_shadowed(self, ad: ClassAd, knob: str, kind: str, name: str, user: str) -> bool:
+        """Whether an ad takes no part for an attribute that is called like a scope."""
+        scope = next((scope for scope in self.scopes() if ad.cell(scope) is not MISSING), None)
+        if scope is None:
+            return False
+        only, text = not self.enforced, _shadow_text(scope)
         self.findings.add(
-            Finding(
-                act=Act.DISCARD, knob=JOB_ONLY, kind=kind, name=name, user=user, text=_shadow_text(attribute),
-                log_only=not self.enforced,
-            )
-        )  # fmt: skip
+            Finding(act=Act.DISCARD, knob=knob, kind=kind, name=name, user=user, text=text, log_only=only)
+        )
+        return self.enforced
 
 
 def restricted(slot: ClassAd, settings: PolicySettings) -> ClassAd:
-    """A slot's ad as the holder of a match is given it: NEGOTIATOR_PE_RESOURCE_EXPR is part of its Requirements.
+    """A slot's ad as the holder of a match is given it, with the policy in attributes of its own.
 
-    A queue that starts another job on the claim matches that job with this ad, and so keeps to the policy. The ad
-    itself where nothing is imposed, else a copy.
+    A queue evaluates them before it starts a job on the claim, and so keeps to the policy. The ad itself where nothing
+    is imposed and the machine does not pretend anything, else a copy.
     """
-    if settings.resource is None or settings.log_only:
+    imposed = {handed.RESOURCE: settings.resource, handed.JOB: settings.job, handed.JOB_ONLY: settings.job_only}
+    if settings.log_only:
+        imposed = dict.fromkeys(imposed)
+    if all(expr is None and slot.cell(name.lower()) is MISSING for name, expr in imposed.items()):
         return slot
     found = slot.copy()
-    tree = None if slot.cell("requirements") is MISSING else slot.tree("Requirements")
-    found.put("Requirements", conjunction(tree, settings.resource))
+    for name, expr in imposed.items():
+        if expr is not None:
+            found.put(name, expr)
+        elif name in found:
+            del found[name]
     return found
 
 
@@ -218,6 +228,12 @@ def conjunction(original: object, policy: Expr) -> Expr:
 def is_true(value: Value) -> bool:
     """Whether a value counts as TRUE: true, or a number other than 0."""
     return value is True or (value.__class__ in (int, float) and value != 0)
+
+
+def _word(name: str) -> str:
+    """A name from outside as one word of a log: it can't end the line, nor look like more than a name."""
+    plain = name.isprintable() and not set(name) & set(' ",=\\')
+    return name if plain and name else json.dumps(name)
 
 
 def _shadow_text(name: str) -> str:

@@ -17,7 +17,7 @@ from roost.classad.ad import MISSING
 from roost.classad.vector import Kind, Table
 from roost.classad.vector.kinds import Array
 from roost.classad.vector.result import Parted, Result
-from roost.negotiator.pool_policy import SCOPES as SCOPE_NAMES
+from roost.model.pool_policy import SCOPES as SCOPE_NAMES
 from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, KEYS, UNUSED
 from roost.negotiator.reach import SlotExpressions, reach
 from roost.negotiator.settings import Settings

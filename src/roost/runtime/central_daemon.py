@@ -99,7 +99,7 @@ class CentralDaemon:
         self.started_at = self.clock.now()
         self.table = AdTable(config.get_float("CLASSAD_LIFETIME", LIFETIME_S))
         try:
-            self.matchmaker = Matchmaker(config, context.home.run / "priorities.json")
+            self.matchmaker = Matchmaker(config, context.home.run / "priorities.json", context.home.log)
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from error
         self.interval_s = config.get_float("NEGOTIATOR_INTERVAL", 60.0)

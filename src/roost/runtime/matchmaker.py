@@ -24,11 +24,10 @@ from roost.negotiator.reach import significant
 from roost.negotiator.settings import Settings, settings_from
 from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.view import usage_of
+from roost.runtime.policy_log import PolicyLog, policy_log_path
 from roost.runtime.role import superusers
 
 _log = logging.getLogger("roost.matchmaker")
-#: The pool-wide policy's record.
-_policy_log = logging.getLogger("roost.policy")
 
 #: Accounts are brought up to date and written at least this far apart, s.
 ACCOUNTS_EVERY_S: Final = 5.0
@@ -39,11 +38,13 @@ SAVED_EVERY_S: Final = 300.0
 class Matchmaker:
     """Cycles, and what lasts between them."""
 
-    def __init__(self, config: Config, path: Path) -> None:
+    def __init__(self, config: Config, path: Path, logs: Path | None = None) -> None:
         self.settings: Settings = settings_from(config)
         self.superusers = superusers(config)
         self.memory = Memory()
         self.path = path
+        self._logs = path.parent if logs is None else logs
+        self.policy_log = PolicyLog(policy_log_path(config, self._logs))
         self.accounts = _read(path)
         #: The job attributes that matching depends on, and whether all have heard of them.
         self.significant: tuple[str, ...] = ()
@@ -55,6 +56,8 @@ class Matchmaker:
         """Take other settings. Raises `ConfigError`, and stays as it was, for some that can't be read."""
         self.settings = settings_from(config)
         self.superusers = superusers(config)
+        self.policy_log.close()
+        self.policy_log = PolicyLog(policy_log_path(config, self._logs))
         self.significant, self.told, self._seen = (), False, ()
 
     # -- cycles ------------------------------------------------------------------------------------
@@ -64,8 +67,7 @@ class Matchmaker:
         self.charge(table, snapshot.now)
         plan = negotiate(snapshot, settings=self.settings, accounts=self.accounts, memory=self.memory)
         table.watch(self.memory.names)
-        for line in lines(plan.findings, f"{snapshot.now:.3f}"):
-            _policy_log.info("%s", line)
+        self.policy_log.write(lines(plan.findings, f"{snapshot.now:.3f}"))
         return plan
 
     def charge(self, table: AdTable, now: float, *, at_once: bool = False) -> bool:

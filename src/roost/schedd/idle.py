@@ -112,7 +112,8 @@ class Autoclusters:
     def names(self, ad: ClassAd) -> set[str]:
         """Folded names of the attributes of a job that matching depends on."""
         names = set(self._names)
-        for key in ("requirements", "rank"):
+        # What an attribute that is an expression reaches counts as much as the attribute.
+        for key in ("requirements", "rank", *self._names):
             cell = ad.cell(key)
             if isinstance(cell, Expr):
                 names.update(fold(name) for name in ad.internal_refs(cell))

@@ -31,6 +31,7 @@ from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import raised_memory
 from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
+from roost.schedd.pool_policy import kept, permits
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
 
@@ -54,6 +55,11 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
     if job is None:
         turn.order(Decline(claim_id=event.claim_id))
         turn.offer()
+        return
+    if not permits(job.ad, event.slot_ad):
+        # Its autocluster was judged by other attributes than the pool's policy asks for now.
+        turn.order(Decline(claim_id=event.claim_id))
+        _back_to_idle(turn, job)
         return
     claim = HeldClaim(
         id=event.claim_id,
@@ -101,7 +107,8 @@ def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
         claim.id = event.claim_id
         holder.claims[claim.id] = claim
     claim.slot = event.slot or claim.slot
-    claim.slot_ad = event.slot_ad or claim.slot_ad
+    if event.slot_ad is not None:
+        claim.slot_ad = kept(event.slot_ad, claim.slot_ad)
     claim.stage, claim.heard_at, claim.idle_since = Stage.IDLE, turn.now, turn.now
     if job is None or job.status is not JobStatus.IDLE or not start_run(turn, holder, claim, job):
         next_job(turn, holder, claim)
@@ -143,7 +150,8 @@ def _fitting(turn: Turn, claim: HeldClaim) -> Job | None:
         if proc is None:
             continue
         cluster = turn.book.clusters[group.cluster]
-        if cluster.ad_of(proc).symmetric_match(claim.slot_ad):
+        ad = cluster.ad_of(proc)
+        if ad.symmetric_match(claim.slot_ad) and permits(ad, claim.slot_ad):
             taken = group.take()
             assert taken == proc
             return cluster.job(proc)

@@ -1,0 +1,55 @@
+"""The record of what the pool-wide policy did: NEGOTIATOR_PE_LOG, one line a finding.
+
+It grows to LOG_BYTES_MAX, and LOGS_KEPT older ones are kept beside it. A file that can't be written is told in the
+daemon's own log, and keeps nothing from happening.
+"""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+from collections.abc import Iterable
+from pathlib import Path
+
+from roost.config import Config
+from roost.runtime.role import LOG_BYTES_MAX, LOGS_KEPT
+
+_log = logging.getLogger("roost.matchmaker")
+
+
+class PolicyLog:
+    """The file, opened when there is something to write."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._handler: logging.handlers.RotatingFileHandler | None = None
+
+    def write(self, lines: Iterable[str]) -> None:
+        """Append lines."""
+        try:
+            for line in lines:
+                if self._handler is None:
+                    self._handler = _Strict(self.path, maxBytes=LOG_BYTES_MAX, backupCount=LOGS_KEPT, encoding="utf-8")
+                self._handler.emit(logging.LogRecord("roost.policy", logging.INFO, "", 0, line, None, None))
+        except OSError as error:
+            _log.error("can't write %s: %s", self.path, error)
+            self.close()
+
+    def close(self) -> None:
+        """Close the file; the next line opens it again."""
+        if self._handler is not None:
+            self._handler.close()
+            self._handler = None
+
+
+class _Strict(logging.handlers.RotatingFileHandler):
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Let the writer know."""
+        raise
+
+
+def policy_log_path(config: Config, logs: Path) -> Path:
+    """Where the record is: NEGOTIATOR_PE_LOG if somebody has set it, else PolicyLog among the daemons' logs."""
+    # The default speaks of LOG, which is not where the logs of a pool that has a directory of its own are.
+    given = config.get("NEGOTIATOR_PE_LOG") if config.definitions("NEGOTIATOR_PE_LOG") else None
+    return logs / (given or "PolicyLog")

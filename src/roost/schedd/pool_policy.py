@@ -1,0 +1,49 @@
+"""The pool's policy where the matchmaker is not asked: another job on a claim, and jobs that have changed since.
+
+The slot ad that came with a match says what is imposed (`roost.model.pool_policy`). The rules are the matchmaker's: a
+condition permits only where it is TRUE, a discarding expression forbids only where it is TRUE, and an ad with an
+attribute that is called like a scope takes no part.
+"""
+
+from __future__ import annotations
+
+from roost.classad import ClassAd, Expr, Value, evaluate
+from roost.classad.ad import MISSING
+from roost.model.pool_policy import IMPOSED, JOB, JOB_ONLY, RESOURCE, SCOPES
+
+
+def permits(job: ClassAd, slot: ClassAd) -> bool:
+    """Whether what a slot ad says of the pool's policy lets a job have the slot."""
+    if all(slot.cell(name.lower()) is MISSING for name in IMPOSED):
+        return True
+    if any(ad.cell(scope) is not MISSING for ad in (job, slot) for scope in SCOPES):
+        return False
+    if _is_true(_value(slot, JOB_ONLY, job, None)):
+        return False
+    sides = ((RESOURCE, slot, job), (JOB, job, slot))
+    return all(slot.cell(name.lower()) is MISSING or _is_true(_value(slot, name, *side)) for name, *side in sides)
+
+
+def _value(slot: ClassAd, name: str, my: ClassAd, target: ClassAd | None) -> Value | object:
+    cell = slot.cell(name.lower())
+    return evaluate(cell, my, target) if isinstance(cell, Expr) else cell
+
+
+def _is_true(value: object) -> bool:
+    return value is True or (value.__class__ in (int, float) and value != 0)
+
+
+def kept(fresh: ClassAd, before: ClassAd | None) -> ClassAd:
+    """What a machine says of its slot, with the policy that came with the match; what it says of that is dropped."""
+    imposed = {} if before is None else {name: before.cell(name.lower()) for name in IMPOSED}
+    found = fresh
+    for name in IMPOSED:
+        cell = imposed.get(name, MISSING)
+        if cell is fresh.cell(name.lower()):
+            continue
+        found = found.copy() if found is fresh else found
+        if cell is MISSING:
+            del found[name]
+        else:
+            found[name] = cell
+    return found
