@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
 
 from roost.runtime.cgroup import make_parent_group, remove_parent_group
 from tests.runtime.kit import Beacon, Place
@@ -62,3 +66,43 @@ def beacon(tmp_path: Path) -> Iterator[Beacon]:
     beacon = Beacon(tmp_path / "beacon")
     yield beacon
     beacon.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server of one's own; its URL."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed, so that PostgreSQL can't be reached")
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not programs:
+        pytest.skip("PostgreSQL is not installed")
+    binaries = programs[-1].parent
+    place = Path(tempfile.mkdtemp(prefix="roost-pg-", dir="/tmp"))
+    shell = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    try:
+        if shell:
+            shutil.chown(place, "postgres")
+        run = {"check": True, "capture_output": True, "cwd": "/", "timeout": 60}
+        subprocess.run([*shell, str(binaries / "initdb"), "-D", f"{place}/data", "-A", "trust", "-U", "roost"], **run)  # type: ignore[call-overload]
+        options = f"-c listen_addresses= -c unix_socket_directories={place} -c fsync=off"
+        control = [*shell, str(binaries / "pg_ctl"), "-D", f"{place}/data", "-w"]
+        subprocess.run([*control, "-l", f"{place}/log", "-o", options, "start"], **run)  # type: ignore[call-overload]
+        try:
+            yield f"postgresql+psycopg://roost@/postgres?host={place}"
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], **run)  # type: ignore[call-overload]
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/queue.sqlite"
+    found: str = request.getfixturevalue("postgres")
+    engine = create_engine(found)
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    engine.dispose()
+    return found

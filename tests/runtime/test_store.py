@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +15,9 @@ from sqlalchemy import create_engine, text
 
 from roost.classad import ClassAd, parse_expression
 from roost.classad.values import from_bytes
-from roost.runtime.store import MIGRATIONS, Store, StoreError, count_history
+from roost.model.audit import AuditKind, AuditRecord
+from roost.runtime.database import StoreError
+from roost.runtime.store import MIGRATIONS, Store, count_history
 from roost.schedd import changes as ch
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
@@ -26,46 +25,6 @@ from roost.wire.ads import ad_data
 from tests.schedd.queue_world import Disk
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    """A PostgreSQL server of one's own; its URL."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed, so that PostgreSQL can't be reached")
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not programs:
-        pytest.skip("PostgreSQL is not installed")
-    binaries = programs[-1].parent
-    place = Path(tempfile.mkdtemp(prefix="roost-pg-", dir="/tmp"))
-    shell = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-    try:
-        if shell:
-            shutil.chown(place, "postgres")
-        run = {"check": True, "capture_output": True, "cwd": "/", "timeout": 60}
-        subprocess.run([*shell, str(binaries / "initdb"), "-D", f"{place}/data", "-A", "trust", "-U", "roost"], **run)  # type: ignore[call-overload]
-        options = f"-c listen_addresses= -c unix_socket_directories={place} -c fsync=off"
-        control = [*shell, str(binaries / "pg_ctl"), "-D", f"{place}/data", "-w"]
-        subprocess.run([*control, "-l", f"{place}/log", "-o", options, "start"], **run)  # type: ignore[call-overload]
-        try:
-            yield f"postgresql+psycopg://roost@/postgres?host={place}"
-        finally:
-            subprocess.run([*control, "-m", "immediate", "stop"], **run)  # type: ignore[call-overload]
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/queue.sqlite"
-    found: str = request.getfixturevalue("postgres")
-    engine = create_engine(found)
-    with engine.begin() as connection:
-        connection.execute(text("DROP SCHEMA public CASCADE"))
-        connection.execute(text("CREATE SCHEMA public"))
-    engine.dispose()
-    return found
 
 
 # -- changes ------------------------------------------------------------------------------------------------------
@@ -100,6 +59,17 @@ CHANGES = st.one_of(
     st.builds(
         ch.AddHistory, job=JOBS, owner=st.just("ann"), status=st.just(JobStatus.COMPLETED), ended_at=st.just(5), ad=ADS
     ),
+    st.builds(
+        ch.AddAudit,
+        record=st.builds(
+            AuditRecord,
+            id=st.sampled_from(("a", "b")),
+            kind=st.just(AuditKind.HOLD),
+            at=st.just(1.0),
+            until=st.just(1.0),
+            reason=TEXTS,
+        ),
+    ),
     st.builds(ch.AppendLog, path=st.sampled_from(("/a", "/b")), text=TEXTS, owner=st.just("ann")),
 )
 
@@ -132,22 +102,27 @@ def expected(disk: Disk) -> object:
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=st.lists(st.lists(st.lists(CHANGES, max_size=4), max_size=3), max_size=4))
 def test_what_was_committed_is_what_is_read(url: str, batches: list[list[list[ch.Change]]]) -> None:
-    disk, pieces, ends = Disk(), [], 0
+    disk, pieces, noted, ends = Disk(), [], [], 0
     store = _emptied(url)
     for number, steps in enumerate(batches):
         valid = [[change for change in step if _makes_sense(disk, change)] for step in steps]
         for step in valid:
             disk.keep(tuple(step))
             ends += sum(isinstance(change, ch.AddHistory) for change in step)
-        pieces += store.commit(valid, number + 7, [])
+        done = store.commit(valid, number + 7, [])
+        pieces += done.pieces
+        noted += done.noted
     try:
         assert shown(store) == expected(disk)
         kept = store.load()
         assert list(kept.log_pieces) == pieces
+        assert list(kept.noted) == noted
         assert count_history(store) == ends
         assert kept.next_cluster == (len(batches) + 6 if batches else 1)
-        store.commit([], 99, [piece.id for piece in pieces])
-        assert not store.load().log_pieces
+        store.commit([], 99, [piece.id for piece in pieces], [each.id for each in noted])
+        kept = store.load()
+        assert not kept.log_pieces
+        assert not kept.noted
     finally:
         store.close()
 
@@ -163,7 +138,7 @@ def _emptied(url: str) -> Store:
     Store.open(url).close()
     engine = create_engine(url)
     with engine.begin() as connection:
-        for table in ("clusters", "jobs", "claims", "history", "log_pieces"):
+        for table in ("clusters", "jobs", "claims", "history", "log_pieces", "audit_outbox"):
             connection.execute(text(f"DELETE FROM {table}"))
         connection.execute(text("UPDATE meta SET value = '1' WHERE name = 'next_cluster'"))
     engine.dispose()
@@ -209,6 +184,19 @@ def test_one_queue_has_a_database_at_a_time(url: str) -> None:
         Store.open(url)
     store.close()
     Store.open(url).close()
+
+
+def test_a_database_of_an_older_roost_is_brought_up_to_date(url: str) -> None:
+    Store.open(url).close()
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("DROP TABLE audit_outbox"))
+        connection.execute(text("UPDATE meta SET value = '1' WHERE name = 'schema'"))
+    engine.dispose()
+    store = Store.open(url)
+    record = AuditRecord(id="a", kind=AuditKind.HOLD, at=1.0, until=1.0)
+    assert store.commit([[ch.AddAudit(record=record)]], 1, []).noted == store.load().noted != ()
+    store.close()
 
 
 def test_a_database_of_a_newer_roost_is_left_alone(url: str) -> None:

@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "edit": "acting",
     "history": "history",
     "story": "story",
+    "audit": "audit",
     "drain": "drain",
     "reopen": "reopen",
     "reconfig": "reconfig",

@@ -28,7 +28,9 @@ T = TypeVar("T")
 #: How long a daemon that does not listen is waited for, s.
 _BACK_S: Final = 3.0
 #: What changes nothing, and how long its answer is waited for before it is asked again, s.
-_QUESTIONS: Final = frozenset(("ads", "autocluster", "cycle", "history", "overview", "query", "story", "summary"))
+_QUESTIONS: Final = frozenset(
+    ("ads", "audit", "autocluster", "cycle", "history", "overview", "query", "story", "summary")
+)
 _PATIENT_S: Final = 5.0
 
 

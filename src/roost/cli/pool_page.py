@@ -16,7 +16,7 @@ from roost.cli.__main__ import COMMANDS
 #: Commands of the page, in its order.
 POOL_COMMANDS: Final = (
     "up", "down", "status", "submit", "queue", "wait", "rm", "hold", "release", "suspend", "continue", "vacate", "edit",
-    "history", "story", "explain job", "explain slot", "drain", "reopen", "reconfig", "userprio", "advertise",
+    "history", "story", "explain job", "explain slot", "audit", "drain", "reopen", "reconfig", "userprio", "advertise",
 )  # fmt: skip
 
 _HEAD: Final = """\
@@ -126,6 +126,10 @@ SUSPEND and PREEMPT), each with its value, what decided, and what would change i
 expr`](cli-explain.md) shows them. Places in the configuration are told for slots of this machine. JSON: `slot`,
 `state`, `activity`, `job`, `last` (the last transition's record), `expressions` (as those of `explain expr`),
 `fresh` (false if the machine does not answer).""",
+    "audit": """\
+What is on record, how long, and what each field means is in the [guide](../guides/audit.md). Without `--kind` and the
+like these are the newest decisions. JSON: a list of records, the newest first; with `export` one object a line, the
+oldest first. Exit status 1 if no such decision is on record.""",
     "drain": """\
 Jobs that run get the time that the schedule grants; the slots then stay in the state Drained until the drain is
 cancelled, or what `--then` says happens. `--start` is an expression over the slot and the job, as START is. JSON:

@@ -332,6 +332,8 @@ class _Cycle:
             rejected=rejected,
             record=self._record(len(matches), rejected, parties),
             findings=tuple(self.findings.kept),
+            causes=self.findings.causes,
+            noted=tuple(self.floor.noted),
         )
 
     def _record(

@@ -24,7 +24,7 @@ from roost.negotiator.reach import NOWHERE, Reach, SlotExpressions, reach
 from roost.negotiator.settings import Settings
 from roost.negotiator.snapshot import Snapshot
 from roost.negotiator.verdicts import REFUSED, VERDICTS, Judge, count_of
-from roost.negotiator.view import VIEWED
+from roost.negotiator.view import VIEWED, SlotView
 
 #: Queue, submitter, autocluster.
 Key: TypeAlias = Hashable
@@ -120,6 +120,11 @@ class Memory:
         self.known.clear()
         self.jobs = Table()
         self._bytes = 0
+
+    @property
+    def view(self) -> SlotView | None:
+        """The slots as the last cycle saw them; None before the first."""
+        return None if self._judge is None else self._judge.view
 
     @property
     def names(self) -> frozenset[str]:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -40,6 +40,8 @@ AUDIT: Final = "NEGOTIATOR_PE_AUDIT_EXPR"
 FINDINGS_MAX: Final = 1_000
 #: Slots named in a finding about many.
 SAMPLES_MAX: Final = 5
+#: Names of what is counted together.
+NAMED_MAX: Final = 20
 
 
 class Act(StrEnum):
@@ -92,18 +94,49 @@ class Finding:
         return f": {self.text}" if self.text else ""
 
 
+#: What findings are counted together by: act, knob, kind of ad, user, whether only recorded, why.
+Cause: TypeAlias = tuple[Act, str, str, str, bool, str]
+
+
+@dataclass(slots=True)
+class Counted:
+    """The findings of one cause in a cycle."""
+
+    count: int = 0
+    #: The first of what it is about: an ad, or a job and a slot.
+    samples: list[str] = field(default_factory=list)
+
+
 class Findings:
-    """The findings of one cycle, bounded."""
+    """The findings of one cycle: each, bounded, and all of them counted by cause."""
 
     def __init__(self) -> None:
         self.kept: list[Finding] = []
         self.total = 0
+        self.causes: dict[Cause, Counted] = {}
 
     def add(self, finding: Finding) -> None:
         """Note one; beyond FINDINGS_MAX it is only counted."""
         self.total += 1
         if len(self.kept) < FINDINGS_MAX:
             self.kept.append(finding)
+        counted = self._of(finding)
+        counted.count += finding.count
+        room = NAMED_MAX - len(counted.samples)
+        if room > 0:
+            names = [f"{finding.name} {slot}" for slot in finding.slots] or [finding.name]
+            counted.samples += names[:room]
+
+    def more(self, finding: Finding, count: int) -> None:
+        """So many more of the same cause, which nobody looks at one by one."""
+        self.total += count
+        self._of(finding).count += count
+
+    def _of(self, finding: Finding) -> Counted:
+        cause = (finding.act, finding.knob, finding.kind, finding.user, finding.log_only, finding.text)
+        if cause not in self.causes and len(self.causes) >= FINDINGS_MAX:
+            cause = (finding.act, finding.knob, finding.kind, "", finding.log_only, finding.text)
+        return self.causes.setdefault(cause, Counted())
 
 
 @dataclass(slots=True)
@@ -166,11 +199,13 @@ class PoolPolicy:
         if not len(rows):
             return
         keys = table.keys()
+        only = act is Act.DISCARD and not self.enforced
         for row in rows[:FINDINGS_MAX].tolist():
-            only = act is Act.DISCARD and not self.enforced
             name = str(keys[row])
-            self.findings.add(Finding(act=act, knob=STARTD_ONLY, kind="startd", name=name, text=text, log_only=only))
-        self.findings.total += max(0, len(rows) - FINDINGS_MAX)
+            found = Finding(act=act, knob=STARTD_ONLY, kind="startd", name=name, text=text, log_only=only)
+            self.findings.add(found)
+        if len(rows) > FINDINGS_MAX:
+            self.findings.more(found, len(rows) - FINDINGS_MAX)
 
     def scopes(self) -> tuple[str, ...]:
         """The scopes that the policy's expressions name: no ad may have attributes of those names."""

@@ -106,6 +106,8 @@ class Floor:
     #: What a user may still get.
     ceiling: Callable[[str], float]
     matches: list[Match] = field(default_factory=list)
+    #: Those for which NEGOTIATOR_PE_AUDIT_EXPR is TRUE.
+    noted: list[Match] = field(default_factory=list)
     taken: Array = field(init=False)
     usable: Array = field(init=False)
     preemption: Preemption = field(init=False)
@@ -362,6 +364,7 @@ class Floor:
             ad = ads[match.schedd, match.submitter, match.autocluster]
             slot = self.snapshot.slots.ad(match.slot)
             if pool_policy.is_true(slot.eval_expr(audit, ad, self.judge.world)):
+                self.noted.append(match)
                 self.policy.findings.add(
                     Finding(
                         act=Act.MATCH,

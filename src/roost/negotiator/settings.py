@@ -8,18 +8,36 @@ place of a bad value: a daemon that has begun keeps the settings it had.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from roost.classad import Expr, parse_expression
 from roost.config import Code, Config, ConfigError
 from roost.config.diagnostics import diagnostic
+from roost.config.in_force import in_force
 from roost.config.lookup import View
+from roost.model.audit import InForce
 
 #: Name of the group of everybody who is in none.
 ROOT: Final = "<none>"
 #: Most accounting groups.
 GROUPS_MAX: Final = 10_000
+
+#: Field of the policy to what is between NEGOTIATOR_PE_ and _EXPR in its knob's name.
+POLICY_KNOBS: Final = {
+    "schedd_only": "SCHEDD_ONLY",
+    "startd_only": "STARTD_ONLY",
+    "job_only": "JOB_ONLY",
+    "resource": "RESOURCE",
+    "job": "JOB",
+}
+#: Knobs whose expressions records name.
+AUDITED: Final = (
+    *(f"NEGOTIATOR_PE_{word}_EXPR" for word in POLICY_KNOBS.values()),
+    *(f"NEGOTIATOR_PE_DRYRUN_{word}_EXPR" for word in POLICY_KNOBS.values()),
+    "NEGOTIATOR_PE_AUDIT_EXPR",
+    "PREEMPTION_REQUIREMENTS",
+)
 
 _PRE: Final = parse_expression(
     "(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory"
@@ -121,6 +139,11 @@ class Settings:
     #: Folded user, with or without the domain, to the most weight that it may have at once.
     ceilings: Mapping[str, float] = field(default_factory=dict)
     policy: PolicySettings = field(default_factory=PolicySettings)
+    #: The policy that is only tried: the one in force, with what has a twin in NEGOTIATOR_PE_DRYRUN_* replaced; None
+    #: without any.
+    dry_run: PolicySettings | None = None
+    #: For the record; nothing is decided by it.
+    in_force: InForce = field(default_factory=InForce, compare=False)
 
 
 def settings_from(config: Config) -> Settings:
@@ -153,6 +176,8 @@ def _settings(config: View) -> Settings:
         limits=_limits(config),
         ceilings=_ceilings(config),
         policy=_policy(config),
+        dry_run=_dry_run(config),
+        in_force=in_force(config.config, AUDITED, "NEGOTIATOR"),
     )
 
 
@@ -240,3 +265,9 @@ def _policy(config: View) -> PolicySettings:
         audit=_expr(config, "NEGOTIATOR_PE_AUDIT_EXPR"),
         log_only=config.get_bool("NEGOTIATOR_PE_LOG_ONLY", False),
     )
+
+
+def _dry_run(config: View) -> PolicySettings | None:
+    twins = {field: _expr(config, f"NEGOTIATOR_PE_DRYRUN_{word}_EXPR") for field, word in POLICY_KNOBS.items()}
+    given = {field: expression for field, expression in twins.items() if expression is not None}
+    return replace(_policy(config), audit=None, log_only=False, **given) if given else None

@@ -9,7 +9,7 @@ import numpy as np
 
 from roost.classad import ClassAd
 from roost.classad.vector import Table
-from roost.negotiator.pool_policy import Finding
+from roost.negotiator.pool_policy import Cause, Counted, Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,3 +93,7 @@ class Plan:
     record: Mapping[str, object] = field(default_factory=dict)
     #: What the pool-wide policy discarded, prevented, or could not decide.
     findings: tuple[Finding, ...] = ()
+    #: All of that, counted by cause.
+    causes: Mapping[Cause, Counted] = field(default_factory=dict)
+    #: Matches for which NEGOTIATOR_PE_AUDIT_EXPR is TRUE.
+    noted: tuple[Match, ...] = ()

@@ -26,6 +26,7 @@ from roost.collector.table import LIFETIME_S, SLOT, AdTable
 from roost.config import Config, ConfigError
 from roost.negotiator.snapshot import Plan, Request, Snapshot, SubmitterDemand
 from roost.runtime.bus import Bus
+from roost.runtime.central_audit import CentralAudit
 from roost.runtime.defragmenter import Defragmenter, is_wanted
 from roost.runtime.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
 from roost.runtime.queue_rows import projected
@@ -102,6 +103,7 @@ class CentralDaemon:
             self.matchmaker = Matchmaker(config, context.home.run / "priorities.json", context.home.log)
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from error
+        self.audit = CentralAudit(self, config)
         self.interval_s = config.get_float("NEGOTIATOR_INTERVAL", 60.0)
         self._queues: dict[str, _Known] = {}
         #: Job attributes that matching depends on; None while there was no cycle.
@@ -127,9 +129,10 @@ class CentralDaemon:
         await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self._on_ask)
         self.bus.on_reconnect = self._came_back
         await self._hello()
-        self._spawn(self._cycles())
-        self._spawn(self._expire())
-        self._spawn(self._account())
+        self.spawn(self._cycles())
+        self.spawn(self._expire())
+        self.spawn(self._account())
+        self.audit.start()
         if self.defragmenter is not None:
             self.defragmenter.start()
 
@@ -138,8 +141,8 @@ class CentralDaemon:
         self.matchmaker.told = False
         for known in self._queues.values():
             self._take_back(known, math.inf)
-        self._spawn(self._hello())
-        self._spawn(self._repeat_significant())
+        self.spawn(self._hello())
+        self.spawn(self._repeat_significant())
 
     def _take_back(self, known: _Known, before: float) -> None:
         for slot in known.lost(before):
@@ -154,6 +157,7 @@ class CentralDaemon:
             self.matchmaker.configure(config)
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from error
+        self.audit.reconfigure(config)
         self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)
         self.interval_s = config.get_float("NEGOTIATOR_INTERVAL", 60.0)
         if self.defragmenter is not None:
@@ -167,8 +171,10 @@ class CentralDaemon:
         self.matchmaker.charge(self.table, self.clock.now(), at_once=True)
         for task in list(self._tasks):
             task.cancel()
+        self.audit.close()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -196,6 +202,8 @@ class CentralDaemon:
                     self._demand(message, sender)
                 case m.DaemonAds():
                     self._daemons(message, sender)
+                case m.Audit():
+                    self.audit.keeper.take(message, sender)
         except (WireError, ValueError) as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
 
@@ -247,7 +255,7 @@ class CentralDaemon:
             # The queue has started again, and what it was given is forgotten.
             self._take_back(known, math.inf)
         if known.demand is None or message.serial <= known.demand.serial:
-            self._spawn(self._repeat_significant())
+            self.spawn(self._repeat_significant())
         known.demand = message
         known.heard(message.heard)
         for claim_id in message.declined:
@@ -311,6 +319,7 @@ class CentralDaemon:
         self.last_s = time.perf_counter() - began
         self.cycles += 1
         await self._deliver(plan)
+        self.audit.record(self.matchmaker.decisions(plan, snapshot))
         if plan.matches:
             _log.info("cycle %d: %s in %.1f ms", self.cycles, dict(plan.record), self.last_s * 1000)
 
@@ -400,7 +409,10 @@ class CentralDaemon:
         if not isinstance(message, Ask):
             return
         try:
-            answer = self._answered(message, sender)
+            if message.what == "audit":
+                answer = await self.audit.answered(message.args)
+            else:
+                answer = self._answered(message, sender)
         except (KeyError, TypeError, ValueError, ParseError) as error:
             answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
         await self.bus.answer(reply, answer)
@@ -438,9 +450,15 @@ class CentralDaemon:
     def _userprio(self, args: Mapping[str, Any], sender: str) -> Answer:
         if args.get("action", "list") == "list":
             self.matchmaker.charge(self.table, self.clock.now(), at_once=True)
+        words = " ".join(f"{name}={value}" for name, value in sorted(args.items()) if name != "action")
+        what = f"userprio {args.get('action', 'list')} {words}".rstrip()
         try:
-            return Answer(data=self.matchmaker.userprio(args, sender))
+            found = self.matchmaker.userprio(args, sender)
+            if args.get("action", "list") != "list":
+                self.audit.command(what, sender, user=str(args.get("user", "")))
+            return Answer(data=found)
         except PermissionError as error:
+            self.audit.command(what, sender, user=str(args.get("user", "")), refusal=str(error))
             remedy = "ask somebody whom QUEUE_SUPER_USERS names, or the user the pool runs as"
             return Answer(ok=False, code="permission-denied", text=str(error), remedy=remedy)
 
@@ -455,6 +473,9 @@ class CentralDaemon:
         for ad in found:
             self.table.put(ad, sender=sender, now=now)
         kinds = [kind for kind in self.table.kinds() if kind not in _OF_DAEMONS]
+        if found or gone:
+            names = [str(ad.get("Name", "?")) for ad in found] + gone
+            self.audit.command(f"advertise {len(found)} ads, take {len(gone)} back", sender, names=names)
         removed = sum(self.table.remove(kind, name) for name in gone for kind in kinds)
         return Answer(data={"taken": len(found), "gone": removed})
 

@@ -112,7 +112,7 @@ class Chronicle:
         if explained and decision is not None:
             record["expression"] = decision.name
             record["value"] = value_text(decision.value)
-            if place := self._place(decision.name, waiting.slot):
+            if place := self.place(decision.name, waiting.slot):
                 record["place"] = place
             with contextlib.suppress(ParseError, RecursionError):
                 why = decision.explain()
@@ -120,7 +120,8 @@ class Chronicle:
                     record |= _reasons(why)
         return json.dumps(record, separators=(",", ":"), ensure_ascii=False) + "\n"
 
-    def _place(self, name: str, slot: int) -> str:
+    def place(self, name: str, slot: int) -> str:
+        """Where the expression that a slot goes by was set; "" if it was not."""
         key = (name, slot)
         found = self._places.get(key)
         if found is None:

@@ -16,11 +16,14 @@ from typing import Any, Final
 from roost.classad import ClassAd
 from roost.collector.table import AdTable
 from roost.config import Config
+from roost.model.audit import AuditRecord
 from roost.negotiator.accounts import Accounts
+from roost.negotiator.audit import Recurrence, recurring, single
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.memory import Memory
 from roost.negotiator.pool_policy import lines, restricted
 from roost.negotiator.reach import significant
+from roost.negotiator.rehearsal import rehearse
 from roost.negotiator.settings import Settings, settings_from
 from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.view import usage_of
@@ -33,6 +36,8 @@ _log = logging.getLogger("roost.matchmaker")
 ACCOUNTS_EVERY_S: Final = 5.0
 #: In a pool that nobody uses, s.
 SAVED_EVERY_S: Final = 300.0
+#: How often a policy on trial is asked about all slots, s; about matches that were made it is always.
+TRIED_EVERY_S: Final = 5.0
 
 
 class Matchmaker:
@@ -42,6 +47,7 @@ class Matchmaker:
         self.settings: Settings = settings_from(config)
         self.superusers = superusers(config)
         self.memory = Memory()
+        self.recurrence = Recurrence()
         self.path = path
         self._logs = path.parent if logs is None else logs
         self.policy_log = PolicyLog(policy_log_path(config, self._logs))
@@ -49,7 +55,7 @@ class Matchmaker:
         #: The job attributes that matching depends on, and whether all have heard of them.
         self.significant: tuple[str, ...] = ()
         self.told = False
-        self._charged_at = self._saved_at = 0.0
+        self._charged_at = self._saved_at = self._tried_at = 0.0
         self._seen: tuple[object, ...] = ()
 
     def configure(self, config: Config) -> None:
@@ -59,6 +65,7 @@ class Matchmaker:
         self.policy_log.close()
         self.policy_log = PolicyLog(policy_log_path(config, self._logs))
         self.significant, self.told, self._seen = (), False, ()
+        self._tried_at = 0.0
 
     # -- cycles ------------------------------------------------------------------------------------
 
@@ -69,6 +76,16 @@ class Matchmaker:
         table.watch(self.memory.names)
         self.policy_log.write(lines(plan.findings, f"{snapshot.now:.3f}"))
         return plan
+
+    def decisions(self, plan: Plan, snapshot: Snapshot) -> list[AuditRecord]:
+        """What a cycle decided that is to be on record."""
+        now = snapshot.now
+        causes = recurring(plan.causes.items(), self.settings, now)
+        if self.settings.dry_run is not None:
+            pairs = not 0 <= now - self._tried_at < TRIED_EVERY_S
+            self._tried_at = now if pairs else self._tried_at
+            causes += rehearse(snapshot, self.settings, plan, self.memory, pairs=pairs)
+        return [*single(plan, snapshot, self.settings, self.accounts), *self.recurrence.fresh(causes, now)]
 
     def charge(self, table: AdTable, now: float, *, at_once: bool = False) -> bool:
         """Charge users with what they use, every few seconds; whether anybody uses anything, or did before.

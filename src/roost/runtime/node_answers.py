@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import ParseError, parse_expression
 from roost.model import events as ev
+from roost.model.audit import AuditKind
 from roost.model.events import DrainSchedule
+from roost.node.decisions import ordered
 from roost.runtime.role import superusers
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.wire.ads import ad_data
@@ -36,11 +39,12 @@ class NodeAnswers:
             if message.what in _OF_ADMINISTRATORS and not self._may(sender):
                 remedy = "ask somebody whom QUEUE_SUPER_USERS names, or the user the pool runs as"
                 text = f"{sender} may not {message.what.replace('-', ' a ')} here"
+                self._record(AuditKind.COMMAND, message.what, sender, self._daemon.clock.now(), text)
                 answer = Answer(ok=False, code="permission-denied", text=text, remedy=remedy)
             elif message.what == "story":
                 answer = await self._story(message.args)
             else:
-                answer = self._answered(message, self._daemon.clock.now())
+                answer = self._answered(message, sender, self._daemon.clock.now())
         except (KeyError, TypeError, ValueError, ParseError) as error:
             answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
         await self._daemon.bus.answer(reply, answer)
@@ -56,13 +60,15 @@ class NodeAnswers:
         chronicle.write(explained=True)
         return Answer(data=await asyncio.to_thread(chronicle.read, slot=slot, job=job, limit=limit))
 
-    def _answered(self, ask: Ask, now: float) -> Answer:
+    def _answered(self, ask: Ask, sender: str, now: float) -> Answer:
         args, host = ask.args, self._machine.host
         match ask.what:
             case "ads":
                 return Answer(data=[ad_data(ad) for ad in self._machine.ads(self._machine.slots, now)])
             case "drain":
-                outs, refusal = host.drain(_drain_order(args), now)
+                order = _drain_order(args)
+                outs, refusal = host.drain(order, now)
+                self._record(AuditKind.DRAIN, _drain_words(order), sender, now, refusal)
                 self._daemon.carry_out(outs)
                 if refusal is not None:
                     return Answer(ok=False, code="refused", text=str(refusal))
@@ -70,37 +76,73 @@ class NodeAnswers:
                 return Answer(data={"request_id": host.drains.draining.request_id})
             case "cancel-drain":
                 outs, refusal = host.cancel_drain(str(args.get("request_id", "")), now)
+                self._record(AuditKind.DRAIN, "the drain is cancelled", sender, now, refusal)
                 self._daemon.carry_out(outs)
                 return Answer() if refusal is None else Answer(ok=False, code="refused", text=str(refusal))
             case "vacate":
-                return self._vacate(args, now)
+                return self._vacate(args, sender, now)
             case "reopen":
-                return self._reopen(args, now)
+                return self._reopen(args, sender, now)
             case "poll":
                 self._daemon.poll_now()
                 return Answer()
         return Answer(ok=False, code="bad-request", text=f"a machine can't answer {ask.what!r}")
 
-    def _vacate(self, args: dict[str, Any], now: float) -> Answer:
+    def _vacate(self, args: dict[str, Any], sender: str, now: float) -> Answer:
         wanted = str(args.get("slot", ""))
         slots = [slot for slot in self._machine.slots if not wanted or slot.name == wanted]
         if not slots:
             return Answer(ok=False, code="not-found", text=f"there is no slot {wanted!r} on {self._daemon.name}")
+        fast = bool(args.get("fast"))
+        words = "slots are vacated at once" if fast else "slots are vacated"
+        self._record(AuditKind.COMMAND, words, sender, now, slots=[slot.name for slot in slots])
         for slot in slots:
-            event = ev.VacateRequested(fast=bool(args.get("fast")))
+            event = ev.VacateRequested(fast=fast)
             self._daemon.carry_out(self._machine.host.receive(slot, event, now))
         return Answer(data={"slots": [slot.name for slot in slots]})
 
-    def _reopen(self, args: dict[str, Any], now: float) -> Answer:
+    def _reopen(self, args: dict[str, Any], sender: str, now: float) -> Answer:
         wanted = str(args.get("slot", ""))
         slots = [slot for slot in self._machine.slots if not wanted or slot.name == wanted]
         if not slots:
             return Answer(ok=False, code="not-found", text=f"there is no slot {wanted!r} on {self._daemon.name}")
         closed = [slot for slot in slots if slot.state.broken is not None]
+        if closed:
+            self._record(AuditKind.COMMAND, "slots are opened again", sender, now, slots=[slot.name for slot in closed])
         for slot in closed:
             self._daemon.carry_out(self._machine.host.receive(slot, ev.SlotMended(), now))
         self._daemon.poll_now()
         return Answer(data={"slots": [slot.name for slot in closed]})
+
+    def _record(
+        self,
+        kind: AuditKind,
+        what: str,
+        actor: str,
+        now: float,
+        refusal: str | None = None,
+        slots: Sequence[str] = (),
+    ) -> None:
+        daemon = self._daemon
+        daemon.record(
+            ordered(
+                kind,
+                what,
+                machine=daemon.name,
+                actor=actor,
+                now=now,
+                configuration=daemon.configuration,
+                refusal=refusal or "",
+                slots=slots,
+            )
+        )
+
+
+def _drain_words(order: DrainOrder) -> str:
+    found = f"drain, {order.schedule.name.lower()}, then {order.on_completion.name.lower()}"
+    if order.check is not None:
+        found += f", if {order.check}"
+    return f"{found}: {order.reason}" if order.reason else found
 
 
 def _drain_order(args: dict[str, Any]) -> DrainOrder:

@@ -21,20 +21,24 @@ from typing import Any, Final
 
 from roost.classad import ClassAd
 from roost.config import Config, ConfigError
+from roost.config.in_force import configuration_record
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
+from roost.model.audit import AuditRecord
 from roost.model.claims import ClaimKind
 from roost.model.compatible import CONDOR_VERSION
 from roost.model.events import ShutdownKind, Timer
 from roost.model.slots import SlotId
 from roost.model.starter import Ending
+from roost.node.decisions import is_eviction, of_slot, of_starter
 from roost.node.host import OfferLeftovers, Out
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot, Outs
 from roost.node.plan import NodePlan, make_plan
 from roost.runtime.accounts import can_switch_user
+from roost.runtime.audit_sender import AuditSender
 from roost.runtime.backfill import BackfillClient, ClientAround
 from roost.runtime.benchmarks import run_benchmarks
 from roost.runtime.bus import Bus
@@ -62,6 +66,7 @@ from roost.startd.states import BACKFILL_BUSY, State
 from roost.starter.machine import Step as StarterStep
 from roost.wire import messages as m
 from roost.wire.ads import ad_data
+from roost.wire.audit import audit_data
 from roost.wire.messages import Message
 
 _log = logging.getLogger("roost.node")
@@ -90,6 +95,9 @@ class NodeDaemon:
         self.reports = Reports(context.home.jobs)
         self.state = NodeState(context.home.run / "slots", self.clock)
         self.chronicle = Chronicle(context.home.log / "transitions.jsonl", config)
+        path = context.home.run / "node-audit.jsonl"
+        self.audit = AuditSender(self._tell_decisions, role=context.role, now=self.started_at, path=path)
+        self.configuration = ""
         self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self.fetching = Fetching(self.machine, config, context.home.execute, self.clock, self.spawn, self._fetched)
@@ -159,6 +167,8 @@ class NodeDaemon:
         except NurseryFailed as error:
             raise ConfigurationRefused(str(error)) from None
         self.fetching.nursery = self.backfill.nursery = self.nursery
+        self.audit.load()
+        self._note_configuration(None)
         await take_over(self, self.reports.load())
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.node(self.name, "*"), self._words.on_message)
@@ -171,12 +181,14 @@ class NodeDaemon:
             self._tell_master(),
             self.ads.refresh(),
             self.chronicle.keep(),
+            self.audit.send_all(),
         ):
             self.spawn(work)
 
     async def reconfigure(self, config: Config) -> None:
         """Other policy from the next poll on; another layout needs a restart."""
         plan = self._plan(config, self.machine.plan)
+        self._note_configuration(config)
         self.config = config
         self.machine.reconfigure(plan)
         self.fetching.reconfigure(config)
@@ -273,12 +285,36 @@ class NodeDaemon:
         for each in taken.transitions:
             _log.info("%s: %s -> %s (%s: %s)", slot.name, each.source, each.target, each.number, each.reason)
             self.chronicle.note(slot.plan.id.number, before, taken.state, each)
+            if is_eviction(each):
+                place = "" if each.decision is None else self.chronicle.place(each.decision.name, slot.plan.id.number)
+                self.record(
+                    of_slot(
+                        before,
+                        taken.state,
+                        each,
+                        machine=self.name,
+                        place=place,
+                        configuration=self.configuration,
+                    )
+                )
 
     def starter_stepped(self, slot: NodeSlot, starter: Starter, taken: StarterStep, now: float) -> None:
         """A starter has taken a step."""
         self.state.touch(slot, self.machine)
         for each in taken.transitions:
             _log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run, each.source, each.target, each.reason)
+            place = "" if each.decision is None else self.chronicle.place(each.decision.name, slot.plan.id.number)
+            self.record(
+                of_starter(
+                    slot.name,
+                    starter.state.job_ad,
+                    slot.run,
+                    each,
+                    machine=self.name,
+                    place=place,
+                    configuration=self.configuration,
+                )
+            )
 
     # -- orders of the core --------------------------------------------------------------------------
 
@@ -486,6 +522,22 @@ class NodeDaemon:
             self._tell_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
             await asyncio.sleep(REFRESH_S)
 
+    async def _tell_decisions(self, message: m.Audit) -> None:
+        self._tell_pool(message)
+
+    def record(self, decision: AuditRecord | None) -> None:
+        """Have a decision on record."""
+        if decision is not None:
+            self.audit.add([audit_data(decision)])
+
+    def _note_configuration(self, config: Config | None) -> None:
+        after = self.config if config is None else config
+        found = configuration_record(
+            None if config is None else self.config, after, self.clock.now(), role=self.context.role
+        )
+        self.configuration = found.configuration
+        self.record(found)
+
     async def _send_all(self) -> None:
         while True:
             subject, message = await self._outbox.get()
@@ -554,9 +606,12 @@ class NodeDaemon:
         self._poll_now.set()
 
     def _on_central(self, message: Message, sender: str, reply: str) -> None:
-        if isinstance(message, m.Hello):
-            self._tell_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
-            self.ads.all_anew()
+        match message:
+            case m.Hello():
+                self._tell_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
+                self.ads.all_anew()
+            case m.AuditKept(kept=kept):
+                self.audit.kept(kept.get(f"{self.context.role} {self.name}", 0))
 
 
 def _platform(config: Config) -> dict[str, Any]:

@@ -15,19 +15,23 @@ import contextlib
 import logging
 import os
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NoReturn
 
 from roost.config import Config, ConfigError
+from roost.config.in_force import configuration_record
+from roost.runtime.audit_sender import AuditSender
 from roost.runtime.bus import Bus
 from roost.runtime.daemon_ads import REFRESH_S, scheduler_ad
+from roost.runtime.database import StoreError
 from roost.runtime.deputies import Deputies
 from roost.runtime.log_files import Appended, LogFiles
 from roost.runtime.progress import Progress
 from roost.runtime.queue_answers import QueueAnswers
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
 from roost.runtime.spool import Spool
-from roost.runtime.store import LogPiece, Store, StoreError
+from roost.runtime.store import Committed, LogPiece, Noted, Store
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.changes import Change, PutJob
@@ -38,6 +42,7 @@ from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
+from roost.wire.audit import audit_data
 from roost.wire.errors import WireError
 from roost.wire.messages import Message
 
@@ -66,6 +71,7 @@ class ScheddDaemon:
         self.started_at = context.clock.now()
         self.bus = bus
         self.subjects = bus.subjects
+        self._config = config
         self.settings = self._settings(config)
         self.store = self._open(config)
         self.queue = Queue(self.settings, self.clock.now())
@@ -75,6 +81,10 @@ class ScheddDaemon:
         self.answers = QueueAnswers(self)
         self._steps: list[Step] = []
         self._written: list[int] = []
+        #: Decisions on their way to the central manager, and numbers of those that it has.
+        self.audit = AuditSender(self._tell_decisions, role=context.role, now=self.clock.now())
+        self._noted: deque[tuple[int, int]] = deque()
+        self._told_of: list[int] = []
         self._wake = asyncio.Event()
         #: Steps taken, and those of them that are on disk.
         self._fed = 0
@@ -124,6 +134,7 @@ class ScheddDaemon:
         self._tasks = [
             asyncio.create_task(self._commits(), name="commits"),
             asyncio.create_task(self._ticks(), name="ticks"),
+            asyncio.create_task(self.audit.send_all(), name="audit"),
         ]
         self._tasks[0].add_done_callback(self._commits_ended)
         self._reconnected()
@@ -146,6 +157,8 @@ class ScheddDaemon:
             queue.restore_job(PutJob(job=job.job, status=JobStatus(job.status), attributes=job.attributes))
         queue.book.next_cluster = max(queue.book.next_cluster, kept.next_cluster)
         written = self.files.append(kept.log_pieces, again=True)
+        self._note(kept.noted)
+        self._note_configuration(None)
         self.feed(ev.Started(claims=kept.claims))
         self._heard_of_logs(written)
         _log.info("%d clusters, %d claims were kept", len(kept.clusters), len(kept.claims))
@@ -154,6 +167,7 @@ class ScheddDaemon:
         """Take another configuration."""
         self.settings = self._settings(config)
         self.queue.holder.settings = self.settings
+        self._note_configuration(config)
 
     async def stop(self, ending: Ending) -> None:
         """Commit what is left, and go. Jobs go on, or end, with the machines that they run on."""
@@ -223,7 +237,9 @@ class ScheddDaemon:
             changes: list[tuple[Change, ...]] = [step.changes for step in steps if step.changes]
             pieces: tuple[LogPiece, ...] = ()
             if changes:
-                pieces = await self._commit(loop, changes, written)
+                done = await self._commit(loop, changes, written)
+                pieces = done.pieces
+                self._note(done.noted)
             else:
                 self._written += written
             self._kept.advance(fed)
@@ -239,13 +255,14 @@ class ScheddDaemon:
 
     async def _commit(
         self, loop: asyncio.AbstractEventLoop, changes: list[tuple[Change, ...]], written: list[int]
-    ) -> tuple[LogPiece, ...]:
+    ) -> Committed:
         """Commit; a full disk or a database that is away is waited for, for nothing may be told before."""
         pause_s = 0.1
+        told_of, self._told_of = self._told_of, []
         while True:
             try:
                 return await loop.run_in_executor(
-                    self._thread, self.store.commit, changes, self.queue.book.next_cluster, written
+                    self._thread, self.store.commit, changes, self.queue.book.next_cluster, written, told_of
                 )
             except StoreError as error:
                 _log.error("%s; trying again in %.1f s, and answering nobody until then", error, pause_s)
@@ -272,6 +289,27 @@ class ScheddDaemon:
     def _logs_written(self, work: asyncio.Future[Appended]) -> None:
         if not work.cancelled():
             self._heard_of_logs(work.result())
+
+    def _note(self, noted: tuple[Noted, ...]) -> None:
+        """Tell decisions that are on disk."""
+        for each in noted:
+            self._noted.append((self.audit.add([each.record]), each.id))
+
+    def _on_record(self, serial: int) -> None:
+        self.audit.kept(serial)
+        while self._noted and self._noted[0][0] <= serial:
+            self._told_of.append(self._noted.popleft()[1])
+
+    def _note_configuration(self, config: Config | None) -> None:
+        after = config if config is not None else self._config
+        record = configuration_record(
+            None if config is None else self._config, after, self.clock.now(), role=self.context.role
+        )
+        self._config = after
+        self.audit.add([audit_data(record)])
+
+    async def _tell_decisions(self, message: m.Audit) -> None:
+        await self.bus.send(self.subjects.ads(self.context.name), message)
 
     def _commits_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
@@ -408,6 +446,8 @@ class ScheddDaemon:
                 self._known.clear()
                 self._heard = 0
                 self._offer_soon()
+            case m.AuditKept(kept=kept):
+                self._on_record(kept.get(f"{self.context.role} {self.context.name}", 0))
             case m.Significant(attributes=attributes):
                 self.feed(ev.SignificantChanged(attributes=tuple(attributes)))
 

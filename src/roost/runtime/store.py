@@ -1,22 +1,15 @@
 """The queue's durable state in a SQL database.
 
-SQLite is the default, in WAL mode with full synchronisation: what `commit` returned from survives a power cut.
-PostgreSQL is the same code by another URL. One process writes; a lock, in a file beside a SQLite database and an
-advisory lock in PostgreSQL, keeps a second one out.
-
-The schema has a version, and is brought up to date at start by `MIGRATIONS`, each step in a transaction of its own. A
-database that is newer than this program is refused.
+SQLite is the default, PostgreSQL the same code by another URL; `database` opens either. What `commit` returned from
+survives a power cut.
 
 Ads are kept as JSON in the form of the wire.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any, Final, assert_never
 
 import msgspec
@@ -30,21 +23,20 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
-    create_engine,
     delete,
-    event,
     func,
     insert,
     select,
-    text,
     update,
 )
 from sqlalchemy.exc import SQLAlchemyError
 
 from roost.classad import ClassAd
+from roost.runtime.database import Schema, StoreError, meta_value, open_database, told
 from roost.schedd import changes as ch
 from roost.schedd.identifiers import JobId
 from roost.wire.ads import ad_data, ad_from
+from roost.wire.audit import audit_data
 
 _METADATA: Final = MetaData()
 
@@ -98,6 +90,9 @@ LOGS: Final = Table(
     Column("owner", Text, nullable=False),
     Column("text", Text, nullable=False),
 )
+OUTBOX: Final = Table(
+    "audit_outbox", _METADATA, Column("id", Integer, primary_key=True), Column("record", Text, nullable=False)
+)
 STATES: Final = Table(
     "states", _METADATA, Column("name", Text, primary_key=True), Column("value", Text, nullable=False)
 )
@@ -107,8 +102,13 @@ def _first(connection: Connection) -> None:
     _METADATA.create_all(connection)
 
 
+def _with_outbox(connection: Connection) -> None:
+    OUTBOX.create(connection, checkfirst=True)
+
+
 #: What brings a database of version n to n + 1; its length is the present version.
-MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first,)
+MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first, _with_outbox)
+SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={"next_cluster": "1"}, lock=7261, writer="queue")
 
 
 _DUMPER: Final = msgspec.json.Encoder()
@@ -117,10 +117,6 @@ _LOADER: Final = msgspec.json.Decoder()
 
 def _dumped(value: Any) -> str:
     return _DUMPER.encode(value).decode()
-
-
-class StoreError(Exception):
-    """The database can't be used; the text says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +152,24 @@ class LogPiece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """A record of a decision that the central manager may not have yet, in the form of the wire."""
+
+    id: int
+    record: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """What has to be done once a commit is on disk."""
+
+    #: Now to be written to users' logs.
+    pieces: tuple[LogPiece, ...]
+    #: Now to be told.
+    noted: tuple[Noted, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """All that was kept."""
 
@@ -164,6 +178,7 @@ class Kept:
     jobs: tuple[KeptJob, ...]
     claims: tuple[ch.PutClaim, ...]
     log_pieces: tuple[LogPiece, ...]
+    noted: tuple[Noted, ...]
 
 
 class Store:
@@ -172,28 +187,12 @@ class Store:
     def __init__(self, engine: Engine, lock: IO[str] | Connection | None) -> None:
         self._engine = engine
         self._lock = lock
-        self._next_piece = 1
+        self._next_piece = self._next_noted = 1
 
     @classmethod
     def open(cls, url: str) -> Store:
         """Open a database, make it if there is none, bring it up to date. Raises StoreError."""
-        with contextlib.ExitStack() as stack:
-            lock: IO[str] | Connection | None = None
-            try:
-                engine = create_engine(url, pool_size=1, max_overflow=2)
-                stack.callback(engine.dispose)
-                if engine.dialect.name == "sqlite":
-                    lock = _lock_beside(engine.url.database or "")
-                    event.listen(engine, "connect", _durable)
-                elif engine.dialect.name == "postgresql":
-                    lock = _lock_within(engine)
-                if lock is not None:
-                    stack.callback(lock.close)
-                _migrate(engine)
-            except (SQLAlchemyError, ImportError, OSError) as error:
-                raise StoreError(f"the database can't be opened: {_told(error)}") from None
-            stack.pop_all()
-            return cls(engine, lock)
+        return cls(*open_database(url, SCHEMA))
 
     def close(self) -> None:
         """Let go of the database."""
@@ -208,7 +207,7 @@ class Store:
         try:
             with self._engine.connect() as connection:
                 kept = Kept(
-                    next_cluster=int(_meta(connection, "next_cluster") or 1),
+                    next_cluster=int(meta_value(connection, META, "next_cluster") or 1),
                     clusters=tuple(_clusters(connection)),
                     jobs=tuple(_jobs(connection)),
                     claims=tuple(_claims(connection)),
@@ -216,10 +215,15 @@ class Store:
                         LogPiece(id=row.id, path=row.path, owner=row.owner, text=row.text)
                         for row in connection.execute(select(LOGS).order_by(LOGS.c.id))
                     ),
+                    noted=tuple(
+                        Noted(id=row.id, record=_LOADER.decode(row.record))
+                        for row in connection.execute(select(OUTBOX).order_by(OUTBOX.c.id))
+                    ),
                 )
         except (SQLAlchemyError, ValueError) as error:
-            raise StoreError(f"the database can't be read: {_told(error)}") from None
+            raise StoreError(f"the database can't be read: {told(error)}") from None
         self._next_piece = max((piece.id for piece in kept.log_pieces), default=0) + 1
+        self._next_noted = max((each.id for each in kept.noted), default=0) + 1
         return kept
 
     def history(self, *, limit: int, cluster: int | None = None, proc: int | None = None) -> Iterator[ClassAd]:
@@ -244,26 +248,31 @@ class Store:
     # -- writing -------------------------------------------------------------------------------------
 
     def commit(
-        self, steps: Sequence[Sequence[ch.Change]], next_cluster: int, written: Iterable[int]
-    ) -> tuple[LogPiece, ...]:
-        """Keep the changes of several steps, all or nothing; the pieces of logs among them, now to be written.
+        self,
+        steps: Sequence[Sequence[ch.Change]],
+        next_cluster: int,
+        written: Iterable[int],
+        told_of: Iterable[int] = (),
+    ) -> Committed:
+        """Keep the changes of several steps, all or nothing.
 
-        `written` are pieces that are in their files, and need not be kept any more. Raises StoreError.
+        `written` are pieces of logs that are in their files, `told_of` records that the central manager has: they need
+        not be kept any more. Raises StoreError.
         """
-        batch = _Batch(self._next_piece)
+        batch = _Batch(self._next_piece, self._next_noted)
         for step in steps:
             for change in step:
                 batch.add(change)
         try:
             with self._engine.begin() as connection:
                 batch.write(connection)
-                gone = sorted(written)
-                _drop(connection, LOGS, [{"id": each} for each in gone])
+                _drop(connection, LOGS, [{"id": each} for each in sorted(written)])
+                _drop(connection, OUTBOX, [{"id": each} for each in sorted(told_of)])
                 connection.execute(update(META).where(META.c.name == "next_cluster").values(value=str(next_cluster)))
         except SQLAlchemyError as error:
-            raise StoreError(f"the database can't be written: {_told(error)}") from None
-        self._next_piece = batch.next_piece
-        return tuple(batch.pieces)
+            raise StoreError(f"the database can't be written: {told(error)}") from None
+        self._next_piece, self._next_noted = batch.next_piece, batch.next_noted
+        return Committed(pieces=tuple(batch.pieces), noted=tuple(batch.noted))
 
     def keep_state(self, name: str, value: Any) -> None:
         """Keep a small JSON value under a name. Raises StoreError."""
@@ -272,20 +281,21 @@ class Store:
                 connection.execute(delete(STATES).where(STATES.c.name == name))
                 connection.execute(insert(STATES), [{"name": name, "value": _dumped(value)}])
         except SQLAlchemyError as error:
-            raise StoreError(f"the database can't be written: {_told(error)}") from None
+            raise StoreError(f"the database can't be written: {told(error)}") from None
 
 
 class _Batch:
     """Changes of many steps, as few statements: of several changes of one row the last counts."""
 
-    def __init__(self, next_piece: int) -> None:
+    def __init__(self, next_piece: int, next_noted: int) -> None:
         self.clusters: dict[int, ch.PutCluster | None] = {}
         self.gone: dict[int, str] = {}
         self.jobs: dict[JobId, ch.PutJob | None] = {}
         self.claims: dict[str, ch.PutClaim | None] = {}
         self.history: list[ch.AddHistory] = []
         self.pieces: list[LogPiece] = []
-        self.next_piece = next_piece
+        self.noted: list[Noted] = []
+        self.next_piece, self.next_noted = next_piece, next_noted
 
     def add(self, change: ch.Change) -> None:
         match change:
@@ -308,6 +318,9 @@ class _Batch:
                 piece = LogPiece(id=self.next_piece, path=change.path, owner=change.owner, text=whole)
                 self.next_piece += 1
                 self.pieces.append(piece)
+            case ch.AddAudit():
+                self.noted.append(Noted(id=self.next_noted, record=audit_data(change.record)))
+                self.next_noted += 1
             case _:
                 assert_never(change)
 
@@ -323,6 +336,7 @@ class _Batch:
         _add(connection, CLAIMS, [_claim_row(each) for each in self.claims.values() if each])
         _add(connection, HISTORY, [_history_row(each) for each in self.history])
         _add(connection, LOGS, [_piece_row(each) for each in self.pieces])
+        _add(connection, OUTBOX, [{"id": each.id, "record": _dumped(each.record)} for each in self.noted])
 
 
 def _readable(text: str) -> str:
@@ -426,67 +440,6 @@ def _claims(connection: Connection) -> Iterator[ch.PutClaim]:
             job=JobId.read(row.job) if row.job else None,
             run=row.run,
         )
-
-
-def _meta(connection: Connection, name: str) -> str | None:
-    row = connection.execute(select(META.c.value).where(META.c.name == name)).one_or_none()
-    return None if row is None else str(row.value)
-
-
-# -- opening -------------------------------------------------------------------------------------------------
-
-
-def _lock_beside(path: str) -> IO[str] | None:
-    if not path or path == ":memory:":
-        return None
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    lock = Path(f"{path}.lock").open("w")  # noqa: SIM115
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        raise StoreError(f"{path} is in use: is this pool running already? `roost status` shows it") from None
-    return lock
-
-
-def _lock_within(engine: Engine) -> Connection:
-    """A lock that the database keeps as long as the connection lives, which is used for nothing else."""
-    connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-    if connection.execute(text("SELECT pg_try_advisory_lock(7261)")).scalar():
-        return connection
-    connection.close()
-    raise StoreError("the database is in use: is another queue running with it?")
-
-
-def _durable(connection: Any, _record: Any) -> None:
-    cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "cache_size=-4000"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-
-
-def _migrate(engine: Engine) -> None:
-    with engine.begin() as connection:
-        version = 0
-        if engine.dialect.has_table(connection, "meta"):
-            version = int(_meta(connection, "schema") or 0)
-    if version > len(MIGRATIONS):
-        raise StoreError(
-            f"the database has schema {version}, this program knows {len(MIGRATIONS)}: "
-            "use the newer Roost that wrote it"
-        )
-    for number in range(version, len(MIGRATIONS)):
-        with engine.begin() as connection:
-            MIGRATIONS[number](connection)
-            if number == 0:
-                connection.execute(
-                    insert(META), [{"name": "schema", "value": "1"}, {"name": "next_cluster", "value": "1"}]
-                )
-            connection.execute(update(META).where(META.c.name == "schema").values(value=str(number + 1)))
-
-
-def _told(error: Exception) -> str:
-    return str(getattr(error, "orig", None) or error).splitlines()[0]
 
 
 def count_history(store: Store) -> int:

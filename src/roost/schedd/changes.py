@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from roost.classad import ClassAd
+from roost.model.audit import AuditRecord
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
 
@@ -98,6 +99,13 @@ class AppendLog:
     owner: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddAudit:
+    """A decision for the record. It is kept until the central manager has it."""
+
+    record: AuditRecord
+
+
 Change: TypeAlias = (
-    PutCluster | PutGone | DropCluster | PutJob | DropJob | AddHistory | PutClaim | DropClaim | AppendLog
+    PutCluster | PutGone | DropCluster | PutJob | DropJob | AddHistory | PutClaim | DropClaim | AppendLog | AddAudit
 )

@@ -7,12 +7,15 @@ was not. Whoever is not the owner of a job needs to be a superuser.
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 from roost.classad import Expr
 from roost.classad.values import fold
+from roost.model.audit import AuditKind, Effect
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd import event_log as log
 from roost.schedd.book import Job
+from roost.schedd.decisions import Ruling
 from roost.schedd.effects import EndRun, Reply, StandStill
 from roost.schedd.events import Acted, Action
 from roost.schedd.holder import Holder
@@ -23,6 +26,15 @@ from roost.schedd.turn import Turn
 
 #: Why a job was not acted upon: a stable word, which the command puts into a sentence.
 _ABSENT, _DENIED, _DONE, _WRONG = "not-found", "permission-denied", "already-done", "bad-status"
+
+_KINDS: Final = {
+    Action.HOLD: AuditKind.HOLD,
+    Action.RELEASE: AuditKind.RELEASE,
+    Action.REMOVE: AuditKind.REMOVAL,
+    Action.REMOVE_AT_ONCE: AuditKind.REMOVAL,
+    Action.VACATE: AuditKind.EVICTION,
+    Action.VACATE_FAST: AuditKind.EVICTION,
+}
 
 
 def acted(turn: Turn, holder: Holder, event: Acted) -> None:
@@ -38,9 +50,22 @@ def acted(turn: Turn, holder: Holder, event: Acted) -> None:
         else:
             result = _one(turn, holder, job, event)
         counts[result or "ok"] += 1
+        if job is not None and result in ("", _DENIED):
+            turn.decided(job, _ruling(event, Effect.REFUSED if result else Effect.DONE))
         if result:
             results[str(name)] = result
     turn.order(Reply(to=event.reply_to, ok=counts["ok"] > 0, data={"counts": dict(counts), "refused": results}))
+
+
+def _ruling(event: Acted, effect: Effect) -> Ruling:
+    said = str(event.action)
+    if event.action is Action.EDIT:
+        values = (f"{name} = {_shown(event.attributes.cell(fold(name)))}" for name in event.attributes)
+        said = f"edit: {', '.join(values)}"
+    if event.reason:
+        said += f": {event.reason}"
+    kind = AuditKind.COMMAND if effect is Effect.REFUSED else _KINDS.get(event.action, AuditKind.COMMAND)
+    return Ruling(kind=kind, effect=effect, actor=event.user, reason=said)
 
 
 def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from roost.config import Config
+from roost.config.in_force import in_force
 from roost.schedd.holder import QueueSettings
+from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.job_policy_config import system_policy
 
 _SUBSYSTEM = "SCHEDD"
@@ -26,4 +28,10 @@ def queue_settings(config: Config, *, name: str) -> QueueSettings:
         superusers=frozenset(word for word in re.split(r"[,\s]+", superusers) if word),
         policy=policy,
         problems=tuple(str(each) for each in problems),
+        in_force=in_force(config, _knobs(policy), _SUBSYSTEM),
     )
+
+
+def _knobs(policy: SystemPolicy) -> list[str]:
+    """The knobs that records may name."""
+    return [rule.knob for rules in (policy.vacate, policy.hold, policy.release, policy.remove) for rule in rules]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from roost.model.audit import InForce
 from roost.schedd.book import Job
 from roost.schedd.claims import HeldClaim
 from roost.schedd.job_policy import SystemPolicy
@@ -28,6 +29,8 @@ class QueueSettings:
     policy: SystemPolicy = field(default_factory=SystemPolicy)
     #: What is wrong with the administrator's policy; that of it is left out.
     problems: tuple[str, ...] = ()
+    #: For the record.
+    in_force: InForce = field(default_factory=InForce)
 
 
 @dataclass(slots=True)

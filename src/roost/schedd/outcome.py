@@ -5,16 +5,27 @@ The attributes that each sets are those that users of HTCondor know; so are the 
 
 from __future__ import annotations
 
+from typing import Final
+
 from roost.classad import ClassAd
 from roost.classad.values import fold
+from roost.model.audit import AuditKind
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd import event_log as log
 from roost.schedd.book import Job
+from roost.schedd.decisions import Ruling
 from roost.schedd.effects import ForgetFiles
 from roost.schedd.events import RunEnded
 from roost.schedd.job_policy import Occasion, Outcome, SystemPolicy, Verdict, decide
 from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
+
+_KINDS: Final = {
+    Outcome.HOLD: AuditKind.HOLD,
+    Outcome.RELEASE: AuditKind.RELEASE,
+    Outcome.REMOVE: AuditKind.REMOVAL,
+    Outcome.VACATE: AuditKind.EVICTION,
+}
 
 
 def hold(
@@ -115,6 +126,7 @@ def at_exit(turn: Turn, policy: SystemPolicy, job: Job, event: RunEnded) -> None
 
 def carry_out(turn: Turn, job: Job, verdict: Verdict, *, at_exit: bool = False) -> None:
     """Do what the policy of a job that is on no machine says."""
+    note_verdict(turn, job, verdict)
     match verdict.outcome:
         case Outcome.STAY:
             pass
@@ -130,6 +142,14 @@ def carry_out(turn: Turn, job: Job, verdict: Verdict, *, at_exit: bool = False) 
                 _again(turn, job)
         case Outcome.LEAVE:
             _done(turn, job)
+
+
+def note_verdict(turn: Turn, job: Job, verdict: Verdict) -> None:
+    """Have on record that policy, and nobody, decided about a job."""
+    kind = _KINDS.get(verdict.outcome)
+    if kind is not None:
+        expression = "" if verdict.expression is None else str(verdict.expression)
+        turn.decided(job, Ruling(kind=kind, knob=verdict.source, expression=expression, reason=verdict.reason))
 
 
 def _again(turn: Turn, job: Job) -> None:

@@ -15,7 +15,7 @@ from roost.schedd.effects import AskAgain, EndRun, GiveBack, SayAlive
 from roost.schedd.events import ClaimLost
 from roost.schedd.holder import Holder
 from roost.schedd.job_policy import PERIODIC_ATTRIBUTES, Occasion, Outcome, Verdict, decide
-from roost.schedd.outcome import carry_out, hold, leave_completed_at_last, remove
+from roost.schedd.outcome import carry_out, hold, leave_completed_at_last, note_verdict, remove
 from roost.schedd.runs import ask_for_slot, claim_lost, end_again, give_back
 from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
@@ -205,6 +205,7 @@ def _on_machine(turn: Turn, holder: Holder, job: Job, verdict: Verdict) -> None:
             pass
         case _:
             return
+    note_verdict(turn, job, verdict)
     turn.order(
         EndRun(
             node=claim.node,

@@ -105,7 +105,7 @@ class Queue:
 
     def step(self, event: Event, now: float) -> Step:
         """What `event`, at `now` (epoch s), leads to."""
-        turn = Turn(self.book, now)
+        turn = Turn(self.book, now, self.holder.settings.in_force)
         self._handle(turn, event)
         turn.finish()
         return Step(changes=tuple(turn.changes), effects=tuple(turn.effects))

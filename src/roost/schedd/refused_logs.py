@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.model.audit import AuditKind
 from roost.schedd.book import Cluster, Job
+from roost.schedd.decisions import Ruling
 from roost.schedd.events import LogRefused
 from roost.schedd.holder import Holder
 from roost.schedd.outcome import hold
@@ -22,6 +24,7 @@ def log_refused(turn: Turn, holder: Holder, event: LogRefused) -> None:
             continue
         for job in list(_idle(cluster, event.path)):
             hold(turn, job, code=event.code, subcode=event.subcode, text=event.text, tell=False)
+            turn.decided(job, Ruling(kind=AuditKind.HOLD, reason=event.text))
             holder.let_go(job)
 
 

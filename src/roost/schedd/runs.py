@@ -11,10 +11,12 @@ from typing import Final
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
+from roost.model.audit import AuditKind
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd import event_log as log
 from roost.schedd.book import Job
 from roost.schedd.claims import HeldClaim, Stage
+from roost.schedd.decisions import Ruling
 from roost.schedd.dollars import Unexpandable, expanded
 from roost.schedd.effects import AskForSlot, Decline, EndRun, GiveBack, StartRun, Taken
 from roost.schedd.events import (
@@ -175,6 +177,7 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
         ad = expanded(job.ad, claim.slot_ad or ClassAd())
     except Unexpandable as problem:
         hold(turn, job, code=HoldCode.JOB_POLICY_UNDEFINED, text=str(problem), taken=True)
+        turn.decided(job, Ruling(kind=AuditKind.HOLD, reason=str(problem)))
         return False
     # Machines run jobs of several queues.
     run = f"{job.id}#{number}@{holder.settings.name}"
@@ -399,6 +402,11 @@ def _outcome(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
         case "hold":
             turn.log(job, log.JobEvicted.of(job.ad, reason=event.text, code=event.code, subcode=event.subcode))
             hold(turn, job, code=event.code, subcode=event.subcode, text=event.text)
+            knob = "WANT_HOLD" if event.code == HoldCode.STARTD_HELD_JOB else ""
+            slot = job.text("lastremotehost")
+            ruling = Ruling(kind=AuditKind.HOLD, actor=event.node, machine=event.node, slot=slot, knob=knob,
+                            reason=event.text)  # fmt: skip
+            turn.decided(job, ruling)
         case _:
             requeue(turn, job, code=event.code or VacateCode.STARTER_ERROR, subcode=event.subcode, text=event.text)
 

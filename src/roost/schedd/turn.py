@@ -6,12 +6,15 @@ that a job that changed five times is written once.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from roost.classad import ClassAd
+from roost.model.audit import NOTHING_KNOWN, InForce
 from roost.schedd import event_log as log
 from roost.schedd.book import Book, Cluster, Job
 from roost.schedd.changes import (
+    AddAudit,
     AddHistory,
     AppendLog,
     Change,
@@ -23,6 +26,7 @@ from roost.schedd.changes import (
     PutJob,
 )
 from roost.schedd.claims import HeldClaim
+from roost.schedd.decisions import Ruling, Rulings
 from roost.schedd.effects import Effect, OfferJobs
 from roost.schedd.event_log_base import Event
 from roost.schedd.identifiers import JobId
@@ -32,9 +36,9 @@ from roost.schedd.status import ON_MACHINE, JobStatus
 class Turn:
     """A step in progress."""
 
-    __slots__ = ("_dirty", "_left", "_logs", "_offer", "book", "changes", "effects", "now")
+    __slots__ = ("_dirty", "_in_force", "_left", "_logs", "_offer", "_rulings", "book", "changes", "effects", "now")
 
-    def __init__(self, book: Book, now: float) -> None:
+    def __init__(self, book: Book, now: float, in_force: InForce = NOTHING_KNOWN) -> None:
         self.book = book
         self.now = now
         self.changes: list[Change] = []
@@ -45,6 +49,14 @@ class Turn:
         #: (path, owner) to texts.
         self._logs: dict[tuple[str, str], list[str]] = {}
         self._offer = False
+        self._in_force = in_force
+        self._rulings: Rulings | None = None
+
+    def decided(self, job: Job, ruling: Ruling) -> None:
+        """Something was decided about a job that is to be on record."""
+        if self._rulings is None:
+            self._rulings = Rulings()
+        self._rulings.add(replace(ruling, user=job.cluster.submitter or job.owner), job.id)
 
     def order(self, effect: Effect) -> None:
         """Add an effect."""
@@ -136,6 +148,8 @@ class Turn:
             self.changes.append(PutJob(job=job.id, status=job.status, attributes=_own(job.ad)))
         for (path, owner), texts in self._logs.items():
             self.changes.append(AppendLog(path=path, text="".join(texts), owner=owner))
+        if self._rulings is not None:
+            self.changes.extend(AddAudit(record=each) for each in self._rulings.records(self._in_force, self.now))
         if self._offer:
             self.effects.append(OfferJobs())
 

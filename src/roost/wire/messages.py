@@ -347,6 +347,22 @@ class Matched(Message, frozen=True, kw_only=True):
     serial: int = 0
 
 
+class Audit(Message, frozen=True, kw_only=True):
+    """Decisions for the record (`wire.audit`), sent to the central manager again until it says that it has them."""
+
+    #: Of the sender: a queue and a machine may have the same name.
+    role: str
+    records: list[Any]
+    #: Of the last of them.
+    serial: int
+
+
+class AuditKept(Message, frozen=True, kw_only=True):
+    """Decisions that are on record: ``role name`` of a daemon to the serial up to which."""
+
+    kept: dict[str, int]
+
+
 class Significant(Message, frozen=True, kw_only=True):
     """The job attributes that matching depends on."""
 

@@ -71,4 +71,9 @@ KNOBS: tuple[Knob, ...] = (
     _k("NEGOTIATOR_PE_LOG", KnobType.PATH, "$(LOG)/PolicyLog", "Record of what the pool-wide policy decided."),
     _k("NEGOTIATOR_PE_AUDIT_EXPR", KnobType.EXPRESSION, None, "Matches for which this is TRUE are recorded there."),
     _k("NEGOTIATOR_PE_LOG_ONLY", KnobType.BOOLEAN, "False", "Whether the pool-wide policy is recorded without being enforced."),
+    _k("NEGOTIATOR_PE_DRYRUN_SCHEDD_ONLY_EXPR", KnobType.EXPRESSION, None, "Queues and submitters that a policy on trial would keep out: what it would change is recorded, and nothing is enforced. Without it the knob in force counts."),
+    _k("NEGOTIATOR_PE_DRYRUN_STARTD_ONLY_EXPR", KnobType.EXPRESSION, None, "Slots that a policy on trial would keep out: what it would change is recorded, and nothing is enforced. Without it the knob in force counts."),
+    _k("NEGOTIATOR_PE_DRYRUN_JOB_ONLY_EXPR", KnobType.EXPRESSION, None, "Jobs that a policy on trial would keep out: what it would change is recorded, and nothing is enforced. Without it the knob in force counts."),
+    _k("NEGOTIATOR_PE_DRYRUN_RESOURCE_EXPR", KnobType.EXPRESSION, None, "Condition that a policy on trial would add to the requirements of every slot: what it would change is recorded, and nothing is enforced. Without it the knob in force counts."),
+    _k("NEGOTIATOR_PE_DRYRUN_JOB_EXPR", KnobType.EXPRESSION, None, "Condition that a policy on trial would add to the requirements of every job: what it would change is recorded, and nothing is enforced. Without it the knob in force counts."),
 )

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from roost.policy.catalogue.rows import ENFORCEMENT, MATCHING, NO_MATCH, Rows
 from roost.policy.model import Kind, PolicyExpression, Side
 
@@ -136,6 +138,18 @@ ENFORCED: tuple[PolicyExpression, ...] = (
     ),
 )
 
+#: The same on trial: nothing is enforced.
+TRIED: tuple[PolicyExpression, ...] = tuple(
+    replace(
+        row,
+        name=row.name.replace("NEGOTIATOR_PE_", "NEGOTIATOR_PE_DRYRUN_"),
+        meaning=f"A policy on trial in place of {row.name}: what it would change is recorded, and nothing is enforced.",
+        when="after each cycle",
+    )
+    for row in ENFORCED
+    if row.name != "NEGOTIATOR_PE_AUDIT_EXPR"
+)
+
 _drain = Rows("defrag", Side.MACHINE, Side.NONE, set_by="administrator", source=MATCHING)
 _EACH = "every DEFRAG_INTERVAL"
 
@@ -173,4 +187,4 @@ DEFRAG: tuple[PolicyExpression, ...] = (
     ),
 )
 
-TABLE: tuple[PolicyExpression, ...] = (*NEGOTIATOR, *OTHERS, *ENFORCED, *DEFRAG)
+TABLE: tuple[PolicyExpression, ...] = (*NEGOTIATOR, *OTHERS, *ENFORCED, *TRIED, *DEFRAG)

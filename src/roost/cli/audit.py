@@ -1,0 +1,235 @@
+"""``roost audit``: what was decided in the pool, by whom or by which expression; exported, or compared with a policy
+that is only tried.
+
+Records come from the central manager's database, page by page, so that an export of any size needs little memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+from roost.cli.audit_diff import show_diff
+from roost.cli.colour import painted
+from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
+from roost.cli.telling import clock
+from roost.cli.terminal import CommandError, Exit, complain, say, width
+from roost.model.audit import AuditKind
+
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_AGO: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])\Z")
+#: Kinds of decisions that are counted; what they are about begins with the number.
+_COUNTED: Final = ("discard", "veto", "policy-error")
+#: What a policy that is not enforced would have done.
+WOULD: Final = ("would-discard", "would-admit", "would-prevent", "would-allow")
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``audit``."""
+    parser = subparsers.add_parser(
+        "audit",
+        help="list the decisions of the pool, by whom and why",
+        description="List the decisions of the pool, the newest first; export them; or tell what a policy that is "
+        "only tried would have changed.",
+    )
+    add_pool_options(parser)
+    parser.add_argument(
+        "what", nargs="?", choices=("list", "export", "diff"), default="list",
+        help="list; export as JSON Lines, the oldest first; diff: what NEGOTIATOR_PE_DRYRUN_* would change",
+    )  # fmt: skip
+    parser.add_argument("--since", metavar="TIME", help="decisions since then: 2h, 3d, or 2026-11-21T18:00")
+    parser.add_argument("--until", metavar="TIME", help="decisions until then")
+    kinds = ", ".join(AuditKind)
+    parser.add_argument("--kind", metavar="KIND", action="append", help=f"one of {kinds}; several times for several")
+    parser.add_argument("--user", metavar="USER", help="ordered by a user, or about its jobs")
+    parser.add_argument("--machine", metavar="NAME", help="about a machine, or a slot of it")
+    parser.add_argument("--job", metavar="ID", help="about a job (12.0) or a cluster (12)")
+    parser.add_argument("--knob", metavar="NAME", help="decided by the expression of that name")
+    parser.add_argument("--configuration", metavar="DIGEST", help="taken under that configuration")
+    parser.add_argument("--long", action="store_true", help="everything that is on record of each")
+    parser.add_argument(
+        "-n", "--limit", metavar="N", type=int, default=40, help="no more than N decisions; 0 for all (default: 40)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``audit``."""
+    question = _question(args)
+    if args.what == "export":
+        return with_pool(args, lambda pool: _export(pool, question))
+    if args.what == "diff":
+        question["effects"] = list(WOULD)
+        records = with_pool(args, lambda pool: list(_all(pool, question)))
+        return show_diff(records, as_json=args.json)
+    records = with_pool(args, lambda pool: _newest(pool, question, args.limit))
+    if args.json:
+        print_json(records)
+        return Exit.OK if records else Exit.NO
+    for record in reversed(records):
+        for line in _long(record) if args.long else _told(record):
+            say(line)
+    if not records:
+        complain("no such decision is on record")
+    elif args.limit and len(records) == args.limit:
+        complain(f"these are the last {args.limit}: -n 0 shows all, --since and the like fewer")
+    return Exit.OK if records else Exit.NO
+
+
+def _question(args: argparse.Namespace) -> dict[str, Any]:
+    for kind in args.kind or ():
+        if kind not in list(AuditKind):
+            raise CommandError(f"{kind!r} is no kind of decision: {', '.join(AuditKind)}")
+    if args.job and not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", args.job):
+        raise CommandError(f"{args.job!r} is neither a job (12.0) nor a cluster (12)")
+    if args.limit < 0:
+        raise CommandError("-n is a number of decisions, 0 for all")
+    return {
+        "since": _instant("--since", args.since),
+        "until": _instant("--until", args.until),
+        "kinds": args.kind or [],
+        "user": args.user,
+        "machine": args.machine,
+        "job": args.job,
+        "knob": args.knob,
+        "configuration": args.configuration,
+    }
+
+
+def _instant(option: str, text: str | None) -> float | None:
+    if text is None:
+        return None
+    ago = _AGO.match(text)
+    if ago:
+        return time.time() - float(ago[1]) * _UNITS[ago[2]]
+    for form in ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d", "%H:%M:%S", "%H:%M"):
+        try:
+            found = time.strptime(text, form)
+        except ValueError:
+            continue
+        if "%Y" not in form:
+            today = time.localtime()
+            found = time.struct_time((*today[:3], *found[3:6], 0, 0, -1))
+        return time.mktime(time.struct_time((*found[:8], -1)))
+    raise CommandError(f"{option} is {text!r}: write how long ago (90s, 30m, 2h, 3d) or when (2026-11-21T18:00, 18:00)")
+
+
+# -- asking ------------------------------------------------------------------------------------------------------
+
+
+def _all(pool: Pool, question: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """All records, in the order in which they were first made."""
+    after = 0
+    while True:
+        page = pool.central("audit", **question, after=after)
+        yield from page["records"]
+        if not page["more"]:
+            return
+        after = page["last"]
+
+
+def _newest(pool: Pool, question: dict[str, Any], limit: int) -> list[dict[str, Any]]:
+    if limit and limit <= _PAGE:
+        page = pool.central("audit", **question, limit=limit)
+        records: list[dict[str, Any]] = page["records"]
+        if len(records) == limit or not page["more"]:
+            return records
+    found = sorted(_all(pool, question), key=lambda each: -float(each["until"]))
+    return found[: limit or None]
+
+
+#: Records that are asked for at once.
+_PAGE: Final = 500
+
+
+def _export(pool: Pool, question: dict[str, Any]) -> int:
+    code = Exit.NO
+    for record in _all(pool, question):
+        sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+        code = Exit.OK
+    return code
+
+
+# -- showing -----------------------------------------------------------------------------------------------------
+
+
+def _told(record: dict[str, Any]) -> Iterator[str]:
+    """A decision in a few lines."""
+    kind = str(record["kind"])
+    head = f"{clock(float(record['at'])):<14}  {kind:<13}  "
+    said = _sentence(record)
+    room = max(30, width() - len(head))
+    first, *rest = textwrap.wrap(said, room, break_on_hyphens=False) or [""]
+    yield f"{painted(head, 'bold')}{first}"
+    for line in rest:
+        yield f"{'':{len(head)}}{line}"
+    for reason in _reasons(record):
+        for line in textwrap.wrap(reason, room, subsequent_indent="  ", break_on_hyphens=False):
+            yield painted(f"{'':{len(head)}}{line}", "dim")
+
+
+def _sentence(record: dict[str, Any]) -> str:
+    about, reason = _about(record), str(record.get("reason", ""))
+    if record["kind"] in _COUNTED or record.get("effect", "done").startswith("would"):
+        reason = f"{record.get('count', 1)} {reason}"
+    said = f"{about}: {reason}" if about else reason
+    if record.get("actor"):
+        said += f", by {record['actor']}"
+    if record.get("effect", "done") == "refused":
+        said = f"refused: {said}"
+    elif record.get("effect", "done") != "done":
+        said = f"{str(record['effect']).replace('-', ' ')}: {said}"
+    if float(record["until"]) - float(record["at"]) >= 1:
+        said += f" (until {clock(float(record['until']))})"
+    return said
+
+
+def _about(record: dict[str, Any]) -> str:
+    job, count = record.get("job"), int(record.get("count", 1))
+    parts = [f"job {job}"] if job else []
+    parts += [str(record["slot"] or record.get("machine", ""))] if record.get("slot") else []
+    if not parts and record.get("machine"):
+        parts.append(str(record["machine"]))
+    if not parts and record["kind"] == "configuration":
+        parts.append(str(record["origin"]))
+    if not parts and record.get("user"):
+        parts.append(str(record["user"]))
+    if count > 1 and record["kind"] in ("hold", "release", "removal", "eviction"):
+        parts.append(f"{count} jobs")
+    return ", ".join(parts)
+
+
+def _reasons(record: dict[str, Any]) -> Iterator[str]:
+    if record.get("knob"):
+        text = str(record.get("expression", ""))
+        text = f" = {text}" if text else ""
+        yield f"{record['knob']}{text}" + (f" [{record['place']}]" if record.get("place") else "")
+    samples = record.get("samples", [])
+    if samples and not record.get("job"):
+        named = [str(each).replace(" ", " on ", 1) for each in samples[:6]]
+        more = f" and {len(samples) - 6} more on record" if len(samples) > 6 else ""
+        yield f"such as {', '.join(named)}{more}" if record["kind"] != "configuration" else f"set: {', '.join(named)}"
+
+
+def _long(record: dict[str, Any]) -> Iterator[str]:
+    """A decision with all that is on record of it."""
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(record["at"])))
+    yield painted(f"{at}  {record['kind']}  {record['id']}", "bold")
+    for name, value in record.items():
+        if name in ("id", "kind", "at") or value in ("", [], {}):
+            continue
+        if name == "until":
+            value = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(value)))
+        if isinstance(value, list):
+            value = ", ".join(map(str, value))
+        if isinstance(value, dict):
+            value = json.dumps(value, ensure_ascii=False)
+        head = f"    {name:<14} "
+        yield from textwrap.wrap(
+            str(value), max(40, width()), initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False
+        )

@@ -1,0 +1,49 @@
+"""``roost audit diff``: what a policy that is only tried would have changed, by cause."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any, Final
+
+from roost.cli.pool import print_json
+from roost.cli.telling import clock
+from roost.cli.terminal import Exit, complain, say, width
+
+_TITLES: Final = {
+    "would-discard": "It would keep out of matchmaking",
+    "would-admit": "It would let in again",
+    "would-prevent": "It would prevent matches",
+    "would-allow": "It would allow matches that are prevented now",
+}
+
+
+def show_diff(records: list[dict[str, Any]], *, as_json: bool) -> int:
+    """Show records of what would have been, of the configuration that was tried last."""
+    newest = max(records, key=lambda each: float(each["until"]), default=None)
+    if newest is None:
+        complain("nothing would have been different: is one of NEGOTIATOR_PE_DRYRUN_* set, and did a cycle follow?")
+        return Exit.NO
+    shown = [each for each in records if each.get("configuration") == newest.get("configuration")]
+    if as_json:
+        print_json(shown)
+        return Exit.OK
+    since, until = min(float(each["at"]) for each in shown), max(float(each["until"]) for each in shown)
+    say(f"Tried since {clock(since)}, last seen to matter at {clock(until)}; configuration {newest['configuration']}.")
+    for effect, title in _TITLES.items():
+        mine = sorted((each for each in shown if each.get("effect") == effect), key=lambda each: -int(each["count"]))
+        if mine:
+            say("")
+            say(f"{title}:")
+        for each in mine:
+            _show(each)
+    return Exit.OK
+
+
+def _show(record: dict[str, Any]) -> None:
+    user = f" of {record['user']}" if record.get("user") else ""
+    say(f"  {record.get('count', 1):>6}  {record['reason']}{user}")
+    samples = [str(each).replace(" ", " on ", 1) for each in record.get("samples", [])[:5]]
+    place = f" [{record['place']}]" if record.get("place") else ""
+    for text in (f"by {record['knob']} = {record.get('expression', '')}{place}", f"such as {', '.join(samples)}"):
+        for line in textwrap.wrap(text, max(40, width()) - 10, subsequent_indent="  ", break_on_hyphens=False):
+            say(f"{'':10}{line}")

@@ -1,0 +1,69 @@
+"""Which configuration is in force: a digest that names it, where each expression was set, and what differs between two.
+
+The digest is of all that sources define, as written: two daemons that read the same have the same digest. What is found
+out about the machine at start does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from roost.config.diagnostics import ConfigError
+from roost.config.lookup import Config
+from roost.model.audit import AuditKind, AuditRecord, InForce, Source, clipped, digest, some
+
+#: Names that are told of a change.
+CHANGES_MAX: Final = 100
+
+
+def configuration_digest(config: Config) -> str:
+    """The name of a configuration."""
+    return digest(*(part for name in config.names() for part in (name.lower(), config.definitions(name)[-1].text)))
+
+
+def in_force(config: Config, knobs: Iterable[str], subsystem: str) -> InForce:
+    """What the records of a core say of a configuration: where these knobs come from."""
+    view = config.view(subsys=subsystem)
+    found = {}
+    for knob in knobs:
+        try:
+            place, text = view.find(knob), view.get(knob)
+        except ConfigError:
+            continue
+        if place is not None and text:
+            found[knob] = Source(text=clipped(text), place=place.span.chain())
+    return InForce(configuration=configuration_digest(config), sources=found)
+
+
+def configuration_record(before: Config | None, after: Config, now: float, *, role: str) -> AuditRecord:
+    """That a daemon works with a configuration from now on; `before` is None at its start."""
+    name = configuration_digest(after)
+    changed = changed_names(before, after)
+    different = "1 name is different" if len(changed) == 1 else f"{len(changed)} names are different"
+    words = "from the start" if before is None else f"from now on, {different}"
+    return AuditRecord(
+        id=f"configuration/{name}/{round(now * 1000)}",
+        kind=AuditKind.CONFIGURATION,
+        at=now,
+        until=now,
+        configuration=name,
+        reason=f"works with configuration {name} {words}",
+        count=len(changed),
+        samples=some(changed),
+        detail={"sources": list(after.sources[:CHANGES_MAX]), "set": changed},
+    )
+
+
+def changed_names(before: Config | None, after: Config) -> dict[str, str]:
+    """What was set, or is set otherwise, or not any more: name to its text with the place, "" for gone."""
+    found: dict[str, str] = {}
+    for name in after.names():
+        now = after.definitions(name)[-1]
+        old = () if before is None else before.definitions(name)
+        if not old or old[-1].text != now.text:
+            found[name] = f"{now.text[:150]} [{now.span}]"
+    for name in () if before is None else before.names():
+        if not after.definitions(name):
+            found[name] = ""
+    return dict(list(found.items())[:CHANGES_MAX])

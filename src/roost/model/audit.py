@@ -1,0 +1,142 @@
+"""What somebody decided, for the record: who, when, about what, by which expression of which configuration.
+
+A record is made where the decision is, by the core that takes it. Its id names the decision: the same decision said
+again, by a message that was sent twice or by a cycle that comes to the same, is the same record, and takes the place
+of what was known of it. What is decided about very many at once is one record that counts them and names some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import blake2b
+from types import MappingProxyType
+from typing import Any, Final
+
+#: Names of those that a record counts.
+SAMPLES_MAX: Final = 20
+#: Characters of a text; what is longer is cut.
+TEXT_MAX: Final = 2_000
+
+
+class AuditKind(StrEnum):
+    """What kind of decision it was."""
+
+    #: The pool's policy kept an ad out of matchmaking.
+    DISCARD = "discard"
+    #: It prevented matches.
+    VETO = "veto"
+    #: One of its expressions was ERROR.
+    POLICY_ERROR = "policy-error"
+    #: A match that NEGOTIATOR_PE_AUDIT_EXPR wants on record.
+    MATCH = "match"
+    #: The matchmaker gave a slot that somebody uses to somebody else.
+    PREEMPTION = "preemption"
+    #: A machine gets rid of a job.
+    EVICTION = "eviction"
+    HOLD = "hold"
+    RELEASE = "release"
+    REMOVAL = "removal"
+    #: A machine is drained, or not any more.
+    DRAIN = "drain"
+    #: Anything else that somebody ordered.
+    COMMAND = "command"
+    #: A daemon works with another configuration.
+    CONFIGURATION = "configuration"
+
+
+class Effect(StrEnum):
+    """What came of it."""
+
+    DONE = "done"
+    #: Somebody was not allowed to, or it could not be done.
+    REFUSED = "refused"
+    #: Only noted: what a policy that is not enforced would have done.
+    WOULD_DISCARD = "would-discard"
+    WOULD_ADMIT = "would-admit"
+    WOULD_PREVENT = "would-prevent"
+    WOULD_ALLOW = "would-allow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where an expression came from."""
+
+    text: str
+    #: ``file:line``; "" where it was not configured.
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """What a core works by, as far as its records say it."""
+
+    #: Digest of the configuration.
+    configuration: str = ""
+    #: Knob to its expression.
+    sources: Mapping[str, Source] = field(default_factory=lambda: MappingProxyType({}))
+
+    def of(self, knob: str) -> Source:
+        """The source of a knob, empty if it is not known."""
+        return self.sources.get(knob, _NOWHERE)
+
+
+_NOWHERE: Final = Source(text="")
+#: Of a core that was told nothing.
+NOTHING_KNOWN: Final = InForce()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRecord:
+    """One decision."""
+
+    #: Unique among the records of the daemon that made it.
+    id: str
+    kind: AuditKind
+    #: When it was taken, and when it was seen to be in force last, epoch s.
+    at: float
+    until: float
+    effect: Effect = Effect.DONE
+    #: Who ordered it; "" where a policy decided.
+    actor: str = ""
+    #: Whose job it is about, or who would have got the slot.
+    user: str = ""
+    #: Whose loss it was; "" for nobody's.
+    loser: str = ""
+    machine: str = ""
+    slot: str = ""
+    job: str = ""
+    #: Knob or attribute whose expression decided; "" where none did.
+    knob: str = ""
+    expression: str = ""
+    place: str = ""
+    #: Digest of the configuration that was in force.
+    configuration: str = ""
+    reason: str = ""
+    #: How many ads, matches or jobs; where it went on, the most at one time.
+    count: int = 1
+    #: Some of them.
+    samples: tuple[str, ...] = ()
+    #: Whatever else there is to say.
+    detail: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def digest(*parts: str) -> str:
+    """A short name for texts, the same for the same ones."""
+    return blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
+
+
+def clipped(text: str) -> str:
+    """A text that is short enough for a record."""
+    return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def some(names: Iterable[str]) -> tuple[str, ...]:
+    """The first of some names."""
+    found: list[str] = []
+    for name in names:
+        if len(found) == SAMPLES_MAX:
+            break
+        found.append(name)
+    return tuple(found)

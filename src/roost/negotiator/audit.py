@@ -1,0 +1,177 @@
+"""What a cycle decided, for the record.
+
+Discarded ads and prevented matches are counted by cause: knob, user, and whether they were only noted. A cause that
+goes on from cycle to cycle is one record: it begins when the cause is first met, grows while it is met again, and is
+over when it was not met for QUIET_S. So the trail of a pool whose policy keeps out a thousand jobs for a day is a line
+a user.
+
+Matches that NEGOTIATOR_PE_AUDIT_EXPR asks for, and those that take a slot from somebody, are records of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, digest, some
+from roost.negotiator.accounts import Accounts
+from roost.negotiator.pool_policy import Act, Cause, Counted
+from roost.negotiator.settings import Settings
+from roost.negotiator.snapshot import Match, Plan, Snapshot
+
+#: A cause that is met again after this time is a new record, s.
+QUIET_S: Final = 600.0
+#: A record that goes on is told again so often, s.
+TOLD_EVERY_S: Final = 60.0
+#: Causes that go on at the same time; of more those that were met first are over.
+CAUSES_MAX: Final = 5_000
+#: Records of single matches in a cycle.
+MATCHES_MAX: Final = 1_000
+
+_KINDS: Final = {Act.DISCARD: AuditKind.DISCARD, Act.VETO: AuditKind.VETO, Act.ERROR: AuditKind.POLICY_ERROR}
+_NOTED: Final = {Act.DISCARD: Effect.WOULD_DISCARD, Act.VETO: Effect.WOULD_PREVENT}
+_WORDS: Final = {"schedd": "submitters", "startd": "slots", "job": "jobs"}
+
+
+def recurring(causes: Iterable[tuple[Cause, Counted]], settings: Settings, now: float) -> list[AuditRecord]:
+    """A record a cause, without the id that it gets when it is found to be new."""
+    found = []
+    for (act, knob, kind, user, log_only, text), counted in causes:
+        if act is Act.MATCH:
+            continue
+        source = settings.in_force.of(knob)
+        found.append(
+            AuditRecord(
+                id=f"{act.lower()}/{digest(knob, kind, user, str(log_only), text)}",
+                kind=_KINDS[act],
+                at=now,
+                until=now,
+                effect=_NOTED.get(act, Effect.DONE) if log_only else Effect.DONE,
+                user=user,
+                knob=knob,
+                expression=source.text,
+                place=source.place,
+                configuration=settings.in_force.configuration,
+                reason=_reason(act, kind, text),
+                count=counted.count,
+                samples=some(counted.samples),
+            )
+        )
+    return found
+
+
+def _reason(act: Act, kind: str, text: str) -> str:
+    match act:
+        case Act.DISCARD:
+            return f"{_WORDS[kind]} kept out of matchmaking" + (f": {text}" if text else "")
+        case Act.VETO:
+            return "matches prevented on which job and slot agree"
+    return f"{_WORDS[kind]} for which the expression is ERROR"
+
+
+def single(plan: Plan, snapshot: Snapshot, settings: Settings, accounts: Accounts) -> list[AuditRecord]:
+    """Records of matches that take a slot from somebody, or that are wanted on record."""
+    found = [
+        _preemption(match, snapshot, settings, accounts)
+        for match in plan.matches[:MATCHES_MAX]
+        if match.preempts != "none"
+    ]
+    found += [
+        replace(
+            _about(match, snapshot, settings),
+            kind=AuditKind.MATCH,
+            knob=_AUDIT,
+            expression=settings.in_force.of(_AUDIT).text,
+            place=settings.in_force.of(_AUDIT).place,
+            reason=f"{match.submitter} is given {match.slot}",
+        )
+        for match in plan.noted[:MATCHES_MAX]
+    ]
+    return found
+
+
+_AUDIT: Final = "NEGOTIATOR_PE_AUDIT_EXPR"
+
+
+def _about(match: Match, snapshot: Snapshot, settings: Settings) -> AuditRecord:
+    # A claim's id is a secret.
+    return AuditRecord(
+        id=f"match/{digest(match.claim_id, match.job, match.slot)}",
+        kind=AuditKind.MATCH,
+        at=snapshot.now,
+        until=snapshot.now,
+        user=match.submitter,
+        machine=match.node,
+        slot=match.slot,
+        job=match.job,
+        configuration=settings.in_force.configuration,
+    )
+
+
+def _preemption(match: Match, snapshot: Snapshot, settings: Settings, accounts: Accounts) -> AuditRecord:
+    about = _about(match, snapshot, settings)
+    knob, text, place = "RANK", "", ""
+    if match.preempts == "rank":
+        cell = snapshot.slots.ad(match.slot).get("Rank")
+        text, why = str(cell), "the slot's RANK prefers its job"
+    else:
+        knob = "PREEMPTION_REQUIREMENTS"
+        source = settings.in_force.of(knob)
+        text, place = source.text, source.place
+        mine, other = (accounts.effective(user, settings) for user in (match.submitter, match.holder))
+        why = f"its priority is {mine:.6g}, that of {match.holder} {other:.6g}"
+    return replace(
+        about,
+        id=about.id.replace("match", "preemption", 1),
+        kind=AuditKind.PREEMPTION,
+        loser=match.holder,
+        knob=knob,
+        expression=clipped(text),
+        place=place,
+        reason=f"{match.submitter} is given {match.slot}, which {match.holder} uses: {why}",
+    )
+
+
+@dataclass(slots=True)
+class _Going:
+    record: AuditRecord
+    told_at: float
+    cycles: int = 1
+
+
+@dataclass(slots=True)
+class Recurrence:
+    """Makes records that come again and again into one each."""
+
+    #: Id without its beginning to what goes on, the one met last at the end.
+    _going: dict[str, _Going] = field(default_factory=dict)
+
+    def fresh(self, records: Iterable[AuditRecord], now: float) -> list[AuditRecord]:
+        """What is to be told: causes that are new, have grown, or were not told for a while."""
+        told = []
+        for record in records:
+            key = f"{record.id}/{record.configuration}"
+            known = self._going.pop(key, None)
+            if known is None or now - known.record.until > QUIET_S or now < known.record.at:
+                known = _Going(replace(record, id=f"{record.id}/{round(now * 1000)}"), told_at=now)
+                told.append(known.record)
+            else:
+                # Matches that were made are others each time; of everything else the same may be met again.
+                count = record.count if record.kind is not AuditKind.MATCH else record.count + known.record.count
+                grown = count > known.record.count
+                known.cycles += 1
+                known.record = replace(
+                    known.record,
+                    until=now,
+                    count=max(count, known.record.count),
+                    samples=record.samples if grown else known.record.samples,
+                    detail={"cycles": known.cycles},
+                )
+                if grown or now - known.told_at >= TOLD_EVERY_S:
+                    known.told_at = now
+                    told.append(known.record)
+            self._going[key] = known
+        while len(self._going) > CAUSES_MAX:
+            del self._going[next(iter(self._going))]
+        return told

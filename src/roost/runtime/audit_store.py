@@ -1,0 +1,275 @@
+"""The audit trail in a SQL database: decisions of all daemons of a pool, queried, and forgotten when they are old.
+
+It is a database of its own, or shares one with the queue in PostgreSQL. A record that is known is replaced by its newer
+form, so that nothing is there twice; which of several is newer is told by `until`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Final
+
+import msgspec
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Engine,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    Select,
+    Table,
+    Text,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.exc import SQLAlchemyError
+
+from roost.runtime.database import Schema, StoreError, open_database, told
+
+_METADATA: Final = MetaData()
+
+META: Final = Table(
+    "audit_meta", _METADATA, Column("name", Text, primary_key=True), Column("value", Text, nullable=False)
+)
+AUDIT: Final = Table(
+    "audit",
+    _METADATA,
+    #: SQLite numbers rows only in columns of this type.
+    Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("origin", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("at", Float(53), nullable=False),
+    Column("until", Float(53), nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("loser", Text, nullable=False),
+    Column("machine", Text, nullable=False),
+    Column("slot", Text, nullable=False),
+    Column("job", Text, nullable=False),
+    Column("knob", Text, nullable=False),
+    Column("configuration", Text, nullable=False),
+    Column("effect", Text, nullable=False),
+    Column("record", Text, nullable=False),
+    Index("audit_until", "until"),
+    Index("audit_job", "job"),
+    Index("audit_kind", "kind", "until"),
+)
+
+
+def _first(connection: Connection) -> None:
+    _METADATA.create_all(connection)
+
+
+#: What brings a database of version n to n + 1; its length is the present version.
+MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first,)
+SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={}, lock=7262, writer="central manager")
+
+#: Bytes and rows of one answer; the rest is asked for with the number of the last row.
+PAGE_BYTES: Final = 400_000
+PAGE_ROWS: Final = 1_000
+#: Rows that are forgotten at once.
+FORGET_AT_ONCE: Final = 5_000
+
+_COLUMNS: Final = ("at", "until", "kind", "actor", "user", "loser", "machine", "slot", "job", "knob", "configuration",
+                   "effect")  # fmt: skip
+_EMPTY: Final = dict.fromkeys(("actor", "user", "loser", "machine", "slot", "job", "knob", "configuration"), "")
+_DUMPER: Final = msgspec.json.Encoder()
+_LOADER: Final = msgspec.json.Decoder()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which records are asked for; what is empty does not matter."""
+
+    since: float | None = None
+    until: float | None = None
+    kinds: tuple[str, ...] = ()
+    #: Who ordered it, whose job it was or who lost by it.
+    user: str = ""
+    #: A machine, or a slot of it.
+    machine: str = ""
+    #: A job (12.0) or a cluster (12).
+    job: str = ""
+    knob: str = ""
+    configuration: str = ""
+    #: "" for any.
+    effects: tuple[str, ...] = ()
+    #: Rows after this number only, in their order; else the newest first.
+    after: int | None = None
+    limit: int = PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Some of the records."""
+
+    records: tuple[dict[str, Any], ...]
+    #: Number of the last, for `Wanted.after`.
+    last: int
+    #: There are more.
+    more: bool
+
+
+class AuditStore:
+    """The audit trail. Its methods block: they are called from threads."""
+
+    def __init__(self, engine: Engine, lock: IO[str] | Connection | None) -> None:
+        self._engine = engine
+        self._lock = lock
+
+    @classmethod
+    def open(cls, url: str) -> AuditStore:
+        """Open a database, make it if there is none. Raises StoreError."""
+        return cls(*open_database(url, SCHEMA))
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._lock is not None:
+            self._lock.close()
+        self._engine.dispose()
+
+    def keep(self, records: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        """Keep records: who made it, and the record in the form of the wire. All or nothing. Raises StoreError."""
+        rows = {row["id"]: row for row in (_row(origin, data) for origin, data in records)}
+        try:
+            with self._engine.begin() as connection:
+                names = sorted(rows)
+                known: dict[str, float] = {}
+                for first in range(0, len(names), 500):
+                    found = select(AUDIT.c.id, AUDIT.c.until).where(AUDIT.c.id.in_(names[first : first + 500]))
+                    known.update({row.id: row.until for row in connection.execute(found)})
+                for name, before in known.items():
+                    if rows[name]["until"] >= before:
+                        connection.execute(update(AUDIT).where(AUDIT.c.id == name).values(rows[name]))
+                fresh = [row for name, row in rows.items() if name not in known]
+                if fresh:
+                    connection.execute(insert(AUDIT), fresh)
+        except SQLAlchemyError as error:
+            raise StoreError(f"the audit database can't be written: {told(error)}") from None
+
+    def forget(self, *, before: float, most: int) -> int:
+        """Forget what ended before an instant, and the oldest beyond a number; how many. Raises StoreError.
+
+        No more than FORGET_AT_ONCE for either reason: who wants the rest gone asks again.
+        """
+        try:
+            with self._engine.begin() as connection:
+                old = select(AUDIT.c.seq).where(AUDIT.c.until < before).limit(FORGET_AT_ONCE)
+                gone = connection.execute(delete(AUDIT).where(AUDIT.c.seq.in_(old))).rowcount
+                excess = int(connection.execute(select(func.count()).select_from(AUDIT)).scalar_one()) - most
+                if excess > 0:
+                    oldest = select(AUDIT.c.seq).order_by(AUDIT.c.until, AUDIT.c.seq).limit(min(excess, FORGET_AT_ONCE))
+                    gone += connection.execute(delete(AUDIT).where(AUDIT.c.seq.in_(oldest))).rowcount
+                return int(gone)
+        except SQLAlchemyError as error:
+            raise StoreError(f"the audit database can't be written: {told(error)}") from None
+
+    def query(self, wanted: Wanted) -> Page:
+        """Records, the newest first, or after a number in their order. Raises StoreError."""
+        limit = max(1, min(wanted.limit, PAGE_ROWS))
+        found: list[dict[str, Any]] = []
+        last, size = wanted.after or 0, 0
+        try:
+            with self._engine.connect() as connection:
+                for row in _rows(connection, _asked(wanted)):
+                    record = {"origin": row.origin, **_LOADER.decode(row.record)}
+                    if not _is_about(record, wanted):
+                        last = row.seq
+                        continue
+                    size += len(row.record)
+                    if len(found) == limit or (found and size > PAGE_BYTES):
+                        return Page(records=tuple(found), last=last, more=True)
+                    found.append(record)
+                    last = row.seq
+        except SQLAlchemyError as error:
+            raise StoreError(f"the audit database can't be read: {told(error)}") from None
+        return Page(records=tuple(found), last=last, more=False)
+
+
+#: Rows that are read at once, and that one question looks at.
+_READ_AT_ONCE: Final = 500
+_LOOKED_AT_MAX: Final = 200_000
+
+
+def _rows(connection: Connection, query: Select[Any]) -> Iterator[Any]:
+    for first in range(0, _LOOKED_AT_MAX, _READ_AT_ONCE):
+        rows = connection.execute(query.limit(_READ_AT_ONCE).offset(first)).all()
+        yield from rows
+        if len(rows) < _READ_AT_ONCE:
+            return
+
+
+def _row(origin: str, data: dict[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {**_EMPTY, "effect": "done", **{name: data[name] for name in _COLUMNS if name in data}}
+    row.setdefault("until", row["at"])
+    return {**row, "id": f"{origin}/{data['id']}", "origin": origin, "record": _DUMPER.encode(data).decode()}
+
+
+def _asked(wanted: Wanted) -> Select[Any]:
+    c = AUDIT.c
+    query = select(c.seq, c.origin, c.record)
+    if wanted.since is not None:
+        query = query.where(c.until >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(c.at <= wanted.until)
+    for column, values in ((c.kind, wanted.kinds), (c.effect, wanted.effects)):
+        if values:
+            query = query.where(column.in_(values))
+    if wanted.knob:
+        query = query.where(func.lower(c.knob) == wanted.knob.lower())
+    if wanted.configuration:
+        query = query.where(c.configuration.startswith(wanted.configuration, autoescape=True))
+    if wanted.user:
+        names = [or_(each == wanted.user, each.startswith(f"{wanted.user}@", autoescape=True))
+                 for each in (c.actor, c.user, c.loser)]  # fmt: skip
+        query = query.where(or_(*names))
+    # What is counted together has names among its samples; `_is_about` looks closer.
+    for column, value in ((c.job, wanted.job), (c.slot, wanted.machine)):
+        if value:
+            head = value.partition(".")[0] if column is c.job else value
+            query = query.where(
+                or_(column.istartswith(head, autoescape=True), c.record.icontains(head, autoescape=True))
+            )
+    if wanted.after is not None:
+        return query.where(c.seq > wanted.after).order_by(c.seq)
+    return query.order_by(c.until.desc(), c.seq.desc())
+
+
+def _is_about(record: dict[str, Any], wanted: Wanted) -> bool:
+    if wanted.job and not _names_job(record, wanted.job):
+        return False
+    return not wanted.machine or _names_machine(record, wanted.machine.lower())
+
+
+def _names_job(record: dict[str, Any], wanted: str) -> bool:
+    names = [str(record.get("job", "")), *(str(each).partition(" ")[0] for each in record.get("samples", ()))]
+    return any(_covers(name, wanted) for name in names)
+
+
+def _covers(name: str, wanted: str) -> bool:
+    """Whether ``12.3`` or ``12.0-99`` has to do with a job or cluster."""
+    cluster, dot, procs = name.partition(".")
+    wanted_cluster, wanted_dot, proc = wanted.partition(".")
+    if not dot or cluster != wanted_cluster:
+        return False
+    if not wanted_dot:
+        return True
+    first, _, last = procs.partition("-")
+    if not (proc.isdecimal() and first.isdecimal()):
+        return False
+    return int(first) <= int(proc) <= (int(last) if last.isdecimal() else int(first))
+
+
+def _names_machine(record: dict[str, Any], wanted: str) -> bool:
+    names = [str(record.get("machine", "")), str(record.get("slot", ""))]
+    names += [str(each).rpartition(" ")[2] for each in record.get("samples", ())]
+    return any(name.lower() == wanted or name.lower().partition("@")[2] == wanted for name in names if name)

@@ -1,0 +1,94 @@
+"""What a queue decided about jobs in one step, for the record.
+
+The same decision about many jobs is one record that counts them and names ranges of them; about few it is a record
+each, so that they are found by the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from roost.model.audit import AuditKind, AuditRecord, Effect, InForce, clipped, digest, some
+from roost.schedd.identifiers import JobId
+from roost.schedd.ranges import Ranges
+
+#: Jobs of one decision that have a record each.
+ALONE_MAX: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """A decision, whichever job it is about."""
+
+    kind: AuditKind
+    effect: Effect = Effect.DONE
+    #: Who ordered it; "" where an expression decided.
+    actor: str = ""
+    #: Whose jobs.
+    user: str = ""
+    machine: str = ""
+    slot: str = ""
+    #: Knob or attribute that decided, and its expression.
+    knob: str = ""
+    expression: str = ""
+    reason: str = ""
+
+
+class Rulings:
+    """The decisions of one step."""
+
+    __slots__ = ("_jobs",)
+
+    def __init__(self) -> None:
+        self._jobs: dict[Ruling, list[JobId]] = {}
+
+    def add(self, ruling: Ruling, job: JobId) -> None:
+        """One about a job."""
+        self._jobs.setdefault(ruling, []).append(job)
+
+    def records(self, in_force: InForce, now: float) -> Iterator[AuditRecord]:
+        """All of them."""
+        for ruling, jobs in self._jobs.items():
+            record = _record(ruling, in_force, now)
+            if len(jobs) <= ALONE_MAX:
+                for job in jobs:
+                    yield replace(record, id=_id(ruling, str(job), now), job=str(job))
+            else:
+                names = list(_ranges(jobs))
+                yield replace(record, id=_id(ruling, names[0], now), count=len(jobs), samples=some(names))
+
+
+def _record(ruling: Ruling, in_force: InForce, now: float) -> AuditRecord:
+    return AuditRecord(
+        id="",
+        kind=ruling.kind,
+        at=now,
+        until=now,
+        effect=ruling.effect,
+        actor=ruling.actor,
+        user=ruling.user,
+        machine=ruling.machine,
+        slot=ruling.slot,
+        knob=ruling.knob,
+        expression=clipped(ruling.expression),
+        place=in_force.of(ruling.knob).place,
+        configuration=in_force.configuration,
+        reason=clipped(ruling.reason),
+    )
+
+
+def _id(ruling: Ruling, name: str, now: float) -> str:
+    why = digest(ruling.actor, ruling.knob, ruling.reason, ruling.effect)
+    return f"{ruling.kind}/{name}/{why}/{round(now * 1000)}"
+
+
+def _ranges(jobs: list[JobId]) -> Iterator[str]:
+    """Jobs as ``12.0-99``."""
+    clusters: dict[int, Ranges] = {}
+    for job in jobs:
+        clusters.setdefault(job.cluster, Ranges()).add(job.proc)
+    for cluster, procs in clusters.items():
+        for part in str(procs).split(","):
+            yield f"{cluster}.{part}"

@@ -1,0 +1,97 @@
+"""A real pool's decisions: on record with who and why, exported, and those of a policy on trial beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.kit import PATIENCE_S, Pool, eventually
+
+CONFIG = """\
+NUM_SLOTS = 2
+NEGOTIATOR_INTERVAL = 2
+PREEMPT = TARGET.Leave =?= true
+WANT_SUSPEND = false
+SYSTEM_PERIODIC_HOLD = JobStatus == 1 && HoldMe =?= true
+use POLICY : Pool_Confine_Group(students, Memory < 100)
+NEGOTIATOR_PE_DRYRUN_JOB_ONLY_EXPR = RequestMemory > 300
+"""
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Iterator[Pool]:
+    found = Pool(tmp_path, CONFIG).up()
+    yield found
+    found.down("--fast")
+
+
+def records(pool: Pool, *words: str) -> list[dict[str, Any]]:
+    done = pool.try_("audit", *words, "--json")
+    found: list[dict[str, Any]] = json.loads(done.stdout) if done.stdout else []
+    return found
+
+
+def test_every_kind_of_decision_is_on_record(pool: Pool) -> None:
+    sleeper = pool.submit("arguments = 600\nqueue 1", "sleep 600")
+    leaver = pool.submit("+Leave = true\nqueue 1", "sleep 600")
+    student = pool.submit("accounting_group = students\nrequest_memory = 400\nqueue 2", "sleep 600")
+    held = pool.submit("requirements = false\n+HoldMe = true\nqueue 1", "true")
+    pool.seen(f"{sleeper}.0", JobStatus=2)
+
+    (veto,) = eventually(lambda: records(pool, "--kind", "veto", "--job", f"{student}"))
+    assert veto["knob"] == "NEGOTIATOR_PE_RESOURCE_EXPR"
+    assert "roost.config:" in veto["place"]
+    eviction = eventually(lambda: records(pool, "--kind", "eviction", "--job", f"{leaver}.0"))[-1]
+    assert (eviction["knob"], eviction["expression"]) == ("PREEMPT", "TARGET.Leave is true")
+    assert "roost.config:" in eviction["place"]
+    (hold,) = eventually(lambda: records(pool, "--kind", "hold", "--job", f"{held}.0"))
+    assert (hold["knob"], hold["expression"]) == ("SYSTEM_PERIODIC_HOLD", "JobStatus == 1 && HoldMe is true")
+
+    pool("hold", str(student))
+    pool("drain", "--reason", "new disks")
+    pool("drain", "--cancel")
+    pool("userprio", "--set-factor", "5", "ann@x")
+    (command,) = eventually(lambda: records(pool, "--kind", "command"))
+    assert command["reason"].startswith("userprio set-factor")
+    begun, over = reversed(eventually(lambda: len(found := records(pool, "--kind", "drain")) == 2 and found))
+    assert begun["reason"] == "drain, graceful, then nothing: new disks"
+    assert (over["reason"], over["actor"]) == ("the drain is cancelled", command["actor"])
+    by_hand = records(pool, "--kind", "hold", "--job", f"{student}")
+    assert [each["actor"] for each in by_hand] == [command["actor"]] * 2
+
+    (tried,) = records(pool, "diff")
+    assert (tried["effect"], tried["user"].partition("@")[0]) == ("would-discard", "students.root")
+    shown = pool("audit", "diff")
+    assert "It would keep out of matchmaking:" in shown
+    lines = pool("audit", "export").splitlines()
+    assert len({json.loads(line)["id"] + json.loads(line)["origin"] for line in lines}) == len(lines)
+    _foolish_questions(pool)
+
+
+def _foolish_questions(pool: Pool) -> None:
+    for words, said in (
+        (("--kind", "fun"), "'fun' is no kind of decision: discard, veto"),
+        (("--job", "x"), "'x' is neither a job (12.0) nor a cluster (12)"),
+        (("--since", "yesterday"), "--since is 'yesterday': write how long ago"),
+        (("-n", "-1"), "-n is a number of decisions, 0 for all"),
+    ):
+        done = pool.try_("audit", *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+    assert pool.try_("audit", "--user", "nobody").returncode == 1
+
+
+def test_decisions_outlive_the_daemon_that_keeps_them(pool: Pool) -> None:
+    job = pool.submit("queue 1", "sleep 600")
+    pool.seen(f"{job}.0", JobStatus=2)
+    pool("hold", f"{job}.0", "--reason", "first")
+    eventually(lambda: records(pool, "--job", f"{job}.0"))
+    pool.down("--fast")
+    pool.up()
+    pool("release", f"{job}.0")
+    found = eventually(lambda: len(rows := records(pool, "--job", f"{job}.0")) >= 2 and rows, within_s=PATIENCE_S)
+    assert [each["kind"] for each in found if each.get("actor")] == ["release", "hold"]
