@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import nats
 import pytest
@@ -146,6 +150,45 @@ def test_a_full_disk_stops_nothing_for_good(start: Start, small_disk: Path) -> N
     pool.wait(second, status=1)
     assert pool.job(f"{second}.0")["ExitCode"] == 3
     assert set(pool.ends().values()) == {1}
+
+
+def test_a_log_on_a_full_disk_is_told_later_and_output_leaves_nothing_half_done(start: Start, small_disk: Path) -> None:
+    pool = start()
+    log, filler = small_disk / "log", small_disk / "filler"
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"x" * 4096)
+    moved = f"log = {log}\nshould_transfer_files = YES\noutput = {small_disk}/out\n"
+    cluster = pool.submit(moved, "head -c 100000 /dev/zero")
+    ad = pool.seen(f"{cluster}.0", JobStatus=5)
+    assert (ad["HoldReasonCode"], ad["HoldReasonSubCode"]) == (12, errno.ENOSPC)
+    assert "make room" in ad["HoldReason"]
+    assert not [path for path in small_disk.iterdir() if path.name.endswith(".part")]
+    filler.unlink()
+
+    def told() -> list[str]:
+        return re.findall(r"^(\d{3}) \(", log.read_text(), re.M) if log.exists() else []
+
+    eventually(lambda: told()[-1:] == ["012"], "the event log")
+    assert told() == ["000", "001", "004", "012"]
+    pool("rm", str(cluster))
+
+
+def test_a_machine_without_a_scratch_directory_takes_no_jobs_until_it_has_one(start: Start) -> None:
+    pool = start()
+    execute = pool.home / "execute"
+    execute.rename(pool.home / "away")
+    cluster = pool.submit("", "true")
+    pool.seen(f"{cluster}.0", JobStatus=1, VacateReasonCode=1024)
+    ads = eventually(lambda: _all_with("MachineProblem", json.loads(pool("status", "--json", "--long"))))
+    assert all(str(execute) in ad["MachineProblem"] for ad in ads)
+    (pool.home / "away").rename(execute)
+    pool.wait(cluster)
+    assert pool.job(f"{cluster}.0")["NumShadowStarts"] <= 4, "it was not tried over and over"
+
+
+def _all_with(name: str, ads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return ads if all(name in ad for ad in ads) else []
 
 
 def test_a_directory_that_cannot_be_used_is_told(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from roost.classad import ClassAd, parse_expression
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
+from roost.schedd.changes import AppendLog
 from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
@@ -212,6 +215,29 @@ def test_a_submission_cannot_name_another_owner() -> None:
     number = world.submit(source(2, own={"Owner": ("root",), "User": ("root@here",), "ProcId": (7,)}, Owner="root"))
     ad = world.queue.book.clusters[number].ad_of(1)
     assert [ad.eval(name) for name in ("Owner", "User", "ProcId")] == ["ann", "ann@here", 1]
+
+
+def test_jobs_whose_log_cannot_be_written_are_held_if_they_have_not_begun() -> None:
+    world = World()
+    job, _, _ = running(world)
+    waits, other, differ = (
+        world.submit(source(2)),
+        world.submit(source(1, UserLog="/other")),
+        world.submit(source(2, own={"UserLog": ("/log", "/other")})),
+    )
+    event = ev.LogRefused(path="/log", owner="ann", code=22, subcode=13, text="no")
+    for owner in ("bob", "ann"):
+        before = [each.number for each in world.queue.book.clusters.values() if each.statuses.count(JobStatus.HELD)]
+        assert not before
+        step = world.queue.step(replace(event, owner=owner), 1.0)
+    assert not [change for change in step.changes if isinstance(change, AppendLog)], "the log is told nothing"
+    found = {number: list(each.statuses) for number, each in world.queue.book.clusters.items()}
+    held, idle = JobStatus.HELD, JobStatus.IDLE
+    assert found == {
+        job.cluster: [JobStatus.RUNNING], waits: [held, held], other: [idle], differ: [held, idle]
+    }  # fmt: skip
+    ad = world.queue.book.clusters[waits].ad_of(1)
+    assert (ad["HoldReasonCode"], ad["HoldReasonSubCode"], ad["HoldReason"]) == (22, 13, "no")
 
 
 def test_limits_hold_to_the_job() -> None:

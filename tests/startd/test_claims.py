@@ -141,6 +141,19 @@ def test_an_undefined_start_is_no_match() -> None:
     assert hand.last.refusal is Refusal.REQUIREMENTS
 
 
+def test_a_machine_that_can_run_nothing_says_why_and_takes_nothing() -> None:
+    hand = in_pair(at.UNCLAIMED)
+    hand.poll(1, MachineProblem="the disk is gone")
+    ad = slot_attributes(hand.state, hand.policy, hand.now)
+    assert str(ad.lookup("Requirements")) == "MachineProblem is undefined"
+    hand.request()
+    assert hand.last.refusal is Refusal.REQUIREMENTS
+    del hand.sensors["MachineProblem"]
+    hand.poll(1)
+    hand.request()
+    assert hand.pair == at.CLAIMED
+
+
 def test_the_limits_of_the_slot_count_as_well() -> None:
     hand = in_pair(at.UNCLAIMED)
     hand.poll(1, Memory=100)

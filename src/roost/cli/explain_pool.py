@@ -297,6 +297,8 @@ def _slot(pool: Pool, args: argparse.Namespace) -> int:
     say(f"{name} is {pair[0]}/{pair[1]} for {duration(time.time() - since)}{whose}{on}.")
     if not fresh:
         say(f"{machine} does not answer; this is what it said last.")
+    if data.get("MachineProblem"):
+        say(f"The machine takes no jobs: {data['MachineProblem']}.")
     if data.get("DrainReason"):
         say(f"It is drained: {data['DrainReason']}.")
     told = None if last is None else of_record(last)

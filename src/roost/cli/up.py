@@ -75,6 +75,9 @@ def _foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[], N
         status = master.run(told)
     except (HomeError, ServerFailed, DaemonRefused) as error:
         raise CommandError(str(error)) from None
+    except OSError as error:
+        where = error.filename or home.path
+        raise CommandError(f"{where}: {error.strerror}; mend that, or name another directory with --home") from None
     tell(f"pool in {home.path} is down")
     return status
 

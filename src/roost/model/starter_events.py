@@ -125,7 +125,8 @@ class JobNotStarted:
     run: int
     text: str
     errno: int = 0
-    code: StarterHold = StarterHold.FAILED_TO_CREATE_PROCESS
+    #: The hold that it leads to; None where another machine may do better.
+    code: StarterHold | None = StarterHold.FAILED_TO_CREATE_PROCESS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event, insert, select, text, update
+from sqlalchemy import Connection, Engine, Table, create_engine, event, insert, make_url, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
 
 
@@ -56,7 +56,8 @@ def open_database(url: str, schema: Schema) -> tuple[Engine, IO[str] | Connectio
                 stack.callback(lock.close)
             _migrate(engine, schema)
         except (SQLAlchemyError, ImportError, OSError) as error:
-            raise StoreError(f"the database can't be opened: {told(error)}") from None
+            remedy = "mend it, restore a backup, or move it away to begin with an empty one"
+            raise StoreError(f"the database {_shown(url)} can't be opened: {told(error)}; {remedy}") from None
         stack.pop_all()
         return engine, lock
 
@@ -69,7 +70,18 @@ def meta_value(connection: Connection, meta: Table, name: str) -> str | None:
 
 def told(error: Exception) -> str:
     """What a driver said, in one line."""
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}"
     return str(getattr(error, "orig", None) or error).splitlines()[0]
+
+
+def _shown(url: str) -> str:
+    """A database as people know it: a path, or a URL without its password."""
+    try:
+        found = make_url(url)
+    except SQLAlchemyError:
+        return url
+    return found.database or url if found.drivername == "sqlite" else found.render_as_string()
 
 
 def _lock_beside(path: str) -> IO[str] | None:

@@ -16,6 +16,7 @@ import os
 import platform
 import signal
 from collections.abc import Coroutine
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -57,6 +58,7 @@ from roost.runtime.runner import Runner, Surroundings
 from roost.runtime.sensors import Sensors
 from roost.runtime.slot_ads import SlotPublisher
 from roost.runtime.takeover import take_over
+from roost.runtime.trouble import AGAIN_S, Trouble
 from roost.startd.draining import OnCompletion
 from roost.startd.layout_problems import LayoutRefused
 from roost.startd.machine import Step
@@ -112,6 +114,7 @@ class NodeDaemon:
         self.nursery: Nursery | None = None
         self.deputies = Deputies()
         self.backfill = self._backfill_client(config)
+        self.trouble = Trouble((context.home.execute, context.home.jobs))
 
     def _backfill_client(self, config: Config) -> BackfillClient:
         around = ClientAround(
@@ -241,7 +244,7 @@ class NodeDaemon:
     # -- sensors -------------------------------------------------------------------------------------
 
     async def _polls(self) -> None:
-        problem = ""
+        problem = trouble = ""
         while True:
             percents = {
                 slot.plan.id: self.runners[slot.starter].cpu_percent()
@@ -249,12 +252,23 @@ class NodeDaemon:
                 if slot.starter is not None and slot.starter in self.runners
             }
             percents |= await self._backfill_percents()
+            await self.trouble.look()
             reading = self.sensors.read(percents, now=self.clock.now())
+            if self.trouble.text:
+                reading = replace(reading, attributes={**reading.attributes, "MachineProblem": self.trouble.text})
             if self.sensors.problem != problem:
                 problem = self.sensors.problem
                 _log.warning("sensors: %s", problem or "the file of replacements can be read again")
             self.carry_out(self.machine.poll(reading, self.clock.now()))
+            if self.trouble.text != trouble:
+                trouble = self.trouble.text
+                self.ads.all_anew()
             await self._until_next_poll()
+
+    def _failed(self, text: str) -> None:
+        """A job could not be run here: the pool is to hear of it before another comes."""
+        self.trouble.found(text)
+        self._poll_now.set()
 
     async def _backfill_percents(self) -> dict[SlotId, float]:
         """What the backfill client uses is no load of the owner's: the slots that do backfill share it."""
@@ -265,8 +279,9 @@ class NodeDaemon:
         """The next poll is when it is due, or when something asks for it."""
         self._poll_now.clear()
         self._poll_is_far = self.machine.interval_s > self.machine.plan.polling_s
+        wait_s = min(self.machine.interval_s, AGAIN_S) if self.trouble.text else self.machine.interval_s
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._poll_now.wait(), self.machine.interval_s)
+            await asyncio.wait_for(self._poll_now.wait(), wait_s)
 
     def _poll_as_if_claimed(self) -> None:
         """Somebody has come to a machine that is looked at seldom: from now on its policy counts."""
@@ -481,6 +496,7 @@ class NodeDaemon:
                 record=self.reports.record(slot.run),
                 done=partial(self.reports.done, slot.run),
                 tell=partial(self._starter_event, slot, starter),
+                failed=self._failed,
                 began=partial(self._began, slot, starter),
                 stopped=partial(self._stopped, slot, starter),
             )

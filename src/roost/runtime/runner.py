@@ -70,6 +70,8 @@ class Surroundings:
     done: Callable[[], None]
     #: Takes an event of the starter's core.
     tell: Callable[[sev.StarterEvent], None]
+    #: Called with the reason when this machine can't run a job, whichever it is.
+    failed: Callable[[str], None]
     #: Called with number and pid when the job's program runs.
     began: Callable[[int, int], None]
     #: Called with the number of processes when all of them have been stopped.
@@ -218,6 +220,7 @@ class Runner:
         except BadJob as problem:
             self.around.tell(sev.SandboxFailed(text=str(problem), code=problem.code))
         except (SandboxFailed, OSError) as problem:
+            self.around.failed(str(problem))
             self.around.tell(sev.SandboxFailed(text=str(problem)))
         else:
             self.around.tell(sev.SandboxMade())
@@ -280,8 +283,18 @@ class Runner:
         except BadJob as problem:
             self._not_started(number, str(problem), problem.code)
             return
-        except (NurseryFailed, OrderTooLarge, OSError) as problem:
+        except OrderTooLarge as problem:
             self._not_started(number, str(problem), StarterHold.FAILED_TO_CREATE_PROCESS)
+            return
+        except NurseryFailed as problem:
+            self._machine_failed(number, str(problem))
+            return
+        except OSError as problem:
+            where = problem.filename or self.around.home.execute
+            self._machine_failed(number, f"cannot write {where}: {problem.strerror}")
+            return
+        if isinstance(family, NotStarted) and family.is_machines_fault:
+            self._machine_failed(number, family.text)
             return
         if isinstance(family, NotStarted):
             self._not_started(number, family.text, family.code, family.errno)
@@ -315,7 +328,12 @@ class Runner:
     def _baseline_path(self) -> Path:
         return self.record.with_suffix(BASELINE)
 
-    def _not_started(self, number: int, text: str, code: StarterHold, errno: int = 0) -> None:
+    def _machine_failed(self, number: int, text: str) -> None:
+        """Whatever the job is, it could not be started here."""
+        self.around.failed(text)
+        self._not_started(number, text, None)
+
+    def _not_started(self, number: int, text: str, code: StarterHold | None, errno: int = 0) -> None:
         self.around.tell(sev.JobNotStarted(run=number, text=text, errno=errno, code=code))
 
     def _has(self, family: Family, number: int) -> None:

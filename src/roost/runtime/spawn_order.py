@@ -113,6 +113,11 @@ class NotStarted:
         return _HOLDS.get(self.stage, StarterHold.FAILED_TO_CREATE_PROCESS)
 
     @property
+    def is_machines_fault(self) -> bool:
+        """Whether no other job could have been started either."""
+        return self.stage in ("record", "shepherd")
+
+    @property
     def text(self) -> str:
         """In words, with what can be done."""
         what = _WORDS.get(self.stage, f"The job could not be started ({self.stage})")

@@ -77,6 +77,8 @@ _TEXTS: Final = {each: each.value for each in (*State, *Activity)}
 _FALSE: Final = parse_expression("false")
 _REQUIREMENTS: Final = parse_expression("START && WithinResourceLimits")
 _REQUIREMENTS_BARE: Final = parse_expression("START")
+#: FALSE where it is used, and says itself why.
+_OUT_OF_ORDER: Final = parse_expression("MachineProblem =?= undefined")
 
 
 def sensed(ad: ClassAd) -> ClassAd:
@@ -331,6 +333,8 @@ def requirements(state: SlotState) -> Expr:
     """What the slot advertises as its Requirements."""
     if not is_offered(state):
         return _FALSE
+    if state.ad.cell("machineproblem") is not MISSING:
+        return _OUT_OF_ORDER
     return _REQUIREMENTS_BARE if state.ad.cell("withinresourcelimits") is MISSING else _REQUIREMENTS
 
 

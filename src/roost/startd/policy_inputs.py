@@ -174,7 +174,12 @@ class Inputs:
         return float(value) if isinstance(value, int | float) else 0.0
 
     def accepts(self, job: ClassAd) -> tuple[bool, Decision]:
-        """Whether the slot's requirements are TRUE for a job: START, and the limits of the slot's resources."""
+        """Whether the slot's requirements are TRUE for a job: START, and the limits of the slot's resources.
+
+        A machine that can run nothing at present accepts no job.
+        """
+        if self.my.cell("machineproblem") is not MISSING:
+            return False, self.decide("MachineProblem")
         start = self.decide("START", job)
         if start.truth is not True:
             return False, start

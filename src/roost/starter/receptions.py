@@ -244,11 +244,15 @@ def job_started(work: Work, event: ev.JobStarted) -> bool:
 
 
 def job_not_started(work: Work, event: ev.JobNotStarted) -> bool:
-    """The job goes on hold."""
+    """The job goes on hold, unless it is the machine's fault."""
     if event.run != work.state.run or not work.state.process:
         return False
     text = f"The job could not be started: {event.text}"
-    cause = weightier(work.state.cause, _held(event.code, event.errno, text))
+    if event.code is None:
+        cause = _requeued(StarterVacate.JOB_NOT_STARTED, text)
+    else:
+        cause = _held(event.code, event.errno, text)
+    cause = weightier(work.state.cause, cause)
     work.update(process=False, cause=cause)
     work.fire(On.NOT_STARTED)
     return True

@@ -1,5 +1,5 @@
 # pathlib is too large for the process that does this as somebody else.
-# ruff: noqa: PTH101, PTH102, PTH104, PTH112, PTH114, PTH116, PTH118, PTH120, PTH208
+# ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH112, PTH114, PTH116, PTH118, PTH120, PTH208
 """What is done to users' files: looked at, opened, written, each as a deed that is whole in itself.
 
 A `Hands` does it with the identity of the process that it is in; `roost.runtime.deputies.Deputy` has the same deeds
@@ -94,12 +94,12 @@ class Hands:
         try:
             if offset > os.fstat(file).st_size:
                 raise OSError(errno.EINVAL, f"bytes before {offset} are missing")
-            end = _pwrite(file, data, offset)
-            if mode is not None:
-                os.ftruncate(file, end)
-                os.fchmod(file, mode)
-                if sync:
-                    os.fsync(file)
+            try:
+                _take(file, data, offset, mode, sync)
+            except OSError:
+                # Nobody goes on with it, and it takes room that is missing.
+                os.unlink(partial)
+                raise
         finally:
             os.close(file)
         if mode is not None:
@@ -151,12 +151,16 @@ def _beside(target: str, mark: str) -> str:
     return os.path.join(os.path.dirname(target), mark)
 
 
-def _pwrite(file: int, data: bytes, at: int) -> int:
+def _take(file: int, data: bytes, at: int, mode: int | None, sync: bool) -> None:
     rest = memoryview(data)
     while rest:
         written = os.pwrite(file, rest, at)
         rest, at = rest[written:], at + written
-    return at
+    if mode is not None:
+        os.ftruncate(file, at)
+        os.fchmod(file, mode)
+        if sync:
+            os.fsync(file)
 
 
 def done(deed: str, arguments: list[Any], data: bytes) -> tuple[Any, int]:

@@ -234,7 +234,7 @@ class Job:
         failure: dict[str, object] = {
             "failed": "record",
             "errno": getattr(problem, "errno", None) or 0,
-            "detail": f"{os.fsdecode(self.order['record'])}: {problem}",
+            "detail": os.fsdecode(self.order["record"]) + ("" if isinstance(problem, OSError) else f": {problem}"),
         }
         try:
             self._record_not_started(failure)

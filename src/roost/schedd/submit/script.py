@@ -77,7 +77,12 @@ class _Parser(Parser):
             if line.text.endswith(")") and line.text.count(")") > line.text.count("("):
                 found[-1] = line.text[:-1].rstrip()
                 return tuple(one for one in found if one)
-        self.log.report(Code.UNTERMINATED_BLOCK, "no line `)` ends the items that begin here", self._span(opening))
+        self.log.report(
+            Code.UNTERMINATED_BLOCK,
+            "no line `)` ends the items that begin here",
+            self._span(opening),
+            remedy="End the items with a line that holds only `)`.",
+        )
         return tuple(found)
 
 
