@@ -6,8 +6,8 @@
    moves.
 4. In a visit the submitter's requests in its own order: the best slots first (`memory`, `ranks`), each given once.
 
-What was not served has a `Rejection` with the counted causes. It reads no clock: time-outs of visits, which the
-reference has, are not needed where a cycle is one computation.
+What was not served has a `Rejection` with the counted causes. It reads no clock: a cycle runs in steps, and is told at
+each how long it has taken (`timing`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from roost.negotiator.preemption import Standing
 from roost.negotiator.serving import Floor, Party, Ration, Want
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.snapshot import Plan, Rejection, Snapshot
+from roost.negotiator.timing import Steps, Stopwatch, at_once
 from roost.negotiator.verdicts import Judge
 from roost.negotiator.view import SlotView, usage_of, view_of
 
@@ -46,6 +47,17 @@ def negotiate(
 
     `accounts` has the users' priorities, all equal without it; `memory` is what may be kept between cycles.
     """
+    return at_once(negotiation(snapshot, settings=settings, accounts=accounts, memory=memory))
+
+
+def negotiation(
+    snapshot: Snapshot,
+    *,
+    settings: Settings = _DEFAULT,
+    accounts: Accounts | None = None,
+    memory: Memory | None = None,
+) -> Steps[Plan]:
+    """`negotiate` in steps, a request each: who runs them says each time how long the cycle has taken, s."""
     return _Cycle(snapshot, settings, accounts or Accounts(), memory or Memory()).run()
 
 
@@ -68,7 +80,7 @@ class _Cycle:
     _priorities: dict[str, float] = field(default_factory=dict)
     _over: dict[str, list[str]] = field(default_factory=dict)
 
-    def run(self) -> Plan:
+    def run(self) -> Steps[Plan]:
         snapshot, settings = self.snapshot, self.settings
         self.world = FixedWorld(instant=snapshot.now)
         self.policy = PoolPolicy(settings.policy, self.findings, self.world)
@@ -90,14 +102,16 @@ class _Cycle:
             standing=self._standing,
             charge=self._spend,
             ceiling=self._ceiling,
+            watch=Stopwatch(settings.times),
         )
         parties = self._parties()
         wanted = {want.key: want.request.ad for party in parties for want in party.wants}
         self.memory.begin(snapshot, judge, wanted)
         if self._has_quotas():
-            self._by_quota(parties)
+            yield from self._by_quota(parties)
         else:
-            self._spin(parties, Pie(size=self.view.size, preemption=self._preempts, unlimited=self._unlimited))
+            pie = Pie(size=self.view.size, preemption=self._preempts, unlimited=self._unlimited)
+            yield from self._spin(parties, pie)
         return self._plan(parties)
 
     # -- before ------------------------------------------------------------------------------------
@@ -210,7 +224,7 @@ class _Cycle:
     def _has_quotas(self) -> bool:
         return any(each.quota is not None or each.fraction is not None for each in self.settings.groups)
 
-    def _by_quota(self, parties: list[Party]) -> None:
+    def _by_quota(self, parties: list[Party]) -> Steps[None]:
         """Each group with what it is allocated, most starved first; then, for some, everybody together."""
         own: dict[str, list[Party]] = {name: [] for name in self.groups}
         for party in parties:
@@ -229,7 +243,7 @@ class _Cycle:
                     preemption=self._preempts,
                     unlimited=self._unlimited,
                 )
-                self._spin(own[name], pie, name)
+                yield from self._spin(own[name], pie, name)
                 unserved[name] = 0.0 if not any(party.open for party in own[name]) else self._idle(own[name])
             if len(self.floor.matches) == before or not any(party.open for party in parties):
                 break
@@ -237,7 +251,7 @@ class _Cycle:
         if again:
             whole = [party for party in parties if party in again or party in own[ROOT]]
             used = self.group_used.get(ROOT, 0.0)
-            self._spin(
+            yield from self._spin(
                 whole, Pie(size=self.view.size, quota=self.view.size, group_used=used, preemption=self._preempts)
             )
 
@@ -271,11 +285,11 @@ class _Cycle:
 
     # -- pie ---------------------------------------------------------------------------------------
 
-    def _spin(self, parties: list[Party], pie: Pie, group: str | None = None) -> None:
-        self._floors(parties, pie)
+    def _spin(self, parties: list[Party], pie: Pie, group: str | None = None) -> Steps[None]:
+        yield from self._floors(parties, pie)
         active = [party for party in parties if party.open]
         for spin in range(SPINS_MAX):
-            if not active or not self.floor.anything_left():
+            if not active or self.floor.watch.is_over() or not self.floor.anything_left():
                 break
             self.spins += 1
             names = dict.fromkeys(party.demand.submitter for party in active)
@@ -286,13 +300,15 @@ class _Cycle:
             before, count = left, len(active)
             spent = dict.fromkeys(names, 0.0)
             for party in sorted(active, key=lambda each: self._place(each, rations)):
+                if self.floor.watch.is_over():
+                    break
                 name = party.demand.submitter
                 ration = Ration(
                     any=max(0.0, min(rations[name].any - spent[name], left)),
                     unclaimed=max(0.0, min(rations[name].unclaimed - spent[name], left)),
                     rank_only_beyond=spin == 0 and self._preempts,
                 )
-                cost = self.floor.visit(party, ration)
+                cost = yield from self.floor.visit(party, ration)
                 spent[name] += cost
                 left -= cost
             active = [party for party in active if party.open]
@@ -305,7 +321,7 @@ class _Cycle:
         starved = used / (used + limit) if used + limit > 0 else 0.0
         return (self._priority(name), starved, name, party.demand.schedd)
 
-    def _floors(self, parties: list[Party], pie: Pie) -> None:
+    def _floors(self, parties: list[Party], pie: Pie) -> Steps[None]:
         """A first round for those who have less than their floor."""
         for party in sorted(parties, key=lambda each: (self._priority(each.demand.submitter), each.demand.submitter)):
             account = self.accounts.users.get(party.demand.submitter)
@@ -314,7 +330,7 @@ class _Cycle:
             missing = account.floor - self.used.get(party.demand.submitter, 0.0)
             if missing > ROUNDING:
                 room = missing if pie.quota is None else min(missing, max(0.0, pie.quota - pie.group_used))
-                self.floor.visit(party, Ration(any=room, unclaimed=room, rank_only_beyond=False))
+                yield from self.floor.visit(party, Ration(any=room, unclaimed=room, rank_only_beyond=False))
 
     # -- after -------------------------------------------------------------------------------------
 
@@ -354,6 +370,7 @@ class _Cycle:
             "rejected": len(rejected),
             "rejected_by": causes,
             "spins": self.spins,
+            "timed_out": self.floor.watch.timed_out,
             "judged_requests": self.memory.judged_requests,
             "judged_slots": self.memory.judged_slots,
             "findings": self.findings.total,

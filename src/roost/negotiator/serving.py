@@ -23,6 +23,7 @@ from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, PREEMPTS, UNUSED, Listi
 from roost.negotiator.settings import Settings
 from roost.negotiator.shrinking import Shrinking
 from roost.negotiator.snapshot import Match, Rejection, Request, Snapshot, SubmitterDemand
+from roost.negotiator.timing import OUT_OF_TIME, Steps, Stopwatch
 from roost.negotiator.verdicts import CAUSES, NOTED_JOB, NOTED_RESOURCE, POLICY_JOB, POLICY_RESOURCE, REFUSED, Judge
 from roost.negotiator.view import SlotView
 
@@ -60,11 +61,13 @@ class Party:
 
     demand: SubmitterDemand
     wants: list[Want]
+    #: It was visited for as long as it may be.
+    out_of_time: bool = False
 
     @property
     def open(self) -> bool:
         """Whether it may still get something."""
-        return any(not want.closed for want in self.wants)
+        return not self.out_of_time and any(not want.closed for want in self.wants)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,6 +108,7 @@ class Floor:
     charge: Callable[[str, float], None]
     #: What a user may still get.
     ceiling: Callable[[str], float]
+    watch: Stopwatch
     matches: list[Match] = field(default_factory=list)
     #: Those for which NEGOTIATOR_PE_AUDIT_EXPR is TRUE.
     noted: list[Match] = field(default_factory=list)
@@ -133,16 +137,24 @@ class Floor:
 
     # -- visits ------------------------------------------------------------------------------------
 
-    def visit(self, party: Party, ration: Ration) -> float:
-        """Give a submitter what it may have; what that costs."""
+    def visit(self, party: Party, ration: Ration) -> Steps[float]:
+        """Give a submitter what it may have; what that costs. A step for each request."""
+        schedd, submitter, watch = party.demand.schedd, party.demand.submitter, self.watch
+        began, until = watch.elapsed, watch.until(schedd, submitter)
         for want in party.wants:
             if want.closed:
                 continue
             if ration.spent and not ration.rank_only_beyond:
                 break
+            if watch.elapsed >= until:
+                party.out_of_time = True
+                watch.timed_out += 1
+                break
             self._serve(party, want, ration)
             if not want.left:
                 want.close()
+            watch.tell((yield))
+        watch.charge(schedd, submitter, began)
         return ration.used
 
     def _serve(self, party: Party, want: Want, ration: Ration) -> None:
@@ -315,6 +327,8 @@ class Floor:
         if want.rejection is not None or not want.left:
             return want.rejection
         known = self._known.get(want.key)
+        if known is None and (party.out_of_time or self.watch.is_over()):
+            return Rejection(text=OUT_OF_TIME, causes={OUT_OF_TIME: 1, **self.view.unavailable})
         if known is None and not self.anything_left():
             given = {"taken": self._gave} if self._gave else {}
             return Rejection(text="no match found", causes={**given, **self.view.unavailable})

@@ -17,6 +17,7 @@ from roost.config.diagnostics import diagnostic
 from roost.config.in_force import in_force
 from roost.config.lookup import View
 from roost.model.audit import InForce
+from roost.negotiator.timing import Intervals, TimeLimits
 
 #: Name of the group of everybody who is in none.
 ROOT: Final = "<none>"
@@ -136,6 +137,7 @@ class Settings:
     accept_surplus: bool = False
     autoregroup: bool = False
     limits: LimitSettings = field(default_factory=LimitSettings)
+    times: TimeLimits = field(default_factory=TimeLimits)
     #: Folded user, with or without the domain, to the most weight that it may have at once.
     ceilings: Mapping[str, float] = field(default_factory=dict)
     policy: PolicySettings = field(default_factory=PolicySettings)
@@ -174,6 +176,7 @@ def _settings(config: View) -> Settings:
         accept_surplus=config.get_bool("GROUP_ACCEPT_SURPLUS", False),
         autoregroup=config.get_bool("GROUP_AUTOREGROUP", False),
         limits=_limits(config),
+        times=_times(config),
         ceilings=_ceilings(config),
         policy=_policy(config),
         dry_run=_dry_run(config),
@@ -244,6 +247,25 @@ def _ceilings(config: View) -> dict[str, float]:
             raise ConfigError(diagnostic(Code.BAD_REAL, text, place.span, name="USER_CEILINGS"))
         found[user.strip().lower()] = value
     return found
+
+
+def _times(config: View) -> TimeLimits:
+    return TimeLimits(
+        cycle_s=config.get_float("NEGOTIATOR_MAX_TIME_PER_CYCLE", 1200.0),
+        schedd_s=config.get_float("NEGOTIATOR_MAX_TIME_PER_SCHEDD", 120.0),
+        submitter_s=config.get_float("NEGOTIATOR_MAX_TIME_PER_SUBMITTER", 60.0),
+        piespin_s=config.get_float("NEGOTIATOR_MAX_TIME_PER_PIESPIN", 120.0),
+    )
+
+
+def intervals_from(config: Config) -> Intervals:
+    """The times between cycles of a configuration. Raises `ConfigError` for a value that can't be read."""
+    view = config.view(subsys="NEGOTIATOR")
+    return Intervals(
+        interval_s=view.get_float("NEGOTIATOR_INTERVAL", 60.0),
+        min_interval_s=view.get_float("NEGOTIATOR_MIN_INTERVAL", 5.0),
+        cycle_delay_s=view.get_float("NEGOTIATOR_CYCLE_DELAY", 20.0),
+    )
 
 
 def _is_number(config: View, name: str) -> bool:

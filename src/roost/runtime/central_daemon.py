@@ -1,7 +1,7 @@
 """The central manager's daemon: the collector's table and the matchmaker between them and the bus.
 
-Cycles are driven by events: an idle job or a free slot starts one at once, unless the last ended less than
-NEGOTIATOR_MIN_INTERVAL ago and found nothing to do; NEGOTIATOR_INTERVAL is the longest time between two.
+Cycles are driven by events: an idle job or a free slot starts one at once, what else changes is looked at now and then
+(`roost.negotiator.timing`); NEGOTIATOR_INTERVAL is the longest time between two.
 
 A slot that was given away is not given again until its machine offers another claim, or until MATCH_TIMEOUT has passed.
 What a queue was given and has not been seen to act upon is not given to it again.
@@ -24,7 +24,9 @@ from typing import Any, Final
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.collector.table import LIFETIME_S, SLOT, AdTable
 from roost.config import Config, ConfigError
+from roost.negotiator.settings import intervals_from
 from roost.negotiator.snapshot import Plan, Request, Snapshot, SubmitterDemand
+from roost.negotiator.timing import Pace, Wish
 from roost.runtime.bus import Bus
 from roost.runtime.central_audit import CentralAudit
 from roost.runtime.defragmenter import Defragmenter, is_wanted
@@ -69,6 +71,16 @@ class _Known:
         """Jobs of an autocluster that a slot is on its way to."""
         return len(self.given.get((submitter, autocluster), ()))
 
+    def idle(self) -> dict[tuple[str, int], int]:
+        """(submitter, autocluster) to jobs that no slot is on its way to."""
+        if self.demand is None:
+            return {}
+        return {
+            (submitter, each.autocluster): each.count - self.pending(submitter, each.autocluster)
+            for submitter, wanted in self.demand.submitters.items()
+            for each in wanted
+        }
+
     def heard(self, serial: int) -> None:
         """The queue has acted upon everything up to that."""
         self._keep(lambda each: each[0] > serial)
@@ -100,11 +112,11 @@ class CentralDaemon:
         self.started_at = self.clock.now()
         self.table = AdTable(config.get_float("CLASSAD_LIFETIME", LIFETIME_S))
         try:
+            self.pace = Pace(intervals_from(config))
             self.matchmaker = Matchmaker(config, context.home.run / "priorities.json", context.home.log)
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from error
         self.audit = CentralAudit(self, config)
-        self.interval_s = config.get_float("NEGOTIATOR_INTERVAL", 60.0)
         self._queues: dict[str, _Known] = {}
         #: Job attributes that matching depends on; None while there was no cycle.
         self._significant: list[str] | None = None
@@ -154,15 +166,16 @@ class CentralDaemon:
     async def reconfigure(self, config: Config) -> None:
         """Take another configuration."""
         try:
+            intervals = intervals_from(config)
             self.matchmaker.configure(config)
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from error
         self.audit.reconfigure(config)
         self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)
-        self.interval_s = config.get_float("NEGOTIATOR_INTERVAL", 60.0)
+        self.pace.intervals = intervals
         if self.defragmenter is not None:
             self.defragmenter.reconfigure(config)
-        self._wanted.set()
+        self._want(Wish.URGENT)
 
     async def stop(self, ending: Ending) -> None:
         """Come to an end."""
@@ -209,7 +222,7 @@ class CentralDaemon:
 
     def _slots(self, message: m.SlotAds, sender: str) -> None:
         now = self.clock.now()
-        names = []
+        names, wish = [], Wish.CHANGED
         for data in message.ads:
             ad = ad_from(data)
             name = ad.get("Name")
@@ -217,6 +230,8 @@ class CentralDaemon:
                 raise WireError("a slot's ad has no Name")
             names.append(name)
             claim_id = message.claim_ids.get(name, "")
+            if self._offers_itself(name, ad, claim_id):
+                wish = Wish.URGENT
             self.table.put(ad, sender=sender, now=now, claim_id=claim_id)
             promised = self._promised.get(name)
             if promised is not None and promised[0] != claim_id:
@@ -226,6 +241,17 @@ class CentralDaemon:
             self._promised.pop(name, None)
         if message.whole:
             self.table.only(SLOT, sender, names)
+        self._want(wish)
+
+    def _offers_itself(self, name: str, ad: ClassAd, claim_id: str) -> bool:
+        """Whether a slot may be given to somebody who could not have it before: another claim, or another state."""
+        known = self.table.get(SLOT, name)
+        if known is None or known.claim_id != claim_id:
+            return True
+        return any(known.ad.get(key) != ad.get(key) for key in ("State", "Activity"))
+
+    def _want(self, wish: Wish) -> None:
+        self.pace.want(wish)
         self._wanted.set()
 
     def _daemons(self, message: m.DaemonAds, sender: str) -> None:
@@ -245,6 +271,7 @@ class CentralDaemon:
             # A queue that is new, or has started again, has not heard what is significant.
             self.matchmaker.told = False
         known = self._queues.setdefault(sender, _Known())
+        before = known.idle()
         for requests in message.submitters.values():
             for request in requests:
                 if request.ad:
@@ -268,18 +295,24 @@ class CentralDaemon:
             ad = ad_from({**data, **about})
             self.table.put(ad, sender=sender, now=now)
         self.table.only("Submitter", sender, message.ads)
-        if message.submitters:
-            self._wanted.set()
+        idle = known.idle()
+        if message.declined or any(count > before.get(key, 0) for key, count in idle.items()):
+            self._want(Wish.URGENT)
+        elif idle:
+            self._want(Wish.CHANGED)
 
     # -- cycles --------------------------------------------------------------------------------------
 
     async def _cycles(self) -> None:
         while True:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wanted.wait(), self.interval_s)
+            while (left := self.pace.due() - time.monotonic()) > 0:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wanted.wait(), left)
+                self._wanted.clear()
             await asyncio.sleep(GATHER_S)
-            self._wanted.clear()
+            self.pace.begin(time.monotonic())
             await self._cycle()
+            self.pace.end(time.monotonic())
 
     async def _account(self) -> None:
         """Charge users also while nothing is asked for, and show the accounts and the matchmaker to the pool."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -19,13 +20,14 @@ from roost.config import Config
 from roost.model.audit import AuditRecord
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.audit import Recurrence, recurring, single
-from roost.negotiator.cycle import negotiate
+from roost.negotiator.cycle import negotiation
 from roost.negotiator.memory import Memory
 from roost.negotiator.pool_policy import lines, restricted
 from roost.negotiator.reach import significant
 from roost.negotiator.rehearsal import rehearse
 from roost.negotiator.settings import Settings, settings_from
 from roost.negotiator.snapshot import Plan, Snapshot
+from roost.negotiator.timing import Steps
 from roost.negotiator.view import usage_of
 from roost.runtime.policy_log import PolicyLog, policy_log_path
 from roost.runtime.role import superusers
@@ -72,7 +74,7 @@ class Matchmaker:
     def cycle(self, snapshot: Snapshot, table: AdTable) -> Plan:
         """Decide who gets what."""
         self.charge(table, snapshot.now)
-        plan = negotiate(snapshot, settings=self.settings, accounts=self.accounts, memory=self.memory)
+        plan = _timed(negotiation(snapshot, settings=self.settings, accounts=self.accounts, memory=self.memory))
         table.watch(self.memory.names)
         self.policy_log.write(lines(plan.findings, f"{snapshot.now:.3f}"))
         return plan
@@ -178,6 +180,18 @@ class Matchmaker:
             fresh.replace(self.path)
         except OSError as error:
             _log.error("can't write the accounts to %s: %s", self.path, error)
+
+
+def _timed(steps: Steps[Plan]) -> Plan:
+    """The result of steps, each of which is told how long they have taken."""
+    began = time.monotonic()
+    try:
+        next(steps)
+        while True:
+            steps.send(time.monotonic() - began)
+    except StopIteration as end:
+        plan: Plan = end.value
+        return plan
 
 
 #: Figure of a cycle's record to attribute.

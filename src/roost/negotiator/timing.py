@@ -1,0 +1,144 @@
+"""When cycles begin, and how long they may take.
+
+**Begin.** Cycles are driven by events. What may give somebody something who could have nothing before (a new request, a
+slot that offers itself anew, other settings) is *urgent*: it starts a cycle at once, but no sooner after the last one
+than that took, so that the matchmaker of a large pool works at most half of the time, and never later than
+NEGOTIATOR_MIN_INTERVAL. Whatever else changes (measurements of slots, mostly) is looked at together: not before
+NEGOTIATOR_MIN_INTERVAL has passed since the beginning of the last cycle, and NEGOTIATOR_CYCLE_DELAY since its end. With
+no event at all a cycle begins NEGOTIATOR_INTERVAL after the last one.
+
+**Length.** A visit to a submitter ends when its time is up: the least of NEGOTIATOR_MAX_TIME_PER_PIESPIN and of what is
+left of the time for the cycle, for the queue and for the submitter. Who ran out of time is done with in this cycle.
+Nothing here reads a clock: whoever runs a cycle says at each of its steps how long it has taken so far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final, TypeAlias, TypeVar
+
+Result = TypeVar("Result")
+
+#: Work that is told at each step how long the cycle has taken so far, s, and gives a result in the end.
+Steps: TypeAlias = Generator[None, float, Result]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLimits:
+    """How long things may take in a cycle, s."""
+
+    cycle_s: float = 1200.0
+    schedd_s: float = 120.0
+    submitter_s: float = 60.0
+    piespin_s: float = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intervals:
+    """Times between cycles, s."""
+
+    #: Longest from start to start.
+    interval_s: float = 60.0
+    #: Shortest from start to start.
+    min_interval_s: float = 5.0
+    #: Shortest from the end to the next start.
+    cycle_delay_s: float = 20.0
+
+
+class Wish(IntEnum):
+    """What asks for a cycle."""
+
+    NONE = 0
+    CHANGED = 1
+    URGENT = 2
+
+
+@dataclass(slots=True)
+class Pace:
+    """When the next cycle is to begin. Instants are s of any clock that does not jump."""
+
+    intervals: Intervals = field(default_factory=Intervals)
+    wish: Wish = Wish.NONE
+    _began: float = -math.inf
+    _ended: float = -math.inf
+
+    def want(self, wish: Wish) -> None:
+        """Something asks for a cycle."""
+        self.wish = max(self.wish, wish)
+
+    def due(self) -> float:
+        """When the next cycle is to begin."""
+        times = self.intervals
+        latest = self._began + times.interval_s
+        match self.wish:
+            case Wish.URGENT:
+                took = self._ended - self._began if self._ended > -math.inf else 0.0
+                return min(latest, self._ended + min(took, times.min_interval_s))
+            case Wish.CHANGED:
+                return min(latest, max(self._began + times.min_interval_s, self._ended + times.cycle_delay_s))
+            case _:
+                return latest
+
+    def begin(self, now: float) -> None:
+        """A cycle begins: whatever asked for one is answered by it."""
+        self.wish, self._began = Wish.NONE, now
+
+    def end(self, now: float) -> None:
+        """It has ended."""
+        self._ended = now
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """What a cycle has taken so far, and of whom."""
+
+    limits: TimeLimits
+    #: Since the cycle began, s.
+    elapsed: float = 0.0
+    #: Visits that ended because time was up.
+    timed_out: int = 0
+    _of_schedd: dict[str, float] = field(default_factory=dict)
+    _of_submitter: dict[str, float] = field(default_factory=dict)
+
+    def tell(self, elapsed: float) -> None:
+        """So long it has taken by now; a clock that went backwards changes nothing."""
+        self.elapsed = max(self.elapsed, elapsed)
+
+    def is_over(self) -> bool:
+        """Whether no further submitter may be visited."""
+        return self.elapsed >= self.limits.cycle_s
+
+    def until(self, schedd: str, submitter: str) -> float:
+        """When a visit that begins now must end."""
+        limits = self.limits
+        left = (
+            limits.piespin_s,
+            limits.cycle_s - self.elapsed,
+            limits.schedd_s - self._of_schedd.get(schedd, 0.0),
+            limits.submitter_s - self._of_submitter.get(submitter, 0.0),
+        )
+        return self.elapsed + min(left)
+
+    def charge(self, schedd: str, submitter: str, since: float) -> None:
+        """A visit that began then has ended."""
+        spent = self.elapsed - since
+        self._of_schedd[schedd] = self._of_schedd.get(schedd, 0.0) + spent
+        self._of_submitter[submitter] = self._of_submitter.get(submitter, 0.0) + spent
+
+
+def at_once(steps: Steps[Result]) -> Result:
+    """The result of steps that take no time: the simulated world's, and where nobody waits."""
+    try:
+        next(steps)
+        while True:
+            steps.send(0.0)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
+#: Text of the rejection of requests that time did not suffice for, and its cause.
+OUT_OF_TIME: Final = "out of time"
