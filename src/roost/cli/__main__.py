@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "history": "history",
     "story": "story",
     "audit": "audit",
+    "dag": "dag",
     "drain": "drain",
     "reopen": "reopen",
     "reconfig": "reconfig",

@@ -11,6 +11,7 @@ from pathlib import Path
 from roost.classad import docs as classad
 from roost.cli import pool_page
 from roost.config import docs as config
+from roost.dag import docs as dag
 from roost.policy import docs as policy
 from roost.policy.lint import pages as lint
 from roost.schedd.submit import docs as submit
@@ -25,6 +26,7 @@ def pages() -> dict[str, str]:
         **config.pages(),
         **policy.pages(),
         **submit.pages(),
+        "reference/dag-files.md": dag.dag_files_page(),
         "reference/cli-pool.md": pool_page.page(),
         "concepts/slot-states.md": startd.page(),
         "concepts/starter.md": starter.page(),

@@ -17,6 +17,7 @@ from roost.cli.__main__ import COMMANDS
 POOL_COMMANDS: Final = (
     "up", "down", "status", "submit", "queue", "wait", "rm", "hold", "release", "suspend", "continue", "vacate", "edit",
     "history", "story", "explain job", "explain slot", "audit", "drain", "reopen", "reconfig", "userprio", "advertise",
+    "dag check", "dag submit", "dag status", "dag run",
 )  # fmt: skip
 
 _HEAD: Final = """\
@@ -148,6 +149,16 @@ taken away. Only superusers of the pool change anything. JSON: a list of objects
     "advertise": """\
 Ads of one's own can be matched with and asked for (`--list`), as licences or other resources are. JSON: `taken`,
 `gone`.""",
+    "dag check": """\
+Every mistake with its place; JSON: nodes, edges and who waits for whom, or the mistakes.""",
+    "dag submit": """\
+Checks the files, writes the run's submit description beside the first, and submits it. What runs, and what to do when
+something fails, is in the [guide](../guides/workflows.md). JSON: `cluster` of the run.""",
+    "dag status": """\
+A bar for each run in the queue, and its nodes by state. JSON: the attributes that it tells of itself (`DAG_…`).""",
+    "dag run": """\
+What the run's job does, here in the terminal: for trying out. Ctrl-C leaves the jobs in the queue; the same command
+goes on.""",
 }
 
 

@@ -104,7 +104,7 @@ class NodeDaemon:
         self._tasks: set[asyncio.Task[Any]] = set()
         self.fetching = Fetching(self.machine, config, context.home.execute, self.clock, self.spawn, self._fetched)
         self.ads = SlotPublisher(self.machine, self.name, self._tell_pool, self.clock)
-        self._words = QueueWords(self)
+        self.words = QueueWords(self)
         self._answers = NodeAnswers(self)
         self._poll_now = asyncio.Event()
         self._poll_is_far = False
@@ -174,7 +174,7 @@ class NodeDaemon:
         self._note_configuration(None)
         await take_over(self, self.reports.load())
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
-        await self.bus.listen(self.subjects.node(self.name, "*"), self._words.on_message)
+        await self.bus.listen(self.subjects.node(self.name, "*"), self.words.on_message)
         await self.bus.listen(self.subjects.ask_node(self.name, "*"), self._answers.on_ask)
         self.bus.on_reconnect = self.ads.all_anew
         for work in (

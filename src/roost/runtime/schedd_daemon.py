@@ -26,6 +26,7 @@ from roost.runtime.bus import Bus
 from roost.runtime.daemon_ads import REFRESH_S, scheduler_ad
 from roost.runtime.database import StoreError
 from roost.runtime.deputies import Deputies
+from roost.runtime.local_runs import LocalRuns, local_name
 from roost.runtime.log_files import Appended, LogFiles
 from roost.runtime.progress import Progress
 from roost.runtime.queue_answers import QueueAnswers
@@ -79,6 +80,7 @@ class ScheddDaemon:
         self.files = LogFiles(self.deputies)
         self.spool = Spool(context.home.spool, self.deputies)
         self.answers = QueueAnswers(self)
+        self.local = LocalRuns(self, config)
         self._steps: list[Step] = []
         self._written: list[int] = []
         #: Decisions on their way to the central manager, and numbers of those that it has.
@@ -107,7 +109,8 @@ class ScheddDaemon:
 
     def _settings(self, config: Config) -> QueueSettings:
         try:
-            found = queue_settings(config, name=self.context.name)
+            name = self.context.name
+            found = queue_settings(config, name=name, local_node=local_name(name))
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
         for problem in found.problems:
@@ -128,7 +131,7 @@ class ScheddDaemon:
         self._restore()
         name = self.context.name
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
-        await self.bus.listen(self.subjects.schedd(name, "*"), self._on_message)
+        await self.bus.listen(self.subjects.schedd(name, "*"), self.on_message)
         await self.bus.listen(self.subjects.ask_schedd(name, "*"), self.answers.on_ask)
         self.bus.on_reconnect = self._came_back
         self._tasks = [
@@ -173,6 +176,7 @@ class ScheddDaemon:
         """Commit what is left, and go. Jobs go on, or end, with the machines that they run on."""
         for task in self._tasks[1:]:
             task.cancel()
+        await self.local.stop(ending)
         await self._settled()
         for task in self._tasks:
             task.cancel()
@@ -320,6 +324,7 @@ class ScheddDaemon:
         while True:
             await asyncio.sleep(TICK_S)
             self.feed(ev.Ticked())
+            self.local.look()
             if self.files.wait:
                 await self._write_logs(())
             self.deputies.tidy()
@@ -334,6 +339,7 @@ class ScheddDaemon:
         match effect:
             case ef.OfferJobs():
                 self._offer_soon()
+                self.local.look()
             case ef.Decline(claim_id=claim_id):
                 self._declined.append(claim_id)
                 self._offer_soon()
@@ -343,7 +349,9 @@ class ScheddDaemon:
                 self.spool.forget(job)
             case _:
                 node, message = self._to_node(effect)
-                if node:
+                if node == self.local.name:
+                    await self.local.tell(message)
+                elif node:
                     await self.bus.send(self.subjects.node(node, self.context.name), message)
 
     def _to_node(self, effect: ef.Effect) -> tuple[str, Message]:
@@ -451,7 +459,8 @@ class ScheddDaemon:
             case m.Significant(attributes=attributes):
                 self.feed(ev.SignificantChanged(attributes=tuple(attributes)))
 
-    def _on_message(self, message: Message, sender: str, reply: str) -> None:
+    def on_message(self, message: Message, sender: str, reply: str) -> None:
+        """A machine says something."""
         if reply:
             # Files: each run has one request under way, and disks take their time.
             self._tasks.append(asyncio.create_task(self._serve(message, sender, reply)))

@@ -16,6 +16,7 @@ from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
+from roost.schedd.local import is_local
 from roost.schedd.ranges import Ranges
 from roost.schedd.status import JobStatus
 
@@ -252,7 +253,7 @@ class Book:
         key = (prio if isinstance(prio, int) else 0, self.autoclusters.of(ad))
         group = cluster.groups.get(key)
         if group is None:
-            group = cluster.groups[key] = IdleGroup(cluster.number, *key, cluster.is_idle_in)
+            group = cluster.groups[key] = IdleGroup(cluster.number, *key, cluster.is_idle_in, local=is_local(ad))
         return group
 
     def put_idle(self, cluster: Cluster, proc: int) -> None:
@@ -273,20 +274,20 @@ class Book:
         """Where a job is that nothing has happened to but what is about to."""
         return cluster.fresh or self._group(cluster, cluster.submitted_ad(proc))
 
-    def waiting(self) -> dict[str, list[IdleGroup]]:
-        """Submitter to groups of idle jobs, in the order in which they are offered."""
+    def waiting(self, *, local: bool = False) -> dict[str, list[IdleGroup]]:
+        """Submitter to groups of idle jobs, in the order in which they are offered; `local`: those beside the queue."""
         found: dict[str, list[IdleGroup]] = {}
         for cluster in self.clusters.values():
             for group in cluster.groups.values():
-                if group.count > 0:
+                if group.count > 0 and group.local is local:
                     found.setdefault(cluster.submitter, []).append(group)
         for groups in found.values():
             groups.sort(key=lambda g: (-g.prio, self.clusters[g.cluster].submitted_at, g.cluster, g.autocluster))
         return {name: found[name] for name in sorted(found)}
 
-    def take_idle(self, submitter: str, autocluster: int) -> Job | None:
+    def take_idle(self, submitter: str, autocluster: int, *, local: bool = False) -> Job | None:
         """The next idle job of a submitter and an autocluster; it is out of its group then."""
-        for group in self.waiting().get(submitter, ()):
+        for group in self.waiting(local=local).get(submitter, ()):
             if group.autocluster == autocluster:
                 proc = group.take()
                 if proc is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from roost.classad import Expr
+from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.classad.values import fold
 from roost.model.audit import AuditKind, Effect
 from roost.model.codes import HoldCode, VacateCode
@@ -19,6 +19,7 @@ from roost.schedd.decisions import Ruling
 from roost.schedd.effects import EndRun, Reply, StandStill
 from roost.schedd.events import Acted, Action
 from roost.schedd.holder import Holder
+from roost.schedd.identifiers import JobId
 from roost.schedd.outcome import hold, leave_completed_at_last, leave_removed, release, remove
 from roost.schedd.runs import IMMUTABLE, leaves_gracefully
 from roost.schedd.status import ON_MACHINE, JobStatus
@@ -98,7 +99,7 @@ def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
                 return _WRONG
             hard = event.action is Action.VACATE_FAST
             _end_run(turn, holder, job, "evict", VacateCode.USER_VACATE_JOB, event.reason or "vacated", hard=hard)
-        case Action.EDIT:
+        case Action.EDIT | Action.NOTE:
             return _edit(turn, job, event)
     return ""
 
@@ -126,14 +127,36 @@ def _remove(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
         leave_completed_at_last(turn, job)
         return ""
     text = event.reason or f"via roost rm (by user {event.user})"
-    remove(turn, job, text)
-    holder.let_go(job)
-    if job.run:
-        hard = not leaves_gracefully(holder, job)
-        _end_run(turn, holder, job, "remove", VacateCode.JOB_REMOVED, text, hard=hard)
-    else:
-        leave_removed(turn, job)
+    for each in (job, *_followers(turn, job)):
+        remove(turn, each, text)
+        holder.let_go(each)
+        if each.run:
+            hard = not leaves_gracefully(holder, each)
+            _end_run(turn, holder, each, "remove", VacateCode.JOB_REMOVED, text, hard=hard)
+        else:
+            leave_removed(turn, each)
     return ""
+
+
+def _followers(turn: Turn, job: Job) -> list[Job]:
+    """The owner's other jobs that are to go with a job, by its OtherJobRemoveRequirements."""
+    text = job.text("otherjobremoverequirements")
+    if not text:
+        return []
+    try:
+        wanted = parse_expression(text, Syntax.OLD)
+    except ParseError:
+        return []
+    found = []
+    for cluster in turn.book.clusters.values():
+        if cluster.owner != job.owner:
+            continue
+        for proc in cluster.procs():
+            other = JobId(cluster.number, proc)
+            leaves = cluster.status(proc) in (JobStatus.REMOVED, JobStatus.COMPLETED)
+            if other != job.id and not leaves and cluster.ad_of(proc).eval_expr(wanted) is True:
+                found.append(cluster.job(proc))
+    return found
 
 
 def _end_run(
@@ -177,6 +200,8 @@ def _edit(turn: Turn, job: Job, event: Acted) -> str:
         cell = event.attributes.cell(fold(name))
         before = job.ad.get(name)
         job.ad.put(name, cell)  # type: ignore[arg-type]
+        if event.action is Action.NOTE:
+            continue
         old = "" if before is None else _shown(before)
         turn.log(job, log.AttributeUpdate(attribute=name, value=_shown(cell), old_value=old))
     turn.touch(job)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 
+from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.config import Config
 from roost.config.in_force import in_force
 from roost.schedd.holder import QueueSettings
 from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.job_policy_config import system_policy
+from roost.schedd.local import LocalPolicy
 
 _SUBSYSTEM = "SCHEDD"
 _SUPERUSERS = "root, condor"
 
 
-def queue_settings(config: Config, *, name: str) -> QueueSettings:
-    """The settings of the queue of that name. Raises ConfigError."""
+def queue_settings(config: Config, *, name: str, local_node: str = "") -> QueueSettings:
+    """The settings of the queue of that name; `local_node` runs the jobs beside it. Raises ConfigError."""
     policy, problems = system_policy(config)
+    local_policy, wrong = _local_policy(config)
     superusers = config.get("QUEUE_SUPER_USERS", subsys=_SUBSYSTEM) or _SUPERUSERS
     return QueueSettings(
         name=name,
@@ -27,7 +30,9 @@ def queue_settings(config: Config, *, name: str) -> QueueSettings:
         jobs_per_submission_max=config.get_int("MAX_JOBS_PER_SUBMISSION", 2**31 - 1, subsys=_SUBSYSTEM),
         superusers=frozenset(word for word in re.split(r"[,\s]+", superusers) if word),
         policy=policy,
-        problems=tuple(str(each) for each in problems),
+        local_node=local_node,
+        local_policy=local_policy,
+        problems=(*(str(each) for each in problems), *wrong),
         in_force=in_force(config, _knobs(policy), _SUBSYSTEM),
     )
 
@@ -35,3 +40,22 @@ def queue_settings(config: Config, *, name: str) -> QueueSettings:
 def _knobs(policy: SystemPolicy) -> list[str]:
     """The knobs that records may name."""
     return [rule.knob for rules in (policy.vacate, policy.hold, policy.release, policy.remove) for rule in rules]
+
+
+def _local_policy(config: Config) -> tuple[LocalPolicy, list[str]]:
+    """What may run beside the queue, and what is wrong with what the administrator says of it."""
+    wrong: list[str] = []
+
+    def expression(name: str, default: Expr) -> Expr:
+        text = config.get(name, subsys=_SUBSYSTEM)
+        try:
+            return parse_expression(text, Syntax.OLD) if text else default
+        except ParseError as error:
+            wrong.append(f"{name}: {error}; the default counts")
+            return default
+
+    default = LocalPolicy()
+    return LocalPolicy(
+        start_scheduler=expression("START_SCHEDULER_UNIVERSE", default.start_scheduler),
+        start_local=expression("START_LOCAL_UNIVERSE", default.start_local),
+    ), wrong

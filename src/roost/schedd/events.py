@@ -35,6 +35,8 @@ class Action(StrEnum):
     VACATE = "vacate"
     VACATE_FAST = "vacate-fast"
     EDIT = "edit"
+    #: As `EDIT`, without a word to the event log: for what is told often.
+    NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ class Acted:
     #: The user may act on other users' jobs.
     superuser: bool = False
     reason: str = ""
-    #: For `EDIT`: name to value or expression.
+    #: For `EDIT` and `NOTE`: name to value or expression.
     attributes: ClassAd = field(default_factory=ClassAd)
 
 

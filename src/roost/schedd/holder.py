@@ -8,6 +8,7 @@ from roost.model.audit import InForce
 from roost.schedd.book import Job
 from roost.schedd.claims import HeldClaim
 from roost.schedd.job_policy import SystemPolicy
+from roost.schedd.local import LocalPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,9 @@ class QueueSettings:
     #: QUEUE_SUPER_USERS.
     superusers: frozenset[str] = frozenset(("root", "condor"))
     policy: SystemPolicy = field(default_factory=SystemPolicy)
+    #: The machine that runs jobs beside the queue; "" for none.
+    local_node: str = ""
+    local_policy: LocalPolicy = field(default_factory=LocalPolicy)
     #: What is wrong with the administrator's policy; that of it is left out.
     problems: tuple[str, ...] = ()
     #: For the record.
@@ -43,6 +47,10 @@ class Holder:
     nodes: dict[str, None] = field(default_factory=dict)
     #: Number of the last question to machines about claims. Grows over restarts, too.
     asks: int = 0
+
+    def is_local(self, node: str) -> bool:
+        """Whether a machine is the one beside the queue."""
+        return bool(node) and node == self.settings.local_node
 
     def let_go(self, job: Job) -> None:
         """A job that a slot is being asked for does not want it any more; another may."""

@@ -20,12 +20,23 @@ from roost.classad.values import fold
 class IdleGroup:
     """Idle jobs of one cluster, one priority, one autocluster."""
 
-    __slots__ = ("_back", "_fresh_from", "_fresh_until", "_is_idle", "autocluster", "cluster", "count", "prio")
+    __slots__ = ("_back", "_fresh_from", "_fresh_until", "_is_idle", "autocluster", "cluster", "count", "local",
+                 "prio")  # fmt: skip
 
-    def __init__(self, cluster: int, prio: int, autocluster: int, is_idle: Callable[[int, IdleGroup], bool]) -> None:
+    def __init__(
+        self,
+        cluster: int,
+        prio: int,
+        autocluster: int,
+        is_idle: Callable[[int, IdleGroup], bool],
+        *,
+        local: bool = False,
+    ) -> None:
         self.cluster = cluster
         self.prio = prio
         self.autocluster = autocluster
+        #: They run beside the queue, and on no machine of the pool.
+        self.local = local
         #: Idle jobs in it.
         self.count = 0
         #: Whether a job is idle, and in this group and no other.

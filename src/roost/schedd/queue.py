@@ -45,7 +45,7 @@ from roost.schedd.outcome import held_at_submit, leave_removed
 from roost.schedd.ranges import Ranges
 from roost.schedd.refused_logs import log_refused
 from roost.schedd.status import ON_MACHINE, JobStatus
-from roost.schedd.turn import Turn
+from roost.schedd.turn import Turn, log_paths
 
 #: Statuses of jobs that may still be on a machine, which they are to leave.
 _LEAVING: Final = frozenset((JobStatus.HELD, JobStatus.REMOVED))
@@ -211,7 +211,7 @@ class Queue:
     def _tell_submitted(self, turn: Turn, cluster: Cluster, held: bool) -> None:
         """Tell users' logs of every job; clusters without a log cost nothing."""
         varies = cluster.plan is not None and "userlog" in cluster.plan.varying
-        if not varies and not isinstance(cluster.ad.cell("userlog"), str):
+        if not varies and not log_paths(cluster.ad):
             return
         for proc in range(cluster.count):
             ad = cluster.ad_of(proc)

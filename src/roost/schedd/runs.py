@@ -32,6 +32,7 @@ from roost.schedd.events import (
 from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import raised_memory
+from roost.schedd.local import is_local
 from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
 from roost.schedd.pool_policy import kept, permits
 from roost.schedd.status import ON_MACHINE, JobStatus
@@ -53,7 +54,7 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
     """Ask for the slot in the name of the next job that it is for."""
     if event.claim_id in holder.claims:
         return
-    job = turn.book.take_idle(event.submitter, event.autocluster)
+    job = turn.book.take_idle(event.submitter, event.autocluster, local=holder.is_local(event.node))
     if job is None:
         turn.order(Decline(claim_id=event.claim_id))
         turn.offer()
@@ -137,17 +138,17 @@ def _back_to_idle(turn: Turn, job: Job) -> None:
 def next_job(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
     """Use the claim for another job of the same submitter that fits, or give it back."""
     if not claim.unwanted and claim.slot_ad is not None:
-        while (job := _fitting(turn, claim)) is not None:
+        while (job := _fitting(turn, claim, local=holder.is_local(claim.node))) is not None:
             turn.offer()
             if start_run(turn, holder, claim, job):
                 return
     give_back(turn, holder, claim)
 
 
-def _fitting(turn: Turn, claim: HeldClaim) -> Job | None:
+def _fitting(turn: Turn, claim: HeldClaim, *, local: bool) -> Job | None:
     """The first idle job of the claim's submitter that the slot and the job agree on; it is taken."""
     assert claim.slot_ad is not None
-    for group in turn.book.waiting().get(claim.submitter, ()):
+    for group in turn.book.waiting(local=local).get(claim.submitter, ()):
         proc = group.first()
         if proc is None:
             continue
@@ -216,6 +217,8 @@ def present(turn: Turn, run: str, claim_id: str) -> Job | None:
 
 def leaves_gracefully(holder: Holder, job: Job) -> bool:
     """Whether a job that is removed gets time for its own end."""
+    if is_local(job.ad):
+        return True
     wanted = job.ad.cell("wantgracefulremoval")
     return wanted if isinstance(wanted, bool) else holder.settings.policy.removes_gracefully
 

@@ -113,11 +113,12 @@ class Turn:
         self.log_ad(job.ad, job.owner, job.id.cluster, job.id.proc, event)
 
     def log_ad(self, ad: ClassAd, owner: str, cluster: int, proc: int, event: Event) -> None:
-        """Tell the user's event log of a job of which only the ad is at hand."""
-        path = ad.cell("userlog")
-        if isinstance(path, str) and path:
+        """Tell the event logs of a job of which only the ad is at hand."""
+        paths = log_paths(ad)
+        if paths:
             text = log.format_event(event, cluster, proc, self.now)
-            self._logs.setdefault((path, owner), []).append(text)
+            for path in paths:
+                self._logs.setdefault((path, owner), []).append(text)
 
     def keep(self, claim: HeldClaim) -> None:
         """A claim has got, or got rid of, a job."""
@@ -152,6 +153,12 @@ class Turn:
             self.changes.extend(AddAudit(record=each) for each in self._rulings.records(self._in_force, self.now))
         if self._offer:
             self.effects.append(OfferJobs())
+
+
+def log_paths(ad: ClassAd) -> tuple[str, ...]:
+    """The event logs of a job: its user's, and that of the workflow that it belongs to."""
+    found = (ad.cell("userlog"), ad.cell("dagmannodeslog"))
+    return tuple(dict.fromkeys(path for path in found if isinstance(path, str) and path))
 
 
 def _own(ad: ClassAd) -> ClassAd:

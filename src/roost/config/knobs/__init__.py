@@ -13,6 +13,7 @@ from functools import lru_cache
 from roost.config.knob import Knob, Scope
 from roost.config.knobs import (
     central,
+    dagman,
     macros,
     negotiator,
     policy,
@@ -35,6 +36,7 @@ ALL: tuple[Knob, ...] = tuple(
         schedd,
         negotiator,
         central,
+        dagman,
     )
     for row in module.KNOBS
 )

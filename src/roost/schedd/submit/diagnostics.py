@@ -76,7 +76,9 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
         "Create the file, or correct the path; paths are relative to `initialdir`.",
     ),
     SubmitCode.UNIVERSE: CodeDoc(
-        _E, "Jobs of this universe cannot be run.", "Leave `universe` out, or use vanilla, container or docker."
+        _E,
+        "Jobs of this universe cannot be run.",
+        "Leave `universe` out, or use vanilla, container, docker, local or scheduler.",
     ),
     SubmitCode.ARGUMENTS: CodeDoc(
         _E,

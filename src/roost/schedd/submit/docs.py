@@ -28,7 +28,7 @@ shell | Cmd, Arguments | A command line for `/bin/sh`, instead of `executable` a
 arguments, args, arguments2 | Arguments, Args | In double quotes: words separated by blanks, single quotes hold together, `""` is a double quote. Without them: words separated by blanks, nothing holds together, `\\"` is a double quote.
 environment, env, environment2 | Environment | In double quotes `"A=1 B='two words'"`; without them `A=1;B=two words`.
 getenv | Environment | `true`, or names with `*` (and `!name` for exceptions) of your variables that the job inherits. `environment` counts more.
-universe | JobUniverse | `vanilla` (the default), `container` or `docker`.
+universe | JobUniverse | `vanilla` (the default), `container`, `docker`; `local` or `scheduler`: the job runs beside the queue, on its machine, at once.
 container_image, docker_image | ContainerImage, DockerImage | The image the job runs in: a file that is taken along, a directory, or a name in a registry.
 """,
     "Files": """

@@ -8,7 +8,7 @@ from typing import Final
 
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job, listed, unquoted
-from roost.schedd.submit.program import container_of
+from roost.schedd.submit.program import container_of, is_local
 
 _SHOULD: Final = {
     "yes": "YES", "true": "YES", "always": "YES",
@@ -66,6 +66,8 @@ class Moving:
 
 def moving_of(job: Job) -> Moving:
     """All of it; contradictions are reported."""
+    if job.fact(is_local):
+        return Moving(should="NO", when="", inputs=(), outputs=None)
     when = _when(job)
     given = job.text("should_transfer_files", "ShouldTransferFiles")
     if given is None and when == _OR_EVICT:

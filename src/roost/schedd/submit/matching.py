@@ -7,7 +7,7 @@ from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.ending import is_deferred
 from roost.schedd.submit.files import moving_of
 from roost.schedd.submit.job import Job
-from roost.schedd.submit.program import container_of
+from roost.schedd.submit.program import container_of, is_local
 from roost.schedd.submit.requests import Request, is_nothing, requests_of
 
 _SYSTEMS = frozenset(
@@ -41,6 +41,10 @@ def requirements(job: Job) -> None:
         mentioned = names.plain | names.target
         clauses.append(f"({text})")
         _obsolete(job, expression)
+    if job.fact(is_local):
+        # No machine is looked for.
+        job.put_expression("Requirements", clauses[0] if clauses else "true", "requirements")
+        return
     if job.defaults.append_requirements:
         clauses.append(f"({job.defaults.append_requirements})")
     clauses += [*_platform(job, mentioned), *_resources(job, mentioned), *_files(job, mentioned)]

@@ -23,6 +23,8 @@ from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job
 
 VANILLA: Final = 5
+#: Universes whose jobs run beside the queue, and on no machine of the pool.
+LOCAL_UNIVERSES: Final = {"scheduler": 7, "local": 12}
 _UNIVERSES: Final = {
     "standard": 1,
     "vanilla": 5,
@@ -62,12 +64,17 @@ def universe_of(job: Job) -> str:
     text = (job.text("universe") or "vanilla").lower()
     if text.isdecimal():
         text = next((name for name, number in _UNIVERSES.items() if number == int(text)), text)
-    if text in ("vanilla", "docker", "container"):
+    if text in ("vanilla", "docker", "container", *LOCAL_UNIVERSES):
         return text
     known = text in _UNIVERSES
     message = f"Roost runs no jobs of the {text} universe" if known else f"there is no universe {text!r}"
     job.report(SubmitCode.UNIVERSE, message, "universe")
     return "vanilla"
+
+
+def is_local(job: Job) -> bool:
+    """Whether the job runs beside the queue."""
+    return job.fact(universe_of) in LOCAL_UNIVERSES
 
 
 def container_of(job: Job) -> Container | None:
@@ -78,7 +85,7 @@ def container_of(job: Job) -> Container | None:
         return Container(command="docker_image", image=docker, docker=universe == "docker")
     if image is not None:
         return Container(command="container_image", image=image)
-    if universe != "vanilla":
+    if universe in ("docker", "container"):
         wanted = "docker_image" if universe == "docker" else "container_image"
         job.report(SubmitCode.UNIVERSE, f"a job of the {universe} universe needs {wanted}", "universe",
                    remedy=f"Add a line `{wanted} = IMAGE`.")  # fmt: skip
@@ -107,7 +114,7 @@ def executable_of(job: Job) -> str | None:
 
 def universe(job: Job) -> None:
     """JobUniverse, and what containers need."""
-    job.put("JobUniverse", VANILLA)
+    job.put("JobUniverse", LOCAL_UNIVERSES.get(job.fact(universe_of), VANILLA))
     container = job.fact(container_of)
     if container is None:
         return

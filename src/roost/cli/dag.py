@@ -1,0 +1,217 @@
+"""``roost dag``: workflows in DAGMan's files, checked, submitted, run and looked at."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.cli.pool import Pool, add_pool_options, counted, duration, print_json, with_pool
+from roost.cli.terminal import CommandError, Exit, complain, say
+from roost.runtime.home import Home, HomeError, user_name
+
+if TYPE_CHECKING:
+    from roost.dag import Dag
+    from roost.runtime.workflow.description import SubmitOptions
+    from roost.schedd.submit import Submission
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``dag``."""
+    parser = subparsers.add_parser(
+        "dag", help="workflows: jobs that wait for one another", description="Workflows in the files of DAGMan."
+    )
+    deeds = parser.add_subparsers(dest="deed", metavar="DEED", title="deeds", required=True)
+    check = deeds.add_parser("check", help="say what is wrong with DAG files, and what they come to")
+    check.add_argument("file", nargs="+", help="DAG file")
+    check.add_argument("--json", action="store_true", help="print JSON")
+    submit = deeds.add_parser("submit", help="submit DAG files as one run")
+    add_pool_options(submit)
+    submit.add_argument("file", nargs="+", help="DAG file; the files of a run are named after the first")
+    for name, what in (("jobs", "nodes with jobs in the queue"), ("idle", "jobs that wait for a slot"),
+                       ("pre", "PRE scripts at once"), ("post", "POST scripts at once")):  # fmt: skip
+        submit.add_argument(f"--max-{name}", metavar="N", type=int, help=f"no more {what}")
+    submit.add_argument(
+        "--rescue", metavar="N", type=int, default=0, help="go on from this rescue file, not the newest"
+    )
+    submit.add_argument("--force", action="store_true", help="begin anew, whatever was done before")
+    submit.add_argument("--always-post", action="store_true", help="run POST scripts after a failed PRE, too")
+    submit.add_argument("--no-submit", action="store_true", help="write the submit description, and stop there")
+    status = deeds.add_parser("status", help="how far runs are")
+    add_pool_options(status)
+    status.add_argument("cluster", nargs="*", type=int, help="cluster of a run; all runs where none is named")
+    run = deeds.add_parser("run", help="run DAG files here, until they are over, without submitting the run itself")
+    add_pool_options(run, as_json=False)
+    run.add_argument("file", nargs="+", help="DAG file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``dag``."""
+    match args.deed:
+        case "check":
+            return _check(args)
+        case "submit":
+            return _submit(args)
+        case "status":
+            return _status(args)
+    from roost.cli.dagman import run_process
+
+    if args.home:
+        os.environ["ROOST_HOME"] = args.home
+    return run_process(args.file)
+
+
+def plan(files: tuple[str, ...], *, in_their_directories: bool = False) -> Dag:
+    """The plan of DAG files; their nodes are where the files are, if that is asked for. Raises CommandError."""
+    from roost.dag import BadDag, read_dag
+    from roost.runtime.workflow.files import read_text
+
+    try:
+        return read_dag(files, read_text, in_their_directories=in_their_directories)
+    except BadDag as problem:
+        raise CommandError(str(problem)) from None
+
+
+def _check(args: argparse.Namespace) -> int:
+    from roost.dag import BadDag, read_dag
+    from roost.runtime.workflow.files import read_text
+
+    try:
+        dag = read_dag(args.file, read_text)
+    except BadDag as problem:
+        if args.json:
+            print_json([{"code": str(each.code), "message": each.message, "place": each.span.chain(),
+                         "remedy": each.remedy} for each in problem.problems])  # fmt: skip
+        else:
+            complain(str(problem))
+        return Exit.BAD
+    edges = sum(map(len, dag.children.values()))
+    if args.json:
+        print_json({"nodes": len(dag.nodes), "edges": edges, "children": dag.children})
+    else:
+        say(f"{counted(len(dag.nodes), 'node')}, {counted(edges, 'edge')}")
+    return Exit.OK
+
+
+# -- submitting ----------------------------------------------------------------------------------------
+
+
+def _submit(args: argparse.Namespace) -> int:
+    from roost.runtime.workflow.description import SubmitOptions
+
+    options = SubmitOptions(
+        jobs_max=args.max_jobs,
+        idle_max=args.max_idle,
+        pre_max=args.max_pre,
+        post_max=args.max_post,
+        rescue=args.rescue,
+        force=args.force,
+        always_post=args.always_post,
+    )
+    files = tuple(args.file)
+    description = write_description(files, options)
+    if args.no_submit:
+        say(f"wrote {description}; `roost submit {description}` submits it")
+        return Exit.OK
+    home = Home.find(args.home)
+    os.environ["ROOST_HOME"] = str(home.path)
+    from roost.cli.dagman import QueueOfPool
+
+    cluster, _ = QueueOfPool(home).submit(_submission(description, home))
+    if args.json:
+        print_json({"cluster": cluster})
+    else:
+        say(f"{files[0]} submitted to cluster {cluster}: `roost dag status {cluster}` tells how far it is")
+    return Exit.OK
+
+
+def write_description(files: tuple[str, ...], options: SubmitOptions) -> Path:
+    """Check DAG files and write the submit description of their run. Raises CommandError."""
+    from roost.runtime.workflow.description import dag_description
+    from roost.runtime.workflow.files import RunFiles, replace_text
+
+    dag = plan(files)
+    names = RunFiles(primary=files[0], several=len(files) > 1)
+    try:
+        if options.force:
+            names.retire_rescues(0)
+            names.lock.unlink(missing_ok=True)
+        elif options.rescue:
+            if not names.rescue(options.rescue).exists():
+                raise CommandError(f"there is no {names.rescue(options.rescue)}")
+            names.retire_rescues(options.rescue)
+        replace_text(names.description, dag_description(files, dag, options))
+    except OSError as error:
+        raise CommandError(f"{error.filename}: {error.strerror}") from None
+    return names.description
+
+
+def _submission(path: Path, home: Home) -> Submission:
+    from roost.runtime.submit_host import SystemSubmitHost
+    from roost.schedd.submit import read_submission
+
+    found = read_submission(
+        path.read_text(),
+        file=str(path),
+        host=SystemSubmitHost(),
+        now=time.time(),
+        owner=user_name(),
+        uid_domain=str(contact_of(home).get("uid_domain", "")),
+    )
+    if found.errors:
+        raise CommandError("\n".join(map(str, found.errors)))
+    return found
+
+
+def contact_of(home: Home) -> dict[str, Any]:
+    """How the pool is reached; Raises CommandError."""
+    try:
+        return home.contact()
+    except HomeError as error:
+        raise CommandError(str(error)) from None
+
+
+# -- looking -------------------------------------------------------------------------------------------
+
+_COLUMNS: Final = ("Total", "Done", "Prerun", "Queued", "Postrun", "Ready", "Unready", "Failed", "Futile")
+
+
+def _status(args: argparse.Namespace) -> int:
+    names = ["ClusterId", "Owner", "JobStatus", "QDate", "JobBatchName", "Cmd", "DAG_Status"]
+    names += [f"DAG_Nodes{each}" for each in _COLUMNS]
+
+    def ask(pool: Pool) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = pool.schedd(
+            "query", jobs=[str(each) for each in args.cluster], projection=names, limit=0,
+            constraint="DAG_NodesTotal =!= undefined",
+        )  # fmt: skip
+        return rows
+
+    rows = with_pool(args, ask)
+    if args.json:
+        print_json(rows)
+        return Exit.OK
+    for row in rows:
+        _say_status(row)
+    if not rows:
+        say("no run of a DAG is in the queue; one that is over is in `roost history`")
+    return Exit.OK if rows or not args.cluster else Exit.NO
+
+
+def _say_status(row: dict[str, Any]) -> None:
+    from roost.dag.states import RunStatus
+    from roost.dag.texts import STATUS_WORDS
+
+    numbers = {name: int(row.get(f"DAG_Nodes{name}", 0)) for name in _COLUMNS}
+    total = numbers["Total"] or 1
+    wide = 40
+    done = numbers["Done"] * wide // total
+    busy = sum(numbers[each] for each in ("Prerun", "Queued", "Postrun")) * wide // total
+    bar = "#" * done + "=" * busy + "-" * (wide - done - busy)
+    words = [f"{number} {name.lower()}" for name, number in numbers.items() if number and name != "Total"]
+    how = STATUS_WORDS[RunStatus(int(row.get("DAG_Status", 0)))]
+    say(f"{row['ClusterId']}: {numbers['Total']} nodes, for {duration(time.time() - row.get('QDate', 0))}: {how}")
+    say(f"  [{bar}] {numbers['Done'] * 100 // total} %")
+    say(f"  {', '.join(words)}")

@@ -1,0 +1,243 @@
+"""The process of a workflow, with the words of `condor_dagman`: ``python -m roost.cli.dagman -Dag FILE``."""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.cli.dag import contact_of, plan
+from roost.cli.pool import connected
+from roost.cli.terminal import CommandError, Exit, complain, guarded
+from roost.runtime.home import Home, user_name
+
+if TYPE_CHECKING:
+    from roost.config import Config
+    from roost.dag import Dag
+    from roost.dag.run import Settings
+    from roost.schedd.submit import Submission
+
+#: Flags of the process that take a word, folded; those that take none.
+_WITH_WORD: Final = frozenset((
+    "-p", "-l", "-lockfile", "-autorescue", "-dorescuefrom", "-dag", "-maxidle", "-maxjobs", "-maxpre", "-maxpost",
+    "-maxhold", "-priority", "-csdversion", "-debug", "-dagman", "-outfile_dir", "-notification", "-load_save",
+    "-include_env", "-insert_env",
+))  # fmt: skip
+
+
+class QueueOfPool:
+    """The queue, as the process of a run needs it."""
+
+    def __init__(self, home: Home) -> None:
+        # A connection is made for each question: a run may be silent for days.
+        self._home = home
+
+    def submit(self, submission: Submission) -> tuple[int, int]:
+        """Cluster and number of jobs. Raises QueueAway, QueueRefused."""
+        taken = self._ask("submit", clusters=[each.to_data() for each in submission.clusters])
+        return int(taken[0]["cluster"]), int(taken[0]["jobs"])
+
+    def remove(self, cluster: int, reason: str) -> None:
+        """Remove a cluster; one that is gone is gone. Raises QueueAway."""
+        from roost.runtime.workflow.process import QueueRefused
+
+        try:
+            self._act("remove", cluster, reason=reason)
+        except QueueRefused:
+            return
+
+    def tell(self, cluster: int, attributes: dict[str, Any]) -> None:
+        """Change attributes of the run's own job. Raises QueueAway, QueueRefused."""
+        self._act("note", cluster, attributes=attributes)
+
+    def clusters_of(self, run_cluster: int) -> dict[int, tuple[str, int]]:
+        """Cluster to node and number of jobs. Raises QueueAway."""
+        rows = self._ask(
+            "query", jobs=[], owners=[], projection=["ClusterId", "DAGNodeName", "TotalSubmitProcs"], limit=0,
+            constraint=f"DAGManJobId =?= {run_cluster}",
+        )  # fmt: skip
+        return {int(row["ClusterId"]): (str(row["DAGNodeName"]), int(row.get("TotalSubmitProcs", 1))) for row in rows}
+
+    def _act(self, action: str, cluster: int, *, reason: str = "", attributes: dict[str, Any] | None = None) -> None:
+        self._ask("act", action=action, jobs=[str(cluster)], owners=[], constraint=None, reason=reason,
+                  attributes=attributes or {})  # fmt: skip
+
+    def _ask(self, what: str, **args: Any) -> Any:
+        from roost.cli.pool import Refused
+        from roost.runtime.workflow.process import QueueAway, QueueRefused
+
+        try:
+            with connected(self._home) as pool:
+                return pool.schedd(what, **args)
+        except Refused as refused:
+            raise QueueRefused(str(refused)) from None
+        except CommandError as error:
+            raise QueueAway(str(error)) from None
+
+
+def run_process(words: list[str]) -> int:
+    """The process of a run, with the words that `condor_dagman` takes."""
+    flags, files = _flags(words)
+    if not files:
+        raise CommandError("no DAG file is named: -Dag FILE")
+    _set_up_log(os.environ.get("_CONDOR_DAGMAN_LOG"))
+    return _work(tuple(files), flags)
+
+
+def _settings(config: Config | None, flags: dict[str, str]) -> Settings:
+    """The limits of a run: what the command line says, else the configuration."""
+    from roost.dag.run import Settings
+
+    known = Settings()
+
+    def number(flag: str, name: str, default: int) -> int:
+        if flag in flags:
+            return int(flags[flag])
+        return default if config is None else config.get_int(name, default)
+
+    def truth(name: str) -> bool:
+        return config is not None and config.get_bool(name, False)
+
+    return Settings(
+        jobs_max=number("-maxjobs", "DAGMAN_MAX_JOBS_SUBMITTED", known.jobs_max),
+        idle_max=number("-maxidle", "DAGMAN_MAX_JOBS_IDLE", known.idle_max),
+        pre_max=number("-maxpre", "DAGMAN_MAX_PRE_SCRIPTS", known.pre_max),
+        post_max=number("-maxpost", "DAGMAN_MAX_POST_SCRIPTS", known.post_max),
+        held_max=number("-maxhold", "DAGMAN_MAX_HOLD_SCRIPTS", known.held_max),
+        submit_attempts=number("", "DAGMAN_MAX_SUBMIT_ATTEMPTS", known.submit_attempts),
+        always_post="-alwaysrunpost" in flags or truth("DAGMAN_ALWAYS_RUN_POST"),
+        depth_first=truth("DAGMAN_SUBMIT_DEPTH_FIRST"),
+        retry_first=truth("DAGMAN_RETRY_NODE_FIRST"),
+    )
+
+
+def _configured(home: Home, dag: Dag) -> Config | None:
+    """The pool's configuration, and that of the DAG. Raises CommandError."""
+    from roost.config import ConfigError
+
+    roots = contact_of(home).get("roots")
+    files = tuple(roots) if roots is not None else (str(home.config_file),) if home.config_file.exists() else ()
+    named = os.environ.get("_CONDOR_DAGMAN_CONFIG_FILE") or dag.config
+    if named:
+        files = (*files, str(Path(named).absolute()))
+    if not files:
+        return None
+    try:
+        config = home.config(files, "DAGMAN")
+    except ConfigError as error:
+        raise CommandError(str(error)) from None
+    for each in config.errors:
+        complain(str(each))
+    return config
+
+
+def _flags(words: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Flags by their folded names, and DAG files."""
+    found: dict[str, str] = {}
+    files: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        name = word.lower()
+        value = next(rest, "") if name in _WITH_WORD else ""
+        if name == "-dag":
+            files.append(value)
+        elif name.startswith("-"):
+            found[name] = value
+        else:
+            files.append(word)
+    return found, files
+
+
+def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
+    from roost import __version__
+    from roost.config import ConfigError
+    from roost.dag import BadDag, apply_rescue
+    from roost.runtime.workflow.description import SubmitOptions
+    from roost.runtime.workflow.files import Locked, RunFiles, read_text, take_lock
+    from roost.runtime.workflow.process import Process
+    from roost.runtime.workflow.submitting import Submitter
+
+    log = logging.getLogger("roost.dag")
+    names = RunFiles(primary=files[0], several=len(files) > 1)
+    home = Home.find(None)
+    try:
+        dag = plan(files, in_their_directories="-usedagdir" in flags)
+        config = _configured(home, dag)
+        most = 100 if config is None else config.get_int("DAGMAN_MAX_RESCUE_NUM", 100)
+        settings = _settings(config, flags)
+        rescue = int(flags.get("-dorescuefrom") or 0)
+        if not rescue and flags.get("-autorescue", "1") != "0" and "-force" not in flags:
+            rescue = names.last_rescue(most)
+        left = take_lock(names.lock)
+        # A lock that was left behind is of a run that did not come to its end, which goes on.
+        recovering = (left or "-dorecov" in flags) and "-force" not in flags
+        if rescue and not recovering:
+            log.info("going on from %s", names.rescue(rescue))
+            dag = apply_rescue(dag, str(names.rescue(rescue)), read_text)
+    except (CommandError, ConfigError, BadDag) as problem:
+        log.error("%s", problem)
+        complain(str(problem))
+        return Exit.NO
+    except Locked as problem:
+        raise CommandError(str(problem)) from None
+    own = os.environ.get("CONDOR_ID") or _own_job()
+    contact = contact_of(home)
+    process = Process(
+        files=names,
+        dag=dag,
+        settings=settings,
+        queue=QueueOfPool(home),
+        submitter=Submitter(
+            cluster=int(own.partition(".")[0]) if own else None,
+            nodes_log=names.nodes_log,
+            owner=user_name(),
+            uid_domain=str(contact.get("uid_domain", "")),
+            config=config,
+            options=SubmitOptions(
+                use_rescue=flags.get("-autorescue", "1") != "0",
+                force="-force" in flags,
+                always_post=settings.always_post,
+                use_dag_directory="-usedagdir" in flags,
+                keep_environment="-import_env" in flags,
+            ),
+            append_variables=config is not None and config.get_bool("DAGMAN_DEFAULT_APPEND_VARS", False),
+            priority=int(flags.get("-priority", 0)),
+        ),
+        version=__version__,
+        rescue=rescue,
+        rescues_max=most,
+    )
+    return process.work(recovering=recovering)
+
+
+def _own_job() -> str:
+    """The job that this process is, from its ad; "" for none."""
+    path = os.environ.get("_CONDOR_JOB_AD")
+    if not path:
+        return ""
+    from roost.classad.forms import Form, parse_ad
+
+    try:
+        ad = parse_ad(Path(path).read_text(), Form.OLD)
+    except (OSError, ValueError):
+        return ""
+    cluster = ad.cell("clusterid")
+    return str(cluster) if isinstance(cluster, int) else ""
+
+
+def _set_up_log(path: str | None) -> None:
+    handler: logging.Handler = logging.StreamHandler(sys.stdout)
+    if path:
+        handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%m/%d/%y %H:%M:%S"))
+    logger = logging.getLogger("roost.dag")
+    logger.handlers[:] = [handler]
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(lambda: run_process(sys.argv[1:])))

@@ -1,0 +1,22 @@
+"""Workflows: jobs that wait for one another, as DAGMan's files describe them.
+
+`reading` makes a plan of files, `run` is the machine that takes a run of it from event to event, `rescue` and `status`
+are the texts that a run leaves. Everything is pure: submitting, running scripts, and writing files is for whoever
+carries the orders out.
+"""
+
+from roost.dag.plan import Dag, Node, NodeKind, Script, ScriptPoint
+from roost.dag.problems import BadDag, DagProblem
+from roost.dag.reading import apply_rescue, read_dag
+
+__all__ = [
+    "BadDag",
+    "Dag",
+    "DagProblem",
+    "Node",
+    "NodeKind",
+    "Script",
+    "ScriptPoint",
+    "apply_rescue",
+    "read_dag",
+]

@@ -1,0 +1,89 @@
+"""The reference page of DAG files, from the tables that read and run them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.dag.problems import REMEDIES
+from roost.dag.scripts import MACROS
+from roost.dag.statements import DEFINING, SHAPING
+from roost.dag.states import NodeState
+from roost.dag.table import ROWS
+
+#: Command to its form and what it says.
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "JOB": ("JOB name submit-file [DIR directory] [NOOP] [DONE]", "A node. In place of the file: a description's name, or its lines between `{` and `}`, or between `@=word` and `@word`. NODE is another word for it."),
+    "SUBDAG": ("SUBDAG EXTERNAL name dag-file [DIR directory] [NOOP] [DONE]", "A node that is a run of another DAG."),
+    "SPLICE": ("SPLICE name dag-file [DIR directory]", "All nodes of another file, with the name and a `+` before their own."),
+    "INCLUDE": ("INCLUDE file", "The lines of another file, as if they stood here."),
+    "FINAL": ("FINAL name submit-file [DIR directory] [NOOP]", "The node that runs last, whatever became of the others; its result is the run's."),
+    "PROVISIONER": ("PROVISIONER name submit-file [DIR directory]", "The node whose job must run before any other begins."),
+    "SERVICE": ("SERVICE name submit-file [DIR directory]", "A node that runs beside the others, which do not wait for it, and is removed at the end."),
+    "SUBMIT-DESCRIPTION": ("SUBMIT-DESCRIPTION name { … }", "A submit description that several nodes may name."),
+    "REJECT": ("REJECT", "The file must not be run."),
+    "PARENT": ("PARENT name … CHILD name …", "Each child waits for each parent."),
+    "SCRIPT": ("SCRIPT [DEFER status seconds] [DEBUG file STDOUT|STDERR|ALL] PRE|POST|HOLD name program [argument …]", "A program that runs on the queue's machine before or after the node's job, or when that goes on hold."),
+    "PRE_SKIP": ("PRE_SKIP name status", "A PRE script that ends so makes the node done."),
+    "RETRY": ("RETRY name times [UNLESS-EXIT status]", "How often a node that failed is tried again."),
+    "ABORT-DAG-ON": ("ABORT-DAG-ON name status [RETURN status]", "A node that ends so ends the run, which returns that status."),
+    "VARS": ('VARS name [PREPEND|APPEND] macro="value" …', "Macros of the node's submit description; `+Attribute` for an attribute of its jobs."),
+    "PRIORITY": ("PRIORITY name number", "Which of the nodes that are ready comes first, and the priority of its jobs."),
+    "CATEGORY": ("CATEGORY name category", "What MAXJOBS counts; within a splice, one that begins with `+` is the whole DAG's."),
+    "MAXJOBS": ("MAXJOBS category number", "How many nodes of a category may be in the queue at once."),
+    "CONFIG": ("CONFIG file", "Settings of the run."),
+    "SET_JOB_ATTR": ("SET_JOB_ATTR name = expression", "An attribute of the run's own job."),
+    "ENV": ("ENV GET name, … or ENV SET name=value;…", "The environment of the run's own job."),
+    "DOT": ("DOT file [UPDATE|DONT-UPDATE] [OVERWRITE|DONT-OVERWRITE] [INCLUDE file]", "A picture of the run, for Graphviz."),
+    "NODE_STATUS_FILE": ("NODE_STATUS_FILE file [seconds] [ALWAYS-UPDATE]", "A file of ads that says how far every node is, written again at most that often."),
+    "JOBSTATE_LOG": ("JOBSTATE_LOG file", "Read, and not written."),
+    "SAVE_POINT_FILE": ("SAVE_POINT_FILE name [file]", "A rescue file of the run as it is when the node begins first."),
+    "DONE": ("DONE name", "The node was done before; of rescue files."),
+    "CONNECT": ("CONNECT splice splice", "The pins of the first are joined to those of the second."),
+    "PIN_IN": ("PIN_IN name number", "A node behind a pin of this file when it is a splice that waits."),
+    "PIN_OUT": ("PIN_OUT name number", "A node behind a pin of this file when it is a splice that is waited for."),
+}  # fmt: skip
+# ruff: noqa: E501
+
+
+def dag_files_page() -> str:
+    """The page, as Markdown."""
+    known = {*DEFINING, *SHAPING, "SPLICE", "INCLUDE"} - {"NODE"}
+    assert known == set(COMMANDS), known ^ set(COMMANDS)
+    lines = [
+        "# DAG files",
+        "",
+        "What may stand in the files of a workflow ([guide](../guides/workflows.md)). Commands have no case, names have;",
+        "`#` begins a comment, `\\` at the end of a line continues it. `ALL_NODES` means all nodes but FINAL, PROVISIONER",
+        "and SERVICE. This page is made from the tables of the program.",
+        "",
+        "## Commands",
+        "",
+    ]
+    for name, (form, meaning) in COMMANDS.items():
+        lines += [f"**{name}**", f": `{form}`  ", f"  {meaning}", ""]
+    lines += ["## Words of scripts", "", "| word | is replaced by |", "| --- | --- |"]
+    lines += [f"| `{name}` | {meaning} |" for name, meaning in MACROS.items()]
+    lines += [
+        "",
+        "## States of a node",
+        "",
+        "The numbers are those of node status files.",
+        "",
+        "| number | state |",
+        "| --- | --- |",
+    ]
+    lines += [f"| {int(state)} | {state.name} |" for state in NodeState]
+    lines += ["", "## Transitions", "", "| number | from | to | when | does |", "| --- | --- | --- | --- | --- |"]
+    for row in ROWS:
+        when = "; ".join((str(row.on), *(str(each) for each in row.when)))
+        lines.append(
+            f"| {row.number} | {row.source.name} | {row.target.name} | {when} | {'; '.join(map(str, row.entry))} |"
+        )
+    lines += [
+        "",
+        "Rows with the same beginning are tried in their order; the first whose conditions hold is taken.",
+        "",
+    ]
+    lines += ["## Mistakes", "", "| code | remedy |", "| --- | --- |"]
+    lines += [f"| `{code}` | {remedy} |" for code, remedy in REMEDIES.items()]
+    return "\n".join(lines) + "\n"

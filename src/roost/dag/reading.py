@@ -1,0 +1,269 @@
+"""From the text of DAG files to a plan.
+
+A file is read twice: for what it defines (nodes, descriptions, splices), then for what it says about that. INCLUDE
+reads another file as if its lines stood there; SPLICE reads one as a draft of its own, whose nodes are then taken over.
+Files are read by whoever asks (`Read`), so that nothing here touches a disk.
+
+What it does not do: read submit descriptions, or look whether they exist.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from roost.config import Severity, Span
+from roost.config.diagnostics import Diagnostics
+from roost.config.limits import DEFAULT_LIMITS
+from roost.config.lines import LineReader, LogicalLine
+from roost.dag.draft import Draft
+from roost.dag.plan import Dag, NodeKind
+from roost.dag.problems import PROBLEMS_MAX, BadDag, DagCode, Problems
+from roost.dag.statements import DEFINING, SHAPING, Handler, define
+from roost.dag.words import Malformed, Words
+
+#: The text of a file, by path; None where it can't be read.
+Read = Callable[[str], str | None]
+
+#: Files in one another, and nodes in all.
+DEPTH_MAX: Final = 50
+NODES_MAX: Final = 1_000_000
+
+_BLOCKS: Final = {"JOB": NodeKind.JOB, "NODE": NodeKind.JOB, "FINAL": NodeKind.FINAL,
+                  "PROVISIONER": NodeKind.PROVISIONER, "SERVICE": NodeKind.SERVICE}  # fmt: skip
+
+
+_WITH_BLOCKS: Final = frozenset((*_BLOCKS, "SUBMIT-DESCRIPTION"))
+#: ``{`` or ``@=tag`` at the end of a line.
+_TAG: Final = re.compile(r"\s(?:\{|@=(\w+))\s*\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Statement:
+    """One command, with the block of lines that belongs to it."""
+
+    keyword: str
+    words: Words
+    block: str | None
+
+
+def read_dag(files: Iterable[str], read: Read, *, in_their_directories: bool = False) -> Dag:
+    """The plan that files make together; paths in them are as `read` understands them.
+
+    `in_their_directories`: nodes are in the directory of their file, not where the run is started. Raises BadDag.
+    """
+    files = tuple(files)
+    problems = Problems()
+    drafts = [_draft(file, read, problems, None, 0) for file in files]
+    if in_their_directories:
+        for file, draft in zip(files, drafts, strict=True):
+            directory = posixpath.dirname(file)
+            for name, node in draft.nodes.items():
+                draft.nodes[name] = replace(node, directory=_under(directory, node.directory) or directory)
+    whole = drafts[0] if len(drafts) == 1 else _together(drafts, problems)
+    _check(whole, files[0], problems)
+    if problems.kept:
+        raise BadDag(tuple(problems), problems.dropped)
+    return Dag(
+        files=files,
+        nodes=whole.nodes,
+        children={name: tuple(whole.children.get(name, ())) for name in whole.nodes},
+        parents={name: tuple(whole.parents.get(name, ())) for name in whole.nodes},
+        category_limits=whole.category_limits,
+        attributes=whole.attributes,
+        environment_kept=tuple(dict.fromkeys(whole.environment_kept)),
+        environment_set=";".join(whole.environment_set),
+        config=whole.config,
+        status_file=whole.status_file,
+        job_state_log=whole.job_state_log,
+        dot=whole.dot,
+    )
+
+
+def apply_rescue(dag: Dag, file: str, read: Read) -> Dag:
+    """The plan as a rescue file leaves it: what is done, and how many retries are left. Raises BadDag."""
+    problems = Problems()
+    draft = Draft(problems=problems, nodes=dict(dag.nodes))
+    for statement in _statements(file, read, problems, None, 0):
+        if statement.keyword in ("DONE", "RETRY"):
+            _run(draft, statement, SHAPING)
+        else:
+            problems.report(DagCode.KEYWORD, f"{statement.keyword} has no place in a rescue file", statement.words.span)
+    if problems.kept:
+        raise BadDag(tuple(problems), problems.dropped)
+    return replace(dag, nodes=draft.nodes)
+
+
+def _together(drafts: list[Draft], problems: Problems) -> Draft:
+    """Several files as one: a node's name gets the number of its file, so that names may be used twice."""
+    whole = Draft(problems=problems)
+    for number, draft in enumerate(drafts):
+        whole.take(draft, f"{number}.")
+        whole.attributes.update(draft.attributes)
+        whole.environment_kept += draft.environment_kept
+        whole.environment_set += draft.environment_set
+        whole.config = whole.config or draft.config
+        whole.status_file = whole.status_file or draft.status_file
+        whole.job_state_log = whole.job_state_log or draft.job_state_log
+        whole.dot = whole.dot or draft.dot
+    return whole
+
+
+def _draft(file: str, read: Read, problems: Problems, via: Span | None, depth: int) -> Draft:
+    """One file, with what it includes and splices."""
+    draft = Draft(problems=problems)
+    statements = _statements(file, read, problems, via, depth)
+    for statement in statements:
+        if statement.block is not None:
+            _block(draft, statement)
+        elif statement.keyword == "SPLICE":
+            _splice(draft, statement, read, depth)
+        elif statement.keyword in DEFINING:
+            _run(draft, statement, DEFINING)
+        if len(draft.nodes) > NODES_MAX:
+            problems.report(DagCode.LIMIT, f"there are more than {NODES_MAX} nodes", statement.words.span)
+            return draft
+    for statement in statements:
+        if statement.block is None and statement.keyword in SHAPING:
+            _run(draft, statement, SHAPING)
+    return draft
+
+
+def _run(draft: Draft, statement: _Statement, handlers: dict[str, Handler]) -> None:
+    with contextlib.suppress(Malformed):
+        handlers[statement.keyword](draft, statement.words)
+
+
+def _block(draft: Draft, statement: _Statement) -> None:
+    """JOB and the like, or SUBMIT-DESCRIPTION, with the description's own lines."""
+    assert statement.block is not None
+    with contextlib.suppress(Malformed):
+        if statement.keyword == "SUBMIT-DESCRIPTION":
+            name = statement.words.word("the description's name")
+            if name in draft.descriptions:
+                raise statement.words.fail(DagCode.TWICE, f"there are two descriptions {name}")
+            draft.descriptions[name] = statement.block
+        else:
+            define(draft, statement.words, _BLOCKS[statement.keyword], statement.block)
+
+
+def _splice(draft: Draft, statement: _Statement, read: Read, depth: int) -> None:
+    words = statement.words
+    with contextlib.suppress(Malformed):
+        name, span = words.new_name(), words.span
+        file, directory = words.word("the DAG file"), ""
+        if words.maybe("DIR"):
+            directory = words.word("the directory")
+        words.end()
+        inner = _draft(_under(directory, file), read, draft.problems, span, depth + 1)
+        if not inner.nodes:
+            raise words.fail(DagCode.SPLICE, f"{file} has no node")
+        special = next((one for one in inner.nodes.values() if one.kind is NodeKind.FINAL), None)
+        if special is not None:
+            raise words.fail(DagCode.SPLICE, f"{file} has a FINAL node, {special.name}")
+        for each, node in inner.nodes.items():
+            inner.nodes[each] = replace(node, directory=_under(directory, node.directory))
+        draft.splice(name, inner, span)
+
+
+def _under(directory: str, path: str) -> str:
+    """A path as seen from where the run is started."""
+    if not directory or path.startswith("/"):
+        return path
+    return f"{directory}/{path}" if path else directory
+
+
+# -- lines ---------------------------------------------------------------------------------------------
+
+
+def _statements(file: str, read: Read, problems: Problems, via: Span | None, depth: int) -> list[_Statement]:
+    """The commands of a file, those of files that it includes among them."""
+    text = read(file)
+    place = via or Span(file)
+    if depth > DEPTH_MAX:
+        problems.report(DagCode.LIMIT, f"files are read within files more than {DEPTH_MAX} deep", place)
+        return []
+    if text is None:
+        problems.report(DagCode.FILE_MISSING, f"{file} can't be read", place)
+        return []
+    log = Diagnostics(PROBLEMS_MAX)
+    lines = iter(LineReader(text, file, via, log, DEFAULT_LIMITS))
+    found: list[_Statement] = []
+    for line in lines:
+        statement = _statement(line, lines, file, problems, via)
+        if statement.keyword == "INCLUDE":
+            with contextlib.suppress(Malformed):
+                path = statement.words.rest("the file")
+                found += _statements(path, read, problems, statement.words.span, depth + 1)
+        elif statement.keyword in DEFINING or statement.keyword in SHAPING or statement.keyword == "SPLICE":
+            found.append(statement)
+        else:
+            problems.report(DagCode.KEYWORD, f"there is no command {statement.keyword[:40]}", statement.words.span)
+    for one in log:
+        if one.severity is Severity.ERROR:
+            problems.report(DagCode.LIMIT, one.message, one.span)
+    return found
+
+
+def _statement(
+    line: LogicalLine, lines: Iterator[LogicalLine], file: str, problems: Problems, via: Span | None
+) -> _Statement:
+    def place(offset: int) -> Span:
+        number, column = line.place(offset)
+        return Span(file, number, column, via)
+
+    words = Words(line.text, place, problems)
+    keyword = words.word("a command").upper()
+    tag = _TAG.search(line.text) if keyword in _WITH_BLOCKS else None
+    if tag is None:
+        return _Statement(keyword=keyword, words=words, block=None)
+    words.text = line.text[: tag.start()]
+    end = "}" if tag[0].strip() == "{" else f"@{tag[1]}"
+    block: list[str] = []
+    for each in lines:
+        if each.text == end or (end == "}" and each.text.startswith("} ")):
+            # What follows the brace belongs to the line that opened it.
+            words.text += each.text[len(end) :]
+            return _Statement(keyword=keyword, words=words, block="\n".join(block))
+        block.append(each.text)
+    problems.report(DagCode.BLOCK, f"no line {end} ends the block that begins here", place(0))
+    return _Statement(keyword=keyword, words=words, block="\n".join(block))
+
+
+# -- the whole -----------------------------------------------------------------------------------------
+
+
+def _check(draft: Draft, file: str, problems: Problems) -> None:
+    """What only the whole shows."""
+    if problems.kept:
+        return
+    if not any(node.kind in (NodeKind.JOB, NodeKind.SUBDAG) for node in draft.nodes.values()):
+        problems.report(DagCode.EMPTY, f"{file} has no node", Span(file))
+        return
+    waits = {name: len(draft.parents.get(name, ())) for name in draft.nodes}
+    ready = [name for name, count in waits.items() if not count]
+    while ready:
+        name = ready.pop()
+        del waits[name]
+        for child in draft.children.get(name, ()):
+            waits[child] -= 1
+            if not waits[child]:
+                ready.append(child)
+    if waits:
+        circle = _circle(draft, waits)
+        message = f"nodes wait for one another in a circle: {' -> '.join(circle)}"
+        problems.report(DagCode.CYCLE, message, draft.nodes[circle[0]].span)
+
+
+def _circle(draft: Draft, among: Mapping[str, int]) -> list[str]:
+    """One circle, by the way of parents, in the order of the edges."""
+    name, path = next(iter(among)), list[str]()
+    while name not in path:
+        path.append(name)
+        name = next(parent for parent in draft.parents[name] if parent in among)
+    circle = [*path[path.index(name) :], name]
+    return circle[::-1]

@@ -1,0 +1,50 @@
+"""The conditions and deeds that the rows of the table name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from roost.dag import node_jobs
+from roost.dag.ending import may_post
+from roost.dag.plan import ScriptPoint
+from roost.dag.ready import POST
+from roost.dag.states import Progress
+from roost.dag.table import Entry, Guard
+
+if TYPE_CHECKING:
+    from roost.dag.run import Run
+
+
+def _is_good(run: Run, progress: Progress) -> bool:
+    return progress.status == 0
+
+
+def _again(run: Run, progress: Progress) -> bool:
+    node = progress.node
+    stops = node.unless_exit is not None and node.unless_exit == progress.status
+    aborts = node.abort is not None and node.abort.status == progress.status
+    return progress.retry < node.retries and not stops and not aborts and run.ending is None
+
+
+GUARDS: Final[dict[Guard, Callable[[Run, Progress], bool]]] = {
+    Guard.HAS_PRE: lambda run, progress: progress.node.pre is not None and not progress.prepared,
+    Guard.HAS_POST: lambda run, progress: progress.node.post is not None and may_post(run),
+    Guard.SUBMITS: lambda run, progress: not progress.node.noop,
+    Guard.PRE_SKIPS: lambda run, progress: progress.status == progress.node.pre_skip,
+    Guard.POST_ANYWAY: lambda run, progress: run.settings.always_post,
+    Guard.GOOD: _is_good,
+    Guard.AGAIN: _again,
+}
+
+
+ENTRIES: Final[dict[Entry, Callable[[Run, Progress], None]]] = {
+    Entry.QUEUE_UP: lambda run, progress: run.queue_up(progress),
+    Entry.RUN_PRE: lambda run, progress: run.run_script(progress, ScriptPoint.PRE),
+    Entry.PREPARED: lambda run, progress: setattr(progress, "prepared", True),
+    Entry.SUBMIT: node_jobs.submit,
+    Entry.RUN_POST: lambda run, progress: run.waiting.add((POST, ""), progress.node.name, progress.node.priority),
+    Entry.NEXT_TRY: lambda run, progress: run.next_try(progress),
+    Entry.RELEASE: lambda run, progress: run.release(progress),
+    Entry.GIVE_UP: lambda run, progress: run.give_up(progress),
+}

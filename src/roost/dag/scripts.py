@@ -1,0 +1,71 @@
+"""The words of a script's command, with what DAGMan puts into them.
+
+A macro is replaced where it is a word of its own, and nowhere else: ``x=$RETURN`` stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from roost.dag.plan import ScriptPoint
+from roost.dag.states import NodeState, Progress
+
+#: Macro to where it has a meaning, for the reference page.
+MACROS: Final[Mapping[str, str]] = {
+    "$JOB": "the node's name",
+    "$NODE": "the node's name",
+    "$RETRY": "how often the node was tried again",
+    "$MAX_RETRIES": "its RETRY",
+    "$DAG_STATUS": "how the run is: 0 good, 2 a node failed, 3 aborted, 4 removed, 6 halted",
+    "$FAILED_COUNT": "nodes in error",
+    "$FUTILE_COUNT": "nodes that can't be reached",
+    "$DONE_COUNT": "nodes that are done",
+    "$QUEUED_COUNT": "nodes whose jobs are in the queue",
+    "$NODE_COUNT": "all nodes",
+    "$JOBID": "POST: the last job, CLUSTER.PROC",
+    "$CLUSTERID": "POST: the cluster",
+    "$JOB_COUNT": "POST: jobs of the cluster",
+    "$SUCCESS": "POST: True or False, whether the jobs were good",
+    "$RETURN": "POST: exit status of the job; a negative one is a signal, -1001 a submission that failed, "
+    "-1002 a job that was removed, -1004 a PRE script that failed",
+    "$PRE_SCRIPT_RETURN": "POST: exit status of PRE, -1 where there is none",
+}
+
+_LATE: Final = frozenset(("$JOBID", "$CLUSTERID", "$JOB_COUNT", "$SUCCESS", "$RETURN", "$PRE_SCRIPT_RETURN"))
+
+
+def script_words(
+    words: tuple[str, ...], point: ScriptPoint, progress: Progress, counts: Mapping[NodeState, int], status: int
+) -> tuple[str, ...]:
+    """The program and its arguments."""
+    values = _values(progress, counts, status)
+    found = []
+    for word in words:
+        name = word.upper()
+        known = name in values and (point is not ScriptPoint.PRE or name not in _LATE)
+        found.append(values[name] if known else word)
+    return tuple(found)
+
+
+def _values(progress: Progress, counts: Mapping[NodeState, int], status: int) -> dict[str, str]:
+    node = progress.node
+    cluster = -1 if progress.cluster is None else progress.cluster
+    return {
+        "$JOB": node.name,
+        "$NODE": node.name,
+        "$RETRY": str(progress.retry),
+        "$MAX_RETRIES": str(node.retries),
+        "$DAG_STATUS": str(status),
+        "$FAILED_COUNT": str(counts[NodeState.ERROR]),
+        "$FUTILE_COUNT": str(counts[NodeState.FUTILE]),
+        "$DONE_COUNT": str(counts[NodeState.DONE]),
+        "$QUEUED_COUNT": str(counts[NodeState.SUBMITTED]),
+        "$NODE_COUNT": str(sum(counts.values())),
+        "$JOBID": f"{cluster}.{progress.last_proc}",
+        "$CLUSTERID": str(cluster),
+        "$JOB_COUNT": str(progress.jobs),
+        "$SUCCESS": str(progress.result == 0),
+        "$RETURN": str(progress.result),
+        "$PRE_SCRIPT_RETURN": str(-1 if progress.pre_status is None else progress.pre_status),
+    }

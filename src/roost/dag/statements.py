@@ -1,0 +1,311 @@
+"""The commands of a DAG file: each takes the words of its line and changes the draft.
+
+`DEFINING` are read first, in all lines of a file, and `SHAPING` then: a node may be spoken of before it is defined.
+Where a command has ALL_NODES, the nodes that are no ordinary ones (FINAL, PROVISIONER, SERVICE) are not meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from roost.dag.draft import Draft
+from roost.dag.plan import Abort, DotFile, Node, NodeKind, Script, ScriptPoint, StatusFile, Variable
+from roost.dag.problems import DagCode
+from roost.dag.words import Words
+
+Handler = Callable[[Draft, Words], None]
+
+_ORDINARY: Final = (NodeKind.JOB, NodeKind.SUBDAG)
+
+
+def _node(kind: NodeKind) -> Handler:
+    def handle(draft: Draft, words: Words) -> None:
+        define(draft, words, kind, None)
+
+    return handle
+
+
+def define(draft: Draft, words: Words, kind: NodeKind, text: str | None) -> None:
+    """A node; `text` is its description where that stands in the DAG file."""
+    name = words.new_name()
+    span = words.span
+    submit = "" if text is not None else words.word("the submit description")
+    if text is None and submit in draft.descriptions:
+        submit, text = "", draft.descriptions[submit]
+    directory, noop, done = "", False, False
+    while words.left:
+        match words.maybe("DIR", "NOOP", "DONE"):
+            case "DIR":
+                directory = words.word("the directory")
+            case "NOOP":
+                noop = True
+            case "DONE":
+                done = True
+            case _:
+                words.end()
+    special = kind not in _ORDINARY
+    if special and kind is not NodeKind.SERVICE and any(one.kind is kind for one in draft.nodes.values()):
+        raise words.fail(DagCode.TWICE, f"there is a {kind} node already")
+    if special and done:
+        raise words.fail(DagCode.ARGUMENTS, f"a {kind} node can't be DONE beforehand")
+    node = Node(name=name, kind=kind, submit=submit, text=text, directory=directory, noop=noop, done=done, span=span)
+    draft.add(node)
+
+
+def _subdag(draft: Draft, words: Words) -> None:
+    if words.word("EXTERNAL").upper() != "EXTERNAL":
+        raise words.fail(DagCode.ARGUMENTS, "only SUBDAG EXTERNAL is known")
+    define(draft, words, NodeKind.SUBDAG, None)
+
+
+def _parent(draft: Draft, words: Words) -> None:
+    sides: tuple[list[str], list[str]] = ([], [])
+    children = False
+    while words.left:
+        word = words.word("a node")
+        if word.upper() == "CHILD" and not children:
+            children = True
+            continue
+        names = draft.named(word, words.span, last=not children)
+        special = [name for name in names if draft.nodes[name].kind not in _ORDINARY]
+        if special:
+            raise words.fail(DagCode.FINAL, f"{special[0]} is no ordinary node and has neither parents nor children")
+        sides[children].extend(names)
+        if not names:
+            return
+    if not sides[0] or not sides[1]:
+        missing = "child" if sides[0] else "parent"
+        raise words.fail(DagCode.ARGUMENTS, f"no {missing} is named", "Write PARENT node … CHILD node ….")
+    draft.join(sides[0], sides[1])
+
+
+def _change(draft: Draft, words: Words, name: str, **fields: object) -> None:
+    """Give nodes other fields; ALL_NODES means the ordinary ones."""
+    if name.upper() == "ALL_NODES" and name not in draft.nodes:
+        for each, node in draft.nodes.items():
+            if node.kind in _ORDINARY:
+                draft.nodes[each] = replace(node, **fields)  # type: ignore[arg-type]
+        return
+    draft.change(name, words.span, **fields)
+
+
+def _script(draft: Draft, words: Words) -> None:
+    status, wait_s, debug, streams = None, 0, "", "ALL"
+    while kind := words.maybe("DEFER", "DEBUG"):
+        if kind == "DEFER":
+            status, wait_s = words.number("the exit status"), words.count("the time, in seconds,")
+        else:
+            debug, streams = words.word("the file"), words.word("STDOUT, STDERR or ALL").upper()
+            if streams not in ("STDOUT", "STDERR", "ALL"):
+                raise words.fail(DagCode.ARGUMENTS, f"{streams} is none of STDOUT, STDERR, ALL")
+    point = words.word("PRE, POST or HOLD").upper()
+    if point not in ScriptPoint.__members__:
+        raise words.fail(DagCode.ARGUMENTS, f"{point[:40]} is none of PRE, POST, HOLD")
+    name = words.word("the node's name")
+    span_words = Words(words.rest("the script"), lambda _: words.span, words.problems)
+    script = Script(
+        words=tuple(span_words.text.split()),
+        defer_status=status,
+        defer_s=wait_s,
+        debug_file=debug,
+        debug_streams=streams,
+    )
+    field = {ScriptPoint.PRE: "pre", ScriptPoint.POST: "post", ScriptPoint.HOLD: "held"}[ScriptPoint(point)]
+    _change(draft, words, name, **{field: script})
+
+
+def _pre_skip(draft: Draft, words: Words) -> None:
+    name = words.word("the node's name")
+    _change(draft, words, name, pre_skip=words.number("the exit status"))
+    words.end()
+
+
+def _retry(draft: Draft, words: Words) -> None:
+    name, tries = words.word("the node's name"), words.count("the number of retries")
+    unless = words.number("the exit status") if words.maybe("UNLESS-EXIT") else None
+    words.end()
+    _change(draft, words, name, retries=tries, unless_exit=unless)
+
+
+def _abort(draft: Draft, words: Words) -> None:
+    name, status = words.word("the node's name"), words.number("the exit status")
+    code = words.number("the value to return") if words.maybe("RETURN") else None
+    if code is not None and not 0 <= code <= 255:
+        raise words.fail(DagCode.NUMBER, f"a process can't return {code}", "Write a number from 0 to 255.")
+    words.end()
+    _change(draft, words, name, abort=Abort(status=status, exit_code=code))
+
+
+def _vars(draft: Draft, words: Words) -> None:
+    name = words.word("the node's name")
+    place = words.span
+    side = words.maybe("PREPEND", "APPEND")
+    found: list[Variable] = []
+    while words.left:
+        variable, value = words.assignment()
+        if variable.lower().startswith("queue"):
+            raise words.fail(DagCode.VARIABLE, f"a macro can't be called {variable}: names may not begin with queue")
+        found.append(Variable(name=variable, value=value, prepended={"PREPEND": True, "APPEND": False}.get(side)))
+    if not found:
+        raise words.fail(DagCode.VARIABLE, "no macro is named")
+    every = name.upper() == "ALL_NODES" and name not in draft.nodes
+    for each in draft.named(name, place, every=True):
+        node = draft.nodes[each]
+        if not every or node.kind in _ORDINARY:
+            draft.nodes[each] = replace(node, variables=(*node.variables, *found))
+
+
+def _priority(draft: Draft, words: Words) -> None:
+    name = words.word("the node's name")
+    _change(draft, words, name, priority=words.number("the priority"))
+    words.end()
+
+
+def _category(draft: Draft, words: Words) -> None:
+    name = words.word("the node's name")
+    _change(draft, words, name, category=words.word("the category"))
+    words.end()
+
+
+def _max_jobs(draft: Draft, words: Words) -> None:
+    category = words.word("the category")
+    draft.category_limits[category] = words.count("the number of nodes")
+    words.end()
+
+
+def _description(draft: Draft, words: Words) -> None:
+    raise words.fail(
+        DagCode.BLOCK, "SUBMIT-DESCRIPTION needs its lines", "Write SUBMIT-DESCRIPTION name {, lines, and }."
+    )
+
+
+def _config(draft: Draft, words: Words) -> None:
+    path = words.rest("the file")
+    if draft.config and draft.config != path:
+        raise words.fail(DagCode.TWICE, f"CONFIG names {path}, and {draft.config} before")
+    draft.config = path
+
+
+def _attribute(draft: Draft, words: Words) -> None:
+    text = words.rest("the attribute")
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip().isidentifier() or not value.strip():
+        raise words.fail(DagCode.ARGUMENTS, f"{text[:60]!r} is not NAME = EXPRESSION")
+    draft.attributes[name.strip()] = value.strip()
+
+
+def _environment(draft: Draft, words: Words) -> None:
+    kind = words.word("GET or SET").upper()
+    if kind == "GET":
+        draft.environment_kept.extend(words.rest("names of variables").replace(",", " ").split())
+    elif kind == "SET":
+        draft.environment_set.append(words.rest("NAME=VALUE"))
+    else:
+        raise words.fail(DagCode.ARGUMENTS, f"{kind[:40]} is none of GET, SET")
+
+
+def _dot(draft: Draft, words: Words) -> None:
+    dot = DotFile(path=words.word("the file"))
+    while words.left:
+        match words.maybe("UPDATE", "DONT-UPDATE", "OVERWRITE", "DONT-OVERWRITE", "INCLUDE"):
+            case "UPDATE":
+                dot = replace(dot, update=True)
+            case "DONT-UPDATE":
+                dot = replace(dot, update=False)
+            case "OVERWRITE":
+                dot = replace(dot, overwrite=True)
+            case "DONT-OVERWRITE":
+                dot = replace(dot, overwrite=False)
+            case "INCLUDE":
+                dot = replace(dot, include=words.word("the file to include"))
+            case _:
+                words.end()
+    draft.dot = dot
+
+
+def _status_file(draft: Draft, words: Words) -> None:
+    path, interval_s, always = words.word("the file"), 60, False
+    while words.left:
+        if words.maybe("ALWAYS-UPDATE"):
+            always = True
+        else:
+            interval_s = words.count("the time between two writings, in seconds,")
+    draft.status_file = StatusFile(path=path, interval_s=interval_s, always=always)
+
+
+def _job_state_log(draft: Draft, words: Words) -> None:
+    draft.job_state_log = words.word("the file")
+    words.end()
+
+
+def _save_point(draft: Draft, words: Words) -> None:
+    name = words.word("the node's name")
+    path = words.word("the file") if words.left else ""
+    words.end()
+    _change(draft, words, name, save_point=path)
+
+
+def _reject(draft: Draft, words: Words) -> None:
+    raise words.fail(DagCode.REJECTED, "the file says that it must not be run")
+
+
+def _done(draft: Draft, words: Words) -> None:
+    draft.change(words.word("the node's name"), words.span, done=True)
+    words.end()
+
+
+def _connect(draft: Draft, words: Words) -> None:
+    first, second = words.word("a splice"), words.word("the other splice")
+    draft.connect(first, second, words.span)
+    words.end()
+
+
+def _pin(side: str) -> Handler:
+    def handle(draft: Draft, words: Words) -> None:
+        name = words.word("the node's name")
+        names = draft.named(name, words.span)
+        pin = words.count("the pin's number")
+        words.end()
+        pins: dict[int, list[str]] = getattr(draft.pins, side)
+        pins.setdefault(pin, []).extend(names)
+
+    return handle
+
+
+#: Read first.
+DEFINING: Final[dict[str, Handler]] = {
+    "JOB": _node(NodeKind.JOB),
+    "NODE": _node(NodeKind.JOB),
+    "SUBDAG": _subdag,
+    "FINAL": _node(NodeKind.FINAL),
+    "PROVISIONER": _node(NodeKind.PROVISIONER),
+    "SERVICE": _node(NodeKind.SERVICE),
+    "SUBMIT-DESCRIPTION": _description,
+    "REJECT": _reject,
+}
+
+#: Read when all nodes are known.
+SHAPING: Final[dict[str, Handler]] = {
+    "PARENT": _parent,
+    "SCRIPT": _script,
+    "PRE_SKIP": _pre_skip,
+    "RETRY": _retry,
+    "ABORT-DAG-ON": _abort,
+    "VARS": _vars,
+    "PRIORITY": _priority,
+    "CATEGORY": _category,
+    "MAXJOBS": _max_jobs,
+    "CONFIG": _config,
+    "SET_JOB_ATTR": _attribute,
+    "ENV": _environment,
+    "DOT": _dot,
+    "NODE_STATUS_FILE": _status_file,
+    "JOBSTATE_LOG": _job_state_log,
+    "SAVE_POINT_FILE": _save_point,
+    "DONE": _done,
+    "CONNECT": _connect,
+    "PIN_IN": _pin("ins"),
+    "PIN_OUT": _pin("outs"),
+}

@@ -1,0 +1,135 @@
+"""The words of one line of a DAG file, taken one after another, each with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from roost.config import Span
+from roost.dag.problems import DagCode, Problems
+
+_WORD: Final = re.compile(r"\S+")
+_NAME: Final = re.compile(r"\+?[A-Za-z_][A-Za-z0-9_.]*")
+#: Names that mean something else.
+RESERVED: Final = frozenset(("PARENT", "CHILD", "ALL_NODES"))
+
+
+class Malformed(Exception):
+    """The line can't be read any further; what is wrong has been reported."""
+
+
+class Words:
+    """What is left of a line."""
+
+    def __init__(self, text: str, place: Callable[[int], Span], problems: Problems) -> None:
+        self.text = text
+        self._place = place
+        self.problems = problems
+        self.at = 0
+        #: Where the last word began.
+        self.began = 0
+
+    @property
+    def span(self) -> Span:
+        """Where the last word stands."""
+        return self._place(self.began)
+
+    @property
+    def left(self) -> bool:
+        """Whether there are more words."""
+        return bool(self.text[self.at :].strip())
+
+    def fail(self, code: DagCode, message: str, remedy: str = "") -> Malformed:
+        """Report a mistake at the last word; the result is to be raised."""
+        self.problems.report(code, message, self.span, remedy)
+        return Malformed()
+
+    def peek(self) -> str:
+        """The next word; "" at the end."""
+        match = _WORD.search(self.text, self.at)
+        return match[0] if match else ""
+
+    def word(self, what: str) -> str:
+        """The next word, which must be there."""
+        match = _WORD.search(self.text, self.at)
+        if match is None:
+            self.began = len(self.text)
+            raise self.fail(DagCode.ARGUMENTS, f"{what} is missing at the end of the line")
+        self.began, self.at = match.span()
+        return match[0]
+
+    def maybe(self, *words: str) -> str:
+        """The next word, in upper case, if it is one of these."""
+        found = self.peek().upper()
+        if found not in words:
+            return ""
+        self.word(found)
+        return found
+
+    def rest(self, what: str) -> str:
+        """All that is left, which must be something."""
+        self.word(what)
+        found = self.text[self.began :].strip()
+        self.at = len(self.text)
+        return found
+
+    def number(self, what: str) -> int:
+        """A whole number."""
+        word = self.word(what)
+        if not re.fullmatch(r"[+-]?\d{1,9}", word):
+            raise self.fail(DagCode.NUMBER, f"{what} is {word[:40]!r}, which is no whole number")
+        return int(word)
+
+    def count(self, what: str) -> int:
+        """A whole number of 0 or more."""
+        number = self.number(what)
+        if number < 0:
+            raise self.fail(DagCode.NUMBER, f"{what} is {number}, which is below 0")
+        return number
+
+    def new_name(self) -> str:
+        """The name of a node that is being defined."""
+        name = self.word("the node's name")
+        if name.upper() in RESERVED or "+" in name:
+            raise self.fail(DagCode.NODE_NAME, f"a node can't be called {name}")
+        return name
+
+    def end(self) -> None:
+        """Nothing more may stand here."""
+        if self.left:
+            word = self.word("nothing")
+            raise self.fail(DagCode.ARGUMENTS, f"{word[:40]!r} is not expected here")
+
+    # -- NAME="VALUE" ------------------------------------------------------------------------------------
+
+    def assignment(self) -> tuple[str, str]:
+        """``NAME="VALUE"``, with blanks allowed around the sign."""
+        self.peek()
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+        self.began = self.at
+        match = _NAME.match(self.text, self.at)
+        if match is None:
+            raise self.fail(DagCode.VARIABLE, f"{self.text[self.at :][:40]!r} does not begin with the name of a macro")
+        after = re.compile(r'\s*=\s*"').match(self.text, match.end())
+        if after is None:
+            raise self.fail(DagCode.VARIABLE, f'{match[0]} is not followed by ="')
+        self.at = after.end()
+        return match[0], self._quoted(match[0])
+
+    def _quoted(self, name: str) -> str:
+        found: list[str] = []
+        while self.at < len(self.text):
+            sign = self.text[self.at]
+            self.at += 1
+            if sign == '"':
+                return "".join(found)
+            if sign == "\\":
+                following = self.text[self.at : self.at + 1]
+                if following not in ('"', "\\"):
+                    raise self.fail(DagCode.VARIABLE, f"the value of {name} has a single backslash")
+                sign = following
+                self.at += 1
+            found.append(sign)
+        raise self.fail(DagCode.VARIABLE, f"the value of {name} has no closing quote")

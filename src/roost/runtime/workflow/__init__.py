@@ -1,0 +1,1 @@
+"""The process that runs a workflow: `roost.dag` between files, scripts and the queue."""

@@ -1,0 +1,113 @@
+"""The event log of all nodes' jobs, as events of a run. The queue writes it; of POST scripts, the run does."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from roost.dag import ScriptPoint
+from roost.dag import orders as o
+from roost.schedd import event_log as log
+
+_log = logging.getLogger("roost.dag")
+
+_NODE: Final = re.compile(r"DAG Node: (\S+)")
+#: What of the log is read at once, bytes.
+_PIECE: Final = 1 << 20
+
+
+class NodesLog:
+    """One log, read as it grows."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._reader = log.LogReader()
+        self._at = 0
+
+    def begin_anew(self) -> None:
+        """Forget an earlier run's log. Raises OSError."""
+        self._path.unlink(missing_ok=True)
+        self._path.touch()
+        self._at, self._reader = 0, log.LogReader()
+
+    def news(self) -> Iterator[o.Event]:
+        """What has happened to jobs since the last time."""
+        for logged in self._logged():
+            event = _event(logged)
+            if event is not None:
+                yield event
+
+    def past(self) -> list[o.Event]:
+        """All that the log tells, submissions and POST scripts too; `news` goes on behind it."""
+        logged = list(self._logged())
+        jobs = Counter(each.cluster for each in logged if isinstance(each.event, log.Submit))
+        return list(_with_nodes(logged, jobs))
+
+    def _logged(self) -> Iterator[log.LoggedEvent]:
+        try:
+            if self._path.stat().st_size <= self._at:
+                return
+            with self._path.open("rb") as file:
+                file.seek(self._at)
+                while piece := file.read(_PIECE):
+                    self._at += len(piece)
+                    for logged in self._reader.feed(piece):
+                        if logged.event is None:
+                            _log.warning("%s: %s", self._path, logged.problem)
+                        yield logged
+        except FileNotFoundError:
+            return
+
+    def write_post(self, node: str, cluster: int | None, status: int) -> None:
+        """Write that a POST script has ended. Raises OSError."""
+        exit_ = log.ProgramExit(code=status, signal=None) if status >= 0 else log.ProgramExit(code=None, signal=-status)
+        event = log.PostScriptTerminated(exit=exit_, node_name=node)
+        text = log.format_event(event, -1 if cluster is None else cluster, 0, time.time())
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX)
+            os.write(descriptor, text.encode())
+        finally:
+            os.close(descriptor)
+
+
+def _with_nodes(logged: Iterable[log.LoggedEvent], jobs: Counter[int]) -> Iterator[o.Event]:
+    seen: set[int] = set()
+    for each in logged:
+        if isinstance(each.event, log.Submit):
+            named = _NODE.search(each.event.log_notes)
+            if named is not None and each.cluster not in seen:
+                seen.add(each.cluster)
+                yield o.NodeSubmitted(node=named[1], cluster=each.cluster, jobs=jobs[each.cluster])
+        elif isinstance(each.event, log.PostScriptTerminated):
+            yield o.ScriptEnded(node=each.event.node_name, point=ScriptPoint.POST, status=_status(each.event.exit))
+        elif (event := _event(each)) is not None:
+            yield event
+
+
+def _event(logged: log.LoggedEvent) -> o.Event | None:
+    cluster, proc = logged.cluster, logged.proc
+    match logged.event:
+        case log.Execute():
+            return o.JobRan(cluster=cluster, proc=proc)
+        case log.JobEvicted() | log.JobReleased() | log.ShadowException():
+            return o.JobWaits(cluster=cluster, proc=proc)
+        case log.JobHeld(reason=reason):
+            return o.JobHeld(cluster=cluster, proc=proc, reason=reason)
+        case log.JobTerminated(exit=exit_):
+            return o.JobEnded(cluster=cluster, proc=proc, status=_status(exit_))
+        case log.JobAborted():
+            return o.JobRemoved(cluster=cluster, proc=proc)
+    return None
+
+
+def _status(exit_: log.ProgramExit) -> int:
+    """An exit status; a signal is negative."""
+    return -exit_.signal if exit_.signal else exit_.code or 0

@@ -1,0 +1,309 @@
+"""The process that runs a DAG: a plain loop around the core, the nodes' event log, scripts and signals.
+
+It keeps nothing of its own that must not be lost. What jobs did stands in the event log that the queue writes, results
+of POST scripts are written there too; killed at any moment and started again, it reads that log and asks the queue for
+jobs that it has not heard of, and is where it was. PRE scripts alone may run twice.
+
+Signals: SIGUSR1 removes the run (its jobs, then a rescue file), SIGTERM, SIGINT and SIGQUIT leave its jobs in the
+queue, for a run that goes on later.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from roost.dag import Dag
+from roost.dag import orders as o
+from roost.dag.run import Run, Settings, Step
+from roost.dag.states import NodeState
+from roost.dag.texts import (
+    STATUS_WORDS,
+    dot_text,
+    metrics_text,
+    node_status_text,
+    rescue_text,
+    run_attributes,
+    status_table,
+)
+from roost.runtime.workflow.files import RunFiles, read_text, replace_text
+from roost.runtime.workflow.nodes_log import NodesLog
+from roost.runtime.workflow.scripts import Scripts
+from roost.runtime.workflow.signals import Signals
+from roost.runtime.workflow.submitting import BadNode, Submitter
+from roost.schedd.submit import Submission
+
+_log = logging.getLogger("roost.dag")
+
+#: How often the nodes' log, the halt file and scripts are looked at, s.
+LOOK_S: Final = 0.2
+#: How often the run's own job and the status table are told, s.
+TELL_S: Final = 2.0
+#: Exit status of a run that is to be started again.
+AGAIN_EXIT: Final = 3
+#: What of a log is read at once, bytes.
+_PIECE: Final = 1 << 20
+
+
+class QueueAway(Exception):
+    """The queue does not answer now."""
+
+
+class QueueRefused(Exception):
+    """The queue does not take the jobs."""
+
+
+class Queue(Protocol):
+    """The job queue, as a run needs it."""
+
+    def submit(self, submission: Submission) -> tuple[int, int]:
+        """Cluster and number of jobs. Raises QueueAway, QueueRefused."""
+
+    def remove(self, cluster: int, reason: str) -> None:
+        """Remove a cluster. Raises QueueAway."""
+
+    def tell(self, cluster: int, attributes: dict[str, Any]) -> None:
+        """Change attributes of the run's own job. Raises QueueAway."""
+
+    def clusters_of(self, run_cluster: int) -> dict[int, tuple[str, int]]:
+        """Cluster to node and number of jobs, of all jobs of the run that are in the queue. Raises QueueAway."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Process:
+    """A run of a DAG."""
+
+    files: RunFiles
+    dag: Dag
+    settings: Settings
+    queue: Queue
+    submitter: Submitter
+    version: str
+    #: The rescue file that it goes on from; 0 for none.
+    rescue: int = 0
+    rescues_max: int = 100
+    run: Run = field(init=False)
+    scripts: Scripts = field(init=False, default_factory=Scripts)
+    signals: Signals = field(init=False, default_factory=Signals)
+    log: NodesLog = field(init=False)
+    _began_at: float = field(init=False, default=0.0)
+    _waits: dict[str, float] = field(init=False, default_factory=dict)
+    _todo: list[o.Order] = field(init=False, default_factory=list)
+    _finish: o.Finish | None = field(init=False, default=None)
+    _status_at: float = field(init=False, default=0.0)
+    _told_at: float = field(init=False, default=0.0)
+    _changed: bool = field(init=False, default=True)
+    _away: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self.run = Run(self.dag, self.settings)
+        self.log = NodesLog(self.files.nodes_log)
+
+    def work(self, *, recovering: bool) -> int:
+        """Run until the run is over, or a signal says to leave it; the exit status. Raises OSError."""
+        self._began_at = time.time()
+        self.signals.listen()
+        if not recovering:
+            self.log.begin_anew()
+            self.files.halt.unlink(missing_ok=True)
+        past = tuple(self._past()) if recovering else ()
+        if recovering:
+            _log.info("going on with what stands in %s: %d events", self.files.nodes_log, len(past))
+        self._take(self.run.step(o.Begun(past=past), time.time()))
+        while self._finish is None:
+            leave = self._look()
+            if leave:
+                self.scripts.stop()
+                _log.info("signal %d: leaving the jobs in the queue", leave)
+                return AGAIN_EXIT
+            if self._finish is None:
+                self.signals.wait(LOOK_S)
+        return self._end(self._finish)
+
+    # -- what happens ------------------------------------------------------------------------------------
+
+    def _past(self) -> Iterator[o.Event]:
+        """What the nodes' log tells, and what the queue has that is not in it."""
+        heard: set[int] = set()
+        for event in self.log.past():
+            if isinstance(event, o.NodeSubmitted):
+                heard.add(event.cluster)
+                if event.node not in self.dag.nodes:
+                    continue
+            yield event
+        own = self.submitter.cluster
+        if own is None:
+            return
+        for cluster, (node, jobs) in self._asked_again(own).items():
+            if cluster not in heard and node in self.dag.nodes:
+                yield o.NodeSubmitted(node=node, cluster=cluster, jobs=jobs)
+
+    def _asked_again(self, own: int) -> dict[int, tuple[str, int]]:
+        while True:
+            try:
+                return self.queue.clusters_of(own)
+            except QueueAway as problem:
+                _log.warning("%s", problem)
+                time.sleep(1)
+
+    def _look(self) -> int:
+        """Tell the core what has happened; the signal that says to leave, or 0."""
+        while (number := self.signals.take()) is not None:
+            if number == signal.SIGUSR1:
+                _log.info("the run is being removed")
+                self._tell(o.RemovalAsked())
+            elif number != signal.SIGCHLD:
+                return number
+        self._carry_out()
+        for event in self.log.news():
+            self._tell(event)
+        for node, point, status in self.scripts.ended():
+            _log.info("%s script of node %s ended with status %d", point, node, status)
+            self._tell(o.ScriptEnded(node=node, point=point, status=status))
+        now = time.time()
+        for node in [node for node, at in self._waits.items() if at <= now]:
+            del self._waits[node]
+            self._tell(o.WaitOver(node=node))
+        if self.files.halt.exists() != self.run.halted:
+            _log.info("halted" if not self.run.halted else "no longer halted")
+            self._tell(o.HaltSet(halted=not self.run.halted))
+        self._carry_out()
+        self._publish(now)
+        return 0
+
+    def _tell(self, event: o.Event) -> None:
+        self._take(self.run.step(event, time.time()))
+
+    def _take(self, step: Step) -> None:
+        for taken in step.transitions:
+            progress = self.run.nodes[taken.node]
+            telling = taken.row.target in (NodeState.READY, NodeState.ERROR)
+            details = f": {progress.details}" if telling and progress.details else ""
+            source, target = taken.row.source, taken.row.target
+            _log.info("node %s: %s -> %s (%s)%s", taken.node, source.name, target.name, taken.row.on, details)
+            if source is NodeState.POSTRUN:
+                self._write_post(taken.node)
+            self._changed = True
+        self._todo += step.orders
+
+    def _write_post(self, node: str) -> None:
+        progress = self.run.nodes[node]
+        self.log.write_post(node, progress.cluster, progress.status)
+
+    # -- orders ------------------------------------------------------------------------------------------
+
+    def _carry_out(self) -> None:
+        while self._todo:
+            order = self._todo[0]
+            try:
+                self._do(order)
+            except QueueAway as problem:
+                if not self._away:
+                    _log.warning("%s; trying again", problem)
+                self._away = True
+                return
+            self._away = False
+            self._todo.pop(0)
+
+    def _do(self, order: o.Order) -> None:
+        match order:
+            case o.RunScript(node=name, point=point, words=words):
+                _log.info("node %s: %s script: %s", name, point, " ".join(words))
+                problem = self.scripts.start(self.dag.nodes[name], point, words)
+                if problem:
+                    _log.error("node %s: %s", name, problem)
+            case o.StopScripts():
+                self.scripts.stop()
+            case o.SubmitNode(node=name, retry=retry):
+                self._submit(name, retry)
+            case o.RemoveJobs(cluster=cluster, reason=reason):
+                _log.info("removing cluster %d: %s", cluster, reason)
+                self.queue.remove(cluster, reason)
+            case o.Wait(node=node, at=at):
+                self._waits[node] = at
+            case o.KeepRescue():
+                self._keep_rescue()
+            case o.KeepSavePoint(node=name, path=path):
+                target = Path(path or f"{name}-{Path(self.files.primary).name}.save")
+                self._write(target if len(target.parts) > 1 else Path("save_files") / target, rescue_text)
+            case o.Finish():
+                self._finish = order
+
+    def _submit(self, name: str, retry: int) -> None:
+        node = self.dag.nodes[name]
+        if self.run.nodes[name].state is not NodeState.SUBMITTED:
+            return
+        try:
+            submission = self.submitter.submission(self.run, node, retry, time.time())
+            cluster, jobs = self.queue.submit(submission)
+        except BadNode as problem:
+            self._not_submitted(name, str(problem), final=True)
+        except QueueRefused as problem:
+            self._not_submitted(name, str(problem), final=False)
+        else:
+            _log.info("node %s: cluster %d, %d job(s)", name, cluster, jobs)
+            self._tell(o.NodeSubmitted(node=name, cluster=cluster, jobs=jobs))
+
+    def _not_submitted(self, name: str, text: str, *, final: bool) -> None:
+        _log.error("node %s is not submitted: %s", name, text)
+        self._tell(o.SubmitRefused(node=name, text=text.splitlines()[0], final=final))
+
+    # -- files ---------------------------------------------------------------------------------------------
+
+    def _write(self, path: Path, text_of: Any) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_text(path, text_of(self.run, time.time()))
+        except OSError as error:
+            _log.error("%s is not written: %s", path, error.strerror)
+
+    def _keep_rescue(self) -> None:
+        number = min(self.rescues_max, self.files.last_rescue(self.rescues_max) + 1)
+        path = self.files.rescue(number)
+        _log.info("writing the rescue file %s", path)
+        self._write(path, rescue_text)
+
+    def _publish(self, now: float, *, at_once: bool = False) -> None:
+        """Tell how far the run is: its status file, its picture, its own job, its log."""
+        file = self.dag.status_file
+        if file is not None and (at_once or now >= self._status_at) and (self._changed or file.always):
+            self._status_at = now + file.interval_s
+            self._write(Path(file.path), lambda run, at: node_status_text(run, at, at + file.interval_s))
+        if not (at_once or (self._changed and now >= self._told_at)):
+            return
+        self._told_at, self._changed = now + TELL_S, False
+        for line in status_table(self.run):
+            _log.info("%s", line)
+        dot = self.dag.dot
+        if dot is not None and (dot.update or at_once):
+            include = read_text(dot.include) if dot.include else None
+            self._write(Path(dot.path), lambda run, at: dot_text(run, at, include or ""))
+        if self.submitter.cluster is not None:
+            try:
+                self.queue.tell(self.submitter.cluster, {**run_attributes(self.run), "DAG_AdUpdateTime": int(now)})
+            except (QueueAway, QueueRefused) as problem:
+                _log.warning("%s", problem)
+
+    def _end(self, finish: o.Finish) -> int:
+        self._carry_out()
+        now = time.time()
+        self._publish(now, at_once=True)
+        text = metrics_text(
+            self.run,
+            began_at=self._began_at,
+            ended_at=now,
+            exit_code=finish.exit_code,
+            rescue=self.rescue,
+            version=self.version,
+        )
+        self._write(self.files.metrics, lambda run, at: text)
+        self.files.lock.unlink(missing_ok=True)
+        _log.info("the run is over: %s", STATUS_WORDS[finish.status])
+        _log.info("**** condor_dagman (condor_DAGMAN) pid %d EXITING WITH STATUS %d", os.getpid(), finish.exit_code)
+        return finish.exit_code

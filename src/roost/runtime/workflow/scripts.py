@@ -1,0 +1,93 @@
+"""PRE, POST and HOLD scripts as processes, each in a session of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from roost.dag import Node, Script, ScriptPoint
+
+#: Exit status of a script that can't be started.
+NOT_STARTED: Final = 127
+
+
+@dataclass(slots=True, kw_only=True)
+class _Running:
+    node: str
+    point: ScriptPoint
+    process: subprocess.Popen[bytes]
+    debug: IO[bytes] | None
+
+
+class Scripts:
+    """The scripts that run."""
+
+    def __init__(self) -> None:
+        self._running: list[_Running] = []
+        self._failed: list[tuple[str, ScriptPoint, int]] = []
+
+    def start(self, node: Node, point: ScriptPoint, words: tuple[str, ...]) -> str:
+        """Start one; what is wrong if it can't be, and then it ends with `NOT_STARTED`."""
+        script = {ScriptPoint.PRE: node.pre, ScriptPoint.POST: node.post, ScriptPoint.HOLD: node.held}[point]
+        assert script is not None, "a script that the node does not have"
+        directory = Path(node.directory or ".")
+        debug: IO[bytes] | None = None
+        try:
+            debug = _debug(script, directory)
+            streams = script.debug_streams
+            process = subprocess.Popen(
+                [_program(words[0], directory), *words[1:]],
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                stdout=debug if debug is not None and streams in ("ALL", "STDOUT") else subprocess.DEVNULL,
+                stderr=debug if debug is not None and streams in ("ALL", "STDERR") else subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            if debug is not None:
+                debug.close()
+            self._failed.append((node.name, point, NOT_STARTED))
+            return f"{words[0]} can't be started: {error}"
+        self._running.append(_Running(node=node.name, point=point, process=process, debug=debug))
+        return ""
+
+    def ended(self) -> list[tuple[str, ScriptPoint, int]]:
+        """Those that have ended since the last time: node, point, status; a signal is negative."""
+        found, self._failed = self._failed, []
+        for each in list(self._running):
+            status = each.process.poll()
+            if status is not None:
+                self._running.remove(each)
+                self._close(each)
+                found.append((each.node, each.point, status))
+        return found
+
+    def stop(self) -> None:
+        """Kill them all, with what they started."""
+        for each in self._running:
+            with contextlib.suppress(OSError):
+                os.killpg(each.process.pid, signal.SIGKILL)
+            each.process.wait()
+            self._close(each)
+        self._running.clear()
+        self._failed.clear()
+
+    def _close(self, each: _Running) -> None:
+        if each.debug is not None:
+            each.debug.close()
+
+
+def _program(word: str, directory: Path) -> str:
+    """A program by its path; a plain name is looked for where the node is, before PATH."""
+    if "/" not in word and (directory / word).exists():
+        return f"./{word}"
+    return word
+
+
+def _debug(script: Script, directory: Path) -> IO[bytes] | None:
+    return (directory / script.debug_file).open("ab") if script.debug_file else None

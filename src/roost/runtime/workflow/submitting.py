@@ -1,0 +1,103 @@
+"""From a node to the jobs that it is: the lines that DAGMan adds to its submit description.
+
+What the description may use as macros (JOB, RETRY, the node's VARS, …) stands before it, what it must not change stands
+before its queue statement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from roost.config import Config
+from roost.dag import Node, NodeKind
+from roost.dag.run import Run
+from roost.dag.states import NodeState
+from roost.runtime.submit_host import SystemSubmitHost
+from roost.runtime.workflow.description import SubmitOptions, inner_description
+from roost.schedd.submit import Submission, read_submission
+
+
+class BadNode(Exception):
+    """The description of a node can't be submitted; the text says what is wrong, with places."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitter:
+    """How nodes of a run are submitted."""
+
+    #: The run's own job; None for a run that is none.
+    cluster: int | None
+    nodes_log: Path
+    owner: str
+    uid_domain: str
+    config: Config | None
+    options: SubmitOptions
+    #: VARS that do not say where they stand, stand before the queue statement.
+    append_variables: bool = False
+    #: Added to the priority of every node's jobs.
+    priority: int = 0
+
+    def submission(self, run: Run, node: Node, retry: int, now: float) -> Submission:
+        """The jobs of a node. Raises BadNode."""
+        directory = Path(node.directory or ".").absolute()
+        text, file = self._text(node, directory)
+        found = read_submission(
+            text,
+            file=file,
+            host=SystemSubmitHost(str(directory)),
+            now=now,
+            owner=self.owner,
+            uid_domain=self.uid_domain,
+            config=self.config,
+            arguments=tuple(self._before(run, node, retry)),
+            append=tuple(self._after(run, node)),
+        )
+        if found.errors:
+            raise BadNode("\n".join(str(each) for each in found.errors))
+        if len(found.clusters) != 1:
+            raise BadNode(f"{file}: a node is one cluster, and the description comes to {len(found.clusters)}")
+        return found
+
+    def _text(self, node: Node, directory: Path) -> tuple[str, str]:
+        if node.kind is NodeKind.SUBDAG:
+            return inner_description(node.submit, self.options), f"{node.submit}.condor.sub"
+        if node.text is not None:
+            return node.text, f"the description of node {node.name} at {node.span}"
+        path = directory / node.submit
+        try:
+            return path.read_text(encoding="utf-8", errors="replace"), node.submit
+        except OSError as error:
+            raise BadNode(f"{path}: {error.strerror}") from None
+
+    def _before(self, run: Run, node: Node, retry: int) -> list[str]:
+        parents = ",".join(run.dag.parents[node.name])
+        lines = [
+            f"JOB={node.name}",
+            f"NODE={node.name}",
+            f"RETRY={retry}",
+            f"DAG_STATUS={int(run.status)}",
+            f"FAILED_COUNT={run.counts[NodeState.ERROR]}",
+            f"DAG_PARENT_NAMES={parents}",
+        ]
+        if self.cluster is not None:
+            lines.append(f"DAGManJobId={self.cluster}")
+        return lines + [f"{each.name}={each.value}" for each in node.variables if self._is_before(each.prepended)]
+
+    def _after(self, run: Run, node: Node) -> list[str]:
+        lines = [f"{each.name} = {each.value}" for each in node.variables if not self._is_before(each.prepended)]
+        parents = ",".join(run.dag.parents[node.name])
+        lines += [
+            f'MY.DAGNodeName = "{node.name}"',
+            f'MY.DAGParentNodeNames = "{parents}"',
+            f'MY.DAGManNodesLog = "{self.nodes_log.absolute()}"',
+            f"submit_event_notes = DAG Node: {node.name}",
+        ]
+        if self.cluster is not None:
+            lines.append(f"MY.DAGManJobId = {self.cluster}")
+        if node.priority or self.priority:
+            lines.append(f"priority = {node.priority + self.priority}")
+        return lines
+
+    def _is_before(self, prepended: bool | None) -> bool:
+        return not self.append_variables if prepended is None else prepended

@@ -1,0 +1,55 @@
+"""Jobs that run beside the queue, on its own machine: those of the scheduler and local universes.
+
+They are offered to nobody. Whoever runs them is a machine to the queue like any other, with a name of its own, so that
+claims, runs and ends are the same; only where their slot comes from is different, and how many may run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from roost.classad import ClassAd, Expr, parse_expression
+from roost.schedd.status import JobStatus
+
+SCHEDULER: Final = 7
+LOCAL: Final = 12
+#: Values of JobUniverse.
+UNIVERSES: Final = (SCHEDULER, LOCAL)
+
+_START_SCHEDULER: Final = parse_expression("TotalSchedulerJobsRunning < 500")
+_START_LOCAL: Final = parse_expression("TotalLocalJobsRunning < 200")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalPolicy:
+    """START_SCHEDULER_UNIVERSE and START_LOCAL_UNIVERSE; MY is the queue's ad, TARGET the job's."""
+
+    start_scheduler: Expr = _START_SCHEDULER
+    start_local: Expr = _START_LOCAL
+
+    def allows(self, job_ad: ClassAd, running: dict[int, int]) -> bool:
+        """Whether one more job may begin; `running` has the numbers of those that run, by universe."""
+        queue = ClassAd(
+            {"TotalSchedulerJobsRunning": running.get(SCHEDULER, 0), "TotalLocalJobsRunning": running.get(LOCAL, 0)}
+        )
+        scheduler = job_ad.cell("jobuniverse") == SCHEDULER
+        value = queue.eval_expr(self.start_scheduler if scheduler else self.start_local, job_ad)
+        return value is True or (isinstance(value, int | float) and not isinstance(value, bool) and value != 0)
+
+
+def is_local(ad: ClassAd) -> bool:
+    """Whether a job runs beside the queue."""
+    return ad.cell("jobuniverse") in UNIVERSES
+
+
+def running_of(clusters: Iterable[tuple[ClassAd, bytearray]]) -> dict[int, int]:
+    """Universe to the number of its jobs that run, from clusters' ads and statuses."""
+    found = dict.fromkeys(UNIVERSES, 0)
+    for ad, statuses in clusters:
+        universe = ad.cell("jobuniverse")
+        if universe in found:
+            busy = (JobStatus.RUNNING, JobStatus.SUSPENDED, JobStatus.TRANSFERRING_OUTPUT)
+            found[universe] += sum(statuses.count(int(status)) for status in busy)  # type: ignore[index]
+    return found

@@ -1,0 +1,177 @@
+"""DAG files, read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from roost.dag import BadDag, NodeKind, apply_rescue, read_dag
+from roost.dag.plan import Abort, Variable
+from roost.dag.problems import DagCode
+from tests.dag.files import DIAMOND, dag_of
+
+
+def problems_of(text: str, **others: str) -> list[tuple[DagCode, int, int]]:
+    with pytest.raises(BadDag) as caught:
+        dag_of(text, **others)
+    return [(each.code, each.span.line, each.span.column) for each in caught.value.problems]
+
+
+def test_a_diamond() -> None:
+    dag = dag_of(DIAMOND)
+    assert dag.children == {"A": ("B", "C"), "B": ("D",), "C": ("D",), "D": ()}
+    assert dag.parents == {"A": (), "B": ("A",), "C": ("A",), "D": ("B", "C")}
+
+
+def test_a_node_may_be_spoken_of_before_it_is_defined() -> None:
+    assert dag_of("RETRY A 3\nPARENT A CHILD B\nJOB A a\nJOB B b").nodes["A"].retries == 3
+
+
+def test_keywords_have_no_case_and_names_have() -> None:
+    dag = dag_of("job A a.sub\nJob a b.sub\nparent A child a")
+    assert dag.children == {"A": ("a",), "a": ()}
+
+
+def test_what_may_be_said_of_a_node() -> None:
+    node = dag_of(
+        "JOB A a.sub DIR d NOOP\nSCRIPT DEFER 4 60 DEBUG x.log STDERR PRE A p.sh $JOB -x\nSCRIPT POST A q.sh\n"
+        "PRE_SKIP A 2\nRETRY A 3 UNLESS-EXIT 9\nABORT-DAG-ON A 5 RETURN 1\nPRIORITY A -3\nCATEGORY A big\n"
+        "SAVE_POINT_FILE A here.save"
+    ).nodes["A"]
+    assert (node.submit, node.directory, node.noop, node.done) == ("a.sub", "d", True, False)
+    assert node.pre is not None
+    assert node.post is not None
+    assert (node.pre.words, node.pre.defer_status, node.pre.defer_s) == (("p.sh", "$JOB", "-x"), 4, 60)
+    assert (node.pre.debug_file, node.pre.debug_streams) == ("x.log", "STDERR")
+    assert (node.pre_skip, node.retries, node.unless_exit) == (2, 3, 9)
+    assert node.abort == Abort(status=5, exit_code=1)
+    assert (node.priority, node.category, node.save_point) == (-3, "big", "here.save")
+
+
+def test_variables_with_quotes_and_backslashes() -> None:
+    node = dag_of(r"JOB A a" "\n" r'VARS A x="1" y = "a \"b\" \\n c"  +Z="\"s\""' "\n" 'VARS A PREPEND p="q"').nodes[
+        "A"
+    ]
+    assert node.variables == (
+        Variable(name="x", value="1"),
+        Variable(name="y", value='a "b" \\n c'),
+        Variable(name="+Z", value='"s"'),
+        Variable(name="p", value="q", prepended=True),
+    )
+
+
+def test_all_nodes_are_the_ordinary_ones() -> None:
+    dag = dag_of('JOB A a\nFINAL F f\nRETRY ALL_NODES 2\nVARS ALL_NODES x="1"')
+    assert (dag.nodes["A"].retries, dag.nodes["F"].retries) == (2, 0)
+    assert (len(dag.nodes["A"].variables), len(dag.nodes["F"].variables)) == (1, 0)
+
+
+def test_descriptions_within_the_file() -> None:
+    dag = dag_of(
+        "SUBMIT-DESCRIPTION common {\n executable = /bin/true\n queue\n}\nJOB A common\n"
+        "JOB B {\n  executable = x\n} DIR d\nJOB C @=end\n executable = y\n}\n@end"
+    )
+    assert dag.nodes["A"].text == "executable = /bin/true\nqueue"
+    assert (dag.nodes["B"].text, dag.nodes["B"].directory) == ("executable = x", "d")
+    assert dag.nodes["C"].text == "executable = y\n}"
+
+
+def test_splices_bring_their_nodes_and_stand_for_their_ends() -> None:
+    inner = "JOB X x\nJOB Y y\nJOB Z z\nPARENT X CHILD Y Z\nCATEGORY X k\nCATEGORY Y +all\nMAXJOBS k 1"
+    dag = dag_of(
+        "JOB A a\nJOB B b\nSPLICE S inner.dag DIR d\nPARENT A CHILD S\nPARENT S CHILD B", **{"d/inner_dag": inner}
+    )
+    assert dag.children == {
+        "A": ("S+X",), "B": (), "S+X": ("S+Y", "S+Z"), "S+Y": ("B",), "S+Z": ("B",),
+    }  # fmt: skip
+    assert dag.nodes["S+X"].directory == "d"
+    assert (dag.nodes["S+X"].category, dag.nodes["S+Y"].category) == ("S+k", "+all")
+    assert dag.category_limits == {"S+k": 1}
+
+
+def test_splices_are_joined_at_their_pins() -> None:
+    first = "JOB A a\nJOB B b\nPIN_OUT A 1\nPIN_OUT B 2"
+    second = "JOB C c\nJOB D d\nPIN_IN D 1\nPIN_IN C 2"
+    dag = dag_of("SPLICE P p.dag\nSPLICE Q q.dag\nCONNECT P Q", p_dag=first, q_dag=second)
+    assert dag.children == {"P+A": ("Q+D",), "P+B": ("Q+C",), "Q+C": (), "Q+D": ()}
+    assert problems_of("SPLICE P p.dag\nSPLICE Q q.dag\nCONNECT P Q", p_dag=first, q_dag="JOB C c\nPIN_IN C 1") == [
+        (DagCode.PINS, 3, 11)
+    ]
+
+
+def test_included_lines_are_as_if_they_stood_there() -> None:
+    assert list(dag_of("INCLUDE more.dag\nPARENT A CHILD B\nJOB B b", more_dag="JOB A a").nodes) == ["A", "B"]
+
+
+def test_several_files_are_one_run_whose_nodes_have_numbers() -> None:
+    files = {"a.dag": "JOB A x\nJOB B y\nPARENT A CHILD B", "sub/b.dag": "JOB A z"}
+    dag = read_dag(["a.dag", "sub/b.dag"], files.get, in_their_directories=True)
+    assert dag.children == {"0.A": ("0.B",), "0.B": (), "1.A": ()}
+    assert dag.nodes["1.A"].directory == "sub"
+
+
+def test_what_holds_for_the_whole() -> None:
+    dag = dag_of(
+        "JOB A a\nCONFIG c.conf\nSET_JOB_ATTR Foo = 1 + 2\nENV GET X, Y\nENV SET A=1;B=2\nDOT d.dot UPDATE INCLUDE h\n"
+        "NODE_STATUS_FILE s 30 ALWAYS-UPDATE\nJOBSTATE_LOG j\nMAXJOBS c 2\nFINAL F f\nSUBDAG EXTERNAL U u.dag\n"
+    )
+    assert (dag.config, dag.attributes, dag.environment_kept) == ("c.conf", {"Foo": "1 + 2"}, ("X", "Y"))
+    assert (dag.environment_set, dag.job_state_log) == ("A=1;B=2", "j")
+    assert dag.dot is not None
+    assert dag.status_file is not None
+    assert (dag.dot.path, dag.dot.update, dag.dot.include) == ("d.dot", True, "h")
+    assert (dag.status_file.path, dag.status_file.interval_s, dag.status_file.always) == ("s", 30, True)
+    assert dag.final is dag.nodes["F"]
+    assert dag.nodes["U"].kind is NodeKind.SUBDAG
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("JOBB A a\nJOB A a", [(DagCode.KEYWORD, 1, 1)]),
+        ("JOB A", [(DagCode.ARGUMENTS, 1, 6)]),
+        ("JOB A a b", [(DagCode.ARGUMENTS, 1, 9)]),
+        ("JOB PARENT a", [(DagCode.NODE_NAME, 1, 5)]),
+        ("JOB A+B a", [(DagCode.NODE_NAME, 1, 5)]),
+        ("JOB A a\nJOB A b", [(DagCode.TWICE, 2, 5)]),
+        ("JOB A a\nPARENT A CHILD B", [(DagCode.NO_SUCH_NODE, 2, 16)]),
+        ("JOB A a\nPARENT A", [(DagCode.ARGUMENTS, 2, 8)]),
+        ("JOB A a\nRETRY A many", [(DagCode.NUMBER, 2, 9)]),
+        ("JOB A a\nRETRY A -1", [(DagCode.NUMBER, 2, 9)]),
+        ("JOB A a\nABORT-DAG-ON A 1 RETURN 256", [(DagCode.NUMBER, 2, 25)]),
+        ("JOB A a\nVARS A x=1", [(DagCode.VARIABLE, 2, 8)]),
+        ('JOB A a\nVARS A x="1', [(DagCode.VARIABLE, 2, 8)]),
+        ('JOB A a\nVARS A x="\\n"', [(DagCode.VARIABLE, 2, 8)]),
+        ('JOB A a\nVARS A queue="1"', [(DagCode.VARIABLE, 2, 8)]),
+        ("JOB A a\nSCRIPT DURING A x", [(DagCode.ARGUMENTS, 2, 8)]),
+        ("JOB A a\nJOB B b\nPARENT A CHILD B\nPARENT B CHILD A", [(DagCode.CYCLE, 1, 5)]),
+        ("JOB A a\nPARENT A CHILD A", [(DagCode.CYCLE, 1, 5)]),
+        ("JOB A {\nqueue", [(DagCode.BLOCK, 1, 1)]),
+        ("SPLICE S none.dag\nJOB A a", [(DagCode.FILE_MISSING, 1, 8), (DagCode.SPLICE, 1, 10)]),
+        ("JOB A a\nREJECT", [(DagCode.REJECTED, 2, 1)]),
+        ("# nothing", [(DagCode.EMPTY, 0, 0)]),
+        ("JOB A a\nFINAL F f\nPARENT A CHILD F", [(DagCode.FINAL, 3, 16)]),
+        ("JOB A a\nFINAL F f\nFINAL G g", [(DagCode.TWICE, 3, 9)]),
+    ],
+)  # fmt: skip
+def test_mistakes_have_a_place(text: str, found: list[Any]) -> None:
+    assert problems_of(text) == found
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    assert [code for code, _, _ in problems_of("JOB A\nFOO\nRETRY B 1\nJOB C c")] == [
+        DagCode.KEYWORD, DagCode.ARGUMENTS, DagCode.NO_SUCH_NODE,
+    ]  # fmt: skip
+
+
+def test_a_file_that_reads_itself_is_refused() -> None:
+    assert (DagCode.LIMIT) in [code for code, _, _ in problems_of("JOB A a\nINCLUDE main.dag")]
+
+
+def test_a_rescue_file_says_what_is_done() -> None:
+    dag = apply_rescue(dag_of(DIAMOND), "r", {"r": "# x\nDONE A\nDONE C\nRETRY B 1\n"}.get)
+    assert [name for name, node in dag.nodes.items() if node.done] == ["A", "C"]
+    assert dag.nodes["B"].retries == 1
+    with pytest.raises(BadDag, match="no place in a rescue file"):
+        apply_rescue(dag, "r", {"r": "JOB X x\n"}.get)

@@ -1,0 +1,272 @@
+"""A run, event by event."""
+
+from __future__ import annotations
+
+from roost.dag import ScriptPoint
+from roost.dag import orders as o
+from roost.dag.run import Run, Settings
+from roost.dag.states import NodeState, RunStatus
+from roost.dag.table import BY_STATE, ROWS, On
+from tests.dag.files import DIAMOND, dag_of
+
+
+class Told:
+    """A run that is told things, at one time after another."""
+
+    def __init__(self, text: str, **limits: object) -> None:
+        self.run = Run(dag_of(text), Settings(**limits))  # type: ignore[arg-type]
+        self.now = 0.0
+        self.clusters = 0
+        self.first = self.tell(o.Begun())
+
+    def tell(self, event: o.Event) -> tuple[o.Order, ...]:
+        self.now += 10
+        return self.run.step(event, self.now).orders
+
+    def submitted(self, node: str, jobs: int = 1) -> tuple[o.Order, ...]:
+        self.clusters += 1
+        return self.tell(o.NodeSubmitted(node=node, cluster=self.clusters, jobs=jobs))
+
+    def ended(self, node: str, status: int = 0) -> tuple[o.Order, ...]:
+        cluster = self.run.nodes[node].cluster
+        assert cluster is not None
+        return self.tell(o.JobEnded(cluster=cluster, proc=0, status=status))
+
+    def script(self, node: str, point: ScriptPoint, status: int = 0) -> tuple[o.Order, ...]:
+        return self.tell(o.ScriptEnded(node=node, point=point, status=status))
+
+    def state(self, node: str) -> NodeState:
+        return self.run.nodes[node].state
+
+
+def submits(*nodes: str, retry: int = 0) -> tuple[o.Order, ...]:
+    return tuple(o.SubmitNode(node=node, retry=retry) for node in nodes)
+
+
+def test_a_diamond_goes_its_way() -> None:
+    told = Told(DIAMOND)
+    assert told.first == submits("A")
+    told.submitted("A")
+    assert told.ended("A") == submits("B", "C")
+    told.submitted("B")
+    told.submitted("C")
+    assert told.ended("C") == ()
+    assert told.ended("B") == submits("D")
+    told.submitted("D")
+    assert told.ended("D") == (o.Finish(exit_code=0, status=RunStatus.OK),)
+
+
+def test_what_waits_for_a_failure_is_futile_and_the_rest_goes_on() -> None:
+    told = Told(DIAMOND + "JOB E e\nPARENT C CHILD E")
+    told.submitted("A")
+    told.ended("A")
+    told.submitted("B")
+    told.submitted("C")
+    told.ended("B", 1)
+    assert (told.state("B"), told.state("D")) == (NodeState.ERROR, NodeState.FUTILE)
+    assert told.ended("C") == submits("E")
+    told.submitted("E")
+    assert told.ended("E") == (o.KeepRescue(), o.Finish(exit_code=1, status=RunStatus.NODE_FAILED))
+
+
+def test_the_post_script_decides_and_sees_how_the_job_ended() -> None:
+    told = Told("JOB A a\nSCRIPT PRE A p $JOB $RETURN\nSCRIPT POST A q $RETURN $PRE_SCRIPT_RETURN x=$RETURN $JOBID")
+    assert told.first == (o.RunScript(node="A", point=ScriptPoint.PRE, words=("p", "A", "$RETURN")),)
+    assert told.script("A", ScriptPoint.PRE) == submits("A")
+    told.submitted("A")
+    assert told.ended("A", -9) == (
+        o.RunScript(node="A", point=ScriptPoint.POST, words=("q", "-9", "0", "x=$RETURN", "1.0")),
+    )
+    assert told.script("A", ScriptPoint.POST)[-1] == o.Finish(exit_code=0, status=RunStatus.OK)
+
+
+def test_a_failed_pre_script_ends_the_node_unless_post_runs_anyway() -> None:
+    text = "JOB A a\nSCRIPT PRE A p\nSCRIPT POST A q $RETURN"
+    told = Told(text)
+    told.script("A", ScriptPoint.PRE, 1)
+    assert told.state("A") is NodeState.ERROR
+    told = Told(text, always_post=True)
+    assert told.script("A", ScriptPoint.PRE, 1) == (
+        o.RunScript(node="A", point=ScriptPoint.POST, words=("q", "-1004")),
+    )
+
+
+def test_pre_skip_makes_a_node_done() -> None:
+    told = Told("JOB A a\nSCRIPT PRE A p\nPRE_SKIP A 3\nSCRIPT POST A q")
+    assert told.script("A", ScriptPoint.PRE, 3) == (o.Finish(exit_code=0, status=RunStatus.OK),)
+
+
+def test_a_deferred_script_runs_again_later() -> None:
+    told = Told("JOB A a\nSCRIPT DEFER 4 60 PRE A p")
+    assert told.script("A", ScriptPoint.PRE, 4) == (o.Wait(node="A", at=told.now + 60),)
+    assert told.tell(o.WaitOver(node="A")) == (o.RunScript(node="A", point=ScriptPoint.PRE, words=("p",)),)
+
+
+def test_retries_count_and_stop_at_unless_exit() -> None:
+    told = Told("JOB A a\nRETRY A 2 UNLESS-EXIT 7")
+    told.submitted("A")
+    assert told.ended("A", 1) == submits("A", retry=1)
+    told.submitted("A")
+    told.ended("A", 7)
+    assert told.state("A") is NodeState.ERROR
+
+
+def test_one_failure_of_a_cluster_removes_the_others_and_the_try_ends_when_they_are_gone() -> None:
+    told = Told("JOB A a\nRETRY A 1")
+    told.submitted("A", jobs=3)
+    assert told.ended("A", 5) == (o.RemoveJobs(cluster=1, reason="job 1.0 ended with status 5"),)
+    assert told.tell(o.JobRemoved(cluster=1, proc=1)) == ()
+    assert told.tell(o.JobEnded(cluster=1, proc=2, status=0)) == submits("A", retry=1)
+
+
+def test_a_job_that_somebody_removes_fails_its_node() -> None:
+    told = Told("JOB A a\nSCRIPT POST A q $RETURN")
+    told.submitted("A")
+    assert told.tell(o.JobRemoved(cluster=1, proc=0)) == (
+        o.RunScript(node="A", point=ScriptPoint.POST, words=("q", "-1002")),
+    )
+
+
+def test_a_submission_that_is_refused_is_tried_again_with_growing_pauses_and_then_given_up() -> None:
+    told = Told("JOB A a", submit_attempts=3)
+    refused = o.SubmitRefused(node="A", text="no", final=False)
+    assert told.tell(refused) == (o.Wait(node="A", at=told.now + 2),)
+    assert told.tell(o.WaitOver(node="A")) == submits("A")
+    assert told.tell(refused) == (o.Wait(node="A", at=told.now + 4),)
+    told.tell(o.WaitOver(node="A"))
+    assert told.tell(refused)[-1] == o.Finish(exit_code=1, status=RunStatus.NODE_FAILED)
+
+
+def test_a_wrong_description_is_not_tried_again() -> None:
+    told = Told("JOB A a")
+    assert told.tell(o.SubmitRefused(node="A", text="no", final=True))[-1] == o.Finish(
+        exit_code=1, status=RunStatus.NODE_FAILED
+    )
+
+
+def test_a_node_can_abort_the_run_with_a_value_of_its_own() -> None:
+    told = Told("JOB A a\nJOB B b\nABORT-DAG-ON A 3 RETURN 42\nRETRY A 5")
+    told.submitted("A")
+    told.submitted("B", jobs=2)
+    assert told.ended("A", 3) == (o.StopScripts(), o.RemoveJobs(cluster=2, reason="the run of its DAG ends"))
+    told.tell(o.JobRemoved(cluster=2, proc=0))
+    assert told.tell(o.JobRemoved(cluster=2, proc=1)) == (
+        o.KeepRescue(), o.Finish(exit_code=42, status=RunStatus.ABORTED),
+    )  # fmt: skip
+
+
+def test_the_final_node_runs_whatever_became_of_the_others_and_decides() -> None:
+    told = Told("JOB A a\nFINAL F f\nSCRIPT PRE F p $DAG_STATUS $FAILED_COUNT")
+    told.submitted("A")
+    assert told.ended("A", 1) == (o.RunScript(node="F", point=ScriptPoint.PRE, words=("p", "2", "1")),)
+    assert told.script("F", ScriptPoint.PRE) == submits("F")
+    told.submitted("F")
+    assert told.ended("F")[-1] == o.Finish(exit_code=0, status=RunStatus.NODE_FAILED)
+
+
+def test_a_removed_run_waits_for_its_jobs_and_keeps_a_rescue_file() -> None:
+    told = Told(DIAMOND)
+    told.submitted("A")
+    assert told.tell(o.RemovalAsked()) == (o.StopScripts(), o.RemoveJobs(cluster=1, reason="the run of its DAG ends"))
+    assert told.tell(o.JobRemoved(cluster=1, proc=0)) == (
+        o.KeepRescue(), o.Finish(exit_code=2, status=RunStatus.REMOVED),
+    )  # fmt: skip
+
+
+def test_a_halted_run_begins_nothing_and_ends_when_nothing_runs() -> None:
+    told = Told(DIAMOND)
+    told.submitted("A")
+    told.tell(o.HaltSet(halted=True))
+    assert told.ended("A") == (o.KeepRescue(), o.Finish(exit_code=1, status=RunStatus.HALTED))
+
+
+def test_a_halt_that_ends_in_time_changes_nothing() -> None:
+    told = Told(DIAMOND)
+    told.submitted("A")
+    told.tell(o.HaltSet(halted=True))
+    told.tell(o.HaltSet(halted=False))
+    assert told.ended("A") == submits("B", "C")
+
+
+def test_limits_and_priorities() -> None:
+    text = "\n".join(f"JOB N{n} x\nPRIORITY N{n} {n}" for n in range(4))
+    assert Told(text, jobs_max=2).first == submits("N3", "N2")
+    assert Told(text, idle_max=1).first == submits("N3", "N2", "N1", "N0")
+    told = Told(text + "\nCATEGORY ALL_NODES c\nMAXJOBS c 1")
+    assert told.first == submits("N3")
+    told.submitted("N3")
+    assert told.ended("N3") == submits("N2")
+
+
+def test_jobs_that_wait_keep_others_from_being_submitted() -> None:
+    told = Told("JOB A a\nJOB B b\nPARENT A CHILD B\nJOB C c\nPARENT A CHILD C", idle_max=1)
+    told.submitted("A")
+    told.ended("A")
+    assert told.submitted("B", jobs=2) == ()
+    told.submitted("C")
+    assert told.run.idle == 3
+
+
+def test_a_noop_node_runs_its_scripts_only() -> None:
+    told = Told("JOB A a NOOP\nSCRIPT POST A q $JOBID")
+    assert told.first == (o.RunScript(node="A", point=ScriptPoint.POST, words=("q", "-1.0")),)
+
+
+def test_the_provisioner_runs_before_all_and_services_beside_them() -> None:
+    told = Told("JOB A a\nPROVISIONER P p\nSERVICE S s")
+    assert told.first == submits("P")
+    told.submitted("P")
+    assert told.tell(o.JobRan(cluster=1, proc=0)) == submits("A", "S")
+    told.submitted("A")
+    told.submitted("S")
+    told.ended("P")
+    assert told.ended("A") == (
+        o.RemoveJobs(cluster=3, reason="the run of its DAG ends"), o.Finish(exit_code=0, status=RunStatus.OK),
+    )  # fmt: skip
+
+
+def test_a_hold_script_runs_and_changes_nothing() -> None:
+    told = Told("JOB A a\nSCRIPT HOLD A h $JOB")
+    told.submitted("A")
+    assert told.tell(o.JobHeld(cluster=1, proc=0, reason="disk")) == (
+        o.RunScript(node="A", point=ScriptPoint.HOLD, words=("h", "A")),
+    )
+    assert told.script("A", ScriptPoint.HOLD, 1) == ()
+
+
+def test_save_points_are_kept_when_a_node_begins_first() -> None:
+    told = Told("JOB A a\nSAVE_POINT_FILE A x.save\nRETRY A 1")
+    assert told.first == (o.KeepSavePoint(node="A", path="x.save"), *submits("A"))
+    told.submitted("A")
+    assert told.ended("A", 1) == submits("A", retry=1)
+
+
+def test_a_chain_of_many_nodes_can_fail_at_its_head() -> None:
+    count = 5000
+    chain = "\n".join(f"PARENT N{n} CHILD N{n + 1}" for n in range(count - 1))
+    told = Told("\n".join(f"JOB N{n} x" for n in range(count)) + "\n" + chain)
+    told.submitted("N0")
+    told.ended("N0", 1)
+    assert told.run.counts[NodeState.FUTILE] == count - 1
+
+
+def test_what_comes_late_or_twice_changes_nothing() -> None:
+    told = Told("JOB A a\nJOB B b")
+    told.submitted("A")
+    told.ended("A")
+    assert told.tell(o.JobEnded(cluster=1, proc=0, status=1)) == ()
+    assert told.tell(o.JobEnded(cluster=77, proc=0, status=1)) == ()
+    assert told.tell(o.ScriptEnded(node="A", point=ScriptPoint.POST, status=1)) == ()
+    assert told.tell(o.SubmitRefused(node="A", text="x", final=True)) == ()
+    assert told.tell(o.NodeSubmitted(node="A", cluster=9, jobs=1)) == (
+        o.RemoveJobs(cluster=9, reason="the node does not want it any more"),
+    )
+
+
+def test_the_rows_of_the_table_are_numbered_and_every_trigger_finds_one_without_conditions() -> None:
+    assert [row.number for row in ROWS] == list(range(1, len(ROWS) + 1))
+    for state, rows in BY_STATE.items():
+        for on in {row.on for row in rows}:
+            last = [row for row in rows if row.on is on][-1]
+            assert not last.when, f"{state.name} has no way out when {on}"
+    assert {row.on for row in ROWS} == set(On)

@@ -1,0 +1,177 @@
+"""Workflows on a real pool: in order, once each, whatever is killed, and with the files that their users look for."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import signal
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from roost.cli.__main__ import main
+from tests.integration.kit import Pool, eventually
+
+#: A node writes that it ran, and ends as its VARS say.
+NODE = """
+executable = /bin/sh
+arguments = "-c 'echo $(JOB).$(RETRY) >> ran; sleep $(nap:0); exit $(code:0)'"
+output = $(JOB).out
+queue
+"""
+
+
+def dag(pool: Pool, deed: str, *words: str) -> Any:
+    """Run ``roost dag``; what it printed, as JSON."""
+    out = io.StringIO()
+    with contextlib.chdir(pool.work), contextlib.redirect_stdout(out):
+        assert main(["dag", deed, "--home", str(pool.home), "--json", *words]) == 0, out.getvalue()
+    return json.loads(out.getvalue())
+
+
+def submit(pool: Pool, name: str, text: str, *words: str) -> int:
+    """Write and submit a DAG; the cluster of its run."""
+    (pool.work / "node.sub").write_text(NODE)
+    (pool.work / name).write_text(text)
+    return int(dag(pool, "submit", *words, name)["cluster"])
+
+
+def ran(pool: Pool) -> list[str]:
+    """Nodes and their tries, in the order in which they ran."""
+    path = pool.work / "ran"
+    return path.read_text().split() if path.exists() else []
+
+
+def script(pool: Pool, name: str, text: str) -> None:
+    path = pool.work / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+DIAMOND = "JOB A node.sub\nJOB B node.sub\nJOB C node.sub\nJOB D node.sub\nPARENT A CHILD B C\nPARENT B C CHILD D\n"
+
+
+def test_a_workflow_runs_in_order_with_its_scripts_and_leaves_its_files(start: Callable[..., Pool]) -> None:
+    pool = start(cpus=2)
+    script(pool, "pre.sh", "echo pre.$1 >> ran")
+    script(pool, "post.sh", 'echo post.$1.$2 >> ran; echo said "$3"')
+    more = (
+        "SCRIPT PRE B pre.sh $JOB\nSCRIPT DEBUG post.log STDOUT POST A post.sh $JOB $RETURN $DAG_STATUS\n"
+        'VARS A code="3"\nNODE_STATUS_FILE status 0 ALWAYS-UPDATE\nDOT picture.dot\nRETRY C 1\n'
+    )
+    run = submit(pool, "d.dag", DIAMOND + more)
+    ad = pool.seen(f"{run}.0", JobStatus=4)
+    assert (ad["ExitCode"], ad["JobUniverse"], ad["DAG_NodesDone"], ad["DAG_NodesTotal"]) == (0, 7, 4, 4)
+    order = ran(pool)
+    assert order[:2] == ["A.0", "post.A.3"]
+    assert Counter(order[2:5]) == Counter(("pre.B", "B.0", "C.0"))
+    assert order.index("pre.B") < order.index("B.0")
+    assert order[5:] == ["D.0"]
+    assert (pool.work / "post.log").read_text() == "said 0\n"
+    assert re.findall(r"NodeStatus = (\d)", (pool.work / "status").read_text()) == ["5"] * 4
+    assert '"A" -> "B"' in (pool.work / "picture.dot").read_text()
+    assert json.loads((pool.work / "d.dag.metrics").read_text())["exitcode"] == 0
+    assert "EXITING WITH STATUS 0" in (pool.work / "d.dag.dagman.out").read_text()
+    assert not (pool.work / "d.dag.lock").exists()
+    log = (pool.work / "d.dag.nodes.log").read_text()
+    assert len(re.findall(r"^005 ", log, re.M)) == 4
+    assert len(re.findall(r"^016 ", log, re.M)) == 1
+    assert "DAG Node: A" in log
+    node = pool.job(f"{run + 1}.0")
+    assert (node["DAGNodeName"], node["DAGManJobId"]) == ("A", run)
+
+
+def test_a_failed_workflow_goes_on_from_its_rescue_file(start: Callable[..., Pool]) -> None:
+    pool = start(cpus=2)
+    failing = DIAMOND + 'VARS B code="7"\nRETRY B 1\n'
+    run = submit(pool, "d.dag", failing)
+    assert pool.seen(f"{run}.0", JobStatus=4)["ExitCode"] == 1
+    assert sorted(ran(pool)) == ["A.0", "B.0", "B.1", "C.0"]
+    rescue = (pool.work / "d.dag.rescue001").read_text()
+    assert re.findall(r"^DONE (\w+)$", rescue, re.M) == ["A", "C"]
+    (pool.work / "ran").unlink()
+    again = submit(pool, "d.dag", DIAMOND)
+    assert pool.seen(f"{again}.0", JobStatus=4)["ExitCode"] == 0
+    assert ran(pool) == ["B.0", "D.0"]
+
+
+def test_each_node_runs_once_whatever_is_killed(start: Callable[..., Pool]) -> None:
+    pool = start(cpus=4)
+    script(pool, "post.sh", "sleep 0.1; echo post.$1 >> ran")
+    lines = [f'JOB N{n} node.sub\nVARS N{n} nap="0.4"\nSCRIPT POST N{n} post.sh $JOB' for n in range(9)]
+    lines += [f"PARENT N{(n - 1) // 2} CHILD N{n}" for n in range(1, 9)]
+    run = submit(pool, "d.dag", "\n".join(lines))
+
+    def kill_run() -> None:
+        pid = eventually(lambda: next((pid for pid, words in pool.processes().items() if "d.dag.lock" in words), 0))
+        os.kill(pid, signal.SIGKILL)
+
+    eventually(lambda: "N0.0" in ran(pool))
+    kill_run()
+    eventually(lambda: "N1.0" in ran(pool))
+    pool.kill("schedd")
+    eventually(lambda: len(ran(pool)) > 8)
+    kill_run()
+    assert pool.seen(f"{run}.0", JobStatus=4)["ExitCode"] == 0
+    assert Counter(ran(pool)) == Counter([f"N{n}.0" for n in range(9)] + [f"post.N{n}" for n in range(9)])
+
+
+def test_removing_a_run_removes_all_that_is_its(start: Callable[..., Pool]) -> None:
+    pool = start(cpus=2)
+    run = submit(pool, "d.dag", 'JOB A node.sub\nJOB B node.sub\nVARS ALL_NODES nap="60"\n')
+    eventually(lambda: len([job for job in pool.jobs() if job["JobStatus"] == 2]) == 3)
+    pool("rm", str(run))
+    eventually(lambda: not pool.jobs())
+    assert pool.seen(f"{run}.0")["JobStatus"] == 3
+    eventually(lambda: (pool.work / "d.dag.rescue001").exists())
+    assert "EXITING WITH STATUS 2" in (pool.work / "d.dag.dagman.out").read_text()
+
+
+def test_a_workflow_within_a_workflow(start: Callable[..., Pool]) -> None:
+    pool = start(cpus=2)
+    (pool.work / "inner.dag").write_text("JOB X node.sub\nJOB Y node.sub\nPARENT X CHILD Y\n")
+    run = submit(pool, "outer.dag", "JOB A node.sub\nSUBDAG EXTERNAL S inner.dag\nJOB B node.sub\n"
+                 "PARENT A CHILD S\nPARENT S CHILD B\n")  # fmt: skip
+    assert pool.seen(f"{run}.0", JobStatus=4)["ExitCode"] == 0
+    assert ran(pool) == ["A.0", "X.0", "Y.0", "B.0"]
+
+
+def test_jobs_beside_the_queue_start_at_once_and_outlive_it(start: Callable[..., Pool]) -> None:
+    pool = start("START = False", cpus=1)
+    # A run of less than a second begins anew after a kill; this one has lived longer.
+    text = 'echo "$PWD"; sleep 1.5; touch old; while [ ! -e go ]; do sleep 0.05; done; exit 3'
+    local = pool.submit("universe = local\noutput = out", text)
+    ad = pool.seen(f"{local}.0", JobStatus=2)
+    assert (ad["JobUniverse"], ad["RemoteHost"].partition("@")[2][:6]) == (12, "local.")
+    vanilla = pool.submit("", "true")
+    eventually(lambda: (pool.work / "old").exists())
+    pool.kill("schedd")
+    pool.seen(f"{local}.0", JobStatus=2)
+    (pool.work / "go").touch()
+    ad = pool.seen(f"{local}.0", JobStatus=4)
+    assert (ad["ExitCode"], ad["NumJobStarts"]) == (3, 1)
+    assert (pool.work / "out").read_text() == f"{pool.work}\n"
+    assert pool.job(f"{vanilla}.0")["JobStatus"] == 1
+    scheduler = pool.submit("universe = scheduler", "trap 'touch asked; exit 0' USR1; while :; do sleep 0.05; done")
+    pool("edit", "--set", 'RemoveKillSig="SIGUSR1"', f"{scheduler}.0")
+    pool.seen(f"{scheduler}.0", JobStatus=2)
+    pool("rm", f"{scheduler}.0")
+    eventually(lambda: not pool.jobs(scheduler))
+    pool("rm", f"{vanilla}.0")
+
+
+def test_mistakes_in_a_workflow_are_told_before_anything_is_submitted(start: Callable[..., Pool]) -> None:
+    pool = start(cpus=1)
+    (pool.work / "bad.dag").write_text("JOB A node.sub\nPARENT A CHILD B\n")
+    done = pool.try_("dag", "x")
+    assert done.returncode != 0
+    err = io.StringIO()
+    with contextlib.chdir(pool.work), contextlib.redirect_stderr(err):
+        assert main(["dag", "submit", "--home", str(pool.home), "bad.dag"]) != 0
+    assert "bad.dag:2:16: error: there is no node B" in err.getvalue()
+    assert not pool.jobs()
+    assert not Path(pool.work / "bad.dag.condor.sub").exists()
