@@ -7,7 +7,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from roost.sim.owners import OwnerTrace
@@ -84,6 +84,11 @@ def _job(number: int, made: dict[str, Any]) -> Job:
     return make_job(number, "ada", BEGINNING + made["at"], truth, attributes, f"ada/{made['lease_s']}")
 
 
+def _made(*, at: int, stopped_at: int, lease_s: int) -> dict[str, Any]:
+    more = {"run_s": 4000.5, "grows": True, "farewell_s": 70.0, "then": Place.IDLE}
+    return {"at": at, "stopped_at": stopped_at, "lease_s": lease_s, **more}
+
+
 def _run(plan: Plan, jobs: list[dict[str, Any]], silence: tuple[int, int] | None) -> Outcome:
     world = World(plan)
     for number, made in enumerate(jobs, 1):
@@ -96,6 +101,41 @@ def _run(plan: Plan, jobs: list[dict[str, Any]], silence: tuple[int, int] | None
 
 
 @given(_policies, st.lists(_owners, min_size=2, max_size=2), _jobs, _silences, st.integers(0, 1000), st.integers(1, 2))
+@example(
+    # A claim whose job was killed hard has no lease any more, and signs of life go on until the queue hears of it.
+    policy={
+        "START": "$(KeyboardBusy)",
+        "SUSPEND": "(KeyboardIdle < 5)",
+        "KILL": "$(ActivityTimer) > 60",
+        "CONTINUE": "False",
+    },
+    owners=[
+        _owner([108, 797, 160, 19, 621, 728, 539, 298], [(767, 0.2), (273, 0.2), (346, 0.4), (122, 1.1)]),
+        _owner([313, 1078, 192, 91, 953, 331], [(1193, 0.4), (1524, 0.4), (29, 0.4), (1008, 0.4)]),
+    ],
+    jobs=[_made(at=742, stopped_at=2363, lease_s=90)],
+    silence=None,
+    seed=285,
+    cpus=2,
+)
+@example(
+    # The owner's load goes from slot to slot as their states change.
+    policy={
+        "SUSPEND": "(KeyboardIdle < 5)",
+        "START": "(KeyboardIdle * 0.5 < 9)",
+        "KILL": "(KeyboardIdle * 0.5 <= 60)",
+        "IS_OWNER": "ifThenElse($(KeyboardBusy), True, (LoadAvg * 500 < 5))",
+        "WANT_SUSPEND": "(TotalJobRunTime > 600)",
+    },
+    owners=[
+        _owner([78, 1500], [(7014, 1.1)]),
+        _owner([657, 108, 1136, 73, 219, 409, 71, 13, 104, 554, 503, 802], [(3347, 0.2)]),
+    ],
+    jobs=[_made(at=692, stopped_at=1682, lease_s=200)],
+    silence=(1366, 6388),
+    seed=296,
+    cpus=2,
+)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_run_comes_out_the_same_with_everything_that_is_left_out(
     policy: dict[str, str],

@@ -70,14 +70,12 @@ class ClassAd(MutableMapping[str, Any]):
         self.chained: ClassAd | None = None
         #: The ad this one is nested in; None at the top.
         self.scope: ClassAd | None = None
-        if attributes.__class__ is tuple and not attributes:
-            # The usual case; to find out that it is no ad takes long.
-            pass
-        elif isinstance(attributes, str):
+        if isinstance(attributes, str):
             from roost.classad.forms import parse_ad
 
             attributes = parse_ad(attributes)
-        if isinstance(attributes, ClassAd):
+        # To find out that something is no ad takes long.
+        if attributes.__class__ not in _NO_ADS and isinstance(attributes, ClassAd):
             self._copy_from(attributes)
         elif attributes:
             self.update(attributes)
@@ -415,7 +413,7 @@ def _restore(cells: list[tuple[str, Cell]], chained: ClassAd | None) -> ClassAd:
 
 _NUMBERS: Final = frozenset((int, float))
 #: Classes of cells that are no ads: isinstance is slow where, as with a mapping, abstract classes are asked too.
-_NO_ADS: Final = frozenset((int, float, str, bool, Exceptional, AbsTime, RelTime, ListValue, Expr))
+_NO_ADS: Final = frozenset((int, float, str, bool, tuple, dict, Exceptional, AbsTime, RelTime, ListValue, Expr))
 
 # At the end, for the modules need each other: evaluation works on ads, and ads evaluate.
 from roost.classad.evaluation import deeply, evaluate  # noqa: E402

@@ -24,26 +24,25 @@ def changed(value: T, changes: Mapping[str, Any]) -> T:
     copied = _COPIES.get(kind)
     if copied is None:
         copied = _COPIES[kind] = _copier(kind)
-    made = copied(value)
-    for name, one in changes.items():
-        setattr(made, name, one)
-    made.__class__ = kind
-    return made  # type: ignore[no-any-return]
+    return copied(value, changes)  # type: ignore[no-any-return]
 
 
-def _copier(kind: type[Any]) -> Callable[[Any], Any]:
-    """A function that copies a value of a class into a twin that can be changed. Raises TypeError for other classes."""
+def _copier(kind: type[Any]) -> Callable[[Any, Mapping[str, Any]], Any]:
+    """A function that copies a value of a class with changes. Raises TypeError for other classes."""
     names = tuple(each.name for each in fields(kind))
     twin = _twin(kind)
     lines = [
-        "def copied(value):",
+        "def copied(value, changes):",
         " made = twin()",
         *(f" made.{name} = value.{name}" for name in names),
+        " for name in changes:",
+        "  setattr(made, name, changes[name])",
+        " made.__class__ = kind",
         " return made",
     ]
-    made: dict[str, Any] = {"twin": twin}
+    made: dict[str, Any] = {"twin": twin, "kind": kind}
     exec("\n".join(lines), made)
-    copied: Callable[[Any], Any] = made["copied"]
+    copied: Callable[[Any, Mapping[str, Any]], Any] = made["copied"]
     return copied
 
 
@@ -80,4 +79,4 @@ def _twin(kind: type[Any]) -> type[Any]:
     return type(f"{kind.__name__}InTheMaking", (), {"__slots__": tuple(each.name for each in fields(kind))})
 
 
-_COPIES: Final[dict[type[Any], Callable[[Any], Any]]] = {}
+_COPIES: Final[dict[type[Any], Callable[[Any, Mapping[str, Any]], Any]]] = {}

@@ -137,12 +137,12 @@ class Host(Generic[S]):
 
     def receive(self, slot: S, event: ev.Event, now: float) -> list[Out[S]]:
         """Something has happened to a slot."""
-        self.tell(slot, event)
+        self._step(slot, event, now)
         return self._settled(now)
 
     def receive_starter(self, slot: S, starter: Starter, event: sev.StarterEvent, now: float) -> list[Out[S]]:
         """Something has happened to a starter."""
-        self._tell_starter(slot, starter, event)
+        self._step_starter(slot, starter, event, now)
         return self._settled(now)
 
     def starter_lost(self, slot: S, starter: Starter, now: float) -> list[Out[S]]:

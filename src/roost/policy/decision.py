@@ -56,7 +56,7 @@ class StepWorld:
 
     def again(self) -> StepWorld:
         """The same world as it was before anything was drawn."""
-        return StepWorld(self.policy, self.subject, self.instant)
+        return StepWorld(self.policy, self.subject, self.instant) if self._drawn else self
 
     def now(self) -> float:
         """The instant of the step."""

@@ -270,7 +270,7 @@ class Machine:
             self._carry_out(now)
         finally:
             self._busy = False
-        if self.host.ended in (OnCompletion.EXIT, OnCompletion.RESTART):
+        if self.host.ended is not None and self.host.ended in (OnCompletion.EXIT, OnCompletion.RESTART):
             self.watcher.ended(self, now)
         if self.alive and not quietly:
             self.polling.disturbed(now)
@@ -298,6 +298,9 @@ class Machine:
             self._perform_for(out.starter, slot, effect, now)
             return
         match effect:
+            case ef.PublishAd():
+                # The matcher looks at slots when they change.
+                return
             case ef.SetTimer(timer=timer, at=at):
                 self._set_timer(slot, timer, max(at, now))
             case ef.CancelTimer(timer=timer):

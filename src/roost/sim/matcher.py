@@ -87,6 +87,9 @@ class Matcher:
         self.preemption = None if preemption is None or _never(preemption) else preemption
         self.evaluations = 0
         self._ranks = any(not _is_constant(slot.policy.expressions) for each in machines for slot in each.plan.slots)
+        #: Slots of all machines; None where they come and go.
+        divided = any(machine.plan.division is not None for machine in machines)
+        self._slot_count = None if divided else sum(len(machine.slots) for machine in machines)
         #: What is free, in the order in which it is offered.
         self._free: list[tuple[int, int]] = []
         self._slots: dict[tuple[int, int], Slot] = {}
@@ -131,7 +134,7 @@ class Matcher:
         hopeless: set[str] = set()
         if len(order) > 1:
             total = sum(1 / priorities[user] for user in order)
-            slots = sum(len(machine.slots) for machine in self.machines)
+            slots = self._slot_count or sum(len(machine.slots) for machine in self.machines)
             for user in order:
                 share = slots / priorities[user] / total - self.queue.running.get(user, 0)
                 self._serve(users[user], int(share), offers, hopeless, now)

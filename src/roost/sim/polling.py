@@ -40,8 +40,8 @@ class Polling:
     """The polls of one machine."""
 
     __slots__ = (
-        "_born_at", "_busy_is_sensed", "_generation", "_has_busy", "_start", "count", "event_at", "machine", "plan",
-        "polled_at",
+        "_born_at", "_busy_is_sensed", "_due_at", "_generation", "_has_busy", "_planned_at", "_start", "count",
+        "event_at", "machine", "plan", "polled_at",
     )  # fmt: skip
 
     def __init__(self, machine: Machine) -> None:
@@ -53,6 +53,10 @@ class Polling:
         self.polled_at = machine.engine.now
         self.event_at = machine.engine.now
         self._generation = 0
+        #: When the next poll is planned for; infinite while none is.
+        self._planned_at = math.inf
+        #: The first instant of the grid after the ads were made or the last event came; nothing is due before it.
+        self._due_at = -math.inf
         self._start = machine.engine.now + machine.plan.phase_s
         self._born_at = machine.engine.now
         self._has_busy = any(each.policy.expressions.cell("cpubusy") is not MISSING for each in self.plan.slots)
@@ -62,9 +66,10 @@ class Polling:
         """The daemon has started. It looks at its policy as soon as it runs; machines are not started in step."""
         self._born_at = self.polled_at = self.event_at = now
         loads = self._loads(now)
-        for number, slot in enumerate(self.machine.slots):
+        for number, slot in enumerate(self.machine.host.slots):
             slot.state = changed(slot.state, {"ad": self._sense(number, now, loads)})
         self._busy_is_sensed = self._only_sensed()
+        self._due_at = -math.inf
         self._at(max(now, self._start))
 
     def reconfigured(self, now: float) -> None:
@@ -73,16 +78,24 @@ class Polling:
         self._has_busy = any(each.policy.expressions.cell("cpubusy") is not MISSING for each in self.plan.slots)
         self._busy_is_sensed = self._only_sensed()
         self.event_at = now
+        self._due_at = -math.inf
         self._at(now)
 
     def end(self) -> None:
         """The daemon is gone."""
-        self._generation += 1
+        self._cancel()
 
     # -- the grid --------------------------------------------------------------------------------------
 
-    def _at(self, time: float) -> None:
+    def _cancel(self) -> None:
         self._generation += 1
+        self._planned_at = math.inf
+
+    def _at(self, time: float) -> None:
+        if time == self._planned_at:
+            return
+        self._generation += 1
+        self._planned_at = time
         generation = self._generation
         self.machine.engine.at(
             time,
@@ -113,9 +126,10 @@ class Polling:
         """Plan the first poll after `now` that is not before the end of the quiet."""
         fast = self._fast
         _, at = self._grid(now, fast)
+        self._due_at = at
         if quiet > at:
             if quiet == math.inf:
-                self._generation += 1
+                self._cancel()
                 return
             last, after = self._grid(quiet, fast)
             at = last if last >= quiet else after
@@ -127,6 +141,7 @@ class Polling:
         self.plan_next(now)
 
     def _poll(self, now: float) -> None:
+        self._planned_at = math.inf
         machine = self.machine
         # After an event there is seldom anything to do; at the end of a quiet time there mostly is.
         if not machine.exhaustive and self.event_at > self.polled_at:
@@ -136,19 +151,19 @@ class Polling:
                 return
         self.count += 1
         self.polled_at = now
-        before = self._job_loads()
+        before = self._of_loads()
         machine.polled(lambda slot: self._sense_anew(slot, now), now)
         if machine.alive:
             self.plan_next(now, -math.inf if machine.exhaustive else self._quiet_after(before, now))
 
-    def _quiet_after(self, loads: list[float], now: float) -> float:
-        """Until when polls can't matter, after one that found these loads of jobs."""
-        if self._job_loads() == loads:
+    def _quiet_after(self, before: object, now: float) -> float:
+        """Until when polls can't matter, after one that found this behind the loads of the slots."""
+        if self._of_loads() == before:
             return self._quiet(now)
         # The next poll will find other loads than this one did; until then the slots know nothing of that.
-        states = [slot.state for slot in self.machine.slots]
+        states = [slot.state for slot in self.machine.host.slots]
         quiet = self._look(now)
-        for slot, state in zip(self.machine.slots, states, strict=True):
+        for slot, state in zip(self.machine.host.slots, states, strict=True):
             slot.state = state
         return quiet
 
@@ -157,10 +172,10 @@ class Polling:
         machine = self.machine
         if machine.host.drains.active:
             return now
-        before = [slot.state for slot in machine.slots]
+        before = [slot.state for slot in machine.host.slots]
         facts = machine.host.drains.facts(now)
         loads = self._loads(now)
-        for number, slot in enumerate(machine.slots):
+        for number, slot in enumerate(machine.host.slots):
             ad = self._sense(number, now, loads)
             if self._has_busy:
                 world = StepWorld(slot.plan.policy, slot.state.name, now)
@@ -174,7 +189,7 @@ class Polling:
         if quiet > now:
             self.polled_at = now
         else:
-            for slot, state in zip(machine.slots, before, strict=True):
+            for slot, state in zip(machine.host.slots, before, strict=True):
                 slot.state = state
         return quiet
 
@@ -183,7 +198,7 @@ class Polling:
         names = self.plan.neighbour_names
         if not names:
             return {}
-        slots = self.machine.slots
+        slots = self.machine.host.slots
         ads = {slot.plan.id: Inputs(slot.state, slot.plan.policy, now).my for slot in slots}
         return shown_to_neighbours(ads, names, StepWorld(slots[0].plan.policy, self.plan.name, now))
 
@@ -192,7 +207,7 @@ class Polling:
         until = math.inf
         sensors = self.plan.sensors
         steps = sensors.steps(now)
-        for slot in self.machine.slots:
+        for slot in self.machine.host.slots:
             latched = {"CpuIsBusy": slot.latches.busy_since is not None}
             clocks = sensors.clocks(slot.plan.id, now, latched)
             reaches = sensors.reaches(slot.plan.id, now)
@@ -204,34 +219,42 @@ class Polling:
 
     def sync(self, now: float) -> None:
         """Make the ads those of the last poll of the grid, if that was left out."""
+        if now < self._due_at:
+            return
         machine = self.machine
-        last, _ = self._grid(now, self._fast)
+        last, after = self._grid(now, self._fast)
         if last <= self.polled_at or last <= self.event_at:
             return
         self.polled_at = last
+        self._due_at = after
         facts = machine.host.drains.facts(last)
         loads = self._loads(last)
-        for number, slot in enumerate(machine.slots):
+        for number, slot in enumerate(machine.host.slots):
             slot.state = changed(slot.state, {"ad": self._sense(number, last, loads), "machine": facts})
 
     # -- sensors -----------------------------------------------------------------------------------------
 
     def _loads(self, now: float) -> Loads:
-        slots = self.machine.slots
+        slots = self.machine.host.slots
         return self.plan.sensors.loads(
             now, self._job_loads(), [slot.plan.id for slot in slots], [slot.state.state for slot in slots]
         )
+
+    def _of_loads(self) -> object:
+        """What the loads of the slots depend on beside the time: on several slots the owner's goes by their states."""
+        slots = self.machine.host.slots
+        return self._job_loads(), [slot.state.state for slot in slots] if len(slots) > 1 else None
 
     def _job_loads(self) -> list[float]:
         """What the jobs of all slots make."""
         return [
             float(slot.plan.cpus) if slot.run is not None and slot.run.process.running_since is not None else 0.0
-            for slot in self.machine.slots
+            for slot in self.machine.host.slots
         ]
 
     def _sense(self, number: int, now: float, loads: Loads) -> ClassAd:
         """The ad of a slot, its latches as they are."""
-        slot = self.machine.slots[number]
+        slot = self.machine.host.slots[number]
         plan = slot.plan
         ad = self.plan.sensors.ad(plan.ad, plan.id, now, loads, number, self._born_at)
         since = slot.latches.busy_since
@@ -242,7 +265,7 @@ class Polling:
 
     def _sense_anew(self, slot: Slot, now: float) -> ClassAd:
         """The ad of a slot as a poll makes it: latches are looked at, and neighbours."""
-        ad = self._sense(self.machine.slots.index(slot), now, self._loads(now))
+        ad = self._sense(self.machine.host.slots.index(slot), now, self._loads(now))
         if self._has_busy or self.plan.latch_names:
             my = self._latch_ad(slot, ad, now)
             world = StepWorld(slot.plan.policy, slot.state.name, now)
@@ -266,7 +289,7 @@ class Polling:
         """Whether CpuBusy asks for nothing but what sensors say and what never changes."""
         if not self._has_busy or self.plan.latch_names:
             return False
-        for slot in self.machine.slots:
+        for slot in self.machine.host.slots:
             expression = slot.plan.policy.expressions.cell("cpubusy")
             if not isinstance(expression, Expr) or "cpubusy" in slot.state.ad:
                 return False

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from roost.classad import ClassAd
+from roost.classad import ClassAd, Expr, Value
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.model.events import Timer
@@ -38,6 +38,8 @@ EXPRESSIONS: Final[Mapping[Guard, tuple[str, bool, bool]]] = {
     Guard.KILL: ("KILL", True, True),
     Guard.OWNER_ABSENT: ("IsOwner", False, False),
 }
+
+_SUFFIXES: Final[Mapping[Value, str]] = {number: suffix for suffix, number in VARIANTS.items()}
 
 #: Clocks that the slot's state machine adds to the ad.
 _CLAIM_CLOCKS: Final = {
@@ -191,15 +193,21 @@ class _Quiet:
     def _read(self, name: str, target: ClassAd | None, variants: bool) -> Reading:
         until = math.inf
         if variants and target is not None:
-            universe = target.eval("JobUniverse")
-            for suffix, number in VARIANTS.items():
-                if universe == number and self.inputs.my.cell(fold(name + suffix)) is not MISSING:
-                    variant = self._truth(read_attribute(name + suffix, self._scene))
-                    if truth_of(variant.value) is not None:
-                        return variant
-                    until = variant.until
+            suffix = self._suffix(target)
+            if suffix is not None and self.inputs.my.cell(fold(name + suffix)) is not MISSING:
+                variant = self._truth(read_attribute(name + suffix, self._scene))
+                if truth_of(variant.value) is not None:
+                    return variant
+                until = variant.until
         reading = self._truth(read_attribute(name, self._scene))
         return reading if reading.until <= until else reading._replace(until=until)
+
+    def _suffix(self, job: ClassAd) -> str | None:
+        """Of the variants that go first for a job."""
+        universe = job.cell("jobuniverse")
+        if isinstance(universe, Expr):
+            universe = job.eval("JobUniverse")
+        return _SUFFIXES.get(universe) if isinstance(universe, int | float) else None
 
     def _truth(self, reading: Reading) -> Reading:
         """A clock as a truth is not followed."""

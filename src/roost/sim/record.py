@@ -8,9 +8,11 @@ is made of. Kinds and fields are described in docs/guides/lab.md.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from hashlib import blake2b
-from typing import Any
+from types import NoneType
+from typing import Any, Final
 
 Record = dict[str, Any]
 Sink = Callable[[Record], None]
@@ -48,4 +50,18 @@ class Recorder:
         return self._hash.hexdigest()
 
 
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, check_circular=False).encode
+_other = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, check_circular=False).encode
+#: Kind of value to its JSON text; the encoder itself takes three times as long for the few and short ones here.
+_TEXTS: Final[dict[type, Callable[[Any], str]]] = {
+    str: json.encoder.encode_basestring_ascii,
+    int: int.__repr__,
+    float: lambda value: repr(value) if math.isfinite(value) else _other(value),
+    bool: lambda value: "true" if value else "false",
+    NoneType: lambda value: "null",
+}
+
+
+def _encode(record: Record) -> str:
+    """The JSON text of a record. Names of fields are plain words."""
+    texts = [f'"{name}":{_TEXTS.get(value.__class__, _other)(value)}' for name, value in record.items()]
+    return f"{{{','.join(texts)}}}"

@@ -72,8 +72,7 @@ class Sensors:
         cells["keyboardidle"], cells["consoleidle"] = keyboard_s, console_s
         cells["totalloadavg"], cells["totalcondorloadavg"] = round(loads.system, 2), round(loads.jobs, 2)
         cells["loadavg"], cells["condorloadavg"] = round(load, 2), round(own, 2)
-        for name, value in clock(now, self.zone_offset_s):
-            cells[name.lower()] = value
+        cells["clockmin"], cells["clockday"] = (value for _, value in clock(now, self.zone_offset_s))
         cells["mycurrenttime"] = int(now)
         ad.chained = fixed
         return ad

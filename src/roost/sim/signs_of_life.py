@@ -61,6 +61,7 @@ class SignsOfLife:
         """Keep it alive no longer; when the next sign of life would have been sent, None if it was not kept alive."""
         if held.beat_at is None:
             return None
+        self.catch_up(held.machine, now)
         held.machine.renew(held.claim_id, now)
         # One that is on its way gets there.
         if held.arrives_at is not None and held.arrives_at > now:

@@ -94,6 +94,7 @@ _COMPARISONS: Final = frozenset((Op.LT, Op.LE, Op.GT, Op.GE, Op.EQ, Op.NE))
 _ZERO_IS_LESS: Final = frozenset((Op.LE, Op.GT))
 _ZERO_IS_MORE: Final = frozenset((Op.GE, Op.LT))
 _NUMBERS: Final = frozenset((int, float))
+_PLAIN: Final = frozenset((int, float, bool, str))
 #: Below this, arithmetic of floats on whole numbers is exact.
 _WHOLE_MAX: Final = 2.0**52
 _CODES: Final[dict[int, tuple[Expr, Code]]] = {}
@@ -128,8 +129,7 @@ def _compiled(node: Node) -> Code:
         case Paren(inner=inner):
             return _compiled(inner)
         case Name(name=name, absolute=False):
-            key = fold(name)
-            return lambda scene, swapped: _attribute(key, name, scene, swapped, both=True)
+            return _named(fold(name), name)
         case Select(base=base, name=name) if isinstance(scope := strip(base), Name) and not scope.absolute:
             return _selected(node, fold(scope.name), name)
         case Unary(op=op, operand=operand):
@@ -143,6 +143,19 @@ def _compiled(node: Node) -> Code:
         case Call(name=name, args=args):
             return _call(node, fold(name), args)
     return _unknown(node)
+
+
+def _named(key: str, name: str) -> Code:
+    def run(scene: Scene, swapped: bool) -> Reading:
+        if not swapped:
+            found = scene.my.cells.get(key)
+            if found.__class__ in _PLAIN:
+                # What is asked for most: a figure of the slot's own ad.
+                until, slope = scene.steps.get(key, _FOREVER), scene.clocks.get(key, 0.0)
+                return _new(Reading, (found, slope, until, found.__class__ is bool, scene.reaches.get(key)))
+        return _attribute(key, name, scene, swapped, both=True)
+
+    return run
 
 
 def _unknown(node: Node) -> Code:

@@ -96,19 +96,30 @@ def overlay(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
 
     It is made for every look at a slot: so it is flat, for lookups are fast in it.
     """
-    ad = _added(state, policy, now)
     polled = state.ad
+    ad = _under(policy)
     ad.cells = {**polled.cells, **ad.cells}
     if polled.own_spellings is not None:
         ad.own_spellings = {**polled.own_spellings, **(ad.own_spellings or {})}
     ad.chained = polled.chained
+    return _added(ad, state, policy, now)
+
+
+def _under(policy: SlotPolicy) -> ClassAd:
+    """An ad with the expressions of a policy, which may be added to but for its cells where no ad is in them."""
+    # Names in a nested ad are looked up in the ad around it, which therefore has to be this one.
+    if policy.holds_ads:
+        return policy.expressions.copy()
+    ad = ClassAd()
+    ad.cells = policy.expressions.cells
+    spelled = policy.expressions.own_spellings
+    if spelled is not None or _SPELLED.own_spellings is not None:
+        ad.own_spellings = {**(_SPELLED.own_spellings or {}), **(spelled or {})}
     return ad
 
 
-def _added(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
-    """What is laid over the polled ad. Names that are known before are not folded and spelled again each time."""
-    # Names in a nested ad are looked up in the ad around it, which therefore has to be this one.
-    ad = policy.expressions.copy() if policy.holds_ads else _shallow(policy.expressions)
+def _added(ad: ClassAd, state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
+    """What is laid over the polled ad, in `ad`. Names that are known before are not folded and spelled each time."""
     cells = ad.cells
     add_known(cells, state, now)
     if state.draining is not None:
@@ -130,14 +141,6 @@ def _added(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
             cell = job.cell(fold(name))
             if cell is not MISSING:
                 ad.put(name, cell)
-    return ad
-
-
-def _shallow(policy: ClassAd) -> ClassAd:
-    ad = ClassAd()
-    ad.cells = policy.cells.copy()
-    if policy.own_spellings is not None or _SPELLED.own_spellings is not None:
-        ad.own_spellings = {**(_SPELLED.own_spellings or {}), **(policy.own_spellings or {})}
     return ad
 
 
@@ -340,7 +343,9 @@ def requirements(state: SlotState) -> Expr:
 
 def published(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
     """The attributes that this machine adds to the slot's ad for the pool: state, claim, policy, Requirements."""
-    ad = _added(state, policy, now)
+    ad = _under(policy)
+    ad.cells = ad.cells.copy()
+    ad = _added(ad, state, policy, now)
     for name, seconds in spent(state, now).items():
         ad.put(name, seconds)
     ad.put("Requirements", requirements(state))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Final
 
 from roost.classad.ad import MISSING
@@ -50,7 +51,7 @@ from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.receptions import RECEPTIONS
 from roost.startd.retirement import is_over
 from roost.startd.slot_state import SlotState
-from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, State
+from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, Pair, State
 from roost.startd.transitions import CHAIN_MAX, EVALUATED_AT_ONCE, ROWS, On, Transition
 from roost.startd.validation import check
 from roost.startd.work import TIMERS, Taken, Work, deadlines, transition
@@ -154,16 +155,23 @@ _COUPLED: Final = {pair: tuple(row for row in rows if not _ALWAYS.isdisjoint(row
 _POLLED: Final = {pair: tuple(row for row in rows if not _EVALUATING.isdisjoint(row.on)) for pair, rows in ROWS.items()}
 
 
+@cache
+def _rows(pair: Pair, raised: frozenset[On], evaluating: bool) -> tuple[Transition, ...]:
+    """The rows that may be taken when these triggers were raised. There are few sets of them."""
+    triggers = raised | (_EVALUATING if evaluating else _ALWAYS)
+    return tuple(row for row in ROWS[pair] if not triggers.isdisjoint(row.on))
+
+
 def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
     rows = (_POLLED if work.evaluating else _COUPLED)[work.state.pair]
     if work.raised:
-        triggers = work.raised | (_EVALUATING if work.evaluating else _ALWAYS)
-        rows = tuple(row for row in ROWS[work.state.pair] if not triggers.isdisjoint(row.on))
+        rows = _rows(work.state.pair, frozenset(work.raised), work.evaluating)
     for row in rows:
         decisions: tuple[Decision, ...] = ()
         for guard in row.when:
             verdict = GUARDS[guard](work)
-            decisions += verdict.decisions
+            if verdict.decisions:
+                decisions += verdict.decisions
             if not verdict.holds:
                 break
         else:

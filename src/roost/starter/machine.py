@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Final
 
 from roost.classad import UNDEFINED, unparse_value
@@ -28,10 +29,10 @@ from roost.starter.hooks import hook_keyword
 from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.receptions import RECEPTIONS
 from roost.starter.starter_state import Launch, StarterState
-from roost.starter.states import EVALUATED
+from roost.starter.states import EVALUATED, Pair
 from roost.starter.transitions import CHAIN_MAX, ROWS, On, Transition
 from roost.starter.validation import check
-from roost.starter.work import Taken, Work, deadline, transition
+from roost.starter.work import Taken, Work, times, transition
 
 
 class Outcome(StrEnum):
@@ -118,16 +119,23 @@ _COUPLED: Final = {pair: tuple(row for row in rows if not _ALWAYS.isdisjoint(row
 _POLLED: Final = {pair: tuple(row for row in rows if not _EVALUATING.isdisjoint(row.on)) for pair, rows in ROWS.items()}
 
 
+@cache
+def _rows(pair: Pair, raised: frozenset[On], evaluating: bool) -> tuple[Transition, ...]:
+    """The rows that may be taken when these triggers were raised. There are few sets of them."""
+    triggers = raised | (_EVALUATING if evaluating else _ALWAYS)
+    return tuple(row for row in ROWS[pair] if not triggers.isdisjoint(row.on))
+
+
 def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
     rows = (_POLLED if work.evaluating else _COUPLED)[work.state.pair]
     if work.raised:
-        triggers = work.raised | (_EVALUATING if work.evaluating else _ALWAYS)
-        rows = tuple(row for row in ROWS[work.state.pair] if not triggers.isdisjoint(row.on))
+        rows = _rows(work.state.pair, frozenset(work.raised), work.evaluating)
     for row in rows:
         decisions: tuple[Decision, ...] = ()
         for guard in row.when:
             verdict = GUARDS[guard](work)
-            decisions += verdict.decisions
+            if verdict.decisions:
+                decisions += verdict.decisions
             if not verdict.holds:
                 break
         else:
@@ -191,8 +199,8 @@ def _timers(before: StarterState, after: StarterState) -> list[StarterEffect]:
     effects: list[StarterEffect] = []
     if before.deadlines is after.deadlines:
         return effects
-    for timer in _TIMERS:
-        old, new = deadline(before.deadlines, timer), deadline(after.deadlines, timer)
+    was, will_be = times(before.deadlines), times(after.deadlines)
+    for timer, old, new in zip(_TIMERS, was, will_be, strict=True):
         if old != new:
             effects.append(CancelTimer(timer=timer) if new is None else _set_timer(timer=timer, at=new))
     return effects

@@ -106,7 +106,12 @@ class Work:
 
 def deadlines(of: Deadlines) -> list[tuple[StarterTimer, float | None]]:
     """`deadline` of every timer."""
-    return [(timer, deadline(of, timer)) for timer in StarterTimer]
+    return [*zip(StarterTimer, times(of), strict=True)]
+
+
+def times(of: Deadlines) -> tuple[float | None, ...]:
+    """`deadline` of every timer, in their order."""
+    return of.poll_at, of.update_at, of.vacate_until, of.kill_again_at, of.hook_until, of.finish_until
 
 
 def deadline(deadlines: Deadlines, timer: StarterTimer) -> float | None:
