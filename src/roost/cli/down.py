@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 
 from roost.cli.pool import print_json
@@ -34,21 +33,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Run ``down``."""
     home = Home.find(args.home)
-    try:
-        pid = int(home.contact()["pid"])
-    except HomeError as error:
-        raise CommandError(str(error)) from None
-    if not alive(pid):
-        with contextlib.suppress(PermissionError):
-            (home.run / "contact.json").unlink(missing_ok=True)
-        raise CommandError(f"no pool runs in {home.path}: its master was killed")
-    try:
-        os.kill(pid, SIGNALS[args.how])
-    except PermissionError:
-        raise CommandError(f"the pool in {home.path} is another user's, who can end it") from None
-    wait_gone(pid, None)
+    pid = stop(home, args.how)
     if args.json:
         print_json({"home": str(home.path), "pid": pid})
     else:
         say(f"pool in {home.path} is down")
     return Exit.OK
+
+
+def stop(home: Home, how: str) -> int:
+    """End the daemons of this machine, "graceful", "fast" or "leave"; the master's number. Raises CommandError."""
+    try:
+        pid = int(home.contact()["pid"])
+    except HomeError as error:
+        raise CommandError(str(error)) from None
+    if not alive(pid):
+        (home.run / "contact.json").unlink(missing_ok=True)
+        raise CommandError(f"no pool runs in {home.path}: its master was killed")
+    os.kill(pid, SIGNALS[how])
+    wait_gone(pid, None)
+    return pid

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from roost.classad import docs as classad
 from roost.cli import pool_page
+from roost.cli.condor import page as condor
 from roost.config import docs as config
 from roost.dag import docs as dag
 from roost.policy import docs as policy
@@ -28,6 +29,7 @@ def pages() -> dict[str, str]:
         **submit.pages(),
         "reference/dag-files.md": dag.dag_files_page(),
         "reference/cli-pool.md": pool_page.page(),
+        "reference/condor-commands.md": condor.page(),
         "concepts/slot-states.md": startd.page(),
         "concepts/starter.md": starter.page(),
         **{f"lint/{name}": text for name, text in lint.pages().items()},

@@ -34,17 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Run ``reconfig``."""
     home = Home.find(args.home)
-    try:
-        contact = home.contact()
-    except HomeError as error:
-        raise CommandError(str(error)) from None
-    if not alive(int(contact["pid"])):
-        raise CommandError(f"no pool runs in {home.path}: its master was killed; `roost up` starts it again")
-    _check(home, contact)
-    running = [role for role in _ROLES if (home.run / f"{role}.pid").exists()]
-    before = {role: _said(home, role) for role in running}
-    os.kill(int(contact["pid"]), signal.SIGHUP)
-    answers = _wait(home, before)
+    answers = reconfigure(home)
     if args.json:
         print_json(answers)
     else:
@@ -56,6 +46,21 @@ def run(args: argparse.Namespace) -> int:
             else:
                 complain(f"{role} keeps its configuration: {answer['text']}")
     return Exit.OK if all(answer is not None and answer["ok"] for answer in answers.values()) else Exit.BAD
+
+
+def reconfigure(home: Home) -> dict[str, dict[str, Any] | None]:
+    """Let the daemons read the configuration again; what each made of it. Raises CommandError."""
+    try:
+        contact = home.contact()
+    except HomeError as error:
+        raise CommandError(str(error)) from None
+    if not alive(int(contact["pid"])):
+        raise CommandError(f"no pool runs in {home.path}: its master was killed; `roost up` starts it again")
+    _check(home, contact)
+    running = [role for role in _ROLES if (home.run / f"{role}.pid").exists()]
+    before = {role: _said(home, role) for role in running}
+    os.kill(int(contact["pid"]), signal.SIGHUP)
+    return _wait(home, before)
 
 
 def _check(home: Home, contact: dict[str, Any]) -> None:

@@ -46,11 +46,13 @@ def run(args: argparse.Namespace) -> int:
     except HomeError as error:
         raise CommandError(str(error)) from None
     if args.detach:
-        return _detached(home, roots, as_json=args.json)
-    return _foreground(home, roots, lambda: say(f"pool in {home.path} is up; Ctrl-C ends it"))
+        start_detached(home, roots)
+        return _told(home, as_json=args.json)
+    return run_foreground(home, roots, lambda: say(f"pool in {home.path} is up; Ctrl-C ends it"))
 
 
-def _foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[], None]) -> int:
+def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[], None]) -> int:
+    """Run the pool until it is told to end; `ready` is called once the daemons work. Raises CommandError."""
     from roost.runtime import central_daemon, node_daemon, schedd_daemon
     from roost.runtime.master import DaemonRefused, Master
     from roost.runtime.nats_server import ServerFailed
@@ -82,8 +84,18 @@ def _foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[], N
     return status
 
 
-def _detached(home: Home, roots: tuple[str, ...] | None, *, as_json: bool) -> int:
-    """Start the pool in a process of its own, and wait until it is ready."""
+def _told(home: Home, *, as_json: bool) -> int:
+    if as_json:
+        contact = home.contact()
+        told = {"home": str(home.path), **{name: contact[name] for name in ("pid", "pool", "schedd", "node")}}
+        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    else:
+        say(f"pool in {home.path} is up; `roost down` ends it")
+    return Exit.OK
+
+
+def start_detached(home: Home, roots: tuple[str, ...] | None) -> None:
+    """Start the pool in a process of its own, and wait until it is ready. Raises CommandError."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -100,7 +112,7 @@ def _detached(home: Home, roots: tuple[str, ...] | None, *, as_json: bool) -> in
                 os.write(writer, b"1")
                 os.close(writer)
 
-            status = _foreground(home, roots, ready)
+            status = run_foreground(home, roots, ready)
         except CommandError as error:
             os.write(writer, str(error).encode())
         except Exception as error:
@@ -114,13 +126,6 @@ def _detached(home: Home, roots: tuple[str, ...] | None, *, as_json: bool) -> in
     os.close(reader)
     if text != b"1":
         raise CommandError(text.decode(errors="replace") or f"the pool does not start: see {home.log / 'master.log'}")
-    if as_json:
-        contact = home.contact()
-        told = {"home": str(home.path), **{name: contact[name] for name in ("pid", "pool", "schedd", "node")}}
-        sys.stdout.write(json.dumps(told, indent=2) + "\n")
-    else:
-        say(f"pool in {home.path} is up; `roost down` ends it")
-    return Exit.OK
 
 
 def alive(pid: int) -> bool:

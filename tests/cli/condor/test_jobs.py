@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -259,3 +260,38 @@ def test_history_of_a_file(desk: Desk) -> None:
     path.write_text(ads)
     assert desk("condor_history", "-file", str(path), "-af", "ClusterId", "ExitCode").lines == ["8 8", "7 7"]
     assert desk("condor_history", "-file", str(path), "-constraint", "ExitCode == 7", "-af", "ClusterId").out == "7\n"
+
+
+# -- starting ------------------------------------------------------------------------------------------------------
+
+#: Modules that take long to import, and that a plain question does not need.
+HEAVY = ("argparse", "asyncio", "dataclasses", "msgspec", "numpy", "roost.classad", "roost.config", "sqlalchemy")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("condor_version",),
+        ("condor_q",),
+        ("condor_q", "-nobatch"),
+        ("condor_q", "-af", "ClusterId", "Owner", "RemoteWallClockTime"),
+        ("condor_status",),
+        ("condor_status", "-af", "Name", "LoadAvg"),
+        ("condor_rm", "999999.0"),
+        ("condor_history", "-af", "ClusterId"),
+    ],
+)
+def test_a_plain_question_imports_nothing_of_the_language(desk: Desk, words: tuple[str, ...]) -> None:
+    program = (
+        "import sys\nfrom roost.cli.condor.entry import main\nmain(sys.argv[1], sys.argv[2:])\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        env={**desk.pool.environment, "ROOST_HOME": str(desk.pool.home)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stderr.splitlines()[-1] == "[]"

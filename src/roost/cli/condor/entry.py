@@ -6,9 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.names import COMMANDS
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from roost.cli.condor.options import Option
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
@@ -25,12 +31,18 @@ def main(name: str, arguments: Sequence[str]) -> int:
     return guarded(lambda: _run(name, list(arguments)), prefix="ERROR", bad=1)
 
 
+def options_of(name: str, module: ModuleType) -> Sequence[Option]:
+    """What may be written behind a command."""
+    found: Sequence[Option] = getattr(module, "OPTIONS_OF", {}).get(name, getattr(module, "OPTIONS", ()))
+    return found
+
+
 def _run(name: str, arguments: list[str]) -> int:
     module = import_module(f"roost.cli.condor.{COMMANDS[name]}")
-    if any(each in ("-help", "--help", "-h") for each in arguments) and not hasattr(module, "OWN_HELP"):
+    if any(each in ("-help", "--help", "-h") for each in arguments):
         from roost.cli.condor.options import usage
 
-        sys.stdout.write(usage(name, module.OPTIONS))
+        sys.stdout.write(usage(name, options_of(name, module)))
         return 0
     run: Callable[[str, list[str]], int] = module.run
     try:

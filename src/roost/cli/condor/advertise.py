@@ -1,0 +1,94 @@
+"""``condor_advertise``: put ads of one's own into the pool's table, or take them out.
+
+Ads of daemons are told by daemons; anything else may be told by whoever may speak to the pool.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+from roost.cli.condor.asking import Place
+from roost.cli.condor.errors import ToolError, UsageError
+from roost.cli.condor.options import Option, given
+from roost.cli.condor.printing.chosen import rows_of_file
+from roost.cli.condor.printing.rows import Row
+from roost.cli.pool import Pool, Refused
+
+OPTIONS: Final = (
+    Option("pool", "the pool", takes="HOST", least=1),
+    Option("multiple", "the file has several ads, an empty line between two", least=1),
+    Option("tcp", "understood: it is so anyway", least=1),
+    Option("udp", "understood, without effect", least=1),
+    Option("with_ack", "understood: it is so anyway", least=1),
+    Option("debug", "understood, without effect", least=1),
+    Option("version", "print the version", least=1),
+)
+#: Command to the MyType of ads that have none; "" where the ad has to say it.
+_TYPES: Final = {
+    "UPDATE_AD_GENERIC": "Generic", "UPDATE_STARTD_AD": "Machine", "UPDATE_SCHEDD_AD": "Scheduler",
+    "UPDATE_MASTER_AD": "DaemonMaster", "UPDATE_SUBMITTOR_AD": "Submitter", "UPDATE_COLLECTOR_AD": "Collector",
+    "UPDATE_NEGOTIATOR_AD": "Negotiator", "UPDATE_LICENSE_AD": "License", "UPDATE_STORAGE_AD": "Storage",
+    "UPDATE_GRID_AD": "Grid", "UPDATE_HAD_AD": "HAD", "UPDATE_DEFRAG_AD": "Defrag",
+    "UPDATE_ACCOUNTING_AD": "Accounting",
+}  # fmt: skip
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run ``condor_advertise``."""
+    place, words, flags = Place(), [], set()
+    for option in given(arguments, OPTIONS):
+        if option.name == "":
+            words.append(option.value)
+        elif option.name == "pool":
+            place.pool = option.value
+        else:
+            flags.add(option.name)
+    if "version" in flags:
+        from roost.cli.condor import version
+
+        return version.run(name, [])
+    if not words or len(words) > 2:
+        raise UsageError("Usage: condor_advertise [options] UPDATE-COMMAND [FILE]")
+    command = words[0].upper()
+    if command not in _TYPES and not command.startswith("INVALIDATE_"):
+        raise UsageError(f"Unknown command name {words[0]}: known are {', '.join(_TYPES)} and INVALIDATE_ADS_GENERIC")
+    rows = list(rows_of_file(words[1] if len(words) == 2 else "-"))
+    if not rows:
+        raise ToolError("Error: there is no ad to send")
+    if len(rows) > 1 and "multiple" not in flags:
+        raise ToolError(f"Error: the input has {len(rows)} ads: give -multiple to send all of them")
+    try:
+        return place.ask(lambda pool: _send(pool, command, rows), lost="Error: couldn't locate the collector")
+    except Refused as refused:
+        raise ToolError(f"ERROR: failed to send classad to collector: {refused}") from None
+
+
+def _send(pool: Pool, command: str, rows: list[Row]) -> int:
+    done = 0
+    for row in rows:
+        if command.startswith("INVALIDATE_"):
+            done += _invalidate(pool, row, command)
+        else:
+            done += pool.central("advertise", ads=[_told(row, _TYPES[command])])["taken"]
+    sys.stdout.write(f"Sent {done} of {len(rows)} ad{'' if len(rows) == 1 else 's'} to <{pool.contact['pool']}>.\n")
+    return 0 if done == len(rows) else 1
+
+
+def _told(row: Row, kind: str) -> dict[str, Any]:
+    if not row.text("Name"):
+        raise ToolError('Error: the ad has no Name: add a line Name = "…"')
+    return {**({} if row.text("MyType") else {"MyType": kind}), **row.data}
+
+
+def _invalidate(pool: Pool, row: Row, command: str) -> int:
+    """Take out the ads that an ad's Requirements choose, or the one of its Name."""
+    kind = row.text("TargetType") or row.text("MyType")
+    kind = "" if kind in ("Any", "Query") else kind or {"INVALIDATE_ADS_GENERIC": ""}.get(command, "")
+    names = [row.text("Name")] if row.text("Name") else []
+    if not names and "Requirements" in row:
+        found = pool.central("ads", kind=kind, constraint=row.raw("Requirements"), projection=["Name"])
+        names = [str(each.get("Name")) for each in found]
+    if names:
+        pool.central("advertise", ads=[], gone=names)
+    return 1

@@ -1,0 +1,233 @@
+"""``condor_config_val``: values of the configuration, where they come from, and all of it.
+
+It reads the files of the pool on this machine, as a daemon would; a daemon is never asked. What HTCondor sets from afar
+(``-set``, ``-rset``) Roost sets in its files only.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from roost.cli.condor.errors import ToolError
+from roost.cli.condor.options import Given, Option, given
+
+if TYPE_CHECKING:
+    from roost.config import Config
+
+_DAEMONS: Final = ("master", "schedd", "startd", "collector", "negotiator", "defrag", "credd", "shadow", "starter")
+OPTIONS: Final = (
+    Option("verbose", "with the place of each, and how it is written", least=1),
+    Option("raw", "as it is written, macros and all", least=2),
+    Option("expand", "understood: values are expanded", least=3),
+    Option("macro", "the words behind are texts with macros, not names", least=3, takes="TEXT..."),
+    Option("dump", "all names and their values, or those that a pattern fits", least=1, colon="FORM"),
+    Option("summary", "what the files set, file by file", least=3),
+    Option("unused", "names that no daemon knows", least=3),
+    Option("default", "the default instead of the value", least=3),
+    Option("write", "write what the files set to a file", takes="FILE", least=2, colon="up"),
+    Option("config", "print the files that are read", least=2),
+    Option("subsystem", "as this daemon sees it", takes="NAME", least=2),
+    Option("local-name", "as this instance of it sees it", takes="NAME", least=2),
+    Option("name", "as the daemon of that name sees it: one of this pool", takes="NAME", least=1),
+    Option("pool", "this pool", takes="HOST", least=1),
+    *(Option(daemon, f"as the {daemon} sees it", least=len(daemon)) for daemon in _DAEMONS),
+    Option("tilde", "the home directory of the user condor", least=1),
+    Option("owner", "who owns it", least=1),
+    Option("evaluate", "the value of the expression that it is", least=2),
+    Option("mixedcase", "understood, without effect", least=2),
+    Option("diagnostic", "understood, without effect", least=4),
+    Option("set", "not possible from afar: edit the files", takes="ASSIGNMENT", least=3),
+    Option("rset", "the same", takes="ASSIGNMENT", least=2),
+    Option("unset", "the same", takes="NAME", least=4),
+    Option("runset", "the same", takes="NAME", least=2),
+)
+
+
+class _Order:
+    """What the command line says."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.names: list[str] = []
+        self.texts: list[str] = []
+        self.subsystem = "TOOL"
+        self.local_name: str | None = None
+        self.file = ""
+        self.flags: set[str] = set()
+        self._is_macro = False
+        for option in given(arguments, OPTIONS):
+            self._take(option)
+
+    def _take(self, option: Given) -> None:
+        match option.name:
+            case "":
+                self.names.append(option.value)
+            case "macro":
+                self.texts += option.values
+                self.flags.add("macro")
+            case "subsystem":
+                self.subsystem = option.value.upper()
+            case "local-name":
+                self.local_name = option.value
+            case "write":
+                self.file = option.value
+            case "set" | "rset" | "unset" | "runset":
+                raise ToolError(
+                    f"Error: {option.written}: a Roost pool is configured by its files alone; change them, and run "
+                    "condor_reconfig"
+                )
+            case _ if option.name in _DAEMONS:
+                self.subsystem = option.name.upper()
+            case _:
+                self.flags.add(option.name)
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run ``condor_config_val``."""
+    order = _Order(arguments)
+    from roost.cli.condor.asking import config as read
+
+    config = read(order.subsystem)
+    for error in config.errors[:5]:
+        sys.stderr.write(f"Configuration Error: {error}\n")
+    if "config" in order.flags:
+        return _files(config)
+    if order.file:
+        return _write(config, order.file)
+    if "dump" in order.flags or "summary" in order.flags or "unused" in order.flags:
+        return _dump(config, order)
+    if order.texts:
+        return _macros(config, order)
+    if "tilde" in order.flags:
+        return _values(config, order, ["TILDE"])
+    if not order.names:
+        raise ToolError("Usage: condor_config_val [options] NAME ...\n`condor_config_val -help` lists the options")
+    return _values(config, order, order.names)
+
+
+# -- values ------------------------------------------------------------------------------------------------------
+
+
+def _values(config: Config, order: _Order, names: list[str]) -> int:
+    missing = 0
+    for name in names:
+        lines = list(_lines(config, order, name))
+        if not lines:
+            sys.stdout.flush()
+            sys.stderr.write(f"Not defined: {name}\n")
+            missing = 1
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+    return missing
+
+
+def _lines(config: Config, order: _Order, name: str) -> Iterator[str]:
+    """What is printed of a name; nothing where it is not defined."""
+    from roost.config import ConfigError
+    from roost.config.knobs import DEFAULTS
+
+    found = config.find(name, localname=order.local_name)
+    default = DEFAULTS.get(name.lower())
+    if "default" in order.flags:
+        if default:
+            yield default
+        return
+    if found is None:
+        return
+    try:
+        value = config.get(name, localname=order.local_name)
+    except ConfigError as error:
+        raise ToolError(f"Error: {name} can't be expanded: {error}") from None
+    if value is None:
+        return
+    if "evaluate" in order.flags:
+        value = _evaluated(value)
+    shown = found.text if "raw" in order.flags else value
+    if "verbose" not in order.flags:
+        yield shown
+        return
+    yield f"{name} = {shown}"
+    yield f" # at: {found.span.chain()}"
+    yield f" # raw: {found.name} = {found.text}"
+    if default is not None:
+        yield f" # default: {default}"
+
+
+def _evaluated(text: str) -> str:
+    from roost.cli.condor.printing.rows import Row
+    from roost.cli.condor.printing.values import text_of
+
+    return text_of(Row({}).value(text))
+
+
+def _macros(config: Config, order: _Order) -> int:
+    from roost.config import ConfigError
+
+    for text in order.texts:
+        if re.fullmatch(r"[A-Za-z_][\w.]*", text):
+            text = f"$({text})"
+        try:
+            sys.stdout.write(f"{config.expand(text)}\n")
+        except ConfigError as error:
+            raise ToolError(f"Error: {text}: {error}") from None
+    return 0
+
+
+# -- all of it ---------------------------------------------------------------------------------------------------
+
+
+def _files(config: Config) -> int:
+    files = [source for source in config.sources if Path(source).is_file()]
+    if files:
+        sys.stdout.write(f"Configuration source:\n\t{files[0]}\n")
+    if files[1:]:
+        sys.stdout.write("Local configuration sources:\n" + "".join(f"\t{each}\n" for each in files[1:]))
+    return 0
+
+
+def _dump(config: Config, order: _Order) -> int:
+    import socket
+
+    from roost.config.knobs import DEFAULTS
+
+    names = {key: chain[-1].name for key, chain in config.chains.items()}
+    if "dump" in order.flags:
+        names |= {key: names.get(key, key.upper()) for key in DEFAULTS}
+    if "unused" in order.flags:
+        names = {key: name for key, name in names.items() if key not in DEFAULTS}
+    patterns = [re.compile(text, re.IGNORECASE) for text in order.names]
+    wanted = [name for _, name in sorted(names.items()) if not patterns or any(p.search(name) for p in patterns)]
+    sys.stdout.write(f"# Configuration from machine: {socket.gethostname()}\n\n")
+    if patterns:
+        sys.stdout.write(f"# Parameters with names that match {' or '.join(order.names)}:\n")
+    for name in wanted:
+        sys.stdout.writelines(f"{line}\n" for line in _assigned(config, order, name))
+    return 0
+
+
+def _assigned(config: Config, order: _Order, name: str) -> Iterator[str]:
+    from roost.config import ConfigError
+
+    found = config.find(name, localname=order.local_name)
+    try:
+        value = config.get(name, localname=order.local_name) or ""
+    except ConfigError as error:
+        value = f"# {error}"
+    yield f"{name} = {found.text if found is not None and 'raw' in order.flags else value}"
+    if found is not None and {"verbose", "summary"} & order.flags:
+        yield f" # at: {found.span.chain()}"
+
+
+def _write(config: Config, path: str) -> int:
+    lines = [f"{chain[-1].name} = {chain[-1].text}\n" for _, chain in sorted(config.chains.items())]
+    try:
+        if path == "-":
+            sys.stdout.writelines(lines)
+        else:
+            with Path(path).open("w", encoding="utf-8") as file:
+                file.writelines(lines)
+    except OSError as error:
+        raise ToolError(f"Error: can't write {path}: {error.strerror}") from None
+    return 0

@@ -1,0 +1,78 @@
+"""``condor_drain``: empty a machine, or stop emptying it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+from roost.cli.condor.asking import Place
+from roost.cli.condor.errors import ToolError, UsageError
+from roost.cli.condor.options import Option, given
+from roost.cli.pool import Pool
+from roost.cli.terminal import CommandError
+
+OPTIONS: Final = (
+    Option("cancel", "stop draining", least=1),
+    Option("graceful", "jobs get retirement and vacate time, as without it", least=2),
+    Option("quick", "jobs get vacate time", least=2),
+    Option("fast", "jobs get neither", least=1),
+    Option("resume-on-completion", "the empty machine takes jobs again", least=3),
+    Option("exit-on-completion", "the empty machine's daemon ends", least=2),
+    Option("restart-on-completion", "the empty machine's daemon is started again", least=5),
+    Option("reconfig-on-completion", "the empty machine reads its configuration again, and takes jobs", least=5),
+    Option("reason", "why; it is shown with the machine", takes="TEXT", least=3),
+    Option("check", "drain only if this is true for every slot", takes="EXPR", least=2),
+    Option("start", "jobs that may start meanwhile", takes="EXPR", least=1),
+    Option("request-id", "cancel only this drain", takes="ID", least=3),
+    Option("pool", "the pool of the machine", takes="HOST", least=2),
+    Option("debug", "understood, without effect", least=1),
+)
+_SCHEDULES: Final = {"graceful": 0, "quick": 10, "fast": 20}
+_THEN: Final = {
+    "resume-on-completion": 1, "exit-on-completion": 2, "restart-on-completion": 3, "reconfig-on-completion": 4,
+}  # fmt: skip
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run ``condor_drain``."""
+    place, said, flags, machines = Place(), {}, set(), []
+    for option in given(arguments, OPTIONS):
+        if option.name == "":
+            machines.append(option.value)
+        elif option.name == "pool":
+            place.pool = option.value
+        elif option.values:
+            said[option.name] = option.value
+        else:
+            flags.add(option.name)
+    if len(machines) != 1:
+        raise UsageError("ERROR: one machine has to be named\nUsage: condor_drain [options] MACHINE")
+    return place.ask(lambda pool: _drain(pool, machines[0], said, flags), lost="ERROR: unable to locate the pool")
+
+
+def _drain(pool: Pool, named: str, said: dict[str, str], flags: set[str]) -> int:
+    machine = named.rpartition("@")[2]
+    what = "CANCEL_DRAIN_JOBS" if "cancel" in flags else "DRAIN_JOBS"
+    try:
+        if "cancel" in flags:
+            pool.node(machine, "cancel-drain", request_id=said.get("request-id", ""))
+        else:
+            pool.node(machine, "drain", **_order(said, flags, pool.user))
+    except CommandError as error:
+        raise ToolError(f"Attempt to send {what} request to startd {named} failed\n{error}") from None
+    if "cancel" in flags:
+        sys.stdout.write(f"Sent request to cancel draining on {named}\n")
+    else:
+        sys.stdout.write(
+            f"Sent request to drain the startd <{machine}> with {named}. This only affects the single startd; "
+            "any other startds running on the same host will not be drained.\n"
+        )
+    return 0
+
+
+def _order(said: dict[str, str], flags: set[str], user: str) -> dict[str, Any]:
+    schedule = next((number for name, number in _SCHEDULES.items() if name in flags), 0)
+    then = next((number for name, number in _THEN.items() if name in flags), 0)
+    reason = said.get("reason") or f"by command: condor_drain of {user}"
+    return {"schedule": schedule, "on_completion": then, "check": said.get("check"), "start": said.get("start"),
+            "reason": reason}  # fmt: skip

@@ -1,0 +1,192 @@
+"""``condor_prio`` and ``condor_qedit``: change the priority or any attribute of jobs in the queue."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any, Final
+
+from roost.cli.condor.asking import PLACE_OPTIONS, Place
+from roost.cli.condor.choosing import Choice, job_id, owner
+from roost.cli.condor.errors import ToolError, UsageError
+from roost.cli.condor.options import Option, given
+from roost.cli.pool import Pool, Refused
+
+PRIO_OPTIONS: Final = (
+    Option("p", "this priority", takes="N"),
+    Option("+N", "N more; -N: N less"),
+    Option("all", "all jobs", least=1),
+    *PLACE_OPTIONS,
+)
+EDIT_OPTIONS: Final = (
+    Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
+    Option("owner", "jobs of this user", takes="USER", least=1),
+    Option("jobids", "these jobs", takes="IDS", least=1),
+    Option("edits", "assignments from a file, - for standard input", takes="FILE", least=2, colon="FORM"),
+    Option("forward", "understood, without effect", least=2),
+    *PLACE_OPTIONS,
+    Option("debug", "understood, without effect", least=1),
+)
+OPTIONS_OF: Final = {"condor_prio": PRIO_OPTIONS, "condor_qedit": EDIT_OPTIONS}
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
+_ASSIGNED: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=(?!=)(.*)", re.DOTALL)
+
+
+def _named(word: str) -> Choice | None:
+    job = job_id(word)
+    if job is not None:
+        return Choice(jobs=(job,))
+    return Choice(owners=(owner(word),)) if _NAME.match(owner(word)) else None
+
+
+def _edit(pool: Pool, choice: Choice, attributes: dict[str, str]) -> dict[str, Any]:
+    """Set attributes to expressions; what became of the jobs. Raises ToolError for an expression that can't be read."""
+    from roost.classad import ClassAd, ParseError, Syntax, parse_expression
+    from roost.wire.ads import ad_data
+
+    ad = ClassAd()
+    for name, text in attributes.items():
+        try:
+            ad[name] = parse_expression(text, Syntax.OLD)
+        except ParseError as error:
+            raise ToolError(f'Failed to set attribute "{name}": the value can\'t be read\n{error}') from None
+    try:
+        data = pool.schedd("act", action="edit", attributes=ad_data(ad), **choice.asked())
+    except Refused as refused:
+        data = refused.answer.data
+        if not isinstance(data, dict):
+            raise ToolError(f"Error: {refused}") from None
+    assert isinstance(data, dict)
+    return data
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run either."""
+    return _prio(arguments) if name == "condor_prio" else _qedit(arguments)
+
+
+# -- condor_prio -------------------------------------------------------------------------------------------------
+
+
+def _prio(arguments: list[str]) -> int:
+    place, choices, change = Place(), [], ""
+    words = iter(arguments)
+    left: list[str] = []
+    for word in words:
+        # A change by so much looks like an option.
+        if re.fullmatch(r"[+-]\d+", word):
+            change = word
+        elif word == "-p":
+            change = f"={next(words, '')}"
+        else:
+            left.append(word)
+    for option in given(left, PRIO_OPTIONS):
+        if place.take(option):
+            continue
+        choice = Choice() if option.name == "all" else _named(option.value)
+        if choice is None:
+            raise UsageError(f"Invalid argument: {option.value}")
+        choices.append((option.value if option.values else "all jobs", choice))
+    if not re.fullmatch(r"=?[+-]?\d+", change) or not choices:
+        raise UsageError("Usage: condor_prio -p N | +N | -N  {cluster | cluster.proc | user | -all} ...")
+    return place.ask(lambda pool: max(_set_priority(pool, called, choice, change) for called, choice in choices))
+
+
+def _set_priority(pool: Pool, called: str, choice: Choice, change: str) -> int:
+    rows = pool.schedd("query", projection=["ClusterId", "ProcId", "JobPrio"], **choice.asked())
+    by_priority: dict[int, list[str]] = {}
+    for row in rows:
+        old = row.get("JobPrio", 0)
+        new = int(change[1:]) if change[0] == "=" else int(old if isinstance(old, int) else 0) + int(change)
+        by_priority.setdefault(new, []).append(f"{row['ClusterId']}.{row['ProcId']}")
+    if not by_priority:
+        sys.stderr.write(f"Couldn't find any jobs for {called}\n")
+        return 1
+    failed = 0
+    for priority, jobs in by_priority.items():
+        data = _edit(pool, Choice(jobs=tuple(jobs)), {"JobPrio": str(priority)})
+        for job in data["refused"]:
+            sys.stderr.write(f"Couldn't set new priority for job {job}\n")
+            failed = 1
+    return failed
+
+
+# -- condor_qedit ------------------------------------------------------------------------------------------------
+
+
+def _qedit(arguments: list[str]) -> int:
+    place, choice, words = Place(), Choice(), []
+    chosen = False
+    attributes: dict[str, str] = {}
+    for option in given(arguments, EDIT_OPTIONS):
+        match option.name:
+            case _ if place.take(option):
+                continue
+            case "constraint":
+                choice, chosen = choice.but(option.value), True
+            case "owner":
+                choice, chosen = choice._replace(owners=(owner(option.value),)), True
+            case "jobids":
+                choice, chosen = choice._replace(jobs=_ids(option.value)), True
+            case "edits":
+                attributes |= _from_file(option.value)
+            case "":
+                words.append(option.value)
+    if not chosen and words:
+        first = _named(words.pop(0))
+        if first is None:
+            raise UsageError(f"Invalid argument: {arguments[0]}")
+        choice = first
+    attributes |= _assignments(words)
+    if not attributes or choice == Choice():
+        raise UsageError(
+            "Usage: condor_qedit {cluster | cluster.proc | user | -constraint EXPR} {ATTR VALUE | ATTR=VALUE} ..."
+        )
+    return place.ask(lambda pool: _set_attributes(pool, choice, attributes))
+
+
+def _ids(text: str) -> tuple[str, ...]:
+    found = [(word, job_id(word)) for word in text.replace(",", " ").split()]
+    for word, job in found:
+        if job is None:
+            raise UsageError(f"Invalid job id: {word}")
+    return tuple(job for _, job in found if job is not None)
+
+
+def _assignments(words: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    left = iter(words)
+    for word in left:
+        assigned = _ASSIGNED.match(word)
+        if assigned is not None:
+            found[assigned[1]] = assigned[2].strip()
+            continue
+        value = next(left, None)
+        if value is None or not _NAME.match(word):
+            raise UsageError(f"Attribute {word} has no value: write ATTR VALUE or ATTR=VALUE")
+        found[word] = value
+    return found
+
+
+def _from_file(path: str) -> dict[str, str]:
+    from roost.cli.condor.printing.chosen import rows_of_file
+
+    return {name: row.raw(name) for row in rows_of_file(path) for name in row.data}
+
+
+def _set_attributes(pool: Pool, choice: Choice, attributes: dict[str, str]) -> int:
+    data = _edit(pool, choice, attributes)
+    done, refused = data["counts"].get("ok", 0), data["refused"]
+    if refused or not done:
+        why = "permission denied" if "permission-denied" in refused.values() else "it can't be changed"
+        text = why if refused else "no matching jobs are in the queue"
+        for name in attributes:
+            sys.stderr.write(f'Failed to set attribute "{name}": {text}\n')
+    if not done:
+        return 1
+    for name in attributes:
+        if choice.jobs and "." in choice.jobs[0] and len(choice.jobs) == 1:
+            sys.stdout.write(f'Set attribute "{name}".\n')
+        else:
+            sys.stdout.write(f'Set attribute "{name}" for {done} matching jobs.\n')
+    return 1 if refused else 0

@@ -1,0 +1,124 @@
+"""``condor_transform_ads``: change the ads of files by rules, and print them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from roost.cli.condor.errors import ToolError, UsageError
+from roost.cli.condor.options import Given, Option, given
+from roost.cli.condor.printing import documents
+from roost.cli.condor.printing.chosen import rows_of_file
+from roost.cli.condor.printing.rows import Row
+
+OPTIONS: Final = (
+    Option("rules", "the rules; may be repeated", takes="FILE", least=1),
+    Option("jobtransforms", "rules of the configuration: JOB_TRANSFORM_<NAME> for each name", takes="NAMES", least=4),
+    Option("in", "ads to change, - for standard input", takes="FILE", least=1, colon="FORM"),
+    Option("out", "where they go, - for standard output", takes="FILE", least=1, colon="FORM"),
+    Option("long", "in the form of -long, as without it", least=1),
+    Option("json", "as JSON", least=2),
+    Option("jsonl", "one JSON object a line", least=5),
+    Option("xml", "as XML", least=3),
+    Option("new", "in the new form", least=3),
+    Option("verbose", "say what is done to each ad", least=1),
+    Option("terse", "understood, without effect", least=2),
+    Option("debug", "understood, without effect", least=1),
+)
+_FORMS: Final = {"long": documents.LONG, "json": documents.JSON, "jsonl": documents.JSON_LINES, "xml": documents.XML,
+                 "new": documents.NEW, "nosort": documents.LONG, "auto": documents.LONG}  # fmt: skip
+
+
+class _Order:
+    """What the command line says."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.rules: list[str] = []
+        self.configured: list[str] = []
+        self.inputs: list[str] = []
+        self.macros: dict[str, str] = {}
+        self.form = documents.LONG
+        self.out = "-"
+        self.verbose = False
+        for option in given(arguments, OPTIONS):
+            self._take(option)
+        if not self.rules and not self.configured:
+            raise UsageError("ERROR : no rules: name a file with -rules, or rules of the configuration")
+
+    def _take(self, option: Given) -> None:
+        match option.name:
+            case "rules":
+                self.rules.append(option.value)
+            case "jobtransforms":
+                self.configured += option.value.replace(",", " ").split()
+            case "in":
+                self.inputs.append(option.value)
+            case "out":
+                self.out = option.value
+                for form in (option.colon or "").split(","):
+                    self.form = _FORMS.get(form.lower(), self.form)
+            case "verbose":
+                self.verbose = True
+            case _ if option.name in _FORMS:
+                self.form = _FORMS[option.name]
+            case "":
+                name, equals, value = option.value.partition("=")
+                if not equals:
+                    raise UsageError(f"ERROR : unrecognized argument {option.value}: macros are given as NAME=TEXT")
+                self.macros[name.strip()] = value.strip()
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run ``condor_transform_ads``."""
+    from roost.runtime.machine import SystemHost
+    from roost.schedd.transform import TransformError, read_transform
+
+    order = _Order(arguments)
+    host = SystemHost()
+    rows: list[Row] = []
+    try:
+        transforms = [read_transform(text, origin) for origin, text in _texts(order)]
+        for path in order.inputs or ["-"]:
+            for row in rows_of_file(path):
+                ad = row.ad
+                applied = [each.name or "rules" for each in transforms if each.apply(ad, host, order.macros)]
+                if order.verbose:
+                    sys.stderr.write(f"{path}: {', '.join(applied) or 'no rules'} applied\n")
+                rows.append(Row.of(ad))
+    except TransformError as error:
+        raise ToolError(f"ERROR : {error}") from None
+    _write(order, rows)
+    return 0
+
+
+def _texts(order: _Order) -> list[tuple[str, str]]:
+    """Origin and text of all rules."""
+    found = []
+    for path in order.rules:
+        try:
+            text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise ToolError(f"ERROR : could not open rules file {path}: {error.strerror}") from None
+        found.append((path, text))
+    if order.configured:
+        from roost.cli.condor.asking import config
+
+        settings = config("SCHEDD")
+        for name in order.configured:
+            known = settings.find(f"JOB_TRANSFORM_{name}")
+            if known is None:
+                raise ToolError(f"ERROR : JOB_TRANSFORM_{name} is not defined")
+            found.append((f"JOB_TRANSFORM_{name}", known.text))
+    return found
+
+
+def _write(order: _Order, rows: list[Row]) -> None:
+    if order.out == "-":
+        documents.write_ads(rows, order.form, sys.stdout)
+        return
+    try:
+        with Path(order.out).open("w", encoding="utf-8", errors="surrogateescape") as file:
+            documents.write_ads(rows, order.form, file)
+    except OSError as error:
+        raise ToolError(f"ERROR : could not open output file {order.out}: {error.strerror}") from None

@@ -1,0 +1,208 @@
+"""Rules that change ads: what HTCondor's job transforms say, applied to one ad after another.
+
+::
+
+    NAME    big
+    REQUIREMENTS RequestMemory > 1000
+    factor = 2
+    SET     BigJob true
+    DEFAULT Project "none"
+    EVALSET Twice RequestMemory * $(factor)
+    COPY    RequestMemory OriginalMemory
+    RENAME  /^Old(.*)$/ New\\1
+    DELETE  Scratch
+
+Statements are carried out in their order. ``NAME = TEXT`` is a macro, `EVALMACRO` one whose text is a value of the ad;
+``$(MY.Attribute)`` is an attribute of the ad as it is by then. Macros and their functions are those of the
+configuration. An ad for which `REQUIREMENTS` is not true stays as it is.
+
+What it does not do: make several ads of one (``TRANSFORM`` with items).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression, unparse_value
+from roost.classad.unparse import item_node, unparse
+from roost.config import ConfigError, Host, load_text
+
+_STATEMENT: Final = re.compile(
+    r"(NAME|REQUIREMENTS|UNIVERSE|SET|DEFAULT|EVALSET|EVALDEFAULT|COPY|RENAME|DELETE|EVALMACRO|TRANSFORM)\b\s*(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_MACRO: Final = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", re.DOTALL)
+_NAMES: Final = re.compile(r"([A-Za-z_]\w*)\s*(?:=(?!=)\s*)?(.*)", re.DOTALL)
+_PATTERN: Final = re.compile(r"/((?:[^/\\]|\\.)*)/(i?)\s*(.*)", re.DOTALL)
+_MINE: Final = re.compile(r"\$\w*\(MY\.(\w+)", re.IGNORECASE)
+#: Statements that take a name and an expression.
+_SETTING: Final = frozenset(("SET", "DEFAULT", "EVALSET", "EVALDEFAULT", "EVALMACRO"))
+#: Statements of one set of rules.
+STATEMENTS_MAX: Final = 10_000
+
+
+class TransformError(ValueError):
+    """Rules that can't be read or carried out; the text names the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One statement."""
+
+    kind: str
+    #: Name of the attribute or macro, or a pattern of names.
+    name: str
+    text: str
+    #: File and line.
+    place: str
+    pattern: re.Pattern[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transform:
+    """Rules that were read."""
+
+    name: str
+    requirements: Expr | None
+    rules: tuple[Rule, ...]
+
+    def apply(self, ad: ClassAd, host: Host, macros: dict[str, str] | None = None) -> bool:
+        """Change an ad; whether the rules are for it. Raises TransformError."""
+        if self.requirements is not None and ad.eval_expr(self.requirements) is not True:
+            return False
+        changing = _Changing(ad, host, dict(macros or {}))
+        for rule in self.rules:
+            changing.carry_out(rule)
+        return True
+
+
+def read_transform(text: str, origin: str) -> Transform:
+    """Read rules. Raises TransformError."""
+    name, requirements = "", None
+    rules: list[Rule] = []
+    for number, line in _lines(text):
+        place = f"{origin}:{number}"
+        rule = _rule(line, place)
+        if rule.kind == "NAME":
+            name = rule.text
+        elif rule.kind == "REQUIREMENTS":
+            requirements = _expression(rule.text, place)
+        elif rule.kind == "TRANSFORM":
+            if rule.text not in ("", "1"):
+                raise TransformError(f"{place}: TRANSFORM {rule.text}: several ads of one are not made here")
+        elif rule.kind != "UNIVERSE":
+            rules.append(rule)
+        if len(rules) > STATEMENTS_MAX:
+            raise TransformError(f"{place}: more than {STATEMENTS_MAX} statements")
+    return Transform(name=name, requirements=requirements, rules=tuple(rules))
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
+    """Statements with the numbers of their first lines; a backslash at the end of a line goes on in the next."""
+    found: list[tuple[int, str]] = []
+    begun: tuple[int, str] | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if begun is None and line.lstrip().startswith("#"):
+            continue
+        first, before = begun or (number, "")
+        whole = before + line.strip()
+        begun = (first, whole[:-1]) if whole.endswith("\\") else None
+        if begun is None and whole:
+            found.append((first, whole))
+    return [*found, begun] if begun is not None and begun[1] else found
+
+
+def _rule(line: str, place: str) -> Rule:
+    statement = _STATEMENT.match(line)
+    macro = _MACRO.match(line)
+    if macro is not None and (statement is None or line[statement.end(1) :].lstrip().startswith("=")):
+        return Rule("MACRO", macro[1], macro[2].strip(), place)
+    if statement is None:
+        raise TransformError(f"{place}: {line[:60]}: neither a statement nor NAME = TEXT")
+    kind, rest = statement[1].upper(), statement[2].strip()
+    if kind in ("NAME", "REQUIREMENTS", "UNIVERSE", "TRANSFORM"):
+        return Rule(kind, "", rest, place)
+    pattern = _PATTERN.match(rest) if kind in ("COPY", "RENAME", "DELETE") else None
+    if pattern is not None:
+        return Rule(kind, pattern[1], pattern[3].strip(), place, _compiled(pattern[1], place))
+    names = _NAMES.match(rest)
+    if names is None or (kind != "DELETE" and not names[2].strip()):
+        raise TransformError(f"{place}: {kind} needs {'a name' if kind == 'DELETE' else 'a name and what it becomes'}")
+    return Rule(kind, names[1], names[2].strip(), place)
+
+
+def _compiled(pattern: str, place: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern, re.IGNORECASE)
+    except re.error as error:
+        raise TransformError(f"{place}: /{pattern}/: {error}") from None
+
+
+def _expression(text: str, place: str) -> Expr:
+    try:
+        return parse_expression(text, Syntax.OLD)
+    except ParseError as error:
+        raise TransformError(f"{place}: {error}") from None
+
+
+class _Changing:
+    """An ad that is being changed."""
+
+    def __init__(self, ad: ClassAd, host: Host, macros: dict[str, str]) -> None:
+        self._ad = ad
+        self._host = host
+        self._macros = macros
+
+    def carry_out(self, rule: Rule) -> None:
+        """Carry out a statement."""
+        if rule.kind == "MACRO":
+            self._macros[rule.name] = rule.text
+        elif rule.kind in _SETTING:
+            self._set(rule)
+        elif rule.pattern is not None:
+            for name in [each for each in self._ad if rule.pattern.search(each)]:
+                self._move(rule.kind, name, rule.pattern.sub(rule.text, name), rule.place)
+        elif rule.name in self._ad:
+            self._move(rule.kind, rule.name, self._expanded(rule.text, rule.place), rule.place)
+
+    def _set(self, rule: Rule) -> None:
+        if rule.kind in ("DEFAULT", "EVALDEFAULT") and rule.name in self._ad:
+            return
+        expr = _expression(self._expanded(rule.text, rule.place), rule.place)
+        if rule.kind in ("SET", "DEFAULT"):
+            self._ad[rule.name] = expr
+        elif rule.kind == "EVALMACRO":
+            value = self._ad.eval_expr(expr)
+            self._macros[rule.name] = value if isinstance(value, str) else unparse_value(value, old=True)
+        else:
+            self._ad[rule.name] = self._ad.eval_expr(expr)
+
+    def _move(self, kind: str, name: str, to: str, place: str) -> None:
+        cell = self._ad[name]
+        if kind != "COPY":
+            del self._ad[name]
+        if kind != "DELETE":
+            try:
+                self._ad[to] = cell
+            except (ValueError, TypeError) as error:
+                raise TransformError(f"{place}: {kind} {name} {to}: {error}") from None
+
+    def _expanded(self, text: str, place: str) -> str:
+        """A text with its macros put in."""
+        if "$" not in text:
+            return text
+        known = dict(self._macros)
+        for name in {found for each in (text, *known.values()) for found in _MINE.findall(each)}:
+            if name in self._ad:
+                known[f"MY.{name}"] = self._text(name)
+        settings = "".join(f"{name} = {value}\n" for name, value in known.items())
+        try:
+            return load_text(settings, self._host).expand(text)
+        except ConfigError as error:
+            raise TransformError(f"{place}: {error}") from None
+
+    def _text(self, name: str) -> str:
+        cell = self._ad[name]
+        return cell if isinstance(cell, str) else unparse(item_node(cell), old=True)

@@ -1,0 +1,69 @@
+"""Rules that change ads: each statement, and what is wrong with rules told with its line."""
+
+from __future__ import annotations
+
+import pytest
+
+from roost.classad.forms import Form, Order, format_ad, parse_ad
+from roost.config import MemoryHost
+from roost.schedd.transform import TransformError, read_transform
+
+AD = 'Owner = "ann"\nRequestMemory = 2048\nOldA = 1\nOldB = "b"\nSize = RequestMemory / 2\n'
+
+
+def changed(rules: str, **macros: str) -> dict[str, str]:
+    """What rules make of the ad: the lines that are new, and the names that are gone."""
+    ad = parse_ad(AD)
+    read_transform(rules, "r").apply(ad, MemoryHost(), macros)
+    before, after = AD.splitlines(), format_ad(ad, Form.OLD, Order.INSERTION).splitlines()
+    new = {line.split(" = ")[0]: line.split(" = ", 1)[1] for line in after if line not in before}
+    names = {line.split(" = ")[0] for line in after}
+    return new | {name: "gone" for name in (line.split(" = ")[0] for line in before) if name not in names}
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ('SET Tag "x"', {"Tag": '"x"'}),
+        ("SET Tag = 1 + 1", {"Tag": "1 + 1"}),
+        ('SET Owner strcat(\\\n  "a","b")', {"Owner": 'strcat("a","b")'}),
+        ("DEFAULT Owner 1\nDEFAULT Project 2", {"Project": "2"}),
+        ("EVALSET Half RequestMemory / 2", {"Half": "1024"}),
+        ("COPY RequestMemory Kept", {"Kept": "2048"}),
+        ("COPY Missing Kept", {}),
+        ("RENAME OldA NewA", {"NewA": "1", "OldA": "gone"}),
+        (r"RENAME /^Old(.)$/ New\1", {"NewA": "1", "NewB": '"b"', "OldA": "gone", "OldB": "gone"}),
+        ("DELETE OldA", {"OldA": "gone"}),
+        ("DELETE /^old/", {"OldA": "gone", "OldB": "gone"}),
+        ("f = 3\nSET N $(f) * 2", {"N": "3 * 2"}),
+        ("SET N $(g:7)", {"N": "7"}),
+        ("SET N $(RequestMemory:0) + $(MY.RequestMemory)", {"N": "0 + 2048"}),
+        ('SET N "$(MY.Owner)-$(MY.OldA)"', {"N": '"ann-1"'}),
+        ("EVALMACRO m RequestMemory * 2\nSET N $(m)", {"N": "4096"}),
+        ("SET N $INT(MY.RequestMemory)", {"N": "2048"}),
+        ("REQUIREMENTS RequestMemory > 1000\nSET N 1", {"N": "1"}),
+        ("REQUIREMENTS RequestMemory > 9000\nSET N 1", {}),
+        ("NAME x\nUNIVERSE vanilla\n# nothing\n\nSET N 1\nTRANSFORM", {"N": "1"}),
+        ("SET N $(given)", {"N": "5"}),
+    ],
+)
+def test_statements(rules: str, expected: dict[str, str]) -> None:
+    assert changed(rules, given="5") == expected
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ("SET A 1\nSETT B 2", "r:2: SETT B 2: neither"),
+        ("SET A", "r:1: SET needs"),
+        ("DELETE", "r:1: DELETE needs"),
+        ("DELETE /(/", "r:1: /"),
+        ("TRANSFORM 3", "r:1: TRANSFORM 3"),
+        ("REQUIREMENTS (", "r:1: "),
+        ("SET A 1 +", "r:1: "),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(rules: str, message: str) -> None:
+    with pytest.raises(TransformError) as error:
+        changed(rules)
+    assert str(error.value).startswith(message)
