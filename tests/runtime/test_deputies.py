@@ -50,6 +50,19 @@ def test_an_unknown_user_has_no_hands(found: Deputies) -> None:
 
 
 @root
+def test_a_file_that_is_made_takes_the_place_of_a_link(found: Deputies, place: Path) -> None:
+    hands = found.hands_as(_account(60_001))
+    hands.make_directory(f"{place}/d", 0o755)
+    path, secret = place / "d" / "file", place / "secret"
+    secret.write_text("kept")
+    path.symlink_to(secret)
+    for own, uid in ((hands, 60_001), (OWN, os.geteuid())):
+        own.make(str(path), b"text", 0o644)
+        assert (path.read_text(), path.stat().st_uid, path.stat().st_mode & 0o777) == ("text", uid, 0o644)
+    assert secret.read_text() == "kept"
+
+
+@root
 def test_what_a_deputy_makes_is_its_users_and_what_is_not_it_cannot_read(found: Deputies, place: Path) -> None:
     hands, other = found.hands_as(_account(60_001)), found.hands_as(_account(60_002))
     assert hands.begin(f"{place}/d/file", "mark") == 0

@@ -48,7 +48,7 @@ SHUNNED_S: Final = 60.0
 END_S: Final = 1.0
 
 #: Done again they do nothing else. Appending is not among them.
-_HARMLESS: Final = frozenset(("look", "exists", "names", "real", "open", "make_directory", "begin", "put"))
+_HARMLESS: Final = frozenset(("look", "exists", "names", "real", "open", "make_directory", "begin", "put", "make"))
 _KEPT: Final = ("LD_LIBRARY_PATH",)
 _MSG_CMSG_CLOEXEC: Final = 0x40000000
 
@@ -195,6 +195,9 @@ class Deputy(Hands):
 
     def put(self, target: str, mark: str, offset: int, data: bytes, mode: int | None, sync: bool) -> None:
         self._ask("put", target, mark, offset, mode, sync, data=data)
+
+    def make(self, path: str, data: bytes, mode: int) -> None:
+        self._ask("make", path, mode, data=data)
 
     def append(self, path: str, data: bytes) -> None:
         self._ask("append", path, data=data)

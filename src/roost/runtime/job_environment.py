@@ -193,4 +193,4 @@ def write_ads(sandbox: Path, job_ad: ClassAd, machine_ad: ClassAd, hands: Hands 
     """Put the ads where the job finds them, one attribute a line. Raises OSError."""
     for name, ad in ((JOB_AD, job_ad), (MACHINE_AD, machine_ad)):
         text = to_bytes(format_ad(ad, Form.OLD))
-        hands.put(f"{sandbox}/{name}", f"{name}.new", 0, text, 0o644, False)
+        hands.make(f"{sandbox}/{name}", text, 0o644)

@@ -92,10 +92,13 @@ def account_of(job_ad: ClassAd) -> Account | None:
 
     Raises NoSuchAccount.
     """
+    return None if runs_as_daemon(job_ad) else account_named(str(job_ad.cell("owner")))
+
+
+def runs_as_daemon(job_ad: ClassAd) -> bool:
+    """Whether a job runs as who the daemon runs as; that is known without asking anybody."""
     owner = job_ad.cell("owner")
-    if not can_switch_user() or not isinstance(owner, str) or owner == own_account().name:
-        return None
-    return account_named(owner)
+    return not can_switch_user() or not isinstance(owner, str) or owner == own_account().name
 
 
 def niceness(config: Config, slot_ad: ClassAd, job_ad: ClassAd) -> int:

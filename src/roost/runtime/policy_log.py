@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from roost.config import Config
-from roost.runtime.role import LOG_BYTES_MAX, LOGS_KEPT
+from roost.runtime.daemon_log import LOG_BYTES_MAX, LOGS_KEPT
 
 _log = logging.getLogger("roost.matchmaker")
 

@@ -11,26 +11,21 @@ import contextlib
 import gc
 import json
 import logging
-import logging.handlers
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Protocol
 
 from roost.config import Config, Severity, check
 from roost.runtime.bus import Bus, BusSettings
 from roost.runtime.clock import SYSTEM, Clock
+from roost.runtime.daemon_log import DaemonLog
 from roost.runtime.home import Home, user_name
 
 _log = logging.getLogger("roost.role")
-
-#: Bytes of one log file, and old ones kept.
-LOG_BYTES_MAX: Final = 10_000_000
-LOGS_KEPT: Final = 2
 
 
 class Ending(StrEnum):
@@ -171,16 +166,10 @@ def superusers(config: Config) -> frozenset[str]:
 
 def set_up_log(context: RoleContext) -> None:
     """Write the log of a daemon, one line an event, times in UTC."""
-    handler = logging.handlers.RotatingFileHandler(
-        context.home.log / f"{context.role}.log", maxBytes=LOG_BYTES_MAX, backupCount=LOGS_KEPT
-    )
-    formatter = logging.Formatter("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
-    formatter.converter = time.gmtime
-    handler.setFormatter(formatter)
     root = logging.getLogger()
     for old in list(root.handlers):
         root.removeHandler(old)
-    root.addHandler(handler)
+    root.addHandler(DaemonLog(context.home.log / f"{context.role}.log"))
     root.setLevel(os.environ.get("ROOST_LOG_LEVEL", "INFO"))
     logging.captureWarnings(True)
     sys.excepthook = lambda kind, error, trace: _log.critical("uncaught", exc_info=(kind, error, trace))

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import os
 import signal
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ from roost.runtime.deputy.hands import OWN
 from roost.runtime.family import Family, adopt
 from roost.runtime.home import Home
 from roost.runtime.job_hooks import JobHooks
-from roost.runtime.job_order import BadJob, account_of, check_fetched, job_order
+from roost.runtime.job_order import BadJob, account_of, check_fetched, job_order, runs_as_daemon
 from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
 from roost.runtime.output_files import Baseline
 from roost.runtime.reports import file_name
@@ -47,9 +46,6 @@ _log = logging.getLogger("roost.node")
 
 #: What the names of lists of input files end with.
 BASELINE: Final = ".baseline"
-
-#: Files that are removed without a thread of their own.
-_FEW: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +206,7 @@ class Runner:
         try:
             if not self.schedd:
                 check_fetched(self.job_ad)
-            if self.around.deputies.are_needed:
+            if not runs_as_daemon(self.job_ad):
                 self._become(await asyncio.to_thread(account_of, self.job_ad))
             if self.account is not None:
                 self.around.home.let_others_to(self.around.home.execute)
@@ -233,8 +229,7 @@ class Runner:
         text = ""
         await self.hooks.end()
         if self.sandbox is not None:
-            few = _holds_little(self.sandbox.path)
-            text = self.sandbox.remove() if few else await asyncio.to_thread(self.sandbox.remove)
+            text = "" if self.sandbox.removed_at_once() else await asyncio.to_thread(self.sandbox.remove)
         self.around.tell(sev.SandboxRemoved(text=text))
 
     async def _input(self, job_ad: ClassAd) -> None:
@@ -405,18 +400,6 @@ class Runner:
             self._queue.get_nowait().close()
         if self.family is not None and not self.family.is_ended:
             self.family.forget()
-
-
-def _holds_little(path: Path) -> bool:
-    """Whether a directory is removed in no time: a few plain files."""
-    try:
-        with os.scandir(path) as entries:
-            for count, entry in enumerate(entries):
-                if count >= _FEW or entry.is_dir(follow_symlinks=False):
-                    return False
-    except OSError:
-        return False
-    return True
 
 
 def _read_baseline(path: Path) -> Baseline | None:

@@ -51,6 +51,12 @@ _log = logging.getLogger("roost.schedd")
 
 #: Shortest time between two words to the matchmaker about idle jobs, s.
 OFFER_GAP_S: Final = 0.02
+#: How long it may wait to hear that there are fewer of them, s.
+OFFER_LATER_S: Final = 0.5
+#: A commit of so many steps or more is followed by another after this time at the earliest, s: what is busy gains more
+#: by a larger group than it loses by waiting.
+BUSY_STEPS: Final = 3
+COMMIT_GAP_S: Final = 0.01
 #: How long an answer waits for the disk, s.
 ANSWER_ANYWAY_S: Final = 2.0
 #: How long an end waits for the disk, s. What is not on it then was told to nobody.
@@ -231,10 +237,14 @@ class ScheddDaemon:
 
     async def _commits(self) -> None:
         loop = asyncio.get_running_loop()
+        gather_s = 0.0
         while True:
             await self._wake.wait()
+            if gather_s:
+                await asyncio.sleep(gather_s)
             self._wake.clear()
             steps, self._steps = self._steps, []
+            gather_s = COMMIT_GAP_S if len(steps) >= BUSY_STEPS else 0.0
             fed = self._fed
             written, self._written = self._written, []
             self._idle = False
@@ -337,8 +347,8 @@ class ScheddDaemon:
 
     async def _perform(self, effect: ef.Effect) -> None:
         match effect:
-            case ef.OfferJobs():
-                self._offer_soon()
+            case ef.OfferJobs(later=later):
+                self._offer_soon(OFFER_LATER_S if later else OFFER_GAP_S)
                 self.local.look()
             case ef.Decline(claim_id=claim_id):
                 self._declined.append(claim_id)
@@ -400,12 +410,15 @@ class ScheddDaemon:
 
     # -- words to the matchmaker ---------------------------------------------------------------------
 
-    def _offer_soon(self) -> None:
-        if self._offer is not None:
-            return
+    def _offer_soon(self, gap_s: float = OFFER_GAP_S) -> None:
+        """Tell the matchmaker when so much time has passed since it was told last."""
         loop = asyncio.get_running_loop()
-        wait_s = max(0.0, self._offered_at + OFFER_GAP_S - loop.time())
-        self._offer = loop.call_later(wait_s, lambda: self._tasks.append(loop.create_task(self._offer_jobs())))
+        at = max(loop.time(), self._offered_at + gap_s)
+        if self._offer is not None:
+            if self._offer.when() <= at:
+                return
+            self._offer.cancel()
+        self._offer = loop.call_at(at, lambda: self._tasks.append(loop.create_task(self._offer_jobs())))
 
     async def _offer_jobs(self) -> None:
         self._offer = None

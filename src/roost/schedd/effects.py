@@ -95,7 +95,10 @@ class AskAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferJobs:
-    """Idle jobs have changed: the matchmaker is to be told, soon."""
+    """Idle jobs have changed: the matchmaker is to be told."""
+
+    #: There are only fewer of them: that can wait for other news.
+    later: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,7 +139,7 @@ def next_job(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
     """Use the claim for another job of the same submitter that fits, or give it back."""
     if not claim.unwanted and claim.slot_ad is not None:
         while (job := _fitting(turn, claim, local=holder.is_local(claim.node))) is not None:
-            turn.offer()
+            turn.offer(later=True)
             if start_run(turn, holder, claim, job):
                 return
     give_back(turn, holder, claim)

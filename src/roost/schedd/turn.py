@@ -36,7 +36,10 @@ from roost.schedd.status import ON_MACHINE, JobStatus
 class Turn:
     """A step in progress."""
 
-    __slots__ = ("_dirty", "_in_force", "_left", "_logs", "_offer", "_rulings", "book", "changes", "effects", "now")
+    __slots__ = (
+        "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "book", "changes", "effects",
+        "now",
+    )  # fmt: skip
 
     def __init__(self, book: Book, now: float, in_force: InForce = NOTHING_KNOWN) -> None:
         self.book = book
@@ -48,7 +51,8 @@ class Turn:
         self._left: dict[int, Cluster] = {}
         #: (path, owner) to texts.
         self._logs: dict[tuple[str, str], list[str]] = {}
-        self._offer = False
+        #: Whether the matchmaker is to be told, and whether that can wait.
+        self._offer = self._offer_later = False
         self._in_force = in_force
         self._rulings: Rulings | None = None
 
@@ -62,9 +66,12 @@ class Turn:
         """Add an effect."""
         self.effects.append(effect)
 
-    def offer(self) -> None:
-        """Idle jobs have changed."""
-        self._offer = True
+    def offer(self, *, later: bool = False) -> None:
+        """Idle jobs have changed; `later`: there are only fewer of them."""
+        if later:
+            self._offer_later = True
+        else:
+            self._offer = True
 
     def touch(self, job: Job) -> None:
         """A job has changed."""
@@ -151,8 +158,8 @@ class Turn:
             self.changes.append(AppendLog(path=path, text="".join(texts), owner=owner))
         if self._rulings is not None:
             self.changes.extend(AddAudit(record=each) for each in self._rulings.records(self._in_force, self.now))
-        if self._offer:
-            self.effects.append(OfferJobs())
+        if self._offer or self._offer_later:
+            self.effects.append(OfferJobs(later=not self._offer))
 
 
 def log_paths(ad: ClassAd) -> tuple[str, ...]:

@@ -105,6 +105,22 @@ class Hands:
         if mode is not None:
             os.rename(partial, target)
 
+    def make(self, path: str, data: bytes, mode: int) -> None:
+        """Make a file; what has its name, be it a link, goes."""
+        how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            file = os.open(path, how, mode)
+        except FileExistsError:
+            os.unlink(path)
+            file = os.open(path, how, mode)
+        try:
+            _take(file, data, 0, mode, False)
+        except OSError:
+            os.unlink(path)
+            raise
+        finally:
+            os.close(file)
+
     def append(self, path: str, data: bytes) -> None:
         """Add to a file, which is made if it is not there: all of it, or nothing where the disk is full."""
         file = os.open(path, _WRITE | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o644)
@@ -173,6 +189,9 @@ def done(deed: str, arguments: list[Any], data: bytes) -> tuple[Any, int]:
     if deed == "put":
         target, mark, offset, mode, sync = arguments
         return OWN.put(target, mark, offset, data, mode, sync), -1  # type: ignore[func-returns-value]
+    if deed == "make":
+        path, mode = arguments
+        return OWN.make(path, data, mode), -1  # type: ignore[func-returns-value]
     if deed == "append":
         return OWN.append(arguments[0], data), -1  # type: ignore[func-returns-value]
     assert deed in ("exists", "names", "real", "make_directory", "begin"), deed

@@ -1,0 +1,84 @@
+"""The log of a daemon: one line an event, times in UTC, in files that are turned over before they grow too long.
+
+Every transition of a slot is a line, so a line must cost little: it is formatted once and written in one go, and no
+more is found out about who logs than the line says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+#: Bytes of one log file, and old ones kept.
+LOG_BYTES_MAX: Final = 10_000_000
+LOGS_KEPT: Final = 2
+
+
+class DaemonLog(logging.Handler):
+    """Adds lines to a log file."""
+
+    def __init__(self, path: Path, bytes_max: int = LOG_BYTES_MAX) -> None:
+        super().__init__()
+        self._path = path
+        self._bytes_max = bytes_max
+        self._file = -1
+        self._size = 0
+        self._open()
+        self.setFormatter(_Lines("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"))
+        # None of the lines names a process, a thread or a place in the source.
+        logging.logProcesses = logging.logThreads = logging.logMultiprocessing = False
+        logging._srcfile = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Add the line of a record."""
+        try:
+            data = (self.format(record) + "\n").encode("utf-8", "backslashreplace")
+            if self._size + len(data) > self._bytes_max and self._size:
+                self._turn_over()
+            self._size += os.write(self._file, data)
+        except Exception:
+            self.handleError(record)
+
+    def close(self) -> None:
+        """Write no more."""
+        self.acquire()
+        try:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
+        finally:
+            self.release()
+        super().close()
+
+    def _open(self) -> None:
+        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._size = os.fstat(self._file).st_size
+
+    def _turn_over(self) -> None:
+        os.close(self._file)
+        self._file = -1
+        names = [self._path, *(self._path.with_name(f"{self._path.name}.{number + 1}") for number in range(LOGS_KEPT))]
+        for newer, older in reversed(list(pairwise(names))):
+            with contextlib.suppress(FileNotFoundError):
+                newer.replace(older)
+        self._open()
+
+
+class _Lines(logging.Formatter):
+    """Formats the time of a second once."""
+
+    _second = 0
+    _text = ""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        """The time, UTC, without its fraction."""
+        second = int(record.created)
+        if second != self._second:
+            self._text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+            self._second = second
+        return self._text

@@ -1,0 +1,34 @@
+"""The log of a daemon."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from roost.runtime.daemon_log import LOGS_KEPT, DaemonLog
+
+
+def _record(text: str) -> logging.LogRecord:
+    record = logging.LogRecord("roost.node", logging.INFO, "", 0, text, (), None)
+    record.created, record.msecs = 1_700_000_000.25, 250
+    return record
+
+
+def test_a_line_has_its_time_in_utc(tmp_path: Path) -> None:
+    log = DaemonLog(tmp_path / "node.log")
+    log.emit(_record("slot1: \ud800 is odd"))
+    log.close()
+    assert (tmp_path / "node.log").read_text() == "2023-11-14T22:13:20.250Z INFO roost.node: slot1: \\ud800 is odd\n"
+
+
+def test_a_log_goes_on_and_is_turned_over_before_it_is_too_long(tmp_path: Path) -> None:
+    path = tmp_path / "node.log"
+    for _ in range(2):
+        log = DaemonLog(path, bytes_max=500)
+        for number in range(20):
+            log.emit(_record(f"line {number}"))
+        log.close()
+    files = sorted(tmp_path.iterdir())
+    assert [each.name for each in files] == ["node.log", *(f"node.log.{number + 1}" for number in range(LOGS_KEPT))]
+    assert all(each.stat().st_size <= 500 for each in files)
+    assert path.read_text().endswith("line 19\n")
