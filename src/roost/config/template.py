@@ -74,8 +74,9 @@ class Template:
 
     @property
     def required(self) -> int:
-        """How many arguments must be given."""
-        return sum(argument.default is None for argument in self.arguments)
+        """How many arguments must be given: all up to the last one without a default, which may be empty."""
+        needed = [number for number, argument in enumerate(self.arguments, 1) if argument.default is None]
+        return max(needed, default=0)
 
     def usage(self) -> str:
         """The statement that uses it, with optional arguments in brackets."""

@@ -169,7 +169,7 @@ endif
         "A job that names a data set runs only where the data set is.",
         f"""
 NEGOTIATOR_PE_RESOURCE_EXPR = {_MATCHES} \\
-  && (TARGET.$(1:DataSet) =?= UNDEFINED || stringListIMember(TARGET.$(1:DataSet), MY.$(2:DataSets)))
+  && (TARGET.$(1:DataSet) =?= UNDEFINED || (stringListIMember(TARGET.$(1:DataSet), MY.$(2:DataSets)) =?= True))
 """,
         Argument(name="job", meaning="attribute of jobs: the data set", default="DataSet", kind=Kind.NAME),
         Argument(
