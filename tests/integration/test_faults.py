@@ -241,7 +241,7 @@ def test_nonsense_on_the_bus_changes_nothing(start: Start) -> None:
         for subject in (ask, subjects.ask_central(me), subjects.ask_node(contact["node"], me)):
             answers += [(await client.request(subject, data, timeout=10)).data for data in wild]
         for data in wild:
-            await client.publish(subjects.ads(me), data)
+            await client.publish(subjects.ask_central(me), data)
         await client.flush()
         await client.close()
         return answers
@@ -284,6 +284,11 @@ def test_nobody_can_speak_as_somebody_else(start: Start) -> None:
         await client.publish(
             subjects.node(contact["node"], contact["schedd"]), encode(ClaimGone(claim_id="x", reason=""))
         )
+        # In its own name, but what only a queue, a machine or the matchmaker says.
+        me = contact["client"]["name"]
+        theirs = subjects.demand(me), subjects.slots(me), subjects.ads(me), subjects.given(contact["schedd"], me)
+        for subject in (*theirs, subjects.everybody(me)):
+            await client.publish(subject, b"{}")
         await client.subscribe(f"{subjects.prefix}.>")
         await client.subscribe("_INBOX.>")
         await client.flush()
@@ -291,7 +296,7 @@ def test_nobody_can_speak_as_somebody_else(start: Start) -> None:
         await client.close()
         return refused
 
-    assert len(asyncio.run(lie())) == 5
+    assert len(asyncio.run(lie())) == 10
     assert pool.job(f"{cluster}.0")["JobStatus"] == 2
     (pool.work / "go").touch()
     pool.wait(cluster)

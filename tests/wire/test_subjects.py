@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -42,6 +44,10 @@ def test_nobody_speaks_as_somebody_else(me: str, other: str, whom: str, role: Ro
         POOL.node(whom, other),
         POOL.schedd(whom, other),
         POOL.ads(other),
+        POOL.slots(other),
+        POOL.demand(other),
+        POOL.audit(other),
+        POOL.given(whom, other),
         POOL.ask_central(other),
         POOL.ask_schedd(whom, other),
         POOL.ask_node(whom, other),
@@ -63,22 +69,55 @@ def test_nobody_hears_what_is_for_somebody_else(me: str, other: str, role: Role)
         assert not any(covers(pattern, subject) for pattern in hear), (subject, hear)
 
 
-@given(NAMES, NAMES)
-def test_everybody_may_say_and_hear_what_the_part_takes(me: str, other: str) -> None:
-    needs = {
-        Role.CENTRAL: ([POOL.schedd(other, me), POOL.everybody(me)], [POOL.ads(other), POOL.ask_central(other)]),
-        Role.SCHEDD: (
-            [POOL.node(other, me), POOL.ads(me)],
-            [POOL.schedd(me, other), POOL.ask_schedd(me, other), POOL.everybody(other)],
-        ),
-        Role.NODE: (
-            [POOL.schedd(other, me), POOL.ads(me)],
-            [POOL.node(me, other), POOL.ask_node(me, other), POOL.everybody(other)],
-        ),
-        Role.CLIENT: ([POOL.ask_central(me), POOL.ask_schedd(other, me), POOL.ask_node(other, me)], []),
-    }
-    for role, (says, hears) in needs.items():
-        say, hear = POOL.permissions(role, me)
-        assert all(any(covers(pattern, subject) for pattern in say) for subject in says), role
-        assert all(any(covers(pattern, subject) for pattern in hear) for subject in hears), role
-        assert any(covers(pattern, f"{POOL.inbox(me)}.7") for pattern in hear)
+#: What each role says, given its own name and another's. Nothing else is its to say.
+SAYS: dict[Role, Callable[[str, str], list[str]]] = {
+    Role.CENTRAL: lambda me, other: [POOL.given(other, me), POOL.ask_node(other, me), POOL.everybody(me)],
+    Role.SCHEDD: lambda me, other: [POOL.node(other, me), POOL.demand(me), POOL.ads(me), POOL.audit(me)],
+    Role.NODE: lambda me, other: [POOL.schedd(other, me), POOL.slots(me), POOL.ads(me), POOL.audit(me)],
+    Role.CLIENT: lambda me, other: [POOL.ask_central(me), POOL.ask_schedd(other, me), POOL.ask_node(other, me)],
+    Role.USER: lambda me, other: [POOL.ask_central(me), POOL.ask_schedd(other, me), POOL.ask_node(other, me)],
+}
+HEARS: dict[Role, Callable[[str, str], list[str]]] = {
+    Role.CENTRAL: lambda me, other: [
+        POOL.slots(other), POOL.demand(other), POOL.ads(other), POOL.audit(other), POOL.ask_central(other),
+    ],
+    Role.SCHEDD: lambda me, other: [
+        POOL.schedd(me, other), POOL.given(me, other), POOL.ask_schedd(me, other), POOL.everybody(other),
+    ],
+    Role.NODE: lambda me, other: [POOL.node(me, other), POOL.ask_node(me, other), POOL.everybody(other)],
+    Role.CLIENT: lambda me, other: [],
+    Role.USER: lambda me, other: [],
+}  # fmt: skip
+
+
+def subjects(me: str, other: str) -> list[str]:
+    """All there are, with this sender."""
+    about = (POOL.slots, POOL.demand, POOL.ads, POOL.audit, POOL.ask_central, POOL.everybody)
+    to = (POOL.node, POOL.schedd, POOL.given, POOL.ask_schedd, POOL.ask_node)
+    return [*(make(me) for make in about), *(make(other, me) for make in to)]
+
+
+@given(NAMES, NAMES, st.sampled_from(Role))
+def test_a_role_may_say_what_is_its_part_and_nothing_else(me: str, other: str, role: Role) -> None:
+    say, _ = POOL.permissions(role, me)
+    allowed = [subject for subject in subjects(me, other) if any(covers(pattern, subject) for pattern in say)]
+    assert sorted(allowed) == sorted(SAYS[role](me, other))
+
+
+@given(NAMES, NAMES, st.sampled_from(Role))
+def test_a_role_hears_what_is_its_part_and_nothing_else(me: str, other: str, role: Role) -> None:
+    assume(me != other)
+    _, hear = POOL.permissions(role, me)
+    to_me = [make(me, other) for make in (POOL.node, POOL.schedd, POOL.given, POOL.ask_schedd, POOL.ask_node)]
+    heard = [each for each in {*subjects(other, me), *to_me} if any(covers(pattern, each) for pattern in hear)]
+    assert sorted(heard) == sorted(HEARS[role](me, other))
+    assert any(covers(pattern, f"{POOL.inbox(me)}.7") for pattern in hear)
+
+
+@given(NAMES, NAMES, st.sampled_from(Role))
+def test_who_answers_answers_in_this_pool_only(me: str, other: str, role: Role) -> None:
+    say, _ = POOL.permissions(role, me)
+    answers = role in (Role.CENTRAL, Role.SCHEDD, Role.NODE)
+    assert any(covers(pattern, f"{POOL.inbox(other)}.7") for pattern in say) is answers
+    elsewhere = Subjects("another").inbox(other)
+    assert not any(covers(pattern, f"{elsewhere}.7") for pattern in say)

@@ -19,7 +19,7 @@ import math
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.collector.table import LIFETIME_S, SLOT, AdTable
@@ -40,6 +40,8 @@ from roost.wire.messages import Answer, Ask, Message
 
 _log = logging.getLogger("roost.central")
 
+_M = TypeVar("_M", bound=Message)
+
 #: Changes within this time are answered by one cycle, s.
 GATHER_S: Final = 0.005
 #: How long a slot that was given away is kept for who got it, s.
@@ -49,6 +51,8 @@ HEARD_S: Final = 15.0
 _EXPIRE_S: Final = 60.0
 #: Longest time between two ads of the matchmaker, s.
 SHOW_EVERY_S: Final = 300.0
+#: MyType of ads that queues and machines tell about themselves.
+_ABOUT_ITSELF: Final = ("Scheduler", "DaemonMaster")
 #: MyType of ads that only daemons tell.
 _OF_DAEMONS: Final = frozenset(
     (SLOT, "Submitter", "Accounting", "Scheduler", "DaemonMaster", "Collector", "Negotiator")
@@ -137,7 +141,10 @@ class CentralDaemon:
 
     async def start(self) -> None:
         """Listen, say hello, begin with cycles."""
-        await self.bus.listen(f"{self.subjects.prefix}.central.ads.*", self._on_ads)
+        await self.bus.listen(self.subjects.slots("*"), self._on_slots)
+        await self.bus.listen(self.subjects.demand("*"), self._on_demand)
+        await self.bus.listen(self.subjects.ads("*"), self._on_ads)
+        await self.bus.listen(self.subjects.audit("*"), self._on_audit)
         await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self._on_ask)
         self.bus.on_reconnect = self._came_back
         await self._hello()
@@ -206,19 +213,33 @@ class CentralDaemon:
 
     # -- ads -----------------------------------------------------------------------------------------
 
+    def _on_slots(self, message: Message, sender: str, reply: str) -> None:
+        if isinstance(message, m.SlotAds):
+            self._heard(self._slots, message, sender)
+
+    def _on_demand(self, message: Message, sender: str, reply: str) -> None:
+        if isinstance(message, m.Demand):
+            self._heard(self._demand, message, sender)
+
     def _on_ads(self, message: Message, sender: str, reply: str) -> None:
+        if isinstance(message, m.DaemonAds):
+            self._heard(self._daemons, message, sender)
+
+    def _on_audit(self, message: Message, sender: str, reply: str) -> None:
+        if isinstance(message, m.Audit):
+            self._heard(self.audit.keeper.take, message, sender)
+
+    def _heard(self, take: Callable[[_M, str], None], message: _M, sender: str) -> None:
         try:
-            match message:
-                case m.SlotAds():
-                    self._slots(message, sender)
-                case m.Demand():
-                    self._demand(message, sender)
-                case m.DaemonAds():
-                    self._daemons(message, sender)
-                case m.Audit():
-                    self.audit.keeper.take(message, sender)
+            take(message, sender)
         except (WireError, ValueError) as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
+
+    def _own(self, kind: str, name: str, sender: str) -> None:
+        """Nobody tells, or takes away, an ad of somebody else who is heard of. Raises WireError."""
+        known = self.table.get(kind, name)
+        if known is not None and known.sender != sender:
+            raise WireError(f"{kind} {name!r} is {known.sender}'s")
 
     def _slots(self, message: m.SlotAds, sender: str) -> None:
         now = self.clock.now()
@@ -228,6 +249,7 @@ class CentralDaemon:
             name = ad.get("Name")
             if not isinstance(name, str):
                 raise WireError("a slot's ad has no Name")
+            self._own(SLOT, name, sender)
             names.append(name)
             claim_id = message.claim_ids.get(name, "")
             if self._offers_itself(name, ad, claim_id):
@@ -237,6 +259,7 @@ class CentralDaemon:
             if promised is not None and promised[0] != claim_id:
                 del self._promised[name]
         for name in message.gone:
+            self._own(SLOT, name, sender)
             self.table.remove(SLOT, name)
             self._promised.pop(name, None)
         if message.whole:
@@ -258,13 +281,13 @@ class CentralDaemon:
         now = self.clock.now()
         for data in message.ads:
             ad = ad_from(data)
-            if ad.get("MyType") == SLOT:
-                raise WireError("slots are told by their machines")
+            kind, name = ad.get("MyType"), ad.get("Name")
+            if kind not in _ABOUT_ITSELF or name != sender:
+                raise WireError(f"an ad of the type {kind!r} and the name {name!r} is not {sender}'s to tell")
             self.table.put(ad, sender=sender, now=now)
-        for name in message.gone:
-            for kind in self.table.kinds():
-                if kind != SLOT:
-                    self.table.remove(kind, name)
+        if sender in message.gone:
+            for kind in _ABOUT_ITSELF:
+                self.table.remove(kind, sender)
 
     def _demand(self, message: m.Demand, sender: str) -> None:
         if sender not in self._queues or message.serial <= 1:
@@ -434,7 +457,7 @@ class CentralDaemon:
             given = known.given.setdefault((match.submitter, match.autocluster), [])
             given.append((known.serial, now, match.slot))
         message = m.Matched(matches=matches, rejected=rejected, serial=known.serial)
-        await self.bus.send(self.subjects.schedd(schedd, self.context.name), message)
+        await self.bus.send(self.subjects.given(schedd, self.context.name), message)
 
     # -- questions -----------------------------------------------------------------------------------
 

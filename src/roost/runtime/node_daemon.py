@@ -530,7 +530,14 @@ class NodeDaemon:
             self._outbox.put_nowait((self.subjects.schedd(schedd, self.name), message))
 
     def _tell_pool(self, message: Message) -> None:
-        self._outbox.put_nowait((self.subjects.ads(self.name), message))
+        match message:
+            case m.SlotAds():
+                subject = self.subjects.slots(self.name)
+            case m.Audit():
+                subject = self.subjects.audit(self.name)
+            case _:
+                subject = self.subjects.ads(self.name)
+        self._outbox.put_nowait((subject, message))
 
     async def _tell_master(self) -> None:
         """The master has no connection of its own, and is there as long as this machine is."""

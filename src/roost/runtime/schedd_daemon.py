@@ -137,6 +137,7 @@ class ScheddDaemon:
         self._restore()
         name = self.context.name
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
+        await self.bus.listen(self.subjects.given(name, "*"), self._on_given)
         await self.bus.listen(self.subjects.schedd(name, "*"), self.on_message)
         await self.bus.listen(self.subjects.ask_schedd(name, "*"), self.answers.on_ask)
         self.bus.on_reconnect = self._came_back
@@ -323,7 +324,7 @@ class ScheddDaemon:
         self.audit.add([audit_data(record)])
 
     async def _tell_decisions(self, message: m.Audit) -> None:
-        await self.bus.send(self.subjects.ads(self.context.name), message)
+        await self.bus.send(self.subjects.audit(self.context.name), message)
 
     def _commits_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
@@ -432,7 +433,7 @@ class ScheddDaemon:
         declined, self._declined = self._declined, []
         self._told_ads = self.queue.submitter_ads()
         await self.bus.send(
-            self.subjects.ads(self.context.name),
+            self.subjects.demand(self.context.name),
             m.Demand(
                 schedd=self.context.name,
                 submitters=submitters,
@@ -472,6 +473,21 @@ class ScheddDaemon:
             case m.Significant(attributes=attributes):
                 self.feed(ev.SignificantChanged(attributes=tuple(attributes)))
 
+    def _on_given(self, message: Message, sender: str, reply: str) -> None:
+        if not isinstance(message, m.Matched):
+            return
+        try:
+            found: list[ev.Event] = [_match(each) for each in message.matches]
+        except WireError as error:
+            _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
+            return
+        self._heard = message.serial
+        found += [ev.MatchRefused(autocluster=int(number), text=text) for number, text in message.rejected.items()]
+        # What was matched is not idle any more, and the matchmaker wants to know that it was heard.
+        self._offer_soon()
+        for event in found:
+            self.feed(event)
+
     def on_message(self, message: Message, sender: str, reply: str) -> None:
         """A machine says something."""
         if reply:
@@ -507,15 +523,6 @@ class ScheddDaemon:
     def _events(self, message: Message, sender: str) -> list[ev.Event]:
         self._check_speaker(message, sender)
         match message:
-            case m.Matched():
-                self._heard = message.serial
-                found: list[ev.Event] = [_match(each) for each in message.matches]
-                found += [
-                    ev.MatchRefused(autocluster=int(number), text=text) for number, text in message.rejected.items()
-                ]
-                # What was matched is not idle any more, and the matchmaker wants to know that it was heard.
-                self._offer_soon()
-                return found
             case m.ClaimAnswered():
                 ad = None if message.slot_ad is None else ad_from(message.slot_ad, "slot_ad")
                 return [

@@ -4,15 +4,20 @@ All begin with ``roost.<pool>``. The last token of an order or a report names it
 can hold everybody to his own name:
 
 =================================== ================================================================
-``….node.<node>.<sender>``          orders to an execute machine
-``….schedd.<schedd>.<sender>``      answers and reports to a job queue
-``….central.ads.<sender>``          ads for the collector
+``….node.<node>.<sender>``          orders of a queue to an execute machine
+``….schedd.<schedd>.<sender>``      answers and reports of an execute machine to a job queue
+``….schedd.<schedd>.given.<sender>`` what the matchmaker gives a queue, and refuses it
+``….central.slots.<sender>``        ads of an execute machine's slots
+``….central.demand.<sender>``       what a queue wants
+``….central.ads.<sender>``          ads of a queue or a machine about itself
+``….central.audit.<sender>``        decisions of machines and queues for the record
 ``….central.ask.<sender>``          requests to collector and negotiator, answered
 ``….schedd.<schedd>.ask.<sender>``  requests to a queue, answered
 ``….node.<node>.ask.<sender>``      requests to an execute machine, answered
 ``….all.<sender>``                  words of the central manager to everybody
 =================================== ================================================================
 
+Each subject carries the words of one role, which alone may publish there; who listens takes no others for its own.
 Names of hosts and queues hold characters that a subject must not: `token` writes them as ``=`` and two hex digits.
 """
 
@@ -71,9 +76,25 @@ class Subjects(NamedTuple):
         """Answers and reports to a queue."""
         return f"{self.prefix}.schedd.{token(schedd)}.{token(sender)}"
 
+    def given(self, schedd: str, sender: str) -> str:
+        """What the matchmaker gives a queue."""
+        return f"{self.prefix}.schedd.{token(schedd)}.given.{token(sender)}"
+
+    def slots(self, sender: str) -> str:
+        """Ads of an execute machine's slots."""
+        return f"{self.prefix}.central.slots.{token(sender)}"
+
+    def demand(self, sender: str) -> str:
+        """What a queue wants."""
+        return f"{self.prefix}.central.demand.{token(sender)}"
+
     def ads(self, sender: str) -> str:
-        """Ads for the collector."""
+        """Ads of a queue or an execute machine about itself."""
         return f"{self.prefix}.central.ads.{token(sender)}"
+
+    def audit(self, sender: str) -> str:
+        """Decisions for the record."""
+        return f"{self.prefix}.central.audit.{token(sender)}"
 
     def ask_central(self, sender: str) -> str:
         """Requests to the central manager."""
@@ -100,20 +121,21 @@ class Subjects(NamedTuple):
     def permissions(self, role: Role, name: str) -> tuple[list[str], list[str]]:
         """What a daemon or command of that name may publish, and what it may subscribe to."""
         own, base = token(name), self.prefix
-        hear = [f"{self.inbox(name)}.>", f"{base}.all.*"]
+        # Answers go to whoever asked, in this pool.
+        answers = f"_INBOX.{token(self.pool)}.>"
+        say, hear = [], [f"{self.inbox(name)}.>"]
         match role:
             case Role.CENTRAL:
-                say = [f"{base}.node.*.{own}", f"{base}.schedd.*.{own}", f"{base}.all.{own}", "_INBOX.>"]
-                say += [f"{base}.node.*.ask.{own}"]
+                say = [f"{base}.schedd.*.given.{own}", f"{base}.node.*.ask.{own}", f"{base}.all.{own}", answers]
                 hear += [f"{base}.central.>"]
             case Role.SCHEDD:
-                say = [f"{base}.node.*.{own}", f"{base}.central.ads.{own}", f"{base}.central.ask.{own}", "_INBOX.>"]
-                hear += [f"{base}.schedd.{own}.>"]
+                say = [f"{base}.node.*.{own}", f"{base}.central.demand.{own}", f"{base}.central.ads.{own}"]
+                say += [f"{base}.central.audit.{own}", answers]
+                hear += [f"{base}.schedd.{own}.>", f"{base}.all.*"]
             case Role.NODE:
-                say = [f"{base}.schedd.*.{own}", f"{base}.schedd.*.ask.{own}", f"{base}.central.ads.{own}", "_INBOX.>"]
-                hear += [f"{base}.node.{own}.>"]
+                say = [f"{base}.schedd.*.{own}", f"{base}.central.slots.{own}", f"{base}.central.ads.{own}"]
+                say += [f"{base}.central.audit.{own}", answers]
+                hear += [f"{base}.node.{own}.>", f"{base}.all.*"]
             case Role.CLIENT | Role.USER:
                 say = [f"{base}.central.ask.{own}", f"{base}.schedd.*.ask.{own}", f"{base}.node.*.ask.{own}"]
-                if role is Role.CLIENT:
-                    say.append(f"{base}.central.ads.{own}")
         return say, hear
