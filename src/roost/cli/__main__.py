@@ -43,6 +43,7 @@ COMMANDS: Final = {
     "classad": "classad",
     "config": "config",
     "explain": "explain",
+    "hook": "hook",
     "lab": "lab",
     "policy": "policy",
     "shims": "shims",

@@ -1,0 +1,225 @@
+"""``roost hook test``: run one hook by hand, with ads to try it with, and say what would follow."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import platform
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from roost.classad import ClassAd, ParseError
+from roost.classad.forms import Form, parse_ad
+from roost.cli.pool import print_json
+from roost.cli.terminal import CommandError, Exit, say
+from roost.config import Config, ConfigError
+from roost.model.command_line import CommandLineError, split_raw
+from roost.model.starter import HookPoint, ScriptPoint
+from roost.node.hook_table import HOOK_NAMED, HOOKS, HookRow, RunBy
+from roost.node.hook_trial import after_script, sample_job, sample_slot, what_follows
+from roost.runtime.accounts import own_account
+from roost.runtime.fetching import own_environment
+from roost.runtime.home import Home
+from roost.runtime.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook, script_call
+from roost.runtime.nursery import Nursery, NurseryFailed
+from roost.startd.configured import fetch_hook, hook_keyword
+from roost.starter.scripts import expanded
+
+_SCRIPTS: Final = {"PROLOG": ScriptPoint.PROLOG, "EPILOG": ScriptPoint.EPILOG}
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``hook``."""
+    parser = subparsers.add_parser(
+        "hook", help="try a hook by hand", description="Programs that bring jobs to slots and are told of them."
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    test = actions.add_parser(
+        "test",
+        help="run one hook with sample ads, and say what would follow",
+        description="Run one hook as a machine would, with sample ads, and say what would follow. It is run as you, "
+        "and nothing of a running pool is touched; what the hook does itself it does.",
+    )
+    test.add_argument(
+        "name", help=f"{', '.join(row.name for row in HOOKS)}, PROLOG or EPILOG; or a whole knob, DB_HOOK_FETCH_WORK"
+    )
+    test.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
+    test.add_argument("--json", action="store_true", help="print JSON")
+    test.add_argument("--keyword", metavar="WORD", help="prefix of the hook (default: the slot's, or the starter's)")
+    test.add_argument(
+        "--slot", metavar="N", type=int, default=1, help="number of the slot whose hook it is (default: 1)"
+    )
+    test.add_argument("--word", metavar="WORD", help="what the hook is called with, such as reject or evict")
+    test.add_argument("--job", metavar="FILE", help="the job's ad in place of the sample, one attribute a line")
+    test.add_argument("--slot-ad", metavar="FILE", help="the slot's ad in place of the sample")
+    test.add_argument("--time", metavar="SECONDS", type=float, default=60.0, help="how long it may take (default: 60)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``hook``."""
+    name = args.name.upper()
+    home = Home.find(args.home)
+    try:
+        config = home.config(None, "STARTD")
+        if name in _SCRIPTS:
+            return _try_script(args, config, _SCRIPTS[name])
+        keyword, at, plain = name.rpartition("_HOOK_")
+        row = HOOK_NAMED.get({"FETCH_JOB": "FETCH_WORK", "REPLY_CLAIM": "REPLY_FETCH"}.get(plain, plain))
+        if row is None:
+            raise CommandError(f"{args.name}: no hook has that name; there are {', '.join(HOOK_NAMED)}, PROLOG, EPILOG")
+        return _try_hook(args, config, row, keyword if at else _keyword(args, config, row))
+    except ConfigError as error:
+        raise CommandError(str(error)) from None
+
+
+def _keyword(args: argparse.Namespace, config: Config, row: HookRow) -> str:
+    if args.keyword:
+        return str(args.keyword).upper()
+    found = None
+    if row.by is RunBy.STARTER:
+        found = config.get("STARTER_JOB_HOOK_KEYWORD", subsys="STARTER")
+    found = found or hook_keyword(config, args.slot)
+    if row.by is RunBy.STARTER:
+        found = found or config.get("STARTER_DEFAULT_JOB_HOOK_KEYWORD", subsys="STARTER")
+    if not found:
+        raise CommandError(f"slot {args.slot} has no hooks: set STARTD_JOB_HOOK_KEYWORD, or say --keyword")
+    return found.upper()
+
+
+def _try_hook(args: argparse.Namespace, config: Config, row: HookRow, keyword: str) -> int:
+    knob = f"{keyword}_HOOK_{row.name}"
+    path = fetch_hook(config, keyword, row.name)
+    if not path:
+        raise CommandError(f"{knob} is not set: a machine would run no such hook")
+    word = args.word or (row.words[0] if row.words else "")
+    if row.name == HookPoint.PREPARE:
+        word = args.word or config.get(f"{knob}_ARGS", subsys="STARTER") or ""
+    job = _ad(args.job) or sample_job(own_account().name, row, word)
+    slot = _ad(args.slot_ad) or sample_slot(platform.node(), row, word)
+    text = ads_text(job, slot) if row.has_job else ads_text(slot)
+    by_slot = row.by is RunBy.SLOT
+    with tempfile.TemporaryDirectory(prefix="roost-hook-") as place:
+        scratch = Path(place) / "scratch"
+        scratch.mkdir()
+        environment = own_environment(os.environ) if by_slot else _starter_environment(scratch)
+        try:
+            words = split_raw(word)
+        except CommandLineError as problem:
+            raise CommandError(f"{knob}_ARGS: {problem}") from None
+        call = HookCall(
+            key="trial",
+            path=Path(path),
+            arguments=words,
+            text=text,
+            environment=environment,
+            directory=Path("/") if by_slot else scratch,
+            timeout_s=args.time,
+        )
+        result = _called(Path(place), call)
+    printed, fault = _parsed(row, result)
+    follows = []
+    if isinstance(result, HookResult) and not fault:
+        follows = list(what_follows(row, status=result.status, printed=printed, keyword=keyword, config=config))
+    return _tell(args, knob, call, result, follows, fault)
+
+
+def _parsed(row: HookRow, result: HookResult | HookFailed) -> tuple[ClassAd | None, str]:
+    """What a hook printed as an ad, where that is of use; and what is wrong with it."""
+    if isinstance(result, HookFailed) or row.prints == "ignored" or not result.output.strip():
+        return None, ""
+    found = printed_ad(result.output)
+    return (None, found.text) if isinstance(found, HookFailed) else (found, "")
+
+
+def _try_script(args: argparse.Namespace, config: Config, point: ScriptPoint) -> int:
+    knob = f"STARTER_{point.upper()}"
+    try:
+        command = script_call(config.get(knob, subsys="STARTER", slot=args.slot) or "")
+    except CommandLineError as problem:
+        raise CommandError(f"{knob}: {problem}") from None
+    if command is None:
+        raise CommandError(f"{knob} is not set for slot {args.slot}")
+    user, path, words = command
+    values = {"host": platform.node(), "queue": f"slot{args.slot}", "job_id": "1", "job_owner": own_account().name}
+    with tempfile.TemporaryDirectory(prefix="roost-hook-") as place:
+        scratch = Path(place) / "scratch"
+        scratch.mkdir()
+        call = HookCall(
+            key="trial",
+            path=path,
+            arguments=expanded(words, values),
+            environment=_starter_environment(scratch) | {"JOB_ID": "1", "QUEUE": values["queue"]},
+            directory=scratch,
+            timeout_s=args.time,
+        )
+        result = _called(Path(place), call)
+    follows = list(after_script(point, result.status)) if isinstance(result, HookResult) else []
+    if user is not None:
+        follows.append(f"A machine would run it as {user}, if STARTER_SCRIPT_USERS names that account.")
+    return _tell(args, knob, call, result, follows, "")
+
+
+def _starter_environment(scratch: Path) -> dict[str, str]:
+    return {"PATH": os.defpath, "TMPDIR": str(scratch), "_CONDOR_SCRATCH_DIR": str(scratch), "_CONDOR_SLOT": "slot1"}
+
+
+def _ad(path: str | None) -> ClassAd | None:
+    if path is None:
+        return None
+    try:
+        return parse_ad(Path(path).read_text(), Form.OLD)
+    except OSError as problem:
+        raise CommandError(f"{path}: {problem.strerror}") from None
+    except (ParseError, ValueError) as problem:
+        raise CommandError(f"{path}: {problem}") from None
+
+
+def _called(place: Path, call: HookCall) -> HookResult | HookFailed:
+    async def work() -> HookResult | HookFailed:
+        nursery = await Nursery.start(place / "nursery", use_groups=False)
+        try:
+            return await run_hook(nursery, place, call)
+        finally:
+            await nursery.close()
+
+    try:
+        return asyncio.run(work())
+    except NurseryFailed as problem:
+        raise CommandError(str(problem)) from None
+
+
+def _tell(
+    args: argparse.Namespace,
+    knob: str,
+    call: HookCall,
+    result: HookResult | HookFailed,
+    follows: list[str],
+    problem: str,
+) -> int:
+    failed = result.text if isinstance(result, HookFailed) else problem
+    if failed:
+        follows = [f"A machine would log this and go on without the hook: {failed}", *follows]
+    if args.json:
+        data: dict[str, object] = {"knob": knob, "path": str(call.path), "arguments": list(call.arguments)}
+        if isinstance(result, HookResult):
+            data |= {"status": result.status, "output": result.output, "errors": result.errors}
+        print_json({**data, "input": call.text, "failed": failed, "follows": follows})
+        return Exit.NO if failed else Exit.OK
+    say(f"{knob} = {' '.join((str(call.path), *call.arguments))}")
+    _block("It read", call.text)
+    if isinstance(result, HookResult):
+        _block("It printed", result.output)
+        _block("It complained", result.errors)
+        say(f"It ended with status {result.status}." if result.status >= 0 else f"Signal {-result.status} killed it.")
+    say("\nWhat would follow:")
+    for line in follows:
+        say(line if line.startswith(" ") else f"  {line}")
+    return Exit.NO if failed else Exit.OK
+
+
+def _block(title: str, text: str) -> None:
+    say(f"{title}:" if text.strip() else f"{title} nothing.")
+    for line in text.splitlines():
+        say(f"    {line}")

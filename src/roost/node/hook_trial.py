@@ -1,0 +1,125 @@
+"""A hook tried by hand: ads to try it with, and what would follow from its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.classad import ClassAd, unparse_value
+from roost.classad.forms import Form, format_ad
+from roost.config import Config
+from roost.model.identifiers import ClaimIdSource
+from roost.model.slots import SlotKind
+from roost.model.starter import Ending, HookPoint, ScriptPoint
+from roost.node.hook_table import HookRow
+from roost.startd.configured import slot_policy
+from roost.startd.fetched_job import fetched_job
+from roost.startd.policy_inputs import Inputs
+from roost.startd.slot_ad_config import policy_expressions
+from roost.startd.slot_state import new_slot
+from roost.starter.hooks import prepared
+from roost.starter.scripts import breaks_slot, script_cause
+
+
+def sample_job(owner: str, row: HookRow, word: str) -> ClassAd:
+    """A job as that hook is told of one."""
+    ad = ClassAd(
+        {
+            "Cmd": "/bin/sleep", "Arguments": "60", "Owner": owner, "JobUniverse": 5, "ClusterId": 1, "ProcId": 0,
+            "RequestCpus": 1, "RequestMemory": 128, "RequestDisk": 1024,
+        }
+    )  # fmt: skip
+    if row.name in (HookPoint.UPDATE, HookPoint.VACATE, HookPoint.EXIT):
+        ad.update(ClassAd({"JobPid": 4711, "NumPids": 1, "JobStartDate": 1_700_000_000, "ImageSize": 2048}))
+        ad.update(ClassAd({"ResidentSetSize": 1024, "RemoteUserCpu": 0.5, "RemoteSysCpu": 0.1}))
+    if row.name == HookPoint.UPDATE:
+        ad["JobState"] = "Running"
+    elif row.name == HookPoint.VACATE:
+        ad["JobState"], ad["VacateTimeLeft"] = "Vacating", 600
+        ad["VacateUntil"] = 1_700_000_600
+    elif row.name == HookPoint.EXIT and word == Ending.EXIT:
+        ad.update(ClassAd({"ExitReason": "exited with status 0", "JobDuration": 60.0, "ExitBySignal": False}))
+        ad["ExitCode"] = 0
+    if row.name in (HookPoint.VACATE, HookPoint.EXIT, HookPoint.FAILURE) and word in (Ending.HOLD, Ending.EVICT):
+        kind = "Hold" if word == Ending.HOLD else "Vacate"
+        ad[f"{kind}Reason"], ad[f"{kind}ReasonCode"], ad[f"{kind}ReasonSubCode"] = "a trial", 1, 0
+        ad["ExitReason"] = f"{'put on hold' if word == Ending.HOLD else 'evicted'}: a trial"
+    return ad
+
+
+def sample_slot(machine: str, row: HookRow | None, word: str) -> ClassAd:
+    """A slot that nobody holds, or that runs the job."""
+    free = row is not None and not row.has_job
+    ad = ClassAd(
+        {
+            "Name": f"slot1@{machine}", "Machine": machine, "SlotID": 1, "SlotType": "Static", "Cpus": 1,
+            "Memory": 2048, "Disk": 10_000_000, "State": "Unclaimed" if free else "Claimed",
+            "Activity": "Idle" if free else "Busy", "KeyboardIdle": 100_000, "LoadAvg": 0.0,
+        }
+    )  # fmt: skip
+    if row is not None and row.has_claim and word != "reject":
+        ad["ClaimId"] = f"<{machine}>#1#1#a-trial-claim"
+    return ad
+
+
+def what_follows(row: HookRow, *, status: int, printed: ClassAd | None, keyword: str, config: Config) -> Iterator[str]:
+    """Sentences about what a machine would do with the answer of a hook. Raises ConfigError."""
+    if row.name == "FETCH_WORK":
+        yield from _after_fetch(printed, keyword, config)
+    elif row.name in (HookPoint.PREPARE, HookPoint.PREPARE_EARLY):
+        yield from _after_prepare(HookPoint(row.name), status, printed)
+    else:
+        yield "Nothing depends on what it prints, nor on its status."
+
+
+def _after_fetch(printed: ClassAd | None, keyword: str, config: Config) -> Iterator[str]:
+    if printed is None:
+        yield "There is no work. The slot asks again after FetchWorkDelay; a fetched claim without a job would end."
+        return
+    job, remarks = fetched_job(printed, keyword=keyword, kind=SlotKind.STATIC)
+    yield from (f"{remark[0].upper()}{remark[1:]}." for remark in remarks)
+    for name, why in (("Cmd", "nothing could be started"), ("Owner", "a daemon of root would not start it")):
+        if not isinstance(job.cell(name.lower()), str):
+            yield f"It has no {name}: {why}, and STARTER_FAILURE would be told."
+    accepted, text = _accepts(job, config)
+    yield f"REPLY_FETCH {'accept' if accepted else 'reject'}: {text}."
+    if accepted:
+        yield "The slot is claimed by it, and its starter runs this job:"
+        yield "\n".join(f"    {line}" for line in format_ad(job, Form.OLD).splitlines())
+
+
+def _accepts(job: ClassAd, config: Config) -> tuple[bool, str]:
+    policy = slot_policy(
+        config, policy_expressions(config, type_id=0), keyword=None, backfill=False, zone_offset_s=0, chance_seed=""
+    )
+    ad = sample_slot("trial", None, "")
+    ids = ClaimIdSource(address="<trial>", birth=0, block=1, key=b"a trial")
+    slot = new_slot("slot1@trial", kind=SlotKind.STATIC, ids=ids, now=0.0, ad=ad)
+    accepted, decision = Inputs(slot, policy, 0.0).accepts(job)
+    return accepted, f"{decision.name} is {unparse_value(decision.value)} for this job on a slot that is idle"
+
+
+def _after_prepare(point: HookPoint, status: int, printed: ClassAd | None) -> Iterator[str]:
+    result = prepared(point, status, printed)
+    if result.cause is not None:
+        where = "is put on hold" if result.cause.ending is Ending.HOLD else "goes back to its queue"
+        numbers = f"code {int(result.cause.code)}, {result.cause.subcode}"
+        yield f"The job is not run and {where}: {result.cause.text} ({numbers})."
+        return
+    if result.message:
+        yield f"The log says: {result.message}"
+    if len(result.updates):
+        yield "The job is run with these attributes:"
+        yield "\n".join(f"    {line}" for line in format_ad(result.updates, Form.OLD).splitlines())
+    else:
+        yield "The job is run as it is."
+
+
+def after_script(point: ScriptPoint, status: int) -> Iterator[str]:
+    """Sentences about what a machine would do after the end of a prolog or epilog."""
+    cause = script_cause(point, status)
+    if cause is None:
+        yield "The job is run." if point is ScriptPoint.PROLOG else "The job stays as it ended."
+        return
+    yield f"The job {'is put on hold' if cause.ending is Ending.HOLD else 'goes back to its queue'}: {cause.text}."
+    if breaks_slot(status):
+        yield "Its slot takes no more jobs until `roost reopen`."
