@@ -226,6 +226,30 @@ def test_logs_are_fetched(desk: Desk) -> None:
     assert "Couldn't locate daemon on elsewhere" in desk("condor_fetchlog", "elsewhere", "STARTD", status=1).err
 
 
+def test_a_workflow_is_submitted_and_runs(desk: Desk) -> None:
+    work = desk.pool.work
+    (work / "n.sub").write_text("executable = /bin/sh\narguments = \"-c 'echo $(JOB) >> ran'\"\nqueue\n")
+    (work / "x.dag").write_text("JOB A n.sub\nJOB B n.sub\nPARENT A CHILD B\n")
+    assert "-no_submit given" in desk("condor_submit_dag", "-no_submit", "x.dag").out
+    assert '"x.dag.condor.sub" already exists' in desk("condor_submit_dag", "x.dag", status=1).err
+    done = desk("condor_submit_dag", "-f", "-maxidle", "5", "x.dag")
+    assert "Log of DAGMan debugging messages                   : x.dag.dagman.out" in done.lines
+    (told,) = [line for line in done.lines if "submitted to cluster" in line]
+    cluster = told.rpartition(" ")[2].rstrip(".")
+    assert told == f"1 job(s) submitted to cluster {cluster}."
+    desk("condor_wait", "x.dag.dagman.log")
+    assert (work / "ran").read_text().split() == ["A", "B"]
+    history = desk("condor_history", cluster, "-af", "ExitCode", "DAG_NodesDone", "JobUniverse")
+    assert history.out.split() == ["0", "2", "7"]
+
+
+def test_a_wrong_workflow_is_refused(desk: Desk) -> None:
+    (desk.pool.work / "y.dag").write_text("JOB A n.sub\nPARENT A CHILD B\n")
+    assert "y.dag:2:16: error: there is no node B" in desk("condor_submit_dag", "y.dag", status=1).err
+    assert desk("condor_submit_dag", status=1).err == "ERROR: No DAG file specified\n"
+    desk("condor_submit_dag", "-maxjobs", "x", "y.dag", status=1)
+
+
 def test_the_daemons_are_told_to_read_end_and_begin(desk: Desk) -> None:
     assert desk("condor_reconfig").out == 'Sent "Reconfig" command to local master\n'
     assert "start and end together" in desk("condor_off", "-schedd", status=1).err

@@ -6,6 +6,8 @@ from typing import Final
 
 COMMANDS: Final = {
     "condor_submit": "submit",
+    "condor_submit_dag": "submit_dag",
+    "condor_dagman": "submit_dag",
     "condor_q": "queue",
     "condor_status": "status",
     "condor_rm": "acting",

@@ -1,0 +1,183 @@
+"""``condor_submit_dag`` and ``condor_dagman``: a run of DAG files is submitted, and is the job that then runs.
+
+The description is written, and the run is done, by what `roost dag` uses; the words and the names of the files are
+DAGMan's.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.cli.condor.errors import ToolError
+from roost.cli.condor.options import Given, Option, given
+from roost.cli.terminal import CommandError
+
+if TYPE_CHECKING:
+    from roost.runtime.workflow.description import SubmitOptions
+
+_SUBMIT: Final = (
+    Option("no_submit", "write the submit description, and stop there", least=3),
+    Option("update_submit", "write the submit description again where there is one", least=3),
+    Option("force", "begin anew: files of earlier runs are replaced, rescue files set aside", least=1),
+    Option("maxidle", "jobs that wait for a slot at most", takes="N", least=4),
+    Option("maxjobs", "nodes with jobs in the queue at most", takes="N", least=4),
+    Option("MaxPre", "PRE scripts at once at most", takes="N", least=5),
+    Option("MaxPost", "POST scripts at once at most", takes="N", least=5),
+    Option("MaxHold", "HOLD scripts at once at most", takes="N", least=4),
+    Option("AlwaysRunPost", "run POST scripts after a failed PRE, too", least=2),
+    Option("DontAlwaysRunPost", "do not, which is the default", least=3),
+    Option("UseDagDir", "nodes are in the directory of their DAG file", least=3),
+    Option("autorescue", "1: go on from the newest rescue file; 0: do not", takes="0|1", least=2),
+    Option("dorescuefrom", "go on from that rescue file; newer ones are set aside", takes="N", least=4),
+    Option("dorescue", "the same as -autorescue 1", least=8),
+    Option("DoRecovery", "go on by the event log of an earlier run", least=5),
+    Option("batch-name", "the batch that the run belongs to", takes="NAME", least=1),
+    Option("append", "a line of the run's own submit description; may be repeated", takes="LINE", least=2),
+    Option("insert_sub_file", "a file with such lines", takes="FILE", least=8),
+    Option("config", "settings of the run", takes="FILE", least=1),
+    Option("priority", "priority of the run's own job, added to that of its nodes", takes="N", least=2),
+    Option("import_env", "keep the whole environment", least=2),
+    Option("include_env", "names of variables to keep", takes="NAMES", least=4),
+    Option("insert_env", "variables to set: NAME=VALUE;…", takes="TEXT", least=8),
+    Option("notification", "understood: Roost sends no mail", takes="WHEN", least=3),
+    Option("suppress_notification", "understood: Roost sends no mail", least=2),
+    Option("dont_suppress_notification", "understood: Roost sends no mail", least=6),
+    Option("verbose", "understood, without effect", least=1),
+    Option("debug", "understood, without effect", takes="LEVEL", least=2),
+    Option("dagman", "understood, without effect", takes="FILE", least=3),
+    Option("outfile_dir", "understood, without effect", takes="DIRECTORY", least=3),
+    Option("do_recurse", "understood: runs within runs write their descriptions themselves", least=6),
+    Option("no_recurse", "understood, without effect", least=4),
+    Option("allowversionmismatch", "understood, without effect", least=2),
+    Option("schedd-daemon-ad-file", "understood, without effect", takes="FILE", least=3),
+    Option("schedd-address-file", "understood, without effect", takes="FILE", least=8),
+    Option("r", "refused: only the pool of ROOST_HOME", takes="NAME"),
+)  # fmt: skip
+
+_DAGMAN: Final = (
+    Option("Dag", "a DAG file; may be repeated", takes="FILE", least=3),
+    Option("Lockfile", "there while the run is not over", takes="FILE", least=2),
+    *(each for each in _SUBMIT if each.name.lower() in (
+        "maxidle", "maxjobs", "maxpre", "maxpost", "maxhold", "alwaysrunpost", "usedagdir", "autorescue",
+        "dorescuefrom", "dorecovery", "priority", "import_env", "force",
+    )),
+)  # fmt: skip
+
+OPTIONS_OF: Final = {"condor_submit_dag": _SUBMIT, "condor_dagman": _DAGMAN}
+
+#: Option to the field of `SubmitOptions` that is a number.
+_NUMBERS: Final = {
+    "maxidle": "idle_max", "maxjobs": "jobs_max", "maxpre": "pre_max", "maxpost": "post_max", "maxhold": "held_max",
+    "dorescuefrom": "rescue", "priority": "priority",
+}  # fmt: skip
+_FLAGS: Final = {
+    "force": "force", "alwaysrunpost": "always_post", "usedagdir": "use_dag_directory", "dorecovery": "recover",
+    "import_env": "keep_environment",
+}  # fmt: skip
+_TEXTS: Final = {"batch-name": "batch_name", "config": "config", "notification": "notification"}
+_RULE: Final = "-" * 71
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run one of them."""
+    if name == "condor_dagman":
+        from roost.cli.dagman import run_process
+
+        return run_process(arguments)
+    return _submit(arguments)
+
+
+def _submit(arguments: list[str]) -> int:
+    from roost.cli.dag import write_description
+    from roost.runtime.workflow.description import SubmitOptions
+    from roost.runtime.workflow.files import RunFiles
+
+    options, files, flags = SubmitOptions(), list[str](), set[str]()
+    for option in given(arguments, _SUBMIT):
+        if not option.name:
+            files.append(option.value)
+        else:
+            options = _with(options, option, flags)
+    if not files:
+        raise ToolError("ERROR: No DAG file specified")
+    names = RunFiles(primary=files[0], several=len(files) > 1)
+    _refuse_running(names, options, flags)
+    try:
+        description = write_description(tuple(files), options)
+    except CommandError as error:
+        raise ToolError(f"ERROR: {error}") from None
+    sys.stdout.write(
+        f"\n{_RULE}\n"
+        f"File for submitting this DAG to HTCondor           : {description}\n"
+        f"Log of DAGMan debugging messages                   : {names.debug}\n"
+        f"Log of HTCondor library output                     : {names.out}\n"
+        f"Log of HTCondor library error messages             : {names.err}\n"
+        f"Log of the life of condor_dagman itself            : {names.log}\n\n"
+    )
+    if "no_submit" in flags:
+        sys.stdout.write(f"-no_submit given, not submitting DAG to HTCondor.  You can do this with:\n"
+                         f'"condor_submit {description}"\n{_RULE}\n')  # fmt: skip
+        return 0
+    from roost.cli.condor import submit
+
+    status = submit.run("condor_submit", [str(description)])
+    sys.stdout.write(f"{_RULE}\n")
+    return status
+
+
+def _with(options: SubmitOptions, option: Given, flags: set[str]) -> SubmitOptions:
+    """The options, with one more. Raises ToolError."""
+    more: dict[str, Any] = {}
+    match option.name.lower():
+        case name if name in _NUMBERS:
+            try:
+                more = {_NUMBERS[name]: int(option.value)}
+            except ValueError:
+                raise ToolError(f"ERROR: {option.written} {option.value}: it has to be a number") from None
+        case name if name in _FLAGS:
+            more = {_FLAGS[name]: True}
+        case name if name in _TEXTS:
+            more = {_TEXTS[name]: option.value}
+        case "autorescue":
+            more = {"use_rescue": option.value != "0"}
+        case "append":
+            more = {"append": (*options.append, option.value)}
+        case "insert_sub_file":
+            more = {"append": (*options.append, *_lines(option.value))}
+        case "include_env":
+            more = {"environment_kept": tuple(option.value.replace(",", " ").split())}
+        case "insert_env":
+            more = {"environment_set": option.value}
+        case "r":
+            raise ToolError("ERROR: -r: this command submits to the queue of ROOST_HOME only")
+        case name:
+            flags.add(name)
+    return replace(options, **more)
+
+
+def _lines(path: str) -> list[str]:
+    from roost.runtime.workflow.files import read_text
+
+    text = read_text(path)
+    if text is None:
+        raise ToolError(f"ERROR: {path} can't be read")
+    return text.splitlines()
+
+
+def _refuse_running(names: Any, options: SubmitOptions, flags: set[str]) -> None:
+    """A DAG whose files show that it ran before is not run again by mistake. Raises ToolError."""
+    if options.force or "update_submit" in flags or options.rescue:
+        return
+    if names.last_rescue() and options.use_rescue:
+        sys.stdout.write(f"Running rescue DAG {names.last_rescue()}\n")
+        return
+    left = [path for path in (names.description, names.debug, names.out, names.err) if path.exists()]
+    if left and not options.recover:
+        listed = "\n".join(f'ERROR: "{path}" already exists.' for path in left)
+        raise ToolError(
+            f"{listed}\n\nSome file(s) needed by condor_dagman already exist. Either rename them,\n"
+            'use the "-f" option to force them to be overwritten, or use\n'
+            'the "-update_submit" option to update the submit file and continue.'
+        )
