@@ -19,11 +19,15 @@ PAGES = [
     "docs/reference/cli-pool.md",
     "README.md",
     "examples/README.md",
+    "docs/guides/fetched-work.md",
+    "docs/reference/hooks.md",
+    "examples/fetch-sqlite/README.md",
+    "examples/fetch-http/README.md",
 ]
 LINES = sorted(
     {
         line
-        for page in [*PAGES[:4], *(f"examples/{path.name}" for path in (ROOT / "examples").glob("*.sub"))]
+        for page in [*PAGES[:4], *PAGES[5:], *(f"examples/{path.name}" for path in (ROOT / "examples").glob("*.sub"))]
         for line in re.findall(
             r"^(?:\$|#  ) (roost [^…\n]*?)(?:   .*)?$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
         )
@@ -61,7 +65,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def test_every_command_that_needs_a_pool_is_on_the_page() -> None:
-    rest = {"classad", "config", "explain", "lab", "policy", "shims"}
+    rest = {"classad", "config", "explain", "hook", "lab", "policy", "shims"}
     assert {name.split()[0] for name in pool_page.POOL_COMMANDS} - {"explain"} == set(COMMANDS) - rest
 
 

@@ -40,7 +40,7 @@ def test_each_slot_has_its_own_source_and_a_hung_crashing_or_babbling_one_blocks
     bad = {
         "HUNG": "#!/bin/sh\ntrap '' TERM\nsetsid sleep 1000 &\nsleep 1000\n",
         "LATE": "#!/bin/sh\nsleep 1000\n",
-        "CRASH": "#!/bin/sh\nkill -SEGV $$\n",
+        "CRASH": "#!/bin/sh\necho 'Cmd = \"/bin/true\"'\nkill -SEGV $$\n",
         "BABBLE": "#!/bin/sh\nyes\n",
         "NOAD": "#!/bin/sh\necho this is no ad\n",
         "OPEN": "#!/bin/sh\necho 'Cmd = \"/bin/true\"'\n",
@@ -65,6 +65,7 @@ def test_each_slot_has_its_own_source_and_a_hung_crashing_or_babbling_one_blocks
                 "took longer than 1 s and was killed",
                 "printed more than 1048576 bytes and was killed",
                 "what it printed is no ad",
+                "was killed by signal 11; taken as no work",
                 f"everybody may write to {hooks.place}/open (chmod o-w)",
             )
         )

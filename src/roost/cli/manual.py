@@ -13,6 +13,7 @@ from roost.cli import pool_page
 from roost.cli.condor import page as condor
 from roost.config import docs as config
 from roost.dag import docs as dag
+from roost.node import hook_docs as hooks
 from roost.policy import docs as policy
 from roost.policy.lint import pages as lint
 from roost.schedd.submit import docs as submit
@@ -28,6 +29,7 @@ def pages() -> dict[str, str]:
         **policy.pages(),
         **submit.pages(),
         "reference/dag-files.md": dag.dag_files_page(),
+        **hooks.pages(),
         "reference/cli-pool.md": pool_page.page(),
         "reference/condor-commands.md": condor.page(),
         "concepts/slot-states.md": startd.page(),

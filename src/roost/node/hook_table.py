@@ -81,6 +81,7 @@ HOOKS: Final = (
         when="the slot would take a job by START, and FetchWorkDelay is over since the last answer",
         has_job=False,
         prints="the ad of a job, or nothing: there is no work",
+        status="ignored; what it printed counts for nothing if a signal killed it",
         waits="the slot; it does not fetch again before. A dynamic slot is not given back before",
         late="it is killed, and there is no work",
         as_user=_DAEMON,

@@ -64,7 +64,7 @@ def sample_slot(machine: str, row: HookRow | None, word: str) -> ClassAd:
 def what_follows(row: HookRow, *, status: int, printed: ClassAd | None, keyword: str, config: Config) -> Iterator[str]:
     """Sentences about what a machine would do with the answer of a hook. Raises ConfigError."""
     if row.name == "FETCH_WORK":
-        yield from _after_fetch(printed, keyword, config)
+        yield from _after_fetch(printed if status >= 0 else None, keyword, config)
     elif row.name in (HookPoint.PREPARE, HookPoint.PREPARE_EARLY):
         yield from _after_prepare(HookPoint(row.name), status, printed)
     else:

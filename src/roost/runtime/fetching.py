@@ -122,7 +122,13 @@ class Fetching:
     async def _fetched(self, slot: NodeSlot, path: Path) -> ClassAd | None:
         text = ads_text(self._machine.ad(slot, self._clock.now()))
         result = await self._call(slot, "FETCH_WORK", path, (), text)
-        if isinstance(result, HookFailed) or not result.output.strip():
+        if isinstance(result, HookFailed):
+            return None
+        if result.status < 0:
+            # What it printed may be a part of what it was about to print.
+            _log.warning("%s: %s was killed by signal %d; taken as no work", slot.name, path, -result.status)
+            return None
+        if not result.output.strip():
             return None
         found = printed_ad(result.output)
         if isinstance(found, HookFailed):

@@ -1,0 +1,96 @@
+"""``roost hook test``: what it shows of a hook, and what it says would follow."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roost.cli.__main__ import main
+
+if sys.platform != "linux":
+    pytest.skip("hooks run on Linux only", allow_module_level=True)
+
+FETCH = "#!/bin/sh\ngrep -q '^Memory' && echo 'Cmd = \"/bin/true\"' && echo 'Want = 5' && echo 'Owner = \"ann\"'\n"
+
+
+@pytest.fixture
+def hook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, Any, str]]:
+    """Configure one hook, and try it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    place = tmp_path / "hooks"
+    place.mkdir(mode=0o755)
+
+    def tried(name: str, program: str, *words: str, config: str = "", mode: int = 0o755) -> tuple[int, Any, str]:
+        path = place / "hook"
+        path.write_text(program)
+        path.chmod(mode)
+        home.joinpath("roost.config").write_text(
+            f"use ROLE : Personal\nSTARTD_JOB_HOOK_KEYWORD = DB\n"
+            f"DB_HOOK_{name} = {path}\nSTARTER_{name} = {path}\n{config}\n"
+        )
+        status = main(["hook", "test", name, "--home", str(home), "--json", *words])
+        said = capsys.readouterr()
+        return status, json.loads(said.out) if said.out else None, said.err
+
+    return tried
+
+
+@pytest.mark.parametrize(("start", "word"), [("TARGET.Want > 3", "accept"), ("TARGET.Want > 7", "reject")])
+def test_a_fetched_job_is_judged_by_the_policy(hook: Callable[..., Any], start: str, word: str) -> None:
+    status, told, _ = hook("FETCH_WORK", FETCH, config=f"START = {start}")
+    assert status == 0 and told["output"].startswith("Cmd")
+    assert any(line.startswith(f"REPLY_FETCH {word}: START is") for line in told["follows"])
+    assert any('HookKeyword = "DB"' in line for line in told["follows"]) is (word == "accept")
+
+
+def test_no_output_is_no_work_and_no_ad_is_said_to_be_none(hook: Callable[..., Any]) -> None:
+    assert "There is no work" in hook("FETCH_WORK", "#!/bin/sh\n")[1]["follows"][0]
+    status, told, _ = hook("FETCH_WORK", "#!/bin/sh\necho nothing of use\n")
+    assert status == 1 and "is no ad" in told["failed"]
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("echo 'Cmd = \"/bin/other\"'", "run with these attributes"),
+        ("exit 0", "run as it is"),
+        ("exit 3", "put on hold: Hook PREPARE_JOB ended with status 3 (code 19, 3)"),
+        ("echo 'HookStatusCode = 300'", "goes back to its queue"),
+    ],
+)
+def test_what_a_prepare_hook_decides_is_told(hook: Callable[..., Any], script: str, says: str) -> None:
+    assert any(says in line for line in hook("PREPARE_JOB", f"#!/bin/sh\n{script}\n")[1]["follows"])
+
+
+def test_words_and_ads_of_ones_own_reach_the_hook(hook: Callable[..., Any], tmp_path: Path) -> None:
+    ad = tmp_path / "job.ad"
+    ad.write_text("Mine = 7\n")
+    script = "#!/bin/sh\necho \"$1 $(sed -n 's/^Mine = //p') $(grep -c -e -----)\"\n"
+    status, told, _ = hook("JOB_EXIT", script, "--word", "remove", "--job", str(ad))
+    assert (status, told["output"]) == (0, "remove 7 0\n"), "sed has read all, so grep finds nothing"
+
+
+@pytest.mark.parametrize(("status", "says"), [(0, "is run"), (99, "goes back"), (100, "on hold"), (5, "roost reopen")])
+def test_the_end_of_a_prolog_is_told(hook: Callable[..., Any], status: int, says: str) -> None:
+    assert any(says in line for line in hook("PROLOG", f"#!/bin/sh\nexit {status}\n")[1]["follows"])
+
+
+def test_a_hook_that_a_machine_would_refuse_is_refused_here(hook: Callable[..., Any]) -> None:
+    status, told, _ = hook("JOB_EXIT", "#!/bin/sh\n", mode=0o757)
+    assert status == 1 and "everybody may write to" in told["failed"]
+
+
+def test_one_that_takes_too_long_is_killed(hook: Callable[..., Any]) -> None:
+    status, told, _ = hook("JOB_EXIT", "#!/bin/sh\nsleep 100\n", "--time", "0.3")
+    assert status == 1 and "took longer than 0.3 s" in told["failed"]
+
+
+def test_names_that_there_are_not_are_told(hook: Callable[..., Any]) -> None:
+    status, _, err = hook("NO_SUCH", "#!/bin/sh\n")
+    assert status == 2 and "no hook has that name" in err
