@@ -272,6 +272,25 @@ def test_a_job_that_is_done_and_stays_has_one_end_when_it_is_removed() -> None:
     assert world.disk.ends[job] == 1
 
 
+def test_a_removed_job_stays_as_long_as_it_wants_to_and_has_one_end() -> None:
+    world = World()
+    first, second = (JobId(world.submit(source(1, LeaveJobInQueue=True)), 0) for _ in range(2))
+    for job in (first, second):
+        world.act(ev.Action.REMOVE, job)
+    world.feed(ev.Ticked())
+    world.restart()
+    world.feed(ev.Ticked())
+    for job in (first, second):
+        found = world.queue.book.find(job)
+        assert found is not None and found.status is JobStatus.REMOVED
+    world.act(ev.Action.REMOVE_AT_ONCE, first)
+    world.act(ev.Action.EDIT, second, LeaveJobInQueue=False)
+    world.now += 1000
+    world.feed(ev.Ticked())
+    assert sorted(world.disk.history) == [(first, JobStatus.REMOVED), (second, JobStatus.REMOVED)]
+    assert (world.disk.ends[first], world.disk.ends[second]) == (1, 1)
+
+
 def test_a_job_that_needs_what_the_machine_does_not_say_is_held_and_the_next_one_runs() -> None:
     world = World()
     held = world.submit(source(2, Args="$$(Missing)"))

@@ -20,7 +20,7 @@ from roost.schedd.effects import EndRun, Reply, StandStill
 from roost.schedd.events import Acted, Action
 from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
-from roost.schedd.outcome import hold, leave_completed_at_last, leave_removed, release, remove
+from roost.schedd.outcome import hold, leave_at_last, leave_removed, release, remove
 from roost.schedd.runs import IMMUTABLE, leaves_gracefully
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
@@ -85,13 +85,14 @@ def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
             return _remove(turn, holder, job, event)
         case Action.REMOVE_AT_ONCE:
             if job.status is JobStatus.COMPLETED:
-                leave_completed_at_last(turn, job)
+                leave_at_last(turn, job)
                 return ""
-            remove(turn, job, event.reason or f"via roost rm -x (by user {event.user})")
+            if job.status is not JobStatus.REMOVED:
+                remove(turn, job, event.reason or f"via roost rm -x (by user {event.user})")
             _end_run(turn, holder, job, "remove", VacateCode.JOB_REMOVED, "removed", hard=True)
             holder.let_go(job)
             job.claim_id = job.run = ""
-            leave_removed(turn, job)
+            leave_removed(turn, job, stays=False)
         case Action.SUSPEND | Action.CONTINUE:
             return _stand_still(turn, holder, job, event.action is Action.SUSPEND)
         case Action.VACATE | Action.VACATE_FAST:
@@ -124,7 +125,7 @@ def _remove(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
     if job.status is JobStatus.REMOVED:
         return _DONE
     if job.status is JobStatus.COMPLETED:
-        leave_completed_at_last(turn, job)
+        leave_at_last(turn, job)
         return ""
     text = event.reason or f"via roost rm (by user {event.user})"
     for each in (job, *_followers(turn, job)):

@@ -27,6 +27,9 @@ _KINDS: Final = {
     Outcome.VACATE: AuditKind.EVICTION,
 }
 
+#: On a removed job that stays in the queue, folded: its end is in the log.
+_TOLD: Final = "removaltold"
+
 
 def hold(
     turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0, tell: bool = True, taken: bool = False
@@ -73,15 +76,24 @@ def remove(turn: Turn, job: Job, text: str) -> None:
     turn.set(job, RemoveReason=text)
 
 
-def leave_removed(turn: Turn, job: Job) -> None:
-    """A removed job leaves the queue."""
-    turn.log(job, log.JobAborted(reason=job.text("removereason")))
-    turn.order(ForgetFiles(job=job.id))
-    turn.leave(job)
+def leave_removed(turn: Turn, job: Job, *, stays: bool = True) -> None:
+    """A removed job that is on no machine any more has its end, and leaves the queue, unless it is to stay.
+
+    One that `stays` leaves when its LeaveJobInQueue is not true any more; the mark on it is there so that its end is
+    told once.
+    """
+    if not job.truth(_TOLD):
+        turn.log(job, log.JobAborted(reason=job.text("removereason")))
+        if stays and job.ad.eval("LeaveJobInQueue") is True:
+            turn.set(job, RemovalTold=True)
+            return
+    elif stays and job.ad.eval("LeaveJobInQueue") is True:
+        return
+    leave_at_last(turn, job)
 
 
-def leave_completed_at_last(turn: Turn, job: Job) -> None:
-    """A job that is done, and stayed, leaves after all: it has had its end."""
+def leave_at_last(turn: Turn, job: Job) -> None:
+    """A job that is done or removed, and stayed, leaves after all: it has had its end."""
     turn.order(ForgetFiles(job=job.id))
     turn.leave(job)
 
@@ -91,7 +103,7 @@ def leave_completed(turn: Turn, job: Job) -> None:
     if job.ad.eval("LeaveJobInQueue") is True:
         turn.touch(job)
         return
-    leave_completed_at_last(turn, job)
+    leave_at_last(turn, job)
 
 
 def requeue(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0) -> None:

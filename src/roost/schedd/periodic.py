@@ -15,7 +15,7 @@ from roost.schedd.effects import AskAgain, EndRun, GiveBack, SayAlive
 from roost.schedd.events import ClaimLost
 from roost.schedd.holder import Holder
 from roost.schedd.job_policy import PERIODIC_ATTRIBUTES, Occasion, Outcome, Verdict, decide
-from roost.schedd.outcome import carry_out, hold, leave_completed_at_last, note_verdict, remove
+from roost.schedd.outcome import carry_out, hold, leave_at_last, leave_removed, note_verdict, remove
 from roost.schedd.runs import ask_for_slot, claim_lost, end_again, give_back
 from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
@@ -151,8 +151,8 @@ def _lease_s(turn: Turn, name: object) -> float:
 
 def _judge(turn: Turn, holder: Holder) -> None:
     for cluster in list(turn.book.clusters.values()):
-        if JobStatus.COMPLETED in cluster.statuses:
-            _let_go_completed(turn, cluster)
+        if JobStatus.COMPLETED in cluster.statuses or JobStatus.REMOVED in cluster.statuses:
+            _let_go(turn, cluster)
         if not holder.system_policy.judges_periodically and not _has_policy(cluster):
             continue
         for proc in list(cluster.procs()):
@@ -160,11 +160,14 @@ def _judge(turn: Turn, holder: Holder) -> None:
                 _judge_one(turn, holder, cluster, proc)
 
 
-def _let_go_completed(turn: Turn, cluster: Cluster) -> None:
-    """Jobs that are done stay as long as they want to."""
+def _let_go(turn: Turn, cluster: Cluster) -> None:
+    """Jobs that are done or removed stay as long as they want to."""
     for proc in list(cluster.procs()):
-        if cluster.status(proc) is JobStatus.COMPLETED and cluster.ad_of(proc).eval("LeaveJobInQueue") is not True:
-            leave_completed_at_last(turn, cluster.job(proc))
+        status = cluster.status(proc)
+        if status is JobStatus.COMPLETED and cluster.ad_of(proc).eval("LeaveJobInQueue") is not True:
+            leave_at_last(turn, cluster.job(proc))
+        elif status is JobStatus.REMOVED and not cluster.job(proc).run:
+            leave_removed(turn, cluster.job(proc))
 
 
 def _has_policy(cluster: Cluster) -> bool:

@@ -142,7 +142,9 @@ REQUESTS: tuple[Attribute, ...] = (
         "DeferralPrepTime", Kind.INTEGER, "How much earlier the job may take its slot.", Unit.SECONDS, when=_REQUESTED
     ),
     _row("TimerRemove", Kind.INTEGER, "When to remove the job.", Unit.INSTANT, when=_REQUESTED),
-    _row("LeaveJobInQueue", Kind.BOOLEAN, "A finished job stays in the queue."),
+    _row(
+        "LeaveJobInQueue", Kind.BOOLEAN, "A job that has ended, or was removed, stays in the queue while this is true."
+    ),
     _row("JobMaxRetries", Kind.INTEGER, "How often a failed job is tried again.", Unit.COUNT, when=_REQUESTED),
     _row("JobSuccessExitCode", Kind.INTEGER, "Exit code of success.", when=_REQUESTED),
     _row(
