@@ -483,7 +483,8 @@ class CentralDaemon:
                 wanted = [str(name) for name in args.get("projection", ())]
                 if wanted and args.get("values"):
                     found = self.table.query(kind, expression, limit=limit)
-                    return Answer(data=[projected(ad, wanted) for ad in found])
+                    texts = frozenset(str(name) for name in args.get("texts", ()))
+                    return Answer(data=[projected(ad, wanted, texts=texts) for ad in found])
                 found = self.table.query(kind, expression, limit=limit, projection=wanted)
                 return Answer(data=[ad_data(ad) for ad in found])
             case "userprio":

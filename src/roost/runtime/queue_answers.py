@@ -175,11 +175,11 @@ class QueueAnswers:
     async def _query(self, ask: Ask, sender: str, reply: str) -> None:
         args = ask.args
         projection = [str(each) for each in args.get("projection", [])]
-        limit, raw = int(args.get("limit", 0)), bool(args.get("raw"))
+        limit, raw, texts = int(args.get("limit", 0)), bool(args.get("raw")), _names(args, "texts")
         book = self._daemon.queue.book
         rows: list[Any] = []
         makers: dict[int, Rows] = {}
-        if projection and not limit and not raw and args.get("constraint") is None:
+        if projection and not (limit or raw or texts) and args.get("constraint") is None:
             rows = await self._plain_rows(args, projection)
             await self._daemon.kept()
             await self._daemon.bus.answer(reply, Answer(data=rows))
@@ -188,8 +188,8 @@ class QueueAnswers:
             cluster = book.clusters.get(job.cluster)
             if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
                 continue
-            if projection and raw:
-                rows.append(projected(cluster.ad_of(job.proc), projection, raw=True))
+            if projection and (raw or texts):
+                rows.append(projected(cluster.ad_of(job.proc), projection, raw=raw, texts=texts))
             elif projection:
                 maker = makers.get(job.cluster)
                 if maker is None:
@@ -267,11 +267,17 @@ class QueueAnswers:
         projection = [str(each) for each in args.get("projection", [])]
         constraint = _constraint(args)
         await self._daemon.kept()
-        rows = await asyncio.to_thread(self._past, names, constraint, limit, projection, raw=bool(args.get("raw")))
+        shown = {"raw": bool(args.get("raw")), "texts": _names(args, "texts")}
+        rows = await asyncio.to_thread(self._past, names, constraint, limit, projection, shown)
         await self._daemon.bus.answer(reply, Answer(data=rows))
 
     def _past(
-        self, names: list[str], constraint: Expr | None, limit: int, projection: list[str], *, raw: bool
+        self,
+        names: list[str],
+        constraint: Expr | None,
+        limit: int,
+        projection: list[str],
+        shown: dict[str, Any],
     ) -> list[Any]:
         store = self._daemon.store
         found: list[Any] = []
@@ -281,7 +287,7 @@ class QueueAnswers:
             for ad in store.history(limit=bound, cluster=cluster, proc=proc):
                 if constraint is not None and ad.eval_expr(constraint) is not True:
                     continue
-                found.append(projected(ad, projection, raw=raw) if projection else ad_data(ad))
+                found.append(projected(ad, projection, **shown) if projection else ad_data(ad))
                 if limit and len(found) >= limit:
                     return found
         return found
@@ -314,6 +320,10 @@ def _numbers(name: str) -> tuple[int, int | None]:
 def _constraint(args: dict[str, Any]) -> Expr | None:
     text = args.get("constraint")
     return None if not text else parse_expression(str(text))
+
+
+def _names(args: dict[str, Any], name: str) -> frozenset[str]:
+    return frozenset(str(each) for each in args.get(name, ()))
 
 
 def _list(args: dict[str, Any], name: str) -> list[Any]:

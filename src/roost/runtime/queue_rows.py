@@ -6,7 +6,7 @@ of a hundred thousand waiting jobs costs little more than its size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from roost.classad import ClassAd, Expr
@@ -24,12 +24,19 @@ _OF_CLUSTER: Final = (
 )  # fmt: skip
 
 
-def projected(ad: ClassAd, names: Iterable[str], *, raw: bool = False) -> dict[str, Any]:
-    """The values of some attributes, or, `raw`, their expressions; what an ad does not have is left out."""
+def projected(ad: ClassAd, names: Iterable[str], *, raw: bool = False, texts: Collection[str] = ()) -> dict[str, Any]:
+    """The values of some attributes; what an ad does not have is left out.
+
+    `raw`: their expressions instead. `texts`: of these the value if it is a string, else the expression.
+    """
     found = {}
     for name in names:
-        if name in ad:
-            found[name] = value_data(ad[name] if raw else ad.eval(name))
+        if name not in ad:
+            continue
+        cell = ad[name] if raw else ad.eval(name)
+        if name in texts and not isinstance(cell, str):
+            cell = ad[name]
+        found[name] = value_data(cell)
     return found
 
 

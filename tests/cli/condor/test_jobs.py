@@ -156,6 +156,22 @@ def test_ids_constraints_and_limits_choose_jobs(desk: Desk) -> None:
     assert desk("condor_q", "-totals").lines[2].startswith("Total for query: 4 jobs;")
 
 
+def test_expressions_are_shown_as_they_stand_or_by_their_value(desk: Desk) -> None:
+    job = f"{desk.submit('hold = true' + chr(10) + '+Twice = JobPrio * 2' + chr(10) + '+Name = strcat(Owner)')}.0"
+    assert desk.af(job, "-format", "%s ", "Twice", "-format", "%s ", "Name", "-format", "%s\\n", "JobPrio") == [
+        f"JobPrio * 2 {ME} 0"
+    ]
+    assert desk.af(job, "-format", "%d ", "Twice", "-format", "%s ", "Twice", "-format", "%v\\n", "Name") == [
+        f"0 JobPrio * 2 {ME}"
+    ]
+    assert desk.af(job, "-af:r", "Twice", "Name", "JobPrio + 1") == ["JobPrio * 2 strcat(Owner) JobPrio + 1"]
+    assert desk.af(job, "-af", "Twice", "Name", "unparse(Twice)") == [f"0 {ME} JobPrio * 2"]
+    desk("condor_rm", job)
+    assert desk("condor_history", job, "-format", "%s ", "Twice", "-format", "%v\\n", "Twice").lines == [
+        "JobPrio * 2 0"
+    ]
+
+
 def test_why_a_job_does_not_run(desk: Desk) -> None:
     cluster = desk.submit("request_memory = 9999999")
     out = desk("condor_q", "-better-analyze", str(cluster)).out

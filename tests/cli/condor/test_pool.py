@@ -124,6 +124,10 @@ def test_status_of_slots_queues_users_and_daemons(desk: Desk) -> None:
     assert lines[-1].split()[:2] == ["Total", "2"]
     assert desk("condor_status", "-af", "Name", "SlotWeight").lines == [f"slot1@{HOST} 1", f"slot2@{HOST} 1"]
     assert desk("condor_status", "-af:r", "SlotWeight", "-constraint", "SlotID == 2").out == "Cpus\n"
+    assert (
+        desk("condor_status", "-format", "%s ", "Requirements", "-format", "%s\\n", "State").lines[0]
+        == "START Unclaimed"
+    )
     assert json.loads(desk("condor_status", f"slot1@{HOST}", "-json", "-attributes", "Name").out) == [
         {"Name": f"slot1@{HOST}"}
     ]

@@ -11,7 +11,7 @@ from roost.cli.condor.asking import PLACE_OPTIONS, Place
 from roost.cli.condor.choosing import Choice, job_id, owner
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given
-from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output
+from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Wanted
 from roost.cli.condor.printing.columns import Column, Mask, lines
 from roost.cli.condor.printing.renderers import rendered
 from roost.cli.condor.printing.rows import Row, needed
@@ -140,21 +140,19 @@ def _width() -> int:
 
 
 def _of_queue(order: _Order) -> list[Row]:
-    if order.output.is_own:
-        projection, raw = order.output.projection("ClusterId", "ProcId")
-    else:
-        projection, raw = list(_LOOKED_AT), False
-    if order.since and projection:
-        mentioned = needed([order.since])
-        projection = [] if mentioned is None else list(dict.fromkeys([*projection, *mentioned]))
+    beside = ("ClusterId", "ProcId", *((order.since,) if order.since else ()))
+    wanted = order.output.wanted(*beside) if order.output.is_own else Wanted(needed([*_LOOKED_AT, *beside]) or [])
     limit = order.limit or order.scan_limit
 
     def ask(pool: Pool) -> list[Row]:
         rows = pool.schedd(
-            "history", jobs=list(order.choice.jobs), constraint=order.choice.constraint, projection=projection,
-            limit=limit, raw=raw,
-        )  # fmt: skip
-        return [Row(each) for each in rows]
+            "history",
+            jobs=list(order.choice.jobs),
+            constraint=order.choice.constraint,
+            limit=limit,
+            **wanted.asked(),
+        )
+        return wanted.rows(rows)
 
     try:
         return order.place.ask(ask)

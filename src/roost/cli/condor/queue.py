@@ -10,7 +10,7 @@ from roost.cli.condor.asking import PLACE_OPTIONS, Place
 from roost.cli.condor.choosing import Choice, job_id, owner
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given
-from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, rows_of_file
+from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Wanted, rows_of_file
 from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.printing.rows import Row, needed
 from roost.cli.pool import Pool, Refused
@@ -161,19 +161,18 @@ def _online(query: Query, pool: Pool) -> int:
 
 
 def _own(query: Query, pool: Pool, choice: Choice) -> None:
-    projection, raw = query.output.projection()
+    wanted = query.output.wanted()
     custom = query.output.custom
     if custom is not None and custom.where:
         choice = choice.but(custom.where)
     if query.table:
         choice = _where(query, choice)
-    rows = _fetch(pool, choice, projection, query.limit, raw=raw)
+    rows = _fetch(pool, choice, wanted, query.limit)
     if custom is not None and custom.title:
         sys.stdout.write(_title(pool))
     query.output.print(rows)
     if custom is not None and custom.summary:
-        counts = _counts_of(rows if "JobStatus" in projection else _fetch(pool, choice, ["JobStatus"], query.limit))
-        _tell_totals(pool, query, counts)
+        _tell_totals(pool, query, _counts_of(_fetch(pool, choice, Wanted(["JobStatus"]), query.limit)))
 
 
 def _where(query: Query, choice: Choice) -> Choice:
@@ -181,9 +180,8 @@ def _where(query: Query, choice: Choice) -> Choice:
     return choice if where is None else choice.but(where)
 
 
-def _fetch(pool: Pool, choice: Choice, names: list[str], limit: int, *, raw: bool = False) -> list[Row]:
-    found = pool.schedd("query", projection=names, limit=limit, raw=raw, **choice.asked())
-    return [Row(each) for each in found]
+def _fetch(pool: Pool, choice: Choice, wanted: Wanted, limit: int) -> list[Row]:
+    return wanted.rows(pool.schedd("query", limit=limit, **wanted.asked(), **choice.asked()))
 
 
 # -- tables --------------------------------------------------------------------------------------------------------
@@ -197,7 +195,8 @@ def _table_of(query: Query) -> Any:
 
 def _jobs(query: Query, pool: Pool, choice: Choice) -> None:
     table = _table_of(query)
-    rows = _fetch(pool, _where(query, choice), needed([*table.expressions, "JobStatus"]) or [], query.limit)
+    wanted = Wanted(needed([*table.expressions, "JobStatus"]) or [])
+    rows = _fetch(pool, _where(query, choice), wanted, query.limit)
     sys.stdout.write(_title(pool))
     if "totals" not in query.flags:
         _print(query, table, rows)

@@ -9,7 +9,7 @@ from roost.cli.condor.asking import Place
 from roost.cli.condor.choosing import Choice
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given
-from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, rows_of_file
+from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Wanted, rows_of_file
 from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.printing.rows import Row, needed
 from roost.cli.condor.status_tables import Table, sums
@@ -155,7 +155,7 @@ def _offline(query: Query) -> list[Row]:
 
 
 def _online(query: Query) -> list[Row]:
-    projection, raw = _projection(query)
+    wanted = _wanted(query)
 
     def ask(pool: Pool) -> list[Row]:
         if query.direct:
@@ -164,9 +164,8 @@ def _online(query: Query) -> list[Row]:
             rows = [Row(each) for each in found]
             return [row for row in rows if constraint is None or row.value(constraint) is True]
         kind = query.table.kind if query.kind is None else query.kind
-        found = pool.central("ads", kind=kind, constraint=query.choice.constraint, projection=projection,
-                             values=not raw)  # fmt: skip
-        return [Row(each) for each in found]
+        asked = {**wanted.asked(), "values": not wanted.raw}
+        return wanted.rows(pool.central("ads", kind=kind, constraint=query.choice.constraint, **asked))
 
     try:
         rows = query.place.ask(ask, lost="Error: communication error")
@@ -175,15 +174,14 @@ def _online(query: Query) -> list[Row]:
     return [row for row in rows if _is_meant(query, row)]
 
 
-def _projection(query: Query) -> tuple[list[str], bool]:
+def _wanted(query: Query) -> Wanted:
     beside = (*query.sort, "Name", "Machine", "MyType")
     if query.output.is_own and "total" not in query.flags:
-        names, raw = query.output.projection(*beside)
-        return names, raw
+        return query.output.wanted(*beside)
     from roost.cli.condor.status_compact import LOOKED_AT
 
     more = LOOKED_AT if query.table_name == "COMPACT" else ()
-    return needed([*query.table.expressions, *beside, *more]) or [], False
+    return Wanted(needed([*query.table.expressions, *beside, *more]) or [])
 
 
 def _is_meant(query: Query, row: Row) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option
@@ -16,7 +16,7 @@ from roost.cli.condor.printing import documents
 from roost.cli.condor.printing.autoformat import FLAGS, autoformat, formatted
 from roost.cli.condor.printing.columns import Mask, lines
 from roost.cli.condor.printing.print_format import PrintFormat, read_print_format
-from roost.cli.condor.printing.rows import Row, needed
+from roost.cli.condor.printing.rows import Row, is_name, needed
 
 #: Options that say what is printed of each ad.
 OUTPUT_OPTIONS: Final = (
@@ -34,6 +34,25 @@ OUTPUT_OPTIONS: Final = (
 _LONG_FORMS: Final = {"": documents.LONG, "long": documents.LONG, "json": documents.JSON, "xml": documents.XML,
                       "new": documents.NEW, "jsonl": documents.JSON_LINES, "auto": documents.LONG,
                       "nosort": documents.LONG}  # fmt: skip
+
+
+class Wanted(NamedTuple):
+    """What of the ads is asked for."""
+
+    #: Attributes; none for all.
+    names: list[str]
+    #: Their expressions, not their values.
+    raw: bool = False
+    #: Attributes that are wanted as they are where they are no strings.
+    texts: tuple[str, ...] = ()
+
+    def asked(self) -> dict[str, Any]:
+        """As a queue is asked."""
+        return {"projection": self.names, "raw": self.raw, "texts": list(self.texts)}
+
+    def rows(self, found: Iterable[dict[str, Any]]) -> list[Row]:
+        """What came, as rows."""
+        return [Row(each, self.texts) for each in found]
 
 
 class Output:
@@ -87,14 +106,21 @@ class Output:
         """Whether the user said what to print, so that no table of the command's is wanted."""
         return bool(self.document) or self._auto is not None or bool(self._pairs) or self.custom is not None
 
-    def projection(self, *also: str) -> tuple[list[str], bool]:
-        """The attributes to ask for, none for all, and whether their expressions are wanted, not their values."""
+    def wanted(self, *also: str) -> Wanted:
+        """What to ask for, with these expressions beside."""
         if self.document or self.mask is None:
-            return (list(dict.fromkeys([*self.names, *also])) if self.names else []), True
-        expressions = self.custom.expressions if self.custom is not None else self.mask.expressions
-        if self.mask.needs_raw:
-            return [], True
-        return needed([*expressions, *also]) or [], False
+            return Wanted(list(dict.fromkeys([*self.names, *also])) if self.names else [], raw=True)
+        columns = self.mask.columns
+        if {"r", "o"} & {column.letter for column in columns}:
+            return Wanted([], raw=True)
+        beside = [] if self.custom is None else self.custom.beside
+        as_text = [column.letter == "s" and is_name(column.attr) for column in columns]
+        texts = [column.attr for column, text in zip(columns, as_text, strict=True) if text]
+        values = [column.attr for column, text in zip(columns, as_text, strict=True) if column.attr and not text]
+        names = needed([*values, *beside, *also])
+        if names is None or {name.lower() for name in names} & {name.lower() for name in texts}:
+            return Wanted([], raw=True)
+        return Wanted(list(dict.fromkeys([*names, *texts])), texts=tuple(texts))
 
     def print(self, rows: Iterable[Row]) -> None:
         """Print ads in the way that the user said."""

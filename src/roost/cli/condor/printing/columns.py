@@ -43,10 +43,10 @@ class Column(NamedTuple):
     hidden: bool = False
 
     @property
-    def needs_raw(self) -> bool:
-        """Whether the text of the expression may be shown, not only its value."""
-        found = conversion(self.form)
-        return self.render is None and found is not None and found.group(4) in "sro"
+    def letter(self) -> str:
+        """The letter of its conversion; "" for a renderer, and where there is none."""
+        found = None if self.render is not None else conversion(self.form)
+        return "" if found is None else found.group(4)
 
     def shown(self, row: Row) -> str | None:
         """The text of an ad's value; None where there is nothing to show."""
@@ -93,7 +93,7 @@ def _converted(row: Row, attr: str, flags: str, wide: str | None, precise: str |
 
 def _string(row: Row, attr: str) -> str | None:
     """For ``%s``: a string, or else the text of what stands in the ad; nothing for what the ad does not have."""
-    value = row.value(attr)
+    value = row.known(attr)
     if value.__class__ is str:
         return str(value)
     return row.raw(attr) if attr in row else None
@@ -149,11 +149,6 @@ class Mask(NamedTuple):
     heads: bool = True
     #: Longest line; 0 for any.
     widest: int = 0
-
-    @property
-    def needs_raw(self) -> bool:
-        """Whether whole expressions are wanted, not only their values."""
-        return any(column.needs_raw for column in self.columns)
 
     @property
     def expressions(self) -> list[str]:

@@ -53,10 +53,10 @@ class PrintFormat(NamedTuple):
     summary: bool = True
 
     @property
-    def expressions(self) -> list[str]:
-        """All that has to be known of an ad."""
-        beside = [name for column in self.mask.columns for name in looked_at(column.render)]
-        return [*self.mask.expressions, *beside, *(each.expression for each in self.group_by)]
+    def beside(self) -> list[str]:
+        """What has to be known of an ad beside what its columns are of."""
+        found = [name for column in self.mask.columns for name in looked_at(column.render)]
+        return [*found, *(each.expression for each in self.group_by)]
 
 
 class _Wrong(ToolError):

@@ -7,7 +7,7 @@ case. A projection of evaluated attributes and a whole ad are used alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,13 +31,15 @@ def is_name(text: str) -> bool:
 class Row:
     """One ad."""
 
-    __slots__ = ("_ad", "_folded", "data")
+    __slots__ = ("_ad", "_folded", "_texts", "data")
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    def __init__(self, data: Mapping[str, Any], texts: Collection[str] = ()) -> None:
         #: Name to value, as JSON.
         self.data = data
         self._folded: dict[str, Any] | None = None
         self._ad: ClassAd | None = None
+        #: Attributes that are expressions where they are no strings, in an ad that can't evaluate them.
+        self._texts = texts
 
     @classmethod
     def of(cls, ad: ClassAd) -> Row:
@@ -72,6 +74,13 @@ class Row:
         if cell.get("expr") in ("undefined", "error"):
             return Code(cell["expr"])
         return self._evaluated(expression)
+
+    def known(self, expression: str) -> Value:
+        """The value of an attribute, if it can be known here; UNDEFINED for an expression that was sent as it is."""
+        if expression in self._texts:
+            cell = self._cell(expression)
+            return cell if isinstance(cell, _PLAIN) else UNDEFINED
+        return self.value(expression)
 
     def raw(self, expression: str) -> str:
         """The text of an attribute as it stands in the ad, or of any other expression."""
