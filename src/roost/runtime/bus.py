@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Final
+from typing import Final, Protocol
 
 import nats
 from nats.aio.client import Client
@@ -34,6 +34,26 @@ ROWS_PER_ANSWER: Final = 2000
 
 #: Gets the message, the name of its sender, and where an answer goes ("" for nowhere).
 Handler = Callable[[Message, str, str], Awaitable[None] | None]
+
+
+class Carrier(Protocol):
+    """Whatever carries the messages of a machine: the bus, or a queue that has the machine within it."""
+
+    subjects: Subjects
+    #: Called after messages may have been lost.
+    on_reconnect: Callable[[], None] | None
+
+    async def send(self, subject: str, message: Message) -> None:
+        """Send a message; it may be lost."""
+
+    async def listen(self, subject: str, handler: Handler) -> None:
+        """Hand every message on a subject to `handler`."""
+
+    async def request(self, subject: str, message: Message, timeout_s: float = ANSWER_S) -> Message:
+        """Send a message that is answered by one other. Raises BusError."""
+
+    async def answer(self, reply: str, answer: Answer) -> None:
+        """Answer a question."""
 
 
 class Bus:

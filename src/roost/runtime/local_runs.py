@@ -153,7 +153,7 @@ class LocalRuns:
             directory.mkdir(mode=0o700, exist_ok=True)
         context = replace(self._daemon.context, role="node", name=self.name, home=home, roots=None)
         config = self._written(home)
-        machine = NodeDaemon(context, config, InnerBus(self._daemon, self._heard))  # type: ignore[arg-type]
+        machine = NodeDaemon(context, config, InnerBus(self._daemon, self._heard))
         await machine.start()
         return machine
 

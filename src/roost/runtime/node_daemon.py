@@ -42,7 +42,7 @@ from roost.runtime.accounts import can_switch_user
 from roost.runtime.audit_sender import AuditSender
 from roost.runtime.backfill import BackfillClient, ClientAround
 from roost.runtime.benchmarks import run_benchmarks
-from roost.runtime.bus import Bus
+from roost.runtime.bus import Carrier
 from roost.runtime.chronicle import Chronicle
 from roost.runtime.daemon_ads import REFRESH_S, master_ad
 from roost.runtime.deputies import Deputies
@@ -82,7 +82,7 @@ CLAIMS_EVERY: Final = 3
 class NodeDaemon:
     """An execute machine at work."""
 
-    def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
+    def __init__(self, context: RoleContext, config: Config, bus: Carrier) -> None:
         self.context = context
         self.clock = context.clock
         self.name = context.name
@@ -651,6 +651,6 @@ def _platform(config: Config) -> dict[str, Any]:
     return found
 
 
-def make(context: RoleContext, config: Config, bus: Bus) -> NodeDaemon:
+def make(context: RoleContext, config: Config, bus: Carrier) -> NodeDaemon:
     """The daemon of an execute machine."""
     return NodeDaemon(context, config, bus)

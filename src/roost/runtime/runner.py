@@ -22,7 +22,7 @@ from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.starter import Doing, Output, StarterHold, StarterTimer, Usage
 from roost.runtime.accounts import Account, NoSuchAccount
-from roost.runtime.bus import Bus
+from roost.runtime.bus import Carrier
 from roost.runtime.clock import Clock
 from roost.runtime.deputies import Deputies
 from roost.runtime.deputy.hands import OWN
@@ -56,7 +56,7 @@ class Surroundings:
     nursery: Nursery
     #: Who touches the files of users.
     deputies: Deputies
-    bus: Bus
+    bus: Carrier
     #: The machine.
     name: str
     config: Config

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from roost.classad import ClassAd
 from roost.model.starter import Output, StarterHold
-from roost.runtime.bus import Bus, BusError
+from roost.runtime.bus import BusError, Carrier
 from roost.runtime.deputy.hands import OWN, Hands
 from roost.runtime.output_files import Baseline, checkpoint_manifest, output_manifest
 from roost.runtime.transfer import (
@@ -45,7 +45,7 @@ class QueueAway(Exception):
 class Transfers:
     """The files of one run."""
 
-    def __init__(self, bus: Bus, node: str, schedd: str, run: str) -> None:
+    def __init__(self, bus: Carrier, node: str, schedd: str, run: str) -> None:
         #: Who touches the scratch directory.
         self.hands: Hands = OWN
         self._bus = bus
