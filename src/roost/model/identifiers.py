@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from hmac import compare_digest
+from typing import Final
 
-from roost.model.changed import changed
+from roost.model.changed import changed, maker
 
 #: Bytes of the secret part of a claim id; twice as many characters.
 SECRET_BYTES = 16
@@ -47,6 +48,9 @@ class ClaimId:
         return self is other or compare_digest(self.text.encode(), other.text.encode())
 
 
+_claim_id: Final = maker(ClaimId)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimIdSource:
     """Makes the claim ids of one slot."""
@@ -65,5 +69,5 @@ class ClaimIdSource:
         sequence = f"{self.block}.{self.upcoming}"
         text = f"{self.address}#{self.birth}#{sequence}"
         secret = blake2b(text.encode(), key=self.key[:64], digest_size=SECRET_BYTES).hexdigest()
-        claim_id = ClaimId(address=self.address, birth=self.birth, sequence=sequence, secret=secret)
+        claim_id = _claim_id(address=self.address, birth=self.birth, sequence=sequence, secret=secret)
         return claim_id, changed(self, {"upcoming": self.upcoming + 1})

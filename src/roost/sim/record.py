@@ -18,10 +18,14 @@ Record = dict[str, Any]
 Sink = Callable[[Record], None]
 
 
+#: Records that are put into the digest together, at most.
+TEXTS_MAX: Final = 256
+
+
 class Recorder:
     """Takes records in."""
 
-    __slots__ = ("_hash", "_lines", "count", "sinks", "start")
+    __slots__ = ("_hash", "_lines", "_texts", "count", "sinks", "start")
 
     def __init__(
         self, start: float, sinks: tuple[Sink, ...] = (), lines: Callable[[str], object] | None = None
@@ -32,21 +36,30 @@ class Recorder:
         self.count = 0
         self._lines = lines
         self._hash = blake2b(digest_size=16)
+        #: What is not in the digest yet.
+        self._texts: list[str] = []
 
     def write(self, now: float, what: str, **fields: Any) -> None:
         """A record of something that happened at `now`, epoch s."""
         record: Record = {"t": round(now - self.start, 3), "what": what, **fields}
         text = _encode(record)
-        self._hash.update(text.encode())
+        self._texts.append(text)
+        if len(self._texts) >= TEXTS_MAX:
+            self._digested()
         self.count += 1
         if self._lines is not None:
             self._lines(text + "\n")
         for sink in self.sinks:
             sink(record)
 
+    def _digested(self) -> None:
+        self._hash.update("".join(self._texts).encode())
+        self._texts.clear()
+
     @property
     def digest(self) -> str:
         """Of all records so far, 32 hexadecimal digits."""
+        self._digested()
         return self._hash.hexdigest()
 
 

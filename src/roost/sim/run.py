@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from roost.classad import ClassAd
 from roost.model import starter_effects as ef
 from roost.model import starter_events as ev
-from roost.model.changed import changed
+from roost.model.changed import changed, maker
 from roost.model.starter import Ending, ExitReport, OrderedBy, StarterTimer
 from roost.node.host_slots import Starter
 from roost.sim.engine import RANK_STARTER
@@ -39,6 +39,9 @@ _TIMERS: Final = tuple(StarterTimer)
 _SLOTS: Final = 1 << 20
 
 _OUTCOMES: Final = {Ending.EXIT: "completed", Ending.EVICT: "evicted", Ending.HOLD: "held", Ending.REMOVE: "evicted"}
+
+
+_end: Final = maker(End)
 
 
 class Run:
@@ -225,7 +228,7 @@ class Run:
             return
         self._finished = True
         process = self.process
-        end = End(
+        end = _end(
             outcome=outcome,
             run_s=process.run_s,
             suspended_s=process.suspended_s,

@@ -225,10 +225,14 @@ def _logical(op: Op, left: Code, right: Code) -> Code:
     decides = op is Op.OR
 
     def run(scene: Scene, swapped: bool) -> Reading:
-        x = _condition(left(scene, swapped), scene)
+        x = left(scene, swapped)
+        if x.value.__class__ is not bool:
+            x = _condition(x, scene)
         if x.value is decides:
             return _outlasted(x, right, scene, swapped) if x.sure and x.until < scene.now + SOON_S else x
-        y = _condition(right(scene, swapped), scene)
+        y = right(scene, swapped)
+        if y.value.__class__ is not bool:
+            y = _condition(y, scene)
         # What decides from the right goes on deciding, unless the left becomes an error.
         until = y.until if y.value is decides and x.sure else min(x.until, y.until)
         return _new(Reading, (apply(x.value, y.value), 0.0, until, x.sure and y.sure, None))
@@ -265,7 +269,36 @@ def _choice(test: Code, then: Code, otherwise: Code) -> Code:
     return run
 
 
+def _limited(op: Op, left: Code, limit: Reading, otherwise: Code) -> Code:
+    """A comparison with a number that is written there, as most are; `otherwise` for what is no number."""
+    apply = BINARY[op]
+    most = limit.value
+
+    def run(scene: Scene, swapped: bool) -> Reading:
+        x = left(scene, swapped)
+        found, until = x.value, x.until
+        if found.__class__ not in _NUMBERS:
+            return otherwise(scene, swapped)
+        value = apply(found, most)
+        if x.slope != 0:
+            until = min(until, _crossing(found - most, x.slope, scene.now, op))  # type: ignore[operator]
+        if x.reach is not None:
+            until = max(until, _unreached(op, value, x.reach, limit))
+        return _new(Reading, (value, 0.0, until, True, None))
+
+    return run
+
+
 def _binary(node: Node, op: Op, left: Code, right: Code) -> Code:
+    general = _binary_of_any(node, op, left, right)
+    if op in _COMPARISONS and isinstance(node, Binary):
+        written = strip(node.right)
+        if isinstance(written, Literal) and written.value.__class__ in _NUMBERS:
+            return _limited(op, left, Reading(written.value, 0.0, _FOREVER), general)
+    return general
+
+
+def _binary_of_any(node: Node, op: Op, left: Code, right: Code) -> Code:
     apply = BINARY[op]
     guess = _unknown(node)
 
@@ -320,6 +353,9 @@ def _unreached(op: Op, value: Value, reach: Reach, limit: Reading) -> float:
 
 def _crossing(difference: Value, slope: float, now: float, op: Op) -> float:
     """When a comparison of a difference with 0 may come out otherwise, in whole seconds from now; infinite if never."""
+    if slope == 1 and difference.__class__ is int and -_WHOLE_MAX < difference <= 0:
+        # A clock that comes up to a whole number. At 0 it is as it was if 0 is on this side.
+        return now + max(1, (op in _ZERO_IS_LESS) - difference)
     if slope == 0:
         return _FOREVER
     seconds = -difference / slope  # type: ignore[operator]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from roost.classad import ClassAd
+from roost.model.changed import maker
 from roost.model.starter import Doing, Ending, ExitReport, HookPoint, OrderedBy, Output, ScriptPoint
 from roost.model.starter_effects import (
     AbortWork,
@@ -313,12 +314,15 @@ def transfer_output(work: Work) -> None:
     work.update(doing=Doing.OUTPUT, output=Output.ABANDONED)
 
 
+_report: Final = maker(ExitReport)
+
+
 def report_exit(work: Work) -> None:
     """The one report of this run."""
     state, end = work.state, work.state.end
     work.order(
         ReportExit(
-            report=ExitReport(
+            report=_report(
                 ending=ending(work),
                 cause=state.cause,
                 started=state.started_at is not None,

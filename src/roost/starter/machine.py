@@ -60,6 +60,7 @@ class Step:
 
 
 _step: Final = maker(Step)
+_state: Final = maker(StarterState)
 
 
 def begin(launch: Launch, now: float, policy: StarterPolicy) -> Step:
@@ -71,9 +72,7 @@ def begin(launch: Launch, now: float, policy: StarterPolicy) -> Step:
         fallback=policy.hook_keyword_default,
         known=policy.hooks,
     )
-    state = StarterState(
-        launch=launch, job_ad=launch.job_ad, hook_keyword=keyword, entered_state_at=now, doing=Doing.SANDBOX
-    )
+    state = _state(launch=launch, job_ad=launch.job_ad, hook_keyword=keyword, entered_state_at=now, doing=Doing.SANDBOX)
     return Step(state=state, effects=(MakeSandbox(),))
 
 
