@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import os
 import signal
 from collections.abc import Callable, Coroutine, Iterator
@@ -161,3 +162,21 @@ def test_passwords_are_for_the_owner_only_and_stay(place: Place, tmp_path: Path)
         assert path.stat().st_mode & 0o077 == 0, path
     again = Accounts(tmp_path, SUBJECTS)
     assert again.account(Role.CLIENT, "ann") == place.accounts.account(Role.CLIENT, "ann")
+
+
+def test_a_user_who_is_not_named_any_more_has_no_account(tmp_path: Path) -> None:
+    subjects = Subjects("p")
+    accounts = Accounts(tmp_path, subjects)
+    kept = accounts.account(Role.USER, "ann")
+    accounts.account(Role.USER, "bob")
+    accounts.account(Role.CLIENT, "root")
+    accounts.forget_users(["ann"])
+    again = Accounts(tmp_path, subjects)
+    names = {each["user"] for each in json.loads(again.server_text())["users"]}
+    assert names == {"user:ann", "client:root"}
+    assert again.account(Role.USER, "ann") == kept, "who stays keeps the key"
+
+
+def test_a_user_tells_the_collector_nothing_and_speaks_as_nobody_else() -> None:
+    say, _ = SUBJECTS.permissions(Role.USER, "ann")
+    assert all(subject.endswith(".ask.ann") for subject in say)

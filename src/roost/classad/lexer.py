@@ -62,10 +62,11 @@ _NEW_STRINGS: Final = r"""
       "(?: [^"\\\0]++ | \\[^\0] )*+"  (?: [ \t\n\r\f\v]*+ "(?: [^"\\\0]++ | \\[^\0] )*+" )*+
     | '(?: [^'\\\0]++ | \\[^\0] )*+'  (?: [ \t\n\r\f\v]*+ '(?: [^'\\\0]++ | \\[^\0] )*+' )*+
     """
-#: A backslash makes the quote part of the string, except where the quote ends the line.
+#: A backslash makes the quote part of the string, except where the quote ends the line. (Python 3.11.2 is wrong
+#: about *+ over a part that looks around itself.)
 _OLD_STRINGS: Final = r"""
-      "(?: [^"\0]++ | (?<=\\)"(?=[^\n]) )*+"
-    | '(?: [^'\0]++ | (?<=\\)'(?=[^\n]) )*+'
+      "(?> (?: [^"\0]++ | (?<=\\)"(?=[^\n]) )* )"
+    | '(?> (?: [^'\0]++ | (?<=\\)'(?=[^\n]) )* )'
     """
 _STRINGS: Final = {
     syntax: re.compile(text, re.VERBOSE) for syntax, text in ((Syntax.NEW, _NEW_STRINGS), (Syntax.OLD, _OLD_STRINGS))

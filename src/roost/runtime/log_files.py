@@ -64,6 +64,8 @@ class LogFiles:
         self._deputies = deputies
         #: (path, owner) to what its log has not taken yet.
         self._waiting: dict[tuple[str, str], list[LogPiece]] = {}
+        #: What was said of those logs.
+        self._told: dict[tuple[str, str], str] = {}
 
     @property
     def wait(self) -> bool:
@@ -90,14 +92,18 @@ class LogFiles:
             found.refused.append(LogRefused(path=path, owner=owner, code=code, subcode=0, text=str(problem)))
         except OSError as problem:
             why = problem.strerror or str(problem)
-            _log.error("the event log %s of %s can't be written: %s", path, owner, why)
+            if why != self._told.get((path, owner)):
+                # Not again at every try.
+                _log.error("the event log %s of %s can't be written: %s", path, owner, why)
             if problem.errno in _PASSING:
+                self._told[path, owner] = why
                 self._waiting[path, owner] = parts
                 return
             text = f"The event log {path} can't be written: {why}; mend 'log' of the job, or its directory"
             code = HoldCode.UNABLE_TO_INIT_USER_LOG
             refused = LogRefused(path=path, owner=owner, code=code, subcode=problem.errno or 0, text=text)
             found.refused.append(refused)
+        self._told.pop((path, owner), None)
         found.done.extend(piece.id for piece in parts)
 
     def _forget_oldest(self, found: Appended) -> None:
@@ -111,6 +117,7 @@ class LogFiles:
                 _log.error("the event log %s of %s took nothing for too long: a piece of it is given up", path, owner)
             if not parts:
                 del self._waiting[path, owner]
+                self._told.pop((path, owner), None)
 
 
 def _write(hands: Hands, path: str, parts: list[LogPiece], again: bool) -> None:

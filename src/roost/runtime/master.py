@@ -29,7 +29,7 @@ from roost.config import Config
 from roost.runtime.accounts import NoSuchAccount, account_named, can_switch_user
 from roost.runtime.bus import BusSettings
 from roost.runtime.home import Home, HomeError, host_name, user_name
-from roost.runtime.nats_server import Account, Accounts, NatsServer, ServerFailed, write_private
+from roost.runtime.nats_server import Accounts, NatsServer, ServerFailed, write_private
 from roost.runtime.role import Make, RoleContext, run_role
 from roost.wire.subjects import Role, Subjects
 
@@ -120,21 +120,22 @@ class Master:
         urls = tuple((config.get("NATS_SERVERS") or "").replace(",", " ").split())
         subjects = Subjects(pool)
         settings: dict[str, BusSettings] = {}
-        client = user_name()
+        client, users = user_name(), self._users()
+        keys: dict[str, tuple[str, str]]
         if urls:
             file = config.get("NATS_CREDENTIALS")
             for role in (*names, "client"):
                 user, password = _credentials(file, role)
                 name = names.get(role, client)
                 settings[role] = BusSettings(urls=urls, pool=pool, name=name, user=user, password=password)
+            keys = {name: _credentials_of_user(file, name) for name in users}
         else:
             accounts = Accounts(self.home.run, subjects)
             kinds = {"central": Role.CENTRAL, "schedd": Role.SCHEDD, "node": Role.NODE, "client": Role.CLIENT}
             made = {role: accounts.account(kind, names.get(role, client)) for role, kind in kinds.items()}
-            users = self._users()
             accounts.forget_users(users)
-            for name in users:
-                accounts.account(Role.USER, name)
+            made_too = {name: accounts.account(Role.USER, name) for name in users}
+            keys = {name: (account.user, account.password) for name, account in made_too.items()}
             self._server = NatsServer(self.home.run / "nats", accounts)
             self._server.start()
             for role, account in made.items():
@@ -152,8 +153,7 @@ class Master:
             )
             self.children[role] = _Child(role, lambda context=context: self._fork(context))  # type: ignore[misc]
         contact = self._write_contact(settings["client"], names)
-        if not urls:
-            self._admit({name: accounts.account(Role.USER, name) for name in users}, contact)
+        self._admit(keys, contact)
 
     def _roles(self) -> list[str]:
         """The daemons that DAEMON_LIST names; all of them where it is not set."""
@@ -180,7 +180,7 @@ class Master:
                 self.say(f"ROOST_USERS: {problem}")
         return found
 
-    def _admit(self, users: dict[str, Account], contact: dict[str, Any]) -> None:
+    def _admit(self, users: dict[str, tuple[str, str]], contact: dict[str, Any]) -> None:
         """Leave for each user how the pool is reached, in a file that nobody else can read: that is their proof."""
         directory = self.home.users
         if not users and not directory.exists():
@@ -189,8 +189,8 @@ class Master:
         self.home.let_others_to(directory)
         for old in directory.iterdir():
             old.unlink()
-        for name, account in users.items():
-            client = {"name": account.name, "user": account.user, "password": account.password}
+        for name, (user, password) in users.items():
+            client = {"name": name, "user": user, "password": password}
             path = directory / f"{name}.json"
             write_private(path, json.dumps(contact | {"client": client}, indent=1))
             os.chown(path, account_named(name).uid, -1)
@@ -392,6 +392,18 @@ def _credentials(file: str | None, role: str) -> tuple[str, str]:
     except (ValueError, KeyError, AttributeError, TypeError):
         raise HomeError(
             f'NATS_CREDENTIALS: {file}: a JSON object {{"user": …, "password": …}} is wanted, or one for each role'
+        ) from None
+
+
+def _credentials_of_user(file: str | None, name: str) -> tuple[str, str]:
+    """Account of another user of the machine with those servers. Raises HomeError."""
+    try:
+        found = json.loads(Path(file or "").read_text())["users"][name]
+        return str(found["user"]), str(found["password"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise HomeError(
+            f"ROOST_USERS names {name}: with NATS_SERVERS, NATS_CREDENTIALS has to name a file with an account for "
+            f'each of them, as in {{"users": {{"{name}": {{"user": …, "password": …}}}}}}'
         ) from None
 
 

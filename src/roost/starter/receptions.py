@@ -355,10 +355,12 @@ def output_transferred(work: Work, event: ev.OutputTransferred) -> bool:
 
 
 def output_failed(work: Work, event: ev.OutputFailed) -> bool:
-    """A job that came to its own end goes on hold; for another it is only lost work."""
-    if work.state.cause is None:
+    """A job that came to its own end goes on hold; for another it is only lost work, which its user hears of."""
+    cause = work.state.cause
+    if cause is None:
         work.update(cause=_held(event.code, event.subcode, event.text))
     else:
+        work.update(cause=replace(cause, text=f"{cause.text}; its files could not be kept: {event.text}"))
         work.order(Warn(about="TransferOutput", text=f"output was not kept: {event.text}"))
     work.update(output=Output.FAILED)
     return work_done(work, event)

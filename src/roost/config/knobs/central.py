@@ -51,7 +51,7 @@ KNOBS: tuple[Knob, ...] = (
     _defrag("DEFRAG_LOG", KnobType.PATH, "$(LOG)/DefragLog", "Log file of the daemon."),
     _roost("NATS_SERVERS", KnobType.LIST, None, "Message servers of the pool; unset starts one of its own."),
     _roost("NATS_CREDENTIALS", KnobType.PATH, None, "File with the credentials for the message servers: a JSON object with user and password, or with one such object for each of central, schedd, node and client."),
-    _roost("ROOST_USERS", KnobType.LIST, None, "Users of this machine who may use a pool that root runs, with the message server that it starts."),
+    _roost("ROOST_USERS", KnobType.LIST, None, "Users of this machine who may use the pool, where root runs it."),
     _roost("DATABASE_URL", KnobType.STRING, None, "Database that keeps jobs and history, as an SQLAlchemy URL; unset is an SQLite database in the state directory."),
     _roost("ROOST_SENSORS_FILE", KnobType.PATH, None, "JSON file whose readings take the place of what sensors say, for tests and demonstrations."),
     _roost("ROOST_ACTIVITY_FILES", KnobType.LIST, None, "Files whose change means that somebody is at the machine, for instance what an X idle watcher touches."),
