@@ -44,6 +44,8 @@ _M = TypeVar("_M", bound=Message)
 
 #: Changes within this time are answered by one cycle, s.
 GATHER_S: Final = 0.005
+#: What comes after no cycle for so long comes alone, s: whoever submits one job waits for it.
+QUIET_S: Final = 0.1
 #: How long a slot that was given away is kept for who got it, s.
 PROMISE_S: Final = 120.0
 #: How long a queue may take to say that it has heard what it was given, s; then the message is taken for lost.
@@ -327,15 +329,18 @@ class CentralDaemon:
     # -- cycles --------------------------------------------------------------------------------------
 
     async def _cycles(self) -> None:
+        ended = -math.inf
         while True:
             while (left := self.pace.due() - time.monotonic()) > 0:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), left)
                 self._wanted.clear()
-            await asyncio.sleep(GATHER_S)
+            if time.monotonic() - ended < QUIET_S:
+                await asyncio.sleep(GATHER_S)
             self.pace.begin(time.monotonic())
             await self._cycle()
-            self.pace.end(time.monotonic())
+            ended = time.monotonic()
+            self.pace.end(ended)
 
     async def _account(self) -> None:
         """Charge users also while nothing is asked for, and show the accounts and the matchmaker to the pool."""
