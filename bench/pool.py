@@ -133,7 +133,7 @@ def _pool() -> Iterator[Pool]:
 
 
 def run(*, quick: bool) -> Iterator[Row]:
-    """(e), (f) and (b) on a pool that has done nothing, then (a), then (c) and (f) with many jobs."""
+    """(e), (f), (b) and (a) on one pool, (c) and (f) with many jobs on another: memory once used is not given back."""
     if not Path("/proc/self/smaps_rollup").exists():
         return
     with _pool() as pool:
@@ -143,7 +143,8 @@ def run(*, quick: bool) -> Iterator[Row]:
         yield _queue(pool, "no job", WANTED_QUEUE_EMPTY_S)
         yield _start(pool, 5 if quick else 30)
         yield from _rate(pool, 500 if quick else 5_000)
-        many = MANY // 10 if quick else MANY
+    many = MANY // 10 if quick else MANY
+    with _pool() as pool:
         yield from _many(pool, many)
         yield _queue(pool, f"{many:,} jobs", WANTED_QUEUE_MANY_S)
 
