@@ -75,6 +75,8 @@ _log = logging.getLogger("roost.node")
 
 #: Reports of ends of runs are sent again after this time, s.
 REPORT_AGAIN_S: Final = 5.0
+#: How long hooks that still run at the daemon's end may take to be gone, s.
+HOOKS_END_S: Final = 10.0
 #: With every so many of these times queues are told of their claims.
 CLAIMS_EVERY: Final = 3
 
@@ -214,10 +216,14 @@ class NodeDaemon:
         await self.backfill.stop()
         while not self._outbox.empty():
             await asyncio.sleep(0.01)
-        for task in list(self._tasks):
-            task.cancel()
         for runner in self.runners.values():
             runner.forget()
+        left = list(self._tasks)
+        for task in left:
+            task.cancel()
+        if left:
+            # Hooks that still run are killed, and what they read and printed is removed.
+            await asyncio.wait(left, timeout=HOOKS_END_S)
         if self.nursery is not None:
             await self.nursery.close()
         self.deputies.close()
