@@ -16,6 +16,9 @@ from roost.schedd.book import Cluster
 from roost.schedd.status import JobStatus
 from roost.wire.ads import value_data
 
+_OF_WORKFLOW: Final = ("DAG_NodesDone", "DAG_NodesTotal")
+#: JobUniverse of what runs beside the queue: workflows.
+SCHEDULER_UNIVERSE: Final = 7
 #: What a job has of its own whatever its cluster says, folded.
 _OWN: Final = frozenset(("procid", "jobstatus", "globaljobid"))
 #: What the row of a cluster says of its jobs beside their number.
@@ -95,7 +98,11 @@ def cluster_row(cluster: Cluster, counts: Mapping[int, int]) -> dict[str, Any]:
     }
     for status, number in sorted(counts.items()):
         row[JobStatus(status).name.title().replace("_", "")] = number
-    return row | projected(cluster.ad, _OF_CLUSTER)
+    row |= projected(cluster.ad, _OF_CLUSTER)
+    if row.get("JobUniverse") == SCHEDULER_UNIVERSE and cluster.status(first) is not JobStatus.GONE:
+        # How far a workflow is stands in the ad of its own job.
+        row |= projected(cluster.ad_of(first), _OF_WORKFLOW)
+    return row
 
 
 def _outermost(statuses: bytearray) -> tuple[int, int]:

@@ -6,10 +6,12 @@ import contextlib
 import io
 import os
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 from roost.cli.condor.entry import main
+from roost.cli.condor.printing.renderers import date
 
 
 class Done(NamedTuple):
@@ -30,6 +32,7 @@ def run(name: str, *arguments: str, text: str = "", cwd: Path | None = None, **e
     out, err, before, kept = io.StringIO(), io.StringIO(), sys.stdin, dict(os.environ)
     sys.stdin = io.StringIO(text)
     os.environ.update(environment)
+    _zone(environment)
     try:
         with (
             contextlib.chdir(cwd or Path.cwd()),
@@ -41,4 +44,12 @@ def run(name: str, *arguments: str, text: str = "", cwd: Path | None = None, **e
         sys.stdin = before
         os.environ.clear()
         os.environ.update(kept)
+        _zone(environment)
     return Done(int(status), out.getvalue(), err.getvalue())
+
+
+def _zone(environment: dict[str, str]) -> None:
+    """Let the clock be read as the environment says, where it says something."""
+    if "TZ" in environment:
+        time.tzset()
+        date.cache_clear()

@@ -58,6 +58,8 @@ _TOTALS: Final = {
 _OVERVIEW: Final = {
     "Idle": 1, "Running": 2, "Removed": 3, "Completed": 4, "Held": 5, "TransferringOutput": 6, "Suspended": 7,
 }  # fmt: skip
+#: JobUniverse of workflows, which are no jobs in the totals.
+_SCHEDULER: Final = 7
 
 
 class Query:
@@ -172,7 +174,7 @@ def _own(query: Query, pool: Pool, choice: Choice) -> None:
         sys.stdout.write(_title(pool))
     query.output.print(rows)
     if custom is not None and custom.summary:
-        _tell_totals(pool, query, _counts_of(_fetch(pool, choice, Wanted(["JobStatus"]), query.limit)))
+        _tell_totals(pool, query, _counts_of(_fetch(pool, choice, Wanted(["JobStatus", "JobUniverse"]), query.limit)))
 
 
 def _where(query: Query, choice: Choice) -> Choice:
@@ -195,7 +197,7 @@ def _table_of(query: Query) -> Any:
 
 def _jobs(query: Query, pool: Pool, choice: Choice) -> None:
     table = _table_of(query)
-    wanted = Wanted(needed([*table.expressions, "JobStatus"]) or [])
+    wanted = Wanted(needed([*table.expressions, "JobStatus", "JobUniverse"]) or [])
     rows = _fetch(pool, _where(query, choice), wanted, query.limit)
     sys.stdout.write(_title(pool))
     if "totals" not in query.flags:
@@ -206,6 +208,10 @@ def _jobs(query: Query, pool: Pool, choice: Choice) -> None:
 
 def _print(query: Query, table: Any, rows: list[Row]) -> None:
     rows.sort(key=lambda row: (row.whole("ClusterId"), row.whole("ProcId")))
+    if query.table == "DAG":
+        from roost.cli.condor.queue_dags import under_their_dags
+
+        rows = under_their_dags(rows)
     width = 0 if table.wide else query.width
     mask = table.mask._replace(widest=max(0, width - 1))
     sys.stdout.writelines(line.rstrip() + "\n" if table.wide else line for line in lines(mask, rows))
@@ -255,13 +261,16 @@ class Totals(NamedTuple):
 def _counts_of(rows: list[Row]) -> Totals:
     counts: dict[int, int] = {}
     for row in rows:
+        if row.value("JobUniverse") == _SCHEDULER:
+            continue
         status = row.whole("JobStatus")
         counts[status] = counts.get(status, 0) + 1
     return Totals(counts)
 
 
 def _counts_of_clusters(found: list[dict[str, Any]]) -> Totals:
-    return Totals({status: sum(int(row.get(word, 0)) for row in found) for word, status in _OVERVIEW.items()})
+    jobs = [row for row in found if row.get("JobUniverse") != _SCHEDULER]
+    return Totals({status: sum(int(row.get(word, 0)) for row in jobs) for word, status in _OVERVIEW.items()})
 
 
 def _tell_totals(pool: Pool, query: Query, asked: Totals) -> None:

@@ -19,7 +19,8 @@ _COUNTED: Final = {
     "IDLE": ("Idle", "Suspended"),
     "HOLD": ("Held",),
 }
-_SCHEDULER: Final = 7
+#: JobUniverse of workflows.
+SCHEDULER: Final = 7
 
 
 class Batch:
@@ -34,14 +35,25 @@ class Batch:
         self.total = 0
         self.first: tuple[int, int] | None = None
         self.last: tuple[int, int] | None = None
+        #: The job of a workflow itself.
+        self.own = (0, 0)
 
     def add(self, row: dict[str, Any], *, whole: bool) -> None:
-        """Add a cluster; `whole`: all of its jobs that are in the queue are in the row."""
+        """Add a cluster; `whole`: all of its jobs that are in the queue are in the row.
+
+        Of a workflow its nodes are counted, not the job that runs it.
+        """
+        if row.get("JobUniverse") == SCHEDULER:
+            self.done += int(row.get("DAG_NodesDone", 0))
+            self.total += int(row.get("DAG_NodesTotal", 0))
+            self.own = (int(row["ClusterId"]), int(row["FirstProc"]))
+            return
+        if row.get("DAGManJobId") is None:
+            self.total += int(row["Total"])
+            if whole:
+                self.done += int(row["Total"]) - int(row["Left"])
         for word, states in _COUNTED.items():
             self.counts[word] += sum(int(row.get(state, 0)) for state in states)
-        self.total += int(row["Total"])
-        if whole:
-            self.done += int(row["Total"]) - int(row["Left"])
         first, last = (int(row["ClusterId"]), int(row["FirstProc"])), (int(row["ClusterId"]), int(row["LastProc"]))
         self.first = first if self.first is None else min(self.first, first)
         self.last = last if self.last is None else max(self.last, last)
@@ -49,7 +61,8 @@ class Batch:
     @property
     def ids(self) -> str:
         """The jobs of it, as ``5.0-2`` or ``5.0 ... 9.3``."""
-        assert self.first is not None and self.last is not None
+        if self.first is None or self.last is None:
+            return f"{self.own[0]}.{self.own[1]}"
         if self.first == self.last:
             return f"{self.first[0]}.{self.first[1]}"
         if self.first[0] == self.last[0]:
@@ -82,7 +95,7 @@ def _belongs(row: dict[str, Any]) -> tuple[tuple[str, ...], str]:
     cluster = str(row["ClusterId"])
     if dag is not None:
         return ("dag", str(dag)), str(name or f"DAG: {dag}")
-    if row.get("JobUniverse") == _SCHEDULER:
+    if row.get("JobUniverse") == SCHEDULER:
         return ("dag", cluster), str(name or f"DAG: {cluster}")
     if isinstance(name, str) and name:
         return ("name", owner, name), name

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from roost.cli.condor.printing.columns import Column, Mask
 from roost.cli.condor.printing.renderers import looked_at, rendered
+from roost.cli.condor.queue_dags import node_name
 
 _ID: Final = (
     Column("ClusterId", " ID", wide=5, form="%4d.", after=False, auto=True),
@@ -37,7 +38,7 @@ class Table(NamedTuple):
     def expressions(self) -> list[str]:
         """What it looks at."""
         beside = [name for column in self.mask.columns for name in looked_at(column.render)]
-        return [*self.mask.expressions, *beside]
+        return [*self.mask.expressions, *beside, "DAGManJobId", "DAGNodeName"]
 
 
 JOBS: Final = Table(Mask((*_ID, _OWNER, _SUBMITTED, _RUN_TIME, *_ENDS)))
@@ -80,6 +81,6 @@ TRANSFERS: Final = Table(
     where="TransferQueued =?= true || TransferringOutput =?= true || TransferringInput =?= true",
 )  # fmt: skip
 DAG: Final = Table(
-    Mask((*_ID, Column("Owner", "OWNER/NODENAME", wide=17, left=True, cut=True, render=rendered("DAG_OWNER")),
+    Mask((*_ID, Column("Owner", "OWNER/NODENAME", wide=17, left=True, cut=True, render=node_name),
           _SUBMITTED, _RUN_TIME, *_ENDS))
 )  # fmt: skip
