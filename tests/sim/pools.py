@@ -30,6 +30,7 @@ def pool(
     config = load_config(MemoryHost(files={"/pool.config": text}), ["/pool.config"], hardware, "m")
     pattern = make_pattern(config, hardware, accounts=accounts)
     settings.setdefault("preemption", pattern.preemption)
+    settings.setdefault("negotiator", pattern.negotiator)
     return Plan(
         machines=tuple(
             pattern.machine(

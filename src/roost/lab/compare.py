@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from roost.classad import ClassAd, Expr, evaluate, unparse_value
@@ -20,7 +20,7 @@ from roost.classad.values import fold
 from roost.config import Host
 from roost.lab.durations import shown
 from roost.lab.figures import FIGURES, Figure, number, value_of
-from roost.lab.simulate import Request, plan_of, with_seed
+from roost.lab.simulate import Request, configures_negotiator, plan_of, with_seed
 from roost.lab.timelines import parent_of
 from roost.policy.explain import explain
 from roost.policy.render import render_text
@@ -115,6 +115,9 @@ def compare(
 ) -> Comparison:
     """Run both under each seed. Raises LabError."""
     numbers = tuple(seeds)
+    # What differs is to be the policy: if one needs the real matchmaker, both have it.
+    if old.negotiator or new.negotiator or any(configures_negotiator(each, host) for each in (old, new)):
+        old, new = replace(old, negotiator=True), replace(new, negotiator=True)
     pairs: list[tuple[dict[str, Any], dict[str, Any]]] = []
     found: dict[tuple[str, str], _Found] = {}
     slots = 0

@@ -127,6 +127,7 @@ class _Run:
             fetched=tuple(scenario.brought(self.start)),
             preemption=pattern.preemption,
             halflife_s=pattern.halflife_s,
+            negotiator=pattern.negotiator,
             days=scenario.end_s / 86_400,
             cycle_s=scenario.cycle_s,
             start=self.start,

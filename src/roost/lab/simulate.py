@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from roost.config import Host
-from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern
+from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern, negotiator_settings
 from roost.lab.pictures import can_draw, draw
 from roost.lab.policy_check import refuse_unreadable
 from roost.lab.pool_file import Group, read_pool
@@ -61,6 +61,8 @@ class Request:
     jobs: int | None = None
     faults: Faults = Faults()  # noqa: RUF009
     exhaustive: bool = False
+    #: The real matchmaker decides even where the configuration says nothing of it.
+    negotiator: bool = False
 
     @property
     def command(self) -> str:
@@ -81,6 +83,7 @@ class Request:
             value = getattr(self.faults, name)
             words += [f"--{name.removesuffix('_s').replace('_', '-')}", f"{value:g}"] if value else []
         words += ["--exhaustive"] if self.exhaustive else []
+        words += ["--negotiator"] if self.negotiator else []
         return shlex.join(words)
 
     @property
@@ -117,9 +120,18 @@ def plan_of(request: Request, host: Host) -> Plan:
         cycle_s=min(each.cycle_s for each in patterns),
         preemption=patterns[0].preemption,
         halflife_s=patterns[0].halflife_s,
+        negotiator=negotiator_settings(patterns[0].config, always=request.negotiator),
         faults=request.faults,
         exhaustive=request.exhaustive,
     )
+
+
+def configures_negotiator(request: Request, host: Host) -> bool:
+    """Whether the configuration asks for the real matchmaker. Raises LabError, OSError."""
+    group = request.groups[0]
+    configs = request.configs if group.configs is None else group.configs
+    config = load_config(host, configs, group.hardware, group.name, request.seed, group.settings)
+    return make_pattern(config, group.hardware).negotiator is not None
 
 
 def _check_count(request: Request) -> None:

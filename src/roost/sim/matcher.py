@@ -9,8 +9,8 @@ or, if PREEMPTION_REQUIREMENTS is TRUE and the machine does not rank it lower, b
 priority. Among what may be had the highest Rank of the job wins, then preemption by rank goes before that by priority;
 where all that is equal, the first slot in a seeded order.
 
-What it does not do, and the real negotiator will: groups, quotas, concurrency limits, and several matches of one
-partitionable slot in a cycle.
+It is for pools that configure nothing else of their negotiator; the others have the real one (`negotiation`). What it
+does not do: groups, quotas, concurrency limits, and several matches of one partitionable slot in a cycle.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Matcher:
     def look(self, slot: Slot) -> None:
         """A slot may have become free, or not be free any more."""
         key = (self._place[slot.machine.index], slot.order)
-        free = slot.machine.alive and not slot.state.deleted and _is_free(slot)
+        free = slot.machine.alive and not slot.state.deleted and is_free(slot)
         if free:
             if key not in self._slots:
                 insort(self._free, key)
@@ -207,7 +207,7 @@ class Matcher:
         self.evaluations += 1
         policy = slot.plan.policy
         inputs = Inputs(state, policy, now)
-        mode = _FREE if _is_free(slot) else self._preemption(slot, inputs, job, owner, now)
+        mode = _FREE if is_free(slot) else self._preemption(slot, inputs, job, owner, now)
         if mode is None or not inputs.accepts(job)[0]:
             return None
         world = StepWorld(policy, state.name, now)
@@ -234,7 +234,7 @@ class Matcher:
 
     def _match(self, slot: Slot, kind: str, now: float) -> None:
         machine, state = slot.machine, slot.state
-        free = _is_free(slot)
+        free = is_free(slot)
         claim = state.claim if free else state.preempting
         assert claim is not None
         claim_id = claim.id
@@ -244,7 +244,8 @@ class Matcher:
         self.bus.send(f"matcher>{machine.plan.name}", lambda then: machine.address(claim_id, event, then))
 
 
-def _is_free(slot: Slot) -> bool:
+def is_free(slot: Slot) -> bool:
+    """Whether nobody has a slot."""
     state = slot.state
     return state.state is State.UNCLAIMED or (
         state.state is State.BACKFILL

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from roost.classad import ClassAd, Expr, ParseError, parse_expression
 from roost.config import Config, ConfigError, Host, LoadOptions, load
 from roost.model.slots import Filesystem, HostReading, SlotId, SlotKind
+from roost.negotiator.settings import Settings as NegotiatorSettings
+from roost.negotiator.settings import settings_from
 from roost.node.host_plan import Division, SlotPlan
 from roost.sim.chance import stream
 from roost.sim.machine_plan import MachinePlan
@@ -106,6 +108,8 @@ class Pattern:
     preemption: Expr | None = None
     #: PRIORITY_HALFLIFE, s.
     halflife_s: float = 86_400.0
+    #: Settings of the matchmaker where the configuration says more of it than the two above; None else.
+    negotiator: NegotiatorSettings | None = None
     #: Static slots keep accounts too.
     accounts: bool = False
 
@@ -165,6 +169,20 @@ class Pattern:
         )
 
 
+def negotiator_settings(config: Config, *, always: bool = False) -> NegotiatorSettings | None:
+    """What a configuration says to the matchmaker; None if it is no more than the lab's simple matcher knows of."""
+    found = settings_from(config)
+    # Simulated users are of no domain, and so of the pool's own.
+    found = replace(found, factors=replace(found.factors, local_domain=""))
+    plain = NegotiatorSettings()
+    same = {name: getattr(plain, name) for name in _KNOWN_TO_ALL}
+    return found if always or replace(found, **same) != plain else None
+
+
+#: Settings of the matchmaker that the simple matcher has too, or that make no difference to who gets what.
+_KNOWN_TO_ALL: Final = ("preemption_requirements", "halflife_s", "times", "in_force", "dry_run")
+
+
 def _ad_of(identity: HostIdentity, settings: Mapping[int, SlotSettings], slots: MachineSlots, slot: SlotId) -> ClassAd:
     return slot_ad(slots, slot, identity=identity, settings=settings[slot.number])
 
@@ -185,6 +203,7 @@ def make_pattern(config: Config, hardware: Hardware, *, accounts: bool = False) 
             cycle_s=config.get_float("NEGOTIATOR_INTERVAL", 60.0),
             preemption=None if preemption is None else parse_expression(preemption),
             halflife_s=config.get_float("PRIORITY_HALFLIFE"),
+            negotiator=negotiator_settings(config),
             accounts=accounts,
         )
     except (ConfigError, ParseError) as error:

@@ -136,11 +136,23 @@ class Queue:
 
     # -- claiming ----------------------------------------------------------------------------------------
 
-    def matched(self, machine: Machine, claim_id: ClaimId, kind: str, now: float, *, preempts: bool = False) -> bool:
-        """The matcher has found a slot for the oldest idle job of a kind; False if the queue has asked for it."""
-        if claim_id.text in self.claims:
+    def matched(
+        self,
+        machine: Machine,
+        claim_id: ClaimId,
+        kind: str,
+        now: float,
+        *,
+        preempts: bool = False,
+        entry: Entry | None = None,
+    ) -> bool:
+        """The matcher has found a slot for an idle job, the oldest of a kind if it does not say which.
+
+        False if the queue has asked for the slot, or the job does not wait any more.
+        """
+        if claim_id.text in self.claims or (entry is not None and entry.place is not Place.IDLE):
             return False
-        held, event = self._asked(machine, claim_id, kind, now)
+        held, event = self._asked(machine, claim_id, kind, now, entry)
         if preempts:
             held.patience_s = PREEMPTION_S
         # The matcher's word takes its time too, so that the slot usually knows of the match before the claim comes.
@@ -152,8 +164,13 @@ class Queue:
         if self.alive and self.head(kind) is not None and claim_id.text not in self.claims:
             self._send(*self._asked(machine, claim_id, kind, now))
 
-    def _asked(self, machine: Machine, claim_id: ClaimId, kind: str, now: float) -> tuple[Held, ev.ClaimRequested]:
-        entry = self._pop(kind)
+    def _asked(
+        self, machine: Machine, claim_id: ClaimId, kind: str, now: float, entry: Entry | None = None
+    ) -> tuple[Held, ev.ClaimRequested]:
+        if entry is None:
+            entry = self._pop(kind)
+        else:
+            self._take_out(entry)
         held = Held(machine, claim_id, entry, now)
         self._put(entry, Place.CLAIMING)
         entry.claim = held

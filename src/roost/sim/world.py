@@ -19,6 +19,7 @@ from roost.model import effects as ef
 from roost.model.claims import ClaimKind
 from roost.model.events import VacateRequested
 from roost.model.identifiers import ClaimId
+from roost.negotiator.settings import Settings as NegotiatorSettings
 from roost.node.host import OfferLeftovers
 from roost.sim.bus import Bus, Faults
 from roost.sim.chance import stream
@@ -29,6 +30,7 @@ from roost.sim.host import Machine, Slot
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.matcher import Matcher
 from roost.sim.metrics import Metrics
+from roost.sim.negotiation import Negotiation
 from roost.sim.owners import DAY_S
 from roost.sim.process import End, Process
 from roost.sim.queue import Queue
@@ -81,6 +83,8 @@ class Plan:
     #: PREEMPTION_REQUIREMENTS and PRIORITY_HALFLIFE of the pool's matcher.
     preemption: Expr | None = None
     halflife_s: float = 86_400.0
+    #: Settings of the real matchmaker; None for the simple one, which knows the two above only.
+    negotiator: NegotiatorSettings | None = None
     #: Evictions by a starter's policy after which a job goes on hold.
     thrown_out_max: float = math.inf
     #: Work that machines fetch; the numbers of these jobs are no numbers of `jobs`.
@@ -136,9 +140,11 @@ class World:
         self.queue.expect(plan.jobs)
         order = list(range(len(self.machines)))
         stream(plan.seed, "matcher").shuffle(order)
-        self.matcher = Matcher(
-            self.engine, self.bus, self.queue, self.machines, plan.cycle_s, order, preemption=plan.preemption
-        )
+        pool = self.engine, self.bus, self.queue, self.machines, plan.cycle_s, order
+        if plan.negotiator is None:
+            self.matcher = Matcher(*pool, preemption=plan.preemption)
+        else:
+            self.matcher = Negotiation(*pool, settings=plan.negotiator)
         for wanted in plan.orders:
             self.engine.at(plan.start + wanted.at_s, partial(self._carry_out, wanted))
         self._plan_deaths()

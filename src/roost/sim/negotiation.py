@@ -1,0 +1,196 @@
+"""The real matchmaker in the simulated world: the cycles of `roost.negotiator`, for pools that configure it.
+
+Where the configuration says something of the negotiator (pool-wide policy, ranks, groups and quotas, limits, ceilings),
+who gets which slot is decided by the very cycle of a real pool: slots' ads as of their last poll, requests in the order
+of their submission and priority, users' accounts. Elsewhere the simple `Matcher` does, which is many times faster.
+
+Jobs of a kind are one request, but where the pool's policy asks how often they were started: then jobs that were
+started equally often are. A slot that was given away and has not answered yet is not given again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from roost.classad import ClassAd
+from roost.classad.ad import Missing
+from roost.classad.vector import Table
+from roost.classad.vector.kinds import Array
+from roost.model import events as ev
+from roost.negotiator.accounts import Accounts
+from roost.negotiator.cycle import negotiate
+from roost.negotiator.memory import Memory
+from roost.negotiator.reach import significant
+from roost.negotiator.settings import Settings
+from roost.negotiator.snapshot import Match, Request, Snapshot, SubmitterDemand
+from roost.negotiator.view import usage_of
+from roost.schedd.book import submitter_of
+from roost.sim.engine import RANK_CYCLE
+from roost.sim.host import Slot
+from roost.sim.matcher import Matcher, is_free
+from roost.sim.queue_entry import Entry
+from roost.startd.attributes import overlay, requirements
+from roost.startd.states import State
+
+#: The kind of jobs that a request is for, and which of them they are; None for whichever is the oldest by then.
+_Waiting: TypeAlias = tuple[str, list[Entry] | None]
+
+#: What the queue is called.
+_QUEUE: Final = "sim"
+#: Attributes of a job that tell how often it was started.
+_STARTS: Final = frozenset(("numjobstarts", "numshadowstarts", "jobruncount", "numrestarts"))
+
+
+class Negotiation(Matcher):
+    """Cycles of the real matchmaker."""
+
+    def __init__(self, *given: Any, settings: Settings, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.settings = settings
+        self.accounts = Accounts()
+        self.memory = Memory()
+        self.slots = Table()
+        #: Why jobs got nothing, requests counted by the texts of their rejections; and slots that policy discarded.
+        self.rejections: dict[str, int] = {}
+        #: Name of a slot to the state and the poll that its ad is of.
+        self._shown: dict[str, tuple[object, float]] = {}
+        self._versions: Array = np.zeros(64, np.int64)
+        self._changes = 0
+        self._numbers: dict[tuple[str, int], int] = {}
+
+    def _cycle(self, now: float) -> None:
+        self.engine.at(now + self.interval_s, self._cycle, RANK_CYCLE)
+        if not self.queue.alive:
+            return
+        by_name = self._show(now)
+        self.accounts.update(usage_of(self.slots, self.settings, now), now, self.settings)
+        if self.queue.idle_count == 0 or not by_name:
+            return
+        waiting: dict[int, _Waiting] = {}
+        plan = negotiate(
+            self._snapshot(by_name, waiting, now), settings=self.settings, accounts=self.accounts, memory=self.memory
+        )
+        self.evaluations += len(waiting) * len(by_name)
+        for rejection in plan.rejected.values():
+            self.rejections[rejection.text] = self.rejections.get(rejection.text, 0) + 1
+        for match in plan.matches:
+            self._hand_out(by_name[match.slot], waiting[match.autocluster], match, now)
+
+    # -- what the matchmaker sees ------------------------------------------------------------------------
+
+    def _show(self, now: float) -> dict[str, Slot]:
+        """Bring the table of slots up to date; all slots by name, in the order in which they are offered."""
+        found: dict[str, Slot] = {}
+        for machine in sorted(self.machines, key=lambda each: self._place[each.index]):
+            for slot in machine.slots if machine.alive else ():
+                found[slot.plan.name] = slot
+        for name in [name for name in self._shown if name not in found]:
+            row = self.slots.place(name)
+            self.slots.remove(name)
+            del self._shown[name]
+            self._touch(row)
+        for name, slot in found.items():
+            if _may_be_had(slot):
+                slot.machine.sync(now)
+            present = slot.state, slot.machine.polling.polled_at
+            before = self._shown.get(name)
+            if before is None or before[0] is not present[0] or (before[1] != present[1] and _may_be_had(slot)):
+                self._shown[name] = present
+                self.slots.put(name, _ad_of(slot, now))
+                self._touch(self.slots.place(name))
+        return found
+
+    def _touch(self, row: int) -> None:
+        self._changes += 1
+        if row >= len(self._versions):
+            self._versions = np.concatenate((self._versions, np.zeros(row + 1, np.int64)))
+        self._versions[row] = self._changes
+
+    def _snapshot(self, by_name: dict[str, Slot], waiting: dict[int, _Waiting], now: float) -> Snapshot:
+        claims = {name: text for name, slot in by_name.items() if (text := self._offered(slot)) is not None}
+        return Snapshot(
+            slots=self.slots,
+            claims=claims,
+            nodes={name: slot.machine.plan.name for name, slot in by_name.items()},
+            demands=tuple(self._demands(waiting)),
+            now=now,
+            versions=self._versions,
+        )
+
+    def _offered(self, slot: Slot) -> str | None:
+        """The claim that a slot offers, unless the queue has asked for it already."""
+        state = slot.state
+        if is_free(slot):
+            claim = state.claim
+        elif state.state is State.CLAIMED and state.preempting is not None and state.waiting is None:
+            claim = state.preempting
+        else:
+            return None
+        return None if claim.id.text in self.queue.claims else claim.id.text
+
+    def _demands(self, waiting: dict[int, _Waiting]) -> Iterable[SubmitterDemand]:
+        apart = not _STARTS.isdisjoint(significant(self.slots, self.settings))
+        requests: dict[str, list[tuple[tuple[float, float, int], Request]]] = {}
+        for kind, heap in sorted(self.queue.idle.items()):
+            groups: dict[int, list[Entry]] = {}
+            for _, _, entry in sorted(heap, key=lambda each: each[:2]) if apart else heap[:1]:
+                groups.setdefault(entry.starts if apart else 0, []).append(entry)
+            for starts, entries in groups.items():
+                number = self._numbers.setdefault((kind, starts), len(self._numbers) + 1)
+                waiting[number] = kind, entries if apart else None
+                first = entries[0]
+                ad = _started(first.job.ad, starts) if apart else first.job.ad
+                count = len(entries) if apart else len(heap)
+                request = Request(autocluster=number, ad=ad, count=count, job=first.job.name)
+                priority = ad.eval("JobPrio")
+                place = -float(priority) if isinstance(priority, int | float) else 0.0
+                by = requests.setdefault(submitter_of(ad), [])
+                by.append(((place, first.job.submitted_at, first.number), request))
+        for submitter, found in sorted(requests.items()):
+            ad = ClassAd(Name=submitter, ScheddName=_QUEUE, Machine="submit")
+            ordered = tuple(request for _, request in sorted(found, key=lambda each: each[0]))
+            yield SubmitterDemand(schedd=_QUEUE, submitter=submitter, requests=ordered, ad=ad)
+
+    # -- what comes of it --------------------------------------------------------------------------------
+
+    def _hand_out(self, slot: Slot, waiting: _Waiting, match: Match, now: float) -> None:
+        kind, entries = waiting
+        machine, preempts = slot.machine, match.preempts != "none"
+        claim = slot.state.preempting if preempts else slot.state.claim
+        if claim is None or (entries is None and self.queue.head(kind) is None):
+            return
+        entry = None if entries is None else entries.pop(0)
+        if not self.queue.matched(machine, claim.id, kind, now, preempts=preempts, entry=entry):
+            return
+        event, claim_id = ev.MatchReceived(claim_id=claim.id), claim.id
+        self.bus.send(f"matcher>{machine.plan.name}", lambda then: machine.address(claim_id, event, then))
+
+
+def _may_be_had(slot: Slot) -> bool:
+    return is_free(slot) or slot.state.preempting is not None
+
+
+def _ad_of(slot: Slot, now: float) -> ClassAd:
+    """What a slot shows the pool."""
+    state = slot.state
+    ad = ClassAd()
+    for layer in (slot.plan.ad, overlay(state, slot.plan.policy, now)):
+        for name in layer:
+            cell = layer.cell(name.lower())
+            assert not isinstance(cell, Missing)
+            ad.put(name, cell)
+    ad["Name"] = slot.plan.name
+    ad.put("Requirements", requirements(state))
+    return ad
+
+
+def _started(ad: ClassAd, starts: int) -> ClassAd:
+    """A job's ad after so many starts."""
+    found = ad.copy()
+    for name in ("NumJobStarts", "NumShadowStarts", "JobRunCount"):
+        found[name] = starts
+    found["NumRestarts"] = max(0, starts - 1)
+    return found
