@@ -169,3 +169,27 @@ def test_work_goes_on_when_the_daemon_is_killed_and_its_end_is_told(start: Calla
     (hooks.place / "go").touch()
     eventually(lambda: len(hooks.told("exit")) == 2, "both ends")
     assert [line.split()[1:3] for line in hooks.told("exit")] == [["exit", "one"], ["exit", "two"]]
+
+
+def test_hooks_of_a_job_that_hang_are_killed_and_hold_up_nobody_for_long(
+    start: Callable[..., Pool], tmp_path: Path
+) -> None:
+    hooks = Hooks(tmp_path / "hooks")
+    for name in ("update", "exit", "vacate"):
+        hooks.write(name, f"#!/bin/sh\necho {name} - $1 >> {hooks.place}/told\nsetsid sleep 1000 &\nsleep 1000\n")
+    hooks.offer("a", f"touch {hooks.place}/a; sleep 2.5")
+    pool = start(
+        GLOBAL + hooks.config("fetch", "update", "exit", "vacate") + "DB_HOOK_JOB_EXIT_TIMEOUT = 1\n"
+        "DB_HOOK_VACATE_JOB_TIMEOUT = 1\n",
+        cpus=1,
+    )
+    eventually(lambda: "exit - exit" in hooks.told(), "the end of the first job")
+    # Reports are due once a second; while one hook runs no other is begun.
+    assert hooks.told("update") == ["update -"]
+    hooks.offer("b", f"trap 'echo signal >> {hooks.place}/told; exit' TERM; while :; do sleep 0.1; done")
+    eventually(lambda: len(hooks.told("update")) == 2, "the second job")
+    pool("drain", "--schedule", "quick")
+    eventually(lambda: "Drained" in pool("status"), "the drain")
+    order = [line.partition(" -")[0] for line in hooks.told() if not line.startswith("update")]
+    assert order == ["exit", "vacate", "signal", "exit"]
+    assert not [words for words in pool.processes().values() if "sleep 1000" in words]

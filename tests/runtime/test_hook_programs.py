@@ -160,6 +160,24 @@ def test_a_hook_whose_call_is_cancelled_is_killed(one_place: Place, execute: Pat
     assert not one_place.left()
 
 
+def test_a_call_that_is_cancelled_again_and_again_is_over_only_when_all_of_it_is_gone(
+    one_place: Place, execute: Path, beacon: Beacon
+) -> None:
+    path = _hook(one_place, f"#!/bin/sh\nsetsid sleep 1000 &\necho up > {beacon.path}\nsleep 1000\n")
+
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            task = asyncio.create_task(run_hook(nursery, execute, HookCall(key=one_place.key("1"), path=path)))
+            await beacon.line()
+            while not task.done():
+                task.cancel()
+                await asyncio.sleep(0)
+            assert task.cancelled()
+            assert not one_place.left()
+
+    run(work())
+
+
 def test_a_call_that_is_cancelled_at_any_moment_leaves_nothing(one_place: Place, execute: Path) -> None:
     path = _hook(one_place, "#!/bin/sh\nsleep 1000\n")
 

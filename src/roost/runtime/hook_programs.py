@@ -101,10 +101,23 @@ def refusal(path: Path) -> str:
 
 
 async def run_hook(nursery: Nursery, execute: Path, call: HookCall) -> HookResult | HookFailed:
-    """Run a program to its end. One whose call is cancelled is killed."""
+    """Run a program to its end. One whose call is cancelled is killed, and gone when the call ends."""
     refused = refusal(call.path)
     if refused:
         return HookFailed(text=refused)
+    work = asyncio.ensure_future(_called(nursery, execute, call))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        # Whoever is in a hurry may cancel again and again: the program is killed all the same.
+        work.cancel()
+        while not work.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([work])
+        raise
+
+
+async def _called(nursery: Nursery, execute: Path, call: HookCall) -> HookResult | HookFailed:
     place = execute / f"{_PREFIX}{_plain(call.key)}"
     prepared = asyncio.ensure_future(asyncio.to_thread(_prepare, place, call))
     try:
