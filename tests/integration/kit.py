@@ -87,7 +87,9 @@ class Pool:
 
     def try_(self, *words: str, text: str = "", within_s: float = PATIENCE_S) -> subprocess.CompletedProcess[str]:
         """Run a command of Roost; within this process, but for those that begin or end the pool."""
-        arguments = [words[0], "--home", str(self.home), *words[1:]]
+        # Commands of kinds have their options behind the kind.
+        named = 2 if words[0] in ("explain", "story") else 1
+        arguments = [*words[:named], "--home", str(self.home), *words[named:]]
         if words[0] in ("up", "down"):
             command = [sys.executable, "-m", "roost.cli", *arguments]
             return subprocess.run(

@@ -51,6 +51,7 @@ def test_every_kind_of_decision_is_on_record(pool: Pool) -> None:
     (hold,) = eventually(lambda: records(pool, "--kind", "hold", "--job", f"{held}.0"))
     assert (hold["knob"], hold["expression"]) == ("SYSTEM_PERIODIC_HOLD", "JobStatus == 1 && HoldMe is true")
 
+    _explained(pool, student, held)
     pool("hold", str(student))
     pool("drain", "--reason", "new disks")
     pool("drain", "--cancel")
@@ -63,6 +64,12 @@ def test_every_kind_of_decision_is_on_record(pool: Pool) -> None:
     by_hand = records(pool, "--kind", "hold", "--job", f"{student}")
     assert [each["actor"] for each in by_hand] == [command["actor"]] * 2
 
+    for words, wanted in (
+        (("job", f"{student}.0"), ("put on hold", "by root")),
+        (("slot", "slot1"), ("drain, graceful, then nothing: new disks", "the drain is cancelled", "by root")),
+    ):
+        told = pool("story", *words).replace(command["actor"], "root")
+        assert all(each in told for each in wanted), told
     (tried,) = records(pool, "diff")
     assert (tried["effect"], tried["user"].partition("@")[0]) == ("would-discard", "students.root")
     shown = pool("audit", "diff")
@@ -70,6 +77,22 @@ def test_every_kind_of_decision_is_on_record(pool: Pool) -> None:
     lines = pool("audit", "export").splitlines()
     assert len({json.loads(line)["id"] + json.loads(line)["origin"] for line in lines}) == len(lines)
     _foolish_questions(pool)
+
+
+def _explained(pool: Pool, student: int, held: int) -> None:
+    """Answers are the matchmaker's record and the audit trail."""
+    done = pool.try_("explain", "job", f"{student}.0")
+    assert done.returncode == 1
+    for wanted in (
+        "The matchmaker's word on it", "2  the pool's policy forbids it: ", "(NEGOTIATOR_PE_RESOURCE_EXPR)",
+        "roost.config:", "Fair share, the lower priority first:", "this job's", "What would help:",
+    ):  # fmt: skip
+        assert wanted in done.stdout
+    data = json.loads(pool.try_("explain", "job", f"{student}.0", "--json").stdout)
+    assert [(each["cause"], each["count"]) for each in data["rejected"]] == [("pool-policy-resource", 2)]
+    assert "by SYSTEM_PERIODIC_HOLD = " in pool("explain", "job", f"{held}.0", status=1)
+    seen = json.loads(pool("explain", "slot", "slot1", "--json"))["matchmaker"]
+    assert "pool-policy-resource" in {each["cause"] for each in seen["requests"]}
 
 
 def _foolish_questions(pool: Pool) -> None:

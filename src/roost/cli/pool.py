@@ -29,7 +29,19 @@ T = TypeVar("T")
 _BACK_S: Final = 3.0
 #: What changes nothing, and how long its answer is waited for before it is asked again, s.
 _QUESTIONS: Final = frozenset(
-    ("ads", "audit", "autocluster", "cycle", "history", "overview", "query", "story", "summary")
+    (
+        "ads",
+        "audit",
+        "autocluster",
+        "cycle",
+        "explain-job",
+        "explain-slot",
+        "history",
+        "overview",
+        "query",
+        "story",
+        "summary",
+    )
 )
 _PATIENT_S: Final = 5.0
 

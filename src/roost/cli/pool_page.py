@@ -94,8 +94,9 @@ JSON: a list of objects of the attributes shown; with `--long` whole ads.""",
     "story": """\
 A job's story is its event log (`log = …` in the submit file), else what its ad says, together with what the machines
 that it ran on recorded of it: each transition with the expression that decided, the clauses that made its value, and
-the place in the configuration. A slot's story is its machine's record. JSON: a list of objects with `at` (epoch s),
-`kind`, `who`, `what`, `why` (lines).
+the place in the configuration; and with who or what held, released, removed or preempted it, from the
+[audit trail](../guides/audit.md). A slot's story is its machine's record, with what was ordered of it. JSON: a list of
+objects with `at` (epoch s), `kind`, `who`, `what`, `why` (lines).
 
 ```
 $ roost story job 2.0
@@ -106,27 +107,46 @@ $ roost story job 2.0
 16:14:06  job 2.0   suspended
 ```""",
     "explain job": """\
-For a waiting job: the slots of the pool, counted by the clause of the job's or the slot's Requirements that rejects,
-with the values that made it so; the nearest miss and what would have to be different; what the matchmaker said last.
-For a job on hold: why, and what to do. Exit status 0 if a slot would take it now, or it runs. JSON: `slots`, `fits`,
-`taken`, `rejected` (`side`, `clause`, `count`, `because`, `slots`), `nearest`, `matchmaker`.
+For a waiting job, the matchmaker's own record of its last cycle: what it said; every slot of the pool under the cause
+for which it is out of the question (the clause of the job's or the slot's Requirements or of the pool's policy that is
+not TRUE, with the values that made it so and the place in the configuration; in use, and by whom; given to others; not
+on offer); the nearest miss and what would have to be different; limits, quotas and ceilings that are in the way; who is
+ahead in fair share; and what would help. A job that is matched and does not run yet is told the slot. For a job on
+hold: why, by whom or by which expression, and what to do. Exit status 0 if a slot would take it now, it is matched, or
+it runs. JSON: `at`, `slots`, `fits`, `taken` (cause to number), `rejected` (`cause`, `side`, `clause`, `count`,
+`because`, `slots`), `nearest`, `matchmaker`, `knob`, `besides`, `limits`, `served`, `group`, `submitter`, `claim`.
 
 ```
 $ roost explain job 2.0
-Job 2.0 of ann waits for a slot, for 00:00:04 now.
+Job 2.0 of ann waits for a slot, for 00:00:12 now.
 
-Of 1 slot:
-  1  does not want the job: KeyboardIdle > 4
-         slot1@desk: KeyboardIdle is 0 [roost.config:4 (in POLICY:Desktop:2:1)]
+The matchmaker's word on it, at 18:38:49: concurrency limit matlab (at most 1) reached.
 
-Nearest is slot1@desk. It would fit if KeyboardIdle were > 4 (is 0).
+Of 4 slots:
+  3  would run it, but are in use, and keep their jobs
+         slot2@desk, slot3@desk, slot4@desk; in use by ann@desk (2), bob@desk (1)
+  1  does not want the job: SlotID != 1 and TARGET.Special is true
+         slot1@desk: SlotID is 1; there is no TARGET.Special [roost.config:15]
+
+Nearest is slot1@desk. It would fit if SlotID were not 1 (is 1).
+
+Concurrency limit matlab: 1 of 1 are in use.
+
+Fair share, the lower priority first:
+  USER      PRIORITY  IN USE  GOT  SHARE  WAITING
+  bob@desk       500       1    0   2.00        1  ahead
+  ann@desk   500.117       2    0   2.00        7  this job's
+
+What would help:
+  - Wait until others are done, or have MATLAB_LIMIT raised.
 ```""",
     "explain slot": """\
-The state of a slot, how it came there, and the expressions that count in that state (in Claimed/Busy those are
-SUSPEND and PREEMPT), each with its value, what decided, and what would change it, as [`roost explain
-expr`](cli-explain.md) shows them. Places in the configuration are told for slots of this machine. JSON: `slot`,
-`state`, `activity`, `job`, `last` (the last transition's record), `expressions` (as those of `explain expr`),
-`fresh` (false if the machine does not answer).""",
+The state of a slot, how it came there (its machine's record of the last transition), and the expressions that count in
+that state (in Claimed/Busy those are SUSPEND and PREEMPT), each with its value, what decided, the line of the machine's
+configuration, and what would change it, as [`roost explain expr`](cli-explain.md) shows them. For a slot that nobody
+has: what the matchmaker's last cycle made of it, and of the requests. JSON: `slot`, `state`, `activity`, `job`, `last`
+(the last transition's record), `expressions` (as those of `explain expr`), `fresh` (false if the machine does not
+answer), `matchmaker`.""",
     "audit": """\
 What is on record, how long, and what each field means is in the [guide](../guides/audit.md). Without `--kind` and the
 like these are the newest decisions. JSON: a list of records, the newest first; with `export` one object a line, the

@@ -1,7 +1,8 @@
 """``roost story job ID`` and ``roost story slot NAME``: what has happened, in order, with the reasons.
 
-A job's story is put together from its event log, where it has one, from its ad where it has none, and from the records
-that the machines it ran on keep of their slots. A slot's is its machine's record.
+A job's story is put together from its event log, where it has one, from its ad where it has none, from the records that
+the machines it ran on keep of their slots, and from the audit trail, which knows who or what decided. A slot's is its
+machine's record, with what was ordered of it.
 """
 
 from __future__ import annotations
@@ -9,15 +10,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from roost.cli.colour import painted
 from roost.cli.pool import Pool, Refused, add_pool_options, print_json, with_pool
-from roost.cli.telling import Told, lines, of_event, of_records
+from roost.cli.telling import Told, lines, of_audit, of_event, of_records
 from roost.cli.terminal import CommandError, Exit, complain, say
 
 #: Attributes that the story of a job without a log is told from: name to what happened then.
 _FROM_AD = {"QDate": "submitted", "JobStartDate": "started first", "CompletionDate": "finished"}
+
+#: Decisions of one story, and kinds of them to how the event begins that each leads to, within this time, s.
+_DECISIONS_MAX: Final = 500
+_LED_TO: Final = {"hold": "put on hold", "release": "released", "removal": "removed", "eviction": "evicted"}
+_NEAR_S: Final = 2.0
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -66,7 +72,28 @@ def _slot(pool: Pool, args: argparse.Namespace) -> Iterable[Told]:
         slot, machine = "", name
     # Some records say nothing to people: ask for more than are to be shown.
     records = pool.node(machine, "story", slot=name if machine or not slot else slot, limit=args.limit * 8)
-    return list(of_records(records))
+    where = machine or str(pool.contact["node"])
+    full = f"{slot}@{where}" if slot else ""
+    decided = [each for each in _on_record(pool, machine=where) if _belongs(each, full)]
+    return [*of_records(records), *map(of_audit, decided)]
+
+
+def _belongs(record: dict[str, Any], slot: str) -> bool:
+    """Whether a decision is part of the story of a slot, or of a machine. Its own record tells more of evictions."""
+    if record["kind"] not in ("preemption", "drain", "command", "match"):
+        return False
+    names = [str(record.get("slot", "")), *map(str, record.get("samples", ()))]
+    return not slot or not any(names) or slot in names
+
+
+def _on_record(pool: Pool, **wanted: str) -> list[dict[str, Any]]:
+    """The decisions that are on record of a job, or of a machine, the last ones."""
+    try:
+        found: list[dict[str, Any]] = pool.central("audit", **wanted, limit=_DECISIONS_MAX)["records"]
+    except (Refused, CommandError) as error:
+        complain(f"told without the audit trail: {error}")
+        return []
+    return [each for each in found if str(each.get("effect", "done")) in ("done", "refused")]
 
 
 # -- jobs --------------------------------------------------------------------------------------------------------
@@ -95,7 +122,30 @@ def _job(pool: Pool, name: str) -> list[Told]:
             continue
         # What the job's log says itself, its slot need not say again without a reason.
         told += [each for each in of_records(records) if each.why or not _has_log(events)]
+    return _with_decisions(told, _on_record(pool, job=name), name)
+
+
+def _with_decisions(told: list[Told], decisions: list[dict[str, Any]], name: str) -> list[Told]:
+    """What happened, with who or what decided it: beside the event that it led to, or for itself."""
+    for record in decisions:
+        said = of_audit(record)
+        if said.kind != "job" and record["kind"] == "eviction" and not record.get("actor"):
+            # The machine's own record of that transition has the reasons.
+            continue
+        if said.kind == "job":
+            said = said._replace(who=f"job {name}")
+        word = _LED_TO.get(str(record["kind"]))
+        near = [at for at, each in enumerate(told) if word and _is_near(each, word, said.at)]
+        if near:
+            at = min(near, key=lambda each: abs(told[each].at - said.at))
+            told[at] = told[at]._replace(why=(*told[at].why, *said.why))
+        else:
+            told.append(said)
     return told
+
+
+def _is_near(told: Told, word: str, at: float) -> bool:
+    return told.kind == "job" and told.what.startswith(word) and abs(told.at - at) <= _NEAR_S
 
 
 def _has_log(events: list[Any]) -> bool:

@@ -79,6 +79,37 @@ def of_record(record: dict[str, Any]) -> Told | None:
     return Told(float(record.get("at", 0.0)), str(record.get("slot", "?")), said, tuple(_why(record)))
 
 
+#: Kinds of decisions to what is said of them in a story; of others their reason says enough.
+_DECIDED: Final = {"hold": "put on hold", "release": "released", "removal": "removed", "preemption": "preempted"}
+
+
+def of_audit(record: dict[str, Any]) -> Told:
+    """A decision that is on record."""
+    job, slot = record.get("job"), record.get("slot")
+    kind = "job" if job and record["kind"] != "eviction" else "slot"
+    who = f"job {job}" if kind == "job" else str(slot or record.get("machine") or record.get("user") or "the pool")
+    reason = str(record.get("reason", ""))
+    what = _DECIDED.get(str(record["kind"]))
+    said = f"{what}: {reason}" if what and reason else what or reason
+    if record["kind"] in ("discard", "veto"):
+        who, said = "the pool's policy", f"{record.get('count', 1)} {reason} of {record.get('user') or 'anybody'}"
+    if record.get("effect") == "refused":
+        said = f"refused: {said}"
+    elif record.get("effect", "done") != "done":
+        said = f"{record['effect']}: {said}".replace("-", " ", 1)
+    return Told(float(record["at"]), who, said, tuple(decided_by(record)), kind)
+
+
+def decided_by(record: dict[str, Any]) -> Iterator[str]:
+    """Who or which expression a decision on record came from."""
+    if record.get("actor"):
+        yield f"by {record['actor']}"
+    if record.get("knob"):
+        text = f" = {record['expression']}" if record.get("expression") else ""
+        place = f" [{record['place']}]" if record.get("place") else ""
+        yield f"by {record['knob']}{text}{place}"
+
+
 def of_records(records: Iterable[dict[str, Any]]) -> Iterator[Told]:
     """Transitions in their order; a slot that was given back and is free at once has only passed its owner's state."""
     ended: dict[str, float] = {}

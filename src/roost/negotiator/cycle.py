@@ -21,12 +21,13 @@ from roost.negotiator.groups import Group, allocate, assign, tree_of
 from roost.negotiator.limits import LimitBook
 from roost.negotiator.memory import Memory
 from roost.negotiator.pie import ROUNDING, Limit, Pie, limits
-from roost.negotiator.pool_policy import Findings, PoolPolicy, is_true
+from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy, is_true
 from roost.negotiator.preemption import Standing
 from roost.negotiator.serving import Floor, Party, Ration, Want
 from roost.negotiator.settings import ROOT, Settings
-from roost.negotiator.snapshot import Plan, Rejection, Snapshot
+from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Steps, Stopwatch, at_once
+from roost.negotiator.trail import Served, Trail
 from roost.negotiator.verdicts import Judge
 from roost.negotiator.view import SlotView, usage_of, view_of
 
@@ -79,6 +80,10 @@ class _Cycle:
     spins: int = 0
     _priorities: dict[str, float] = field(default_factory=dict)
     _over: dict[str, list[str]] = field(default_factory=dict)
+    #: For those who ask why: knobs that kept submitters out, use before the cycle, and shares.
+    _kept_out: dict[tuple[str, str], str] = field(default_factory=dict)
+    _before: dict[str, float] = field(default_factory=dict)
+    _shares: dict[str, float] = field(default_factory=dict)
 
     def run(self) -> Steps[Plan]:
         snapshot, settings = self.snapshot, self.settings
@@ -119,9 +124,10 @@ class _Cycle:
     def _charge(self) -> None:
         usage = usage_of(self.snapshot.slots, self.settings, self.snapshot.now)
         for name, (weight, _) in usage.items():
-            self.used[name] = weight
-            for group in self._groups_over(name):
-                self.group_used[group] = self.group_used.get(group, 0.0) + weight
+            self._spend(name, weight)
+        for pledge in self.snapshot.pledges:
+            self._spend(pledge.submitter, pledge.weight)
+        self._before = dict(self.used)
 
     def _groups_over(self, user: str) -> list[str]:
         """The group of a user and those above it."""
@@ -146,13 +152,17 @@ class _Cycle:
             if not self.snapshot.slots.lacking(name).all():
                 codes, texts = self.snapshot.slots.attribute(name, None, self.world).texts()
                 book.count(texts[code] for code in codes[codes >= 0].tolist())
+        for pledge in self.snapshot.pledges:
+            book.take(dict(pledge.licences))
         return book
 
     def _parties(self) -> list[Party]:
         """Those who may take part, with what the policy leaves of their requests."""
         found = []
         for demand in self.snapshot.demands:
-            if not self._admits(demand.ad) or self.policy.discards_submitter(demand.ad, demand.submitter):
+            knob = self._keeps_out(demand)
+            if knob:
+                self._kept_out[demand.schedd, demand.submitter] = knob
                 continue
             wants = []
             for request in demand.requests:
@@ -164,6 +174,12 @@ class _Cycle:
                 self._filter(party, want)
             found.append(party)
         return found
+
+    def _keeps_out(self, demand: SubmitterDemand) -> str:
+        """The knob for which a submitter takes no part; "" if it does."""
+        if not self._admits(demand.ad):
+            return "NEGOTIATOR_SUBMITTER_CONSTRAINT"
+        return SCHEDD_ONLY if self.policy.discards_submitter(demand.ad, demand.submitter) else ""
 
     def _admits(self, ad: ClassAd) -> bool:
         constraint = self.settings.submitter_constraint
@@ -296,6 +312,8 @@ class _Cycle:
             priorities = {name: self._priority(name) for name in names}
             now = pie if group is None else _used(pie, self._own_use(group))
             rations = limits(priorities, self.used, now)
+            for name, limit in rations.items():
+                self._shares.setdefault(name, limit.share * now.size)
             left = sum(each.any for each in rations.values())
             before, count = left, len(active)
             spent = dict.fromkeys(names, 0.0)
@@ -350,6 +368,41 @@ class _Cycle:
             findings=tuple(self.findings.kept),
             causes=self.findings.causes,
             noted=tuple(self.floor.noted),
+            trail=self._trail(parties),
+        )
+
+    def _trail(self, parties: list[Party]) -> Trail:
+        names = dict.fromkeys(party.demand.submitter for party in parties)
+        jobs: dict[str, tuple[int, int]] = {}
+        for party in parties:
+            wanted, left = jobs.get(party.demand.submitter, (0, 0))
+            wanted += sum(want.request.count for want in party.wants)
+            jobs[party.demand.submitter] = wanted, left + sum(want.left for want in party.wants)
+        return Trail(
+            at=self.snapshot.now,
+            settings=self.settings,
+            floor=self.floor,
+            parties=tuple(parties),
+            served=tuple(
+                self._served(name, *jobs[name]) for name in sorted(names, key=lambda each: (self._priority(each), each))
+            ),
+            groups=self.groups,
+            standing={name: self._standing(name) for name in names},
+            kept_out=self._kept_out,
+        )
+
+    def _served(self, name: str, wanted: int, left: int) -> Served:
+        used, before, below = self.used.get(name, 0.0), self._before.get(name, 0.0), self._ceiling(name)
+        return Served(
+            submitter=name,
+            priority=self._priority(name),
+            used=before,
+            got=used - before,
+            share=self._shares.get(name),
+            wanted=wanted,
+            left=left,
+            ceiling=None if below == float("inf") else used + below,
+            group=group_of(name, self.settings.groups),
         )
 
     def _record(

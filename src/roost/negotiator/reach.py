@@ -125,16 +125,17 @@ def significant(table: Table, settings: Settings) -> tuple[str, ...]:
     A name counts that a slot's expression, or one of the matchmaker's about a slot and a job, asks of TARGET, or
     without scope while there are slots that lack it; and every name in the matchmaker's expressions about jobs.
     """
-    policy, everywhere = settings.policy, table.everywhere()
+    policy, tried, everywhere = settings.policy, settings.dry_run, table.everywhere()
     names: set[str] = set()
     about_both = (
         settings.pre_job_rank, settings.post_job_rank, settings.preemption_requirements, settings.preemption_rank,
-        policy.resource, policy.audit,
+        policy.resource, policy.audit, None if tried is None else tried.resource,
     )  # fmt: skip
     for expression in (*SlotExpressions(table).all(), *(each for each in about_both if each is not None)):
         names |= expression.mentioned.target
         names |= expression.mentioned.plain - everywhere
-    for about_job in (settings.job_constraint, policy.job_only, policy.job):
+    on_trial = () if tried is None else (tried.job_only, tried.job)
+    for about_job in (settings.job_constraint, policy.job_only, policy.job, *on_trial):
         if about_job is not None:
             names |= about_job.mentioned.plain | about_job.mentioned.my
     return tuple(sorted(names - NOT_SIGNIFICANT))

@@ -22,7 +22,7 @@ from roost.negotiator.preemption import POLICY, PRIORITY, Preemption, Standing
 from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, PREEMPTS, UNUSED, Listing, order
 from roost.negotiator.settings import Settings
 from roost.negotiator.shrinking import Shrinking
-from roost.negotiator.snapshot import Match, Rejection, Request, Snapshot, SubmitterDemand
+from roost.negotiator.snapshot import Match, Pledge, Rejection, Request, Snapshot, SubmitterDemand
 from roost.negotiator.timing import OUT_OF_TIME, Steps, Stopwatch
 from roost.negotiator.verdicts import CAUSES, NOTED_JOB, NOTED_RESOURCE, POLICY_JOB, POLICY_RESOURCE, REFUSED, Judge
 from roost.negotiator.view import SlotView
@@ -119,7 +119,8 @@ class Floor:
     #: Rows that were given away, in order: the first `_gave` of the array.
     _given: Array = field(init=False)
     _gave: int = 0
-    _known: dict[Key, Known] = field(default_factory=dict)
+    #: What is known of the requests that were looked at.
+    known: dict[Key, Known] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         view = self.view
@@ -159,9 +160,9 @@ class Floor:
 
     def _serve(self, party: Party, want: Want, ration: Ration) -> None:
         request = want.request
-        known = self._known.get(want.key)
+        known = self.known.get(want.key)
         if known is None:
-            known = self._known[want.key] = self.memory.of(want.key, request.ad, request.job)
+            known = self.known[want.key] = self.memory.of(want.key, request.ad, request.job)
         want.causes = {}
         licences = _licences(request.ad)
         barred = np.zeros(0, bool)
@@ -246,7 +247,7 @@ class Floor:
                 missed.append(row)
                 continue
             self.book.take(mine)
-            self._give(party, want, row, state)
+            self._give(party, want, row, state, Pledge(submitter=user, weight=cost, licences=tuple(mine.items())))
             ration.used += cost
             ceiling -= cost
             self.charge(user, cost)
@@ -256,7 +257,7 @@ class Floor:
                 break
         return missed, False
 
-    def _give(self, party: Party, want: Want, row: int, state: float) -> None:
+    def _give(self, party: Party, want: Want, row: int, state: float, pledge: Pledge) -> None:
         name = self.view.names[row]
         slot_ad = None
         if self.view.shrinks.item(row):
@@ -280,6 +281,7 @@ class Floor:
                 preempts=PREEMPTS[state],
                 holder=self.view.holders[code] if code >= 0 and state != UNUSED else "",
                 slot_ad=slot_ad,
+                pledge=pledge,
             )
         )
 
@@ -326,7 +328,7 @@ class Floor:
         """Why a request got nothing, or not all; None if it is served."""
         if want.rejection is not None or not want.left:
             return want.rejection
-        known = self._known.get(want.key)
+        known = self.known.get(want.key)
         if known is None and (party.out_of_time or self.watch.is_over()):
             return Rejection(text=OUT_OF_TIME, causes={OUT_OF_TIME: 1, **self.view.unavailable})
         if known is None and not self.anything_left():
@@ -343,7 +345,7 @@ class Floor:
         if self.settings.policy.resource is not None or self.settings.policy.job is not None:
             for party in parties:
                 for want in party.wants:
-                    known = self._known.get(want.key)
+                    known = self.known.get(want.key)
                     if known is not None:
                         self._note_vetoes(party, want, known, knobs)
         for (code, name), count in sorted(self.judge.errors.items()):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from roost.classad import ClassAd
 from roost.classad.vector import Table
 from roost.negotiator.pool_policy import Cause, Counted, Finding
+
+if TYPE_CHECKING:
+    from roost.negotiator.trail import Trail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,17 @@ class SubmitterDemand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pledge:
+    """What a match of an earlier cycle costs whom, while the slot does not say so itself."""
+
+    submitter: str
+    #: Of the slot.
+    weight: float
+    #: Concurrency limits that it takes, name and amount.
+    licences: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """The pool as a cycle sees it."""
 
@@ -49,6 +64,8 @@ class Snapshot:
     now: float
     #: Names of the slots that somebody has been given, and whose machines have not said so yet.
     promised: Collection[str] = frozenset()
+    #: What these cost.
+    pledges: tuple[Pledge, ...] = ()
     #: For each row of `slots` a number that is higher than all before when the row has changed; None: nothing is known.
     versions: np.ndarray | None = None
 
@@ -68,6 +85,8 @@ class Match:
     preempts: str = "none"
     #: Who loses the slot; "" for nobody.
     holder: str = ""
+    #: What it costs.
+    pledge: Pledge | None = None
     #: The slot's ad if it is another one than the collector's: what was left of it before the match.
     slot_ad: ClassAd | None = None
 
@@ -97,3 +116,5 @@ class Plan:
     causes: Mapping[Cause, Counted] = field(default_factory=dict)
     #: Matches for which NEGOTIATOR_PE_AUDIT_EXPR is TRUE.
     noted: tuple[Match, ...] = ()
+    #: For those who ask why; None where there were no slots.
+    trail: Trail | None = field(default=None, compare=False, repr=False)

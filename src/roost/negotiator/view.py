@@ -59,6 +59,8 @@ class SlotView:
     size: float
     #: Number of slots by why they are not available.
     unavailable: dict[str, int]
+    #: Which of REASONS, counted from 1, made each unavailable, 0 for none: uint8.
+    out: Array
 
 
 def usage_of(table: Table, settings: Settings, now: float) -> dict[str, tuple[float, int]]:
@@ -108,10 +110,13 @@ def view_of(snapshot: Snapshot, settings: Settings, policy: PoolPolicy) -> SlotV
         retiring = occupied & table.evaluate(_RETIRING, None, world).true
     # What is claimed and says no user belongs to its queue.
     claimed = in_use & ~occupied if settings.consider_preemption else in_use
-    for reason, out in zip(REASONS, (constrained, discarded, ~offered, claimed, retiring), strict=True):
-        count = int(np.count_nonzero(available & out))
+    why = np.zeros(size, np.uint8)
+    for number, out in enumerate((constrained, discarded, ~offered, claimed, retiring), 1):
+        fresh = available & out
+        count = int(np.count_nonzero(fresh))
         if count:
-            unavailable[reason] = count
+            unavailable[REASONS[number - 1]] = count
+            why[fresh] = number
             available &= ~out
     counted = ~discarded
     if settings.pool_size_constraint is not None:
@@ -127,6 +132,7 @@ def view_of(snapshot: Snapshot, settings: Settings, policy: PoolPolicy) -> SlotV
         weight=weight,
         size=float(weight[counted].sum()),
         unavailable=unavailable,
+        out=why,
     )
 
 

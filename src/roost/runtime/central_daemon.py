@@ -25,7 +25,7 @@ from roost.classad import ClassAd, ParseError, parse_expression
 from roost.collector.table import LIFETIME_S, SLOT, AdTable
 from roost.config import Config, ConfigError
 from roost.negotiator.settings import intervals_from
-from roost.negotiator.snapshot import Plan, Request, Snapshot, SubmitterDemand
+from roost.negotiator.snapshot import Plan, Pledge, Request, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Pace, Wish
 from roost.runtime.bus import Bus
 from roost.runtime.central_audit import CentralAudit
@@ -128,6 +128,8 @@ class CentralDaemon:
         self._significant: list[str] | None = None
         #: Name of a slot to the claim that was given away, and when.
         self._promised: dict[str, tuple[str, float]] = {}
+        #: And what that costs whom until the slot says so itself.
+        self._pledges: dict[str, Pledge] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._wanted = asyncio.Event()
         self.last: Plan | None = None
@@ -391,6 +393,7 @@ class CentralDaemon:
         for name, (_, at) in list(self._promised.items()):
             if now - at > PROMISE_S:
                 del self._promised[name]
+        self._pledges = {name: each for name, each in self._pledges.items() if name in self._promised}
         return Snapshot(
             slots=self.table.slots,
             claims=self.table.claims,
@@ -398,6 +401,7 @@ class CentralDaemon:
             demands=tuple(self._demands()),
             now=now,
             promised=self._promised,
+            pledges=tuple(self._pledges.values()),
             versions=self.table.versions,
         )
 
@@ -433,6 +437,8 @@ class CentralDaemon:
         by_queue: dict[str, list[m.Match]] = {}
         for match in plan.matches:
             self._promised[match.slot] = (match.claim_id, now)
+            if match.pledge is not None:
+                self._pledges[match.slot] = match.pledge
             kept = self.table.get(SLOT, match.slot)
             assert kept is not None
             by_queue.setdefault(match.schedd, []).append(
@@ -486,12 +492,20 @@ class CentralDaemon:
                 expression = None if not constraint else parse_expression(str(constraint))
                 kind, limit = str(args.get("kind", "")), int(args.get("limit", 0))
                 wanted = [str(name) for name in args.get("projection", ())]
+                if args.get("names"):
+                    kept = (self.table.get(kind, str(name)) for name in args["names"])
+                    return Answer(data=[ad_data(each.ad) for each in kept if each is not None])
                 if wanted and args.get("values"):
                     found = self.table.query(kind, expression, limit=limit)
                     texts = frozenset(str(name) for name in args.get("texts", ()))
                     return Answer(data=[projected(ad, wanted, texts=texts) for ad in found])
                 found = self.table.query(kind, expression, limit=limit, projection=wanted)
                 return Answer(data=[ad_data(ad) for ad in found])
+            case "explain-job":
+                return Answer(data=self._why(args))
+            case "explain-slot":
+                trail = None if self.last is None else self.last.trail
+                return Answer(data=None if trail is None else trail.about_slot(str(args["slot"])))
             case "userprio":
                 return self._userprio(args, sender)
             case "cycle":
@@ -508,6 +522,13 @@ class CentralDaemon:
             case "advertise":
                 return self._advertised(args.get("ads", []), [str(name) for name in args.get("gone", [])], sender)
         return Answer(ok=False, code="bad-request", text=f"the central manager can't answer {ask.what!r}")
+
+    def _why(self, args: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What the last cycle made of a request; None if it was not asked for it."""
+        trail = None if self.last is None else self.last.trail
+        if trail is None:
+            return None
+        return trail.about_request(str(args["schedd"]), str(args["submitter"]), int(args["autocluster"]))
 
     def _userprio(self, args: Mapping[str, Any], sender: str) -> Answer:
         if args.get("action", "list") == "list":

@@ -11,6 +11,7 @@ from roost.model import events as ev
 from roost.model.audit import AuditKind
 from roost.model.events import DrainSchedule
 from roost.node.decisions import ordered
+from roost.policy.explain.configured import configured_machine
 from roost.runtime.role import superusers
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.wire.ads import ad_data
@@ -65,6 +66,8 @@ class NodeAnswers:
         match ask.what:
             case "ads":
                 return Answer(data=[ad_data(ad) for ad in self._machine.ads(self._machine.slots, now)])
+            case "origins":
+                return Answer(data=self._origins(str(args.get("slot", ""))))
             case "drain":
                 order = _drain_order(args)
                 outs, refusal = host.drain(order, now)
@@ -87,6 +90,13 @@ class NodeAnswers:
                 self._daemon.poll_now()
                 return Answer()
         return Answer(ok=False, code="bad-request", text=f"a machine can't answer {ask.what!r}")
+
+    def _origins(self, name: str) -> dict[str, Any]:
+        """Where the policy of a slot was set: attribute to file, line and what led there."""
+        slot = next((each for each in self._machine.slots if each.name == name), None)
+        number = None if slot is None else slot.plan.id.number
+        found = configured_machine(self._daemon.config, slot=number).origins
+        return {attribute: {"file": each.file, "line": each.line, "via": each.via} for attribute, each in found.items()}
 
     def _vacate(self, args: dict[str, Any], sender: str, now: float) -> Answer:
         wanted = str(args.get("slot", ""))

@@ -257,8 +257,17 @@ class QueueAnswers:
         if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
             raise BadAsk(f"{job} is not in the queue")
         number = book.autoclusters.of(cluster.ad_of(job.proc))
-        text = self._daemon.queue.rejections.get(number, "")
-        await self._daemon.bus.answer(reply, Answer(data={"autocluster": number, "rejection": text}))
+        data: dict[str, Any] = {
+            "autocluster": number,
+            "rejection": self._daemon.queue.rejections.get(number, ""),
+            "schedd": self._daemon.context.name,
+            "submitter": cluster.submitter,
+        }
+        found = cluster.jobs.get(job.proc)
+        claim = None if found is None else self._daemon.queue.holder.claims.get(found.claim_id)
+        if claim is not None:
+            data["claim"] = {"slot": claim.slot, "stage": str(claim.stage), "heard_at": claim.heard_at}
+        await self._daemon.bus.answer(reply, Answer(data=data))
 
     async def _history(self, ask: Ask, sender: str, reply: str) -> None:
         args = ask.args

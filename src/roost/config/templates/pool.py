@@ -128,15 +128,14 @@ NEGOTIATOR_PE_STARTD_ONLY_EXPR = {_SLOTS} \\
   || ((($(4+)) =?= True) && time() >= {_FROM} && time() < {_TO})
 NEGOTIATOR_PE_RESOURCE_EXPR = {_MATCHES} \\
   && ((($(4+)) =!= True) || time() >= {_FROM} \\
-  || time() + (TARGET.AllowedExecuteDuration ?: (TARGET.AllowedJobDuration ?: $(3:86400))) <= {_FROM})
+  || time() + (TARGET.AllowedExecuteDuration ?: (TARGET.AllowedJobDuration ?: ($(3)))) <= {_FROM})
 """,
         Argument(name="since", meaning="first instant, as in 2030-12-24T18:00:00Z", kind=Kind.INSTANT),
         Argument(name="until", meaning="instant at which it is over", kind=Kind.INSTANT),
         Argument(
             name="runs",
-            meaning="how long a job that says nothing is taken to run, in seconds; 86400 where empty",
+            meaning="how long a job that says nothing is taken to run, in seconds",
             kind=Kind.SECONDS,
-            default="86400",
         ),
         Argument(name="machines", meaning="condition on the machine; True for all", kind=Kind.CONDITION),
         rest=True,

@@ -1,0 +1,122 @@
+"""What the matchmaker's record says of a job beside slots: fair share, quotas, limits, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+#: Submitters shown before the one that is asked about.
+_BEFORE_MAX: Final = 8
+_POLICIES: Final = ("pool-policy-resource", "pool-policy-job", "pool-policy")
+
+
+def held_up(record: dict[str, Any]) -> str:
+    """Why slots that would run the job do not; "" if nothing is in the way."""
+    besides = record.get("besides", {})
+    if "preemption-requirements" in besides:
+        source = record["sources"].get("preemption") or {}
+        place = f" [{source['place']}]" if source.get("place") else ""
+        return f"are in use, and may not be taken: PREEMPTION_REQUIREMENTS is not TRUE{place}"
+    if "priority" in besides:
+        return "are in use by somebody whose priority is as good"
+    if any(cause.startswith("concurrency-limit") for cause in besides):
+        return "a concurrency limit is reached"
+    if "ceiling" in besides:
+        return "its user has as much as it may have at most"
+    if "submitter-limit" in besides:
+        return "its user has its share"
+    if "out of time" in besides:
+        return "the cycle's time was over"
+    if "job-constraint" in besides:
+        return "NEGOTIATOR_JOB_CONSTRAINT keeps the job out"
+    return ""
+
+
+def limits(record: dict[str, Any]) -> Iterator[str]:
+    """The limits that are in the way, a sentence each, the first after an empty line."""
+    found = list(_limits(record))
+    if found:
+        yield ""
+    yield from found
+
+
+def _limits(record: dict[str, Any]) -> Iterator[str]:
+    besides, mine = record.get("besides", {}), _mine(record)
+    for each in record.get("limits", ()):
+        yield f"Concurrency limit {each['name']}: {each['in_use']:g} of {each['limit']:g} are in use."
+    if "ceiling" in besides and mine is not None and mine["ceiling"] is not None:
+        yield f"{mine['submitter']} may have {mine['ceiling']:g} at most at once, and has {_has(mine):g}."
+    group = record.get("group")
+    if "submitter-limit" in besides:
+        if group is not None:
+            yield (
+                f"Group {group['name']} has {group['used']:g} of its quota of {group['quota']:g}"
+                f" (allocated in this cycle: {group['allocated']:g})."
+            )
+        if mine is not None and mine["share"] is not None:
+            of = f"the group's {group['allocated']:g}" if group is not None else f"the pool's {record['weight']:g}"
+            yield f"The share of {mine['submitter']} is {mine['share']:.4g} of {of}; it has {_has(mine):g}."
+
+
+def fair_share(record: dict[str, Any]) -> list[str]:
+    """Who is served before the job's submitter, as a table; nothing where it is alone."""
+    rows: list[dict[str, Any]] = record["served"]
+    place = next((at for at, row in enumerate(rows) if row["submitter"] == record["submitter"]), None)
+    if place is None or len(rows) < 2:
+        return []
+    hidden = max(0, place - _BEFORE_MAX)
+    lines = [["USER", "PRIORITY", "IN USE", "GOT", "SHARE", "WAITING", ""]]
+    for at, row in enumerate(rows[hidden:], hidden):
+        share = "" if row["share"] is None else f"{row['share']:.2f}"
+        note = "this job's" if at == place else ("ahead" if at < place else "behind")
+        lines.append(
+            [row["submitter"], f"{row['priority']:.6g}", f"{row['used']:g}", f"{row['got']:g}", share,
+             str(row["left"]), note]
+        )  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    found = ["Fair share, the lower priority first:"]
+    if hidden:
+        found.append(f"  {hidden} others are ahead, too.")
+    for line in lines:
+        cells = (
+            f"{cell:<{wide}}" if at in (0, 6) else f"{cell:>{wide}}"
+            for at, (cell, wide) in enumerate(zip(line, widths, strict=True))
+        )
+        found.append(("  " + "  ".join(cells)).rstrip())
+    return found
+
+
+def hints(record: dict[str, Any], causes: set[str], nearest: bool) -> list[str]:
+    """What the user or the administrator can do."""
+    found, besides, knob = [], record.get("besides", {}), record.get("knob")
+    if knob:
+        found.append(f"Nothing, while {knob['name']} says so: ask the pool's administrator.")
+        return found
+    if nearest and causes & {"job-requirements", "slot-requirements"}:
+        found.append("Ask for what there is: `roost edit` changes a job that waits; see the nearest slot above.")
+    if causes & set(_POLICIES):
+        names = [record["sources"][each]["name"] for each in _POLICIES if record["sources"].get(each)]
+        found.append(f"The pool's policy ({', '.join(names)}) is the administrator's to change.")
+    if any(each.startswith("concurrency-limit") for each in besides):
+        names = [f"{each['name'].upper()}_LIMIT" for each in record.get("limits", ())]
+        found.append(f"Wait until others are done, or have {', '.join(names) or 'the limit'} raised.")
+    if "ceiling" in besides:
+        found.append("USER_CEILINGS or `roost userprio --ceiling` sets the most that a user may have.")
+    if "submitter-limit" in besides or "priority" in besides:
+        found.append("Wait: priority gets better while others use more; `roost userprio` shows it.")
+    if causes & {"occupied"} or "preemption-requirements" in besides:
+        source = record["sources"].get("preemption") or {}
+        place = f" [{source['place']}]" if source.get("place") else ""
+        text = source.get("text") or "not set"
+        found.append(f"Slots are taken from others only as PREEMPTION_REQUIREMENTS ({text}{place}) and RANK permit.")
+    if "preemption-requirements" in besides or causes & {"occupied", "claimed", "retirement-time", "taken"}:
+        found.append("Wait until a slot is free: `roost status` shows who has them.")
+    return found
+
+
+def _mine(record: dict[str, Any]) -> dict[str, Any] | None:
+    return next((row for row in record["served"] if row["submitter"] == record["submitter"]), None)
+
+
+def _has(row: dict[str, Any]) -> float:
+    return float(row["used"]) + float(row["got"])
