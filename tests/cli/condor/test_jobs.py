@@ -106,6 +106,17 @@ def test_a_dry_run_writes_ads_and_submits_nothing(desk: Desk) -> None:
     assert desk("condor_q", "-af", "ClusterId").out == ""
 
 
+def test_a_spooled_job_stays_until_it_is_fetched(desk: Desk) -> None:
+    done = desk("condor_submit", "-spool", text="executable = /bin/true\nqueue\n")
+    job = f"{done.out.split()[-1].rstrip('.')}.0"
+    assert "taken when the jobs start" in done.err
+    desk.pool.seen(job, JobStatus=4)
+    assert desk.af(job, "-af", "ExitCode") == ["0"]
+    assert desk("condor_transfer_data", job).out == "Fetching data files...\n"
+    eventually(lambda: not desk.af(job, "-af", "ExitCode"), "the job's end")
+    assert "no such job" in desk("condor_transfer_data", job, status=1).err
+
+
 # -- condor_q ------------------------------------------------------------------------------------------------------
 
 

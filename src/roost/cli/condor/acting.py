@@ -60,7 +60,6 @@ OPTIONS: Final = (
     Option("long", "print what became of each job as an ad", least=1),
     Option("addr", "understood, without effect", takes="ADDRESS", least=2),
     Option("debug", "understood, without effect", least=1),
-    Option("version", "print the version", least=1),
 )
 
 
@@ -132,10 +131,6 @@ def _number(text: str) -> int:
 def run(name: str, arguments: list[str]) -> int:
     """Run one of them."""
     order = _Order(name, arguments)
-    if "version" in order.flags:
-        from roost.cli.condor import version
-
-        return version.run(name, [])
     if not order.parts:
         raise UsageError(
             f"You did not specify any jobs\nUsage: {name} [options] [constraints]\n"

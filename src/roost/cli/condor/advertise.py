@@ -22,7 +22,6 @@ OPTIONS: Final = (
     Option("udp", "understood, without effect", least=1),
     Option("with_ack", "understood: it is so anyway", least=1),
     Option("debug", "understood, without effect", least=1),
-    Option("version", "print the version", least=1),
 )
 #: Command to the MyType of ads that have none; "" where the ad has to say it.
 _TYPES: Final = {
@@ -44,10 +43,6 @@ def run(name: str, arguments: list[str]) -> int:
             place.pool = option.value
         else:
             flags.add(option.name)
-    if "version" in flags:
-        from roost.cli.condor import version
-
-        return version.run(name, [])
     if not words or len(words) > 2:
         raise UsageError("Usage: condor_advertise [options] UPDATE-COMMAND [FILE]")
     command = words[0].upper()

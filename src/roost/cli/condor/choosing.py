@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from roost.cli.condor.printing.rows import Row
 
 _ID: Final = re.compile(r"(\d+)(?:\.(\d*))?\Z")
 
@@ -23,6 +26,16 @@ class Choice(NamedTuple):
         """Those of them for which a clause is true, too."""
         both = clause if self.constraint is None else f"({self.constraint}) && ({clause})"
         return self._replace(constraint=both)
+
+
+def is_meant(row: Row, choice: Choice) -> bool:
+    """Whether the ad of a job, from a file, is among the jobs that are meant."""
+    cluster, job = str(row.value("ClusterId")), f"{row.value('ClusterId')}.{row.value('ProcId')}"
+    if choice.jobs and not {cluster, job} & set(choice.jobs):
+        return False
+    if choice.owners and row.text("Owner") not in choice.owners:
+        return False
+    return choice.constraint is None or row.value(choice.constraint) is True
 
 
 def job_id(word: str) -> str | None:

@@ -39,7 +39,7 @@ def _named(word: str) -> Choice | None:
     return Choice(owners=(owner(word),)) if _NAME.match(owner(word)) else None
 
 
-def _edit(pool: Pool, choice: Choice, attributes: dict[str, str]) -> dict[str, Any]:
+def edit(pool: Pool, choice: Choice, attributes: dict[str, str]) -> dict[str, Any]:
     """Set attributes to expressions; what became of the jobs. Raises ToolError for an expression that can't be read."""
     from roost.classad import ClassAd, ParseError, Syntax, parse_expression
     from roost.wire.ads import ad_data
@@ -104,7 +104,7 @@ def _set_priority(pool: Pool, called: str, choice: Choice, change: str) -> int:
         return 1
     failed = 0
     for priority, jobs in by_priority.items():
-        data = _edit(pool, Choice(jobs=tuple(jobs)), {"JobPrio": str(priority)})
+        data = edit(pool, Choice(jobs=tuple(jobs)), {"JobPrio": str(priority)})
         for job in data["refused"]:
             sys.stderr.write(f"Couldn't set new priority for job {job}\n")
             failed = 1
@@ -175,7 +175,7 @@ def _from_file(path: str) -> dict[str, str]:
 
 
 def _set_attributes(pool: Pool, choice: Choice, attributes: dict[str, str]) -> int:
-    data = _edit(pool, choice, attributes)
+    data = edit(pool, choice, attributes)
     done, refused = data["counts"].get("ok", 0), data["refused"]
     if refused or not done:
         why = "permission denied" if "permission-denied" in refused.values() else "it can't be changed"

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from roost.cli.condor.asking import PLACE_OPTIONS, Place
-from roost.cli.condor.choosing import Choice, job_id, owner
+from roost.cli.condor.choosing import Choice, is_meant, job_id, owner
 from roost.cli.condor.errors import ToolError
-from roost.cli.condor.options import Given, Option, given
+from roost.cli.condor.options import Given, Option, given, number
 from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Wanted
 from roost.cli.condor.printing.columns import Column, Mask, lines
 from roost.cli.condor.printing.renderers import rendered
@@ -84,11 +84,11 @@ class _Order:
             case "constraint":
                 self.choice = self.choice.but(option.value)
             case "completedsince":
-                self.choice = self.choice.but(f"CompletionDate >= {_number(option)}")
+                self.choice = self.choice.but(f"CompletionDate >= {number(option)}")
             case "limit" | "match":
-                self.limit = _number(option)
+                self.limit = number(option)
             case "scanlimit":
-                self.scan_limit = _number(option)
+                self.scan_limit = number(option)
             case "since":
                 self.since = option.value
             case "file":
@@ -102,13 +102,6 @@ class _Order:
             self.choice = self.choice._replace(jobs=(*self.choice.jobs, job))
         else:
             self.choice = self.choice.but(f'Owner == "{owner(word)}"')
-
-
-def _number(option: Given) -> int:
-    try:
-        return max(0, int(option.value))
-    except ValueError:
-        raise ToolError(f"Error: {option.written} requires a number") from None
 
 
 def run(name: str, arguments: list[str]) -> int:
@@ -206,12 +199,5 @@ def _meant(order: _Order, entries: Iterable[Entry]) -> Iterator[Row]:
         if order.scan_limit and looked > order.scan_limit:
             return
         row = Row.of(entry.ad)
-        if _is_meant(row, order.choice):
+        if is_meant(row, order.choice):
             yield row
-
-
-def _is_meant(row: Row, choice: Choice) -> bool:
-    cluster, job = str(row.value("ClusterId")), f"{row.value('ClusterId')}.{row.value('ProcId')}"
-    if choice.jobs and not {cluster, job} & set(choice.jobs):
-        return False
-    return choice.constraint is None or row.value(choice.constraint) is True

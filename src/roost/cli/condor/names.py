@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "condor_continue": "acting",
     "condor_vacate_job": "acting",
     "condor_history": "history",
+    "condor_transfer_data": "transfer_data",
     "condor_wait": "wait",
     "condor_watch_q": "watch_q",
     "condor_prio": "editing",

@@ -70,6 +70,13 @@ def given(arguments: Sequence[str], options: Sequence[Option]) -> Iterator[Given
         at = end
 
 
+def number(option: Given) -> int:
+    """The number that an option takes, 0 or more. Raises UsageError."""
+    if not option.value.isdecimal():
+        raise UsageError(f"Error: {option.written} requires a number, not {option.value}")
+    return int(option.value)
+
+
 def _what(option: Option) -> str:
     words = option.takes.split()
     return "a value" if len(words) == 1 else f"{len(words)} values: {option.takes}"

@@ -7,9 +7,9 @@ import time
 from typing import Any, Final, NamedTuple
 
 from roost.cli.condor.asking import PLACE_OPTIONS, Place
-from roost.cli.condor.choosing import Choice, job_id, owner
+from roost.cli.condor.choosing import Choice, is_meant, job_id, owner
 from roost.cli.condor.errors import ToolError
-from roost.cli.condor.options import Given, Option, given
+from roost.cli.condor.options import Given, Option, given, number
 from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Wanted, rows_of_file
 from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.printing.rows import Row, needed
@@ -45,7 +45,6 @@ OPTIONS: Final = (
     *PLACE_OPTIONS,
     Option("stream-results", "understood, without effect", least=2),
     Option("avgqueuetime", "understood, without effect", least=3),
-    Option("version", "understood, without effect", least=3),
 )
 _TABLE_OPTIONS: Final = {
     "run": "RUNNING", "hold": "HELD", "held": "HELD", "idle": "IDLE", "goodput": "GOODPUT", "io": "TRANSFERS",
@@ -88,7 +87,7 @@ class Query:
             case "submitter":
                 self.choice = self.choice._replace(owners=(*self.choice.owners, owner(option.value)))
             case "limit":
-                self.limit = _number(option)
+                self.limit = number(option)
             case "jobs" | "job":
                 self.file = option.value
             case "userlog":
@@ -120,13 +119,6 @@ class Query:
         from roost.cli.terminal import width
 
         return width() if sys.stdout.isatty() else 80
-
-
-def _number(option: Given) -> int:
-    try:
-        return max(0, int(option.value))
-    except ValueError:
-        raise ToolError(f"Error: {option.written} requires a number") from None
 
 
 def run(name: str, arguments: list[str]) -> int:
@@ -288,7 +280,7 @@ def _tell_totals(pool: Pool, query: Query, asked: Totals) -> None:
 
 def _offline(query: Query) -> int:
     rows = list(rows_of_file(query.file)) if query.file else _of_log(query.log)
-    rows = [row for row in rows if _is_meant(row, query.choice)]
+    rows = [row for row in rows if is_meant(row, query.choice)]
     if query.table:
         where = _table_of(query).where
         rows = [row for row in rows if where is None or row.value(where) is True]
@@ -303,15 +295,6 @@ def _offline(query: Query) -> int:
     if table.totals:
         sys.stdout.write(f"\n{_counts_of(rows).line('query')}\n\n")
     return 0
-
-
-def _is_meant(row: Row, choice: Choice) -> bool:
-    cluster, job = str(row.value("ClusterId")), f"{row.value('ClusterId')}.{row.value('ProcId')}"
-    if choice.jobs and not {cluster, job} & set(choice.jobs):
-        return False
-    if choice.owners and row.text("Owner") not in choice.owners:
-        return False
-    return choice.constraint is None or row.value(choice.constraint) is True
 
 
 def _of_log(path: str) -> list[Row]:

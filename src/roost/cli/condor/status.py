@@ -8,7 +8,7 @@ from typing import Final
 from roost.cli.condor.asking import Place
 from roost.cli.condor.choosing import Choice
 from roost.cli.condor.errors import ToolError
-from roost.cli.condor.options import Given, Option, given
+from roost.cli.condor.options import Given, Option, given, number
 from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Wanted, rows_of_file
 from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.printing.rows import Row, needed
@@ -95,7 +95,7 @@ class Query:
             case "sort":
                 self.sort.append(option.value)
             case "limit":
-                self.limit = _number(option)
+                self.limit = number(option)
             case "ads":
                 self.file = option.value
             case "direct":
@@ -122,12 +122,6 @@ class Query:
         found = getattr(status_tables, self.table_name)
         assert isinstance(found, Table)
         return found
-
-
-def _number(option: Given) -> int:
-    if not option.value.isdecimal():
-        raise ToolError(f"Error: {option.written} requires a number")
-    return int(option.value)
 
 
 def run(name: str, arguments: list[str]) -> int:

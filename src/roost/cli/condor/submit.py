@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roost.cli.condor.asking import Place
 from roost.cli.condor.errors import ToolError
-from roost.cli.condor.options import Given, Option, given
+from roost.cli.condor.options import Given, Option, given, number
 from roost.cli.pool import Pool, Refused
 from roost.cli.terminal import CommandError
 from roost.runtime.home import Home, HomeError
@@ -36,7 +36,7 @@ OPTIONS: Final = (
     Option("name", "the queue that is to have the jobs", takes="NAME", least=1),
     Option("remote", "the same, as if with -spool", takes="NAME", least=1),
     Option("pool", "the pool of that queue", takes="HOST", least=2),
-    Option("spool", "take the files along at once: see the guide, Roost takes them when a job starts", least=3),
+    Option("spool", "keep the jobs in the queue when they are done: see the guide", least=3),
     Option("disable", "do not look whether files are there", least=2),
     Option("unused", "say nothing of lines without effect", least=1),
     Option("force", "understood, without effect"),
@@ -47,6 +47,11 @@ OPTIONS: Final = (
     Option("stm", "understood, without effect", takes="METHOD", least=3),
     Option("interactive", "not possible in Roost", least=1),
 )  # fmt: skip
+#: How long jobs that were submitted with -spool stay in the queue when they are done, unless they are fetched.
+_SPOOLED: Final = (
+    "leave_in_queue = JobStatus == 4 && StageOutFinish is undefined && "
+    "(CompletionDate is undefined || CompletionDate == 0 || time() - CompletionDate < 10 * 24 * 3600)"
+)
 #: Dots that are printed at most: one stands for a job.
 DOTS_MAX: Final = 100_000
 
@@ -85,7 +90,7 @@ class Order:
                 self.dry_run = option.value
                 self._dry_run_options(option.colon or "")
             case "maxjobs":
-                self.jobs_max = _number(option)
+                self.jobs_max = number(option)
             case "remote":
                 self.place.name = option.value
                 self.flags.add("spool")
@@ -106,12 +111,6 @@ class Order:
             name, _, value = part.partition("=")
             if name == "cluster" and value.isdecimal():
                 self.first_cluster = int(value)
-
-
-def _number(option: Given) -> int:
-    if not option.value.isdecimal():
-        raise ToolError(f"ERROR: {option.written} {option.value}: it has to be a number")
-    return int(option.value)
 
 
 def run(name: str, arguments: list[str]) -> int:
@@ -146,7 +145,7 @@ def _read(order: Order) -> Submission:
             file,
             config=pool_config(home, contact),
             uid_domain=str(contact.get("uid_domain", "")),
-            arguments=tuple(order.assignments),
+            arguments=(*((_SPOOLED,) if "spool" in order.flags else ()), *order.assignments),
             append=tuple(order.append),
             queue=order.queue,
             look_at_files="disable" not in order.flags,
@@ -173,7 +172,7 @@ def _complain(order: Order, submission: Submission) -> None:
                  for each in submission.errors]  # fmt: skip
         raise ToolError("\n" + "\n".join(texts))
     if "spool" in order.flags:
-        _tell("\nWARNING: the files of the jobs are not spooled now; they are taken when the jobs start")
+        _tell("\nWARNING: the files of the jobs are not copied now; they are taken when the jobs start")
     if not submission.count:
         raise ToolError("\nERROR: the description comes to no job: nothing is submitted")
     if order.jobs_max and submission.count > order.jobs_max:
@@ -229,9 +228,9 @@ def _told(order: Order, taken: list[tuple[int, int]], doing: str, done: str) -> 
 
 
 def _verbose(clusters: list[int], submission: Submission) -> None:
-    for number, plan in zip(clusters, submission.clusters, strict=True):
-        for proc, text in enumerate(_ads(plan, number)):
-            sys.stdout.write(f"\n** Proc {number}.{proc}:\n{text}")
+    for cluster, plan in zip(clusters, submission.clusters, strict=True):
+        for proc, text in enumerate(_ads(plan, cluster)):
+            sys.stdout.write(f"\n** Proc {cluster}.{proc}:\n{text}")
 
 
 def _ads(plan: ClusterPlan, number: int) -> Iterator[str]:

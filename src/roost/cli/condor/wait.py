@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from roost.cli.condor.choosing import job_id
 from roost.cli.condor.errors import ToolError, UsageError
-from roost.cli.condor.options import Option, given
+from roost.cli.condor.options import Option, given, number
 
 if TYPE_CHECKING:
     from roost.schedd.event_log import LoggedEvent
@@ -76,9 +76,9 @@ class _Order:
             if option.name == "":
                 named.append(option.value)
             elif option.name == "wait":
-                self.seconds = float(_number(option.written, option.value))
+                self.seconds = float(number(option))
             elif option.name == "num":
-                self.number = _number(option.written, option.value)
+                self.number = number(option)
             else:
                 self.flags.add(option.name)
         if not named or len(named) > 2:
@@ -94,12 +94,6 @@ class _Order:
     def means(self, event: LoggedEvent) -> bool:
         """Whether an event is of a job that is waited for."""
         return self.job in ("", str(event.cluster), f"{event.cluster}.{event.proc}")
-
-
-def _number(option: str, value: str) -> int:
-    if not value.isdecimal():
-        raise UsageError(f"Error: {option} requires a number, not {value}")
-    return int(value)
 
 
 def run(name: str, arguments: list[str]) -> int:
