@@ -17,7 +17,9 @@ GLOBAL = "STARTD_JOB_HOOK_KEYWORD = DB\n" + QUICK
 def test_a_slot_runs_what_a_hook_brings_until_there_is_no_more(start: Callable[..., Pool], tmp_path: Path) -> None:
     hooks = Hooks(tmp_path / "hooks")
     for number in range(3):
-        hooks.offer(f"item{number}", f"echo {number} $PREPARED $(head -n 1 prepared | tr ' ' ,) >> {hooks.place}/done")
+        script = f"echo {number} $PREPARED $(head -n 1 prepared | tr ' ' ,) >> {hooks.place}/done"
+        xml = "true" if number == 2 else "false"
+        hooks.offer(f"item{number}", script, StarterUserLog=f'"{hooks.place}/log.{xml}"', StarterUserLogUseXML=xml)
     pool = start(GLOBAL + hooks.config(), cpus=1)
     eventually(lambda: len(hooks.told("exit")) == 3, "three ends of jobs")
     done = [line.split() for line in (hooks.place / "done").read_text().splitlines()]
@@ -29,6 +31,9 @@ def test_a_slot_runs_what_a_hook_brings_until_there_is_no_more(start: Callable[.
     assert hooks.told("exit") == [f"exit exit item{n} slot1 no-claim ExitCode=0 ExitSignal=" for n in range(3)]
     eventually(lambda: "Unclaimed" in pool("status"), "the slot to be free again")
     assert not hooks.told("evict") and not hooks.told("failure")
+    heads = [line.split(" ")[0] for line in (hooks.place / "log.false").read_text().splitlines() if " (001." in line]
+    assert heads == ["001", "005", "001", "005"]
+    assert (hooks.place / "log.true").read_text().count("JobTerminatedEvent") == 1
 
 
 def test_each_slot_has_its_own_source_and_a_hung_crashing_or_babbling_one_blocks_no_other(

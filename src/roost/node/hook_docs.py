@@ -74,6 +74,7 @@ _CONTRACT: Final = """\
 | `Iwd` | where it runs, and what relative paths count from; its scratch directory if it does not say |
 | `In`, `Out`, `Err` | its streams; /dev/null |
 | `Arguments` or `Args`, `Environment` or `Env` | in the new and in the old form |
+| `StarterUserLog`, `StarterUserLogUseXML` | an event log, which the machine writes as the job's user: Execute, and Terminated, Evicted, Held or Aborted; as XML if the second is true |
 | `KillSig`, `JobMaxVacateTime`, `MaxJobRetirementTime` | as for any job |
 
 Any other attribute stays in the ad, and comes back with each hook.

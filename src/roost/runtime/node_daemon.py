@@ -472,6 +472,7 @@ class NodeDaemon:
                 pass
             case sef.ReportExit(report=report):
                 self._report(slot, report, starter.claim_id.text)
+                self.runner_of(slot, starter).log_end(report)
             case sef.Warn(about=what, text=text):
                 _log.warning("%s %s: %s: %s", slot.name, slot.run, what, text)
             case sef.Quit():
@@ -526,6 +527,7 @@ class NodeDaemon:
         if number == 1:
             claim_id = starter.claim_id.text
             self.send(slot.schedd, m.JobBegan(claim_id=claim_id, run=slot.run, at=now, pid=pid, slot=slot.name))
+            self.runner_of(slot, starter).log_begin()
         self._starter_event(slot, starter, sev.JobStarted(run=number, pid=pid))
 
     # -- words to queues -----------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from roost.classad import ClassAd
 from roost.config import Config
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
-from roost.model.starter import Doing, Output, StarterHold, StarterTimer, Usage
+from roost.model.starter import Doing, ExitReport, Output, StarterHold, StarterTimer, Usage
+from roost.runtime import starter_log
 from roost.runtime.accounts import Account, NoSuchAccount
 from roost.runtime.bus import Carrier
 from roost.runtime.clock import Clock
@@ -38,6 +39,7 @@ from roost.runtime.shepherd.processes import start_of
 from roost.runtime.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
 from roost.runtime.transfer import TransferProblem
 from roost.runtime.transfers import Transfers
+from roost.schedd.event_log_base import Event
 from roost.starter.starter_state import StarterState
 from roost.starter.transfer_plan import moves_files
 
@@ -98,6 +100,8 @@ class Runner:
         #: Which start of the job the family is of.
         self.number = 0
         self.hooks = JobHooks(self)
+        #: The last event that goes to its StarterUserLog.
+        self._log: asyncio.Task[None] | None = None
         #: Who the job runs as; None for who the daemon runs as.
         self.account: Account | None = None
         self._timers: dict[StarterTimer, asyncio.TimerHandle] = {}
@@ -228,6 +232,8 @@ class Runner:
     async def _remove_sandbox(self) -> None:
         text = ""
         await self.hooks.end()
+        if self._log is not None:
+            await self._log
         if self.sandbox is not None:
             text = "" if self.sandbox.removed_at_once() else await asyncio.to_thread(self.sandbox.remove)
         self.around.tell(sev.SandboxRemoved(text=text))
@@ -377,6 +383,26 @@ class Runner:
         passed_s, used_s = max(0.001, self._looked_at - self._cpu_at), max(0.0, self._looked_cpu_s - self._cpu_s)
         self._cpu_at, self._cpu_s = self._looked_at, self._looked_cpu_s
         return used_s / passed_s * 100 if passed_s > 0.01 else 0.0
+
+    # -- its own log ---------------------------------------------------------------------------------
+
+    def log_begin(self) -> None:
+        """The job's program runs: its StarterUserLog is told, if it has one."""
+        self._log_event(starter_log.begun(self))
+
+    def log_end(self, report: ExitReport) -> None:
+        """The run is over: its StarterUserLog is told, if it has one."""
+        self._log_event(starter_log.ended(self.job_ad, report))
+
+    def _log_event(self, event: Event) -> None:
+        path = starter_log.log_path(self)
+        if path is not None:
+            self._log = asyncio.create_task(self._written(self._log, path, event, self.around.clock.now()))
+
+    async def _written(self, earlier: asyncio.Task[None] | None, path: Path, event: Event, now: float) -> None:
+        if earlier is not None:
+            await earlier
+        await asyncio.to_thread(starter_log.write, self.transfers.hands, path, self.job_ad, event, now)
 
     # -- the end -------------------------------------------------------------------------------------
 
