@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.integration.hooks import Hooks
 from tests.integration.kit import Pool, eventually
 
@@ -198,3 +200,37 @@ def test_hooks_of_a_job_that_hang_are_killed_and_hold_up_nobody_for_long(
     order = [line.partition(" -")[0] for line in hooks.told() if not line.startswith("update")]
     assert order == ["exit", "vacate", "signal", "exit"]
     assert not [words for words in pool.processes().values() if "sleep 1000" in words]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs jobs as others")
+def test_hooks_of_a_job_run_as_its_user_in_its_directory(start: Callable[..., Pool], tmp_path: Path) -> None:
+    for each in (tmp_path, *tmp_path.parents):
+        # Other users have to find the way.
+        if str(each).startswith("/tmp/") and each.owner() == tmp_path.owner():
+            each.chmod(each.stat().st_mode | 0o711)
+    hooks = Hooks(tmp_path / "hooks")
+    (hooks.place / "told").touch()
+    (hooks.place / "told").chmod(0o666)
+    for name in ("reply", "exit", "failure", "prepare", "prolog", "epilog"):
+        hooks.write(name, f'#!/bin/sh\necho "{name} $(id -un) $(stat -c %U .) $Item" >> {hooks.place}/told\n')
+    pool = start(
+        GLOBAL
+        + hooks.config("fetch", "reply", "prepare", "exit", "failure")
+        + f"STARTER_PROLOG = root@{hooks.place}/prolog\n"
+        f"STARTER_EPILOG = {hooks.place}/epilog\nSTARTER_SCRIPT_USERS = root\n",
+        cpus=1,
+    )
+    hooks.offer("mine", Owner='"nobody"')
+    eventually(lambda: hooks.told("exit"), "the end of the job")
+    hooks.offer("whose", Owner='"no-such-user"')
+    hooks.offer("nobodys", Owner="")
+    eventually(lambda: len(hooks.told("failure")) == 2, "what could not be run")
+    eventually(lambda: len(hooks.told("reply")) == 3, "the replies")
+    assert {tuple(line.split()[:3]) for line in hooks.told()} == {
+        ("reply", "root", "root"),
+        ("prepare", "nobody", "nobody"),
+        ("prolog", "root", "root"),
+        ("epilog", "nobody", "nobody"),
+        ("exit", "nobody", "nobody"),
+        ("failure", "root", "root"),
+    }
