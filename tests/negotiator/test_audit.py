@@ -213,3 +213,15 @@ def test_a_policy_on_trial_changes_nothing_and_tells_what_it_would(
     in_force = "\n".join(line for line in text.splitlines() if "DRYRUN" not in line)
     assert cycle(text, slots, *wants)[0].matches == cycle(in_force, slots, *wants)[0].matches
     assert differences(text, slots, *wants) == wanted
+
+
+def test_where_there_are_too_many_pairs_requests_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roost.negotiator.rehearsal.PAIRS_MAX", 4)
+    wants = [demand(f"u{n}@x", (job(Owner=f"u{n}"), 1), first=n + 1) for n in range(3)]
+    slots = [slot("slot1"), slot("slot2"), slot("slot3")]
+    plan, snapshot, settings, memory = cycle("NEGOTIATOR_PE_DRYRUN_RESOURCE_EXPR = false", slots, *wants)
+    seen = []
+    for turn in range(4):
+        found = rehearse(snapshot, settings, plan, memory, turn=turn)
+        seen += [each.user for each in found if each.reason == PAIRS]
+    assert seen == ["u0@x", "u1@x", "u2@x", "u0@x"]

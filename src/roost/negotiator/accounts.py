@@ -211,15 +211,9 @@ def person_of(submitter: str, groups: Iterable[GroupSettings]) -> str:
     return submitter.lower() if group == ROOT else submitter[len(group) + 1 :].lower()
 
 
-def left_below(
-    ceilings: Mapping[str, float], submitter: str, used: Mapping[str, float], groups: Iterable[GroupSettings]
-) -> float:
-    """What a submitter may still get below the ceiling that the configuration gives its user; infinite without one."""
-    person = person_of(submitter, groups)
-    ceiling = ceilings.get(person, ceilings.get(person.partition("@")[0]))
-    if ceiling is None:
-        return float("inf")
-    return ceiling - sum(weight for name, weight in used.items() if person_of(name, groups) == person)
+def ceiling_of(person: str, ceilings: Mapping[str, float]) -> float | None:
+    """What a user may have at most, by its name with or without the domain; None for no limit."""
+    return ceilings.get(person, ceilings.get(person.partition("@")[0]))
 
 
 def configured_factor(name: str, factors: PriorityFactors, groups: Iterable[GroupSettings]) -> float:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roost.classad import ClassAd, FixedWorld, evaluate
-from roost.negotiator.accounts import Accounts, group_of, left_below
+from roost.negotiator.accounts import Accounts, ceiling_of, group_of, person_of
 from roost.negotiator.groups import Group, allocate, assign, tree_of
 from roost.negotiator.limits import LimitBook
 from roost.negotiator.memory import Memory
@@ -80,6 +80,9 @@ class _Cycle:
     spins: int = 0
     _priorities: dict[str, float] = field(default_factory=dict)
     _over: dict[str, list[str]] = field(default_factory=dict)
+    #: Submitter to who is behind it, and what that user has in all its groups; only where there are ceilings.
+    _persons: dict[str, str] = field(default_factory=dict)
+    _used_by: dict[str, float] = field(default_factory=dict)
     #: For those who ask why: knobs that kept submitters out, use before the cycle, and shares.
     _kept_out: dict[tuple[str, str], str] = field(default_factory=dict)
     _before: dict[str, float] = field(default_factory=dict)
@@ -224,16 +227,28 @@ class _Cycle:
 
     def _spend(self, user: str, cost: float) -> None:
         self.used[user] = self.used.get(user, 0.0) + cost
+        if self.settings.ceilings:
+            person = self._person(user)
+            self._used_by[person] = self._used_by.get(person, 0.0) + cost
         for group in self._groups_over(user):
             self.group_used[group] = self.group_used.get(group, 0.0) + cost
 
     def _ceiling(self, user: str) -> float:
         """What a user may still get below its ceiling."""
-        found, ceilings = self.accounts.users.get(user), self.settings.ceilings
-        left = left_below(ceilings, user, self.used, self.settings.groups) if ceilings else float("inf")
+        found, left = self.accounts.users.get(user), float("inf")
+        if self.settings.ceilings:
+            person = self._person(user)
+            ceiling = ceiling_of(person, self.settings.ceilings)
+            left = left if ceiling is None else ceiling - self._used_by.get(person, 0.0)
         if found is None or found.ceiling is None:
             return left
         return min(left, found.ceiling - self.used.get(user, 0.0))
+
+    def _person(self, user: str) -> str:
+        found = self._persons.get(user)
+        if found is None:
+            found = self._persons[user] = person_of(user, self.settings.groups)
+        return found
 
     # -- groups ------------------------------------------------------------------------------------
 

@@ -22,8 +22,8 @@ from roost.negotiator.settings import PolicySettings, Settings
 from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.verdicts import JOB_REFUSES, POLICY_JOB, POLICY_RESOURCE, SLOT_REFUSES
 
-#: Requests of one cycle whose slots are looked at, and matches that were made.
-REQUESTS_MAX: Final = 500
+#: Pairs of a request and a slot that are looked at after one cycle, and matches that were made.
+PAIRS_MAX: Final = 1_000_000
 MATCHES_MAX: Final = 1_000
 
 _Cause = tuple[AuditKind, Effect, str, str, str]
@@ -36,12 +36,16 @@ class _Tally:
 
 
 def rehearse(
-    snapshot: Snapshot, settings: Settings, plan: Plan, memory: Memory, *, pairs: bool = True
+    snapshot: Snapshot, settings: Settings, plan: Plan, memory: Memory, *, pairs: bool = True, turn: int = 0
 ) -> list[AuditRecord]:
-    """What the policy on trial would have changed, by cause; without `pairs` only of matches that were made."""
+    """What the policy on trial would have changed, by cause; without `pairs` only of matches that were made.
+
+    Where there are more pairs than PAIRS_MAX, which requests are looked at depends on `turn`: with each next number it
+    is the next of them.
+    """
     if settings.dry_run is None or not len(snapshot.slots):
         return []
-    return _Rehearsal(snapshot, settings, settings.dry_run, plan, memory).run(pairs)
+    return _Rehearsal(snapshot, settings, settings.dry_run, plan, memory).run(pairs, turn)
 
 
 class _Rehearsal:
@@ -58,11 +62,14 @@ class _Rehearsal:
         #: Requests that the policy on trial would give nothing, with the knob.
         self.out: dict[Key, str] = {}
 
-    def run(self, pairs: bool) -> list[AuditRecord]:
+    def run(self, pairs: bool, turn: int) -> list[AuditRecord]:
         self._requests()
         gone = self._slots(pairs)
         if pairs:
-            for key in [key for key in self.ads if key not in self.out][:REQUESTS_MAX]:
+            keys = [key for key in self.ads if key not in self.out]
+            most = max(1, PAIRS_MAX // len(gone))
+            first = turn * most % len(keys) if keys and most < len(keys) else 0
+            for key in (keys[first:] + keys[:first])[:most]:
                 self._pairs(key, gone)
         self._made(gone)
         return [self._record(cause, tally) for cause, tally in self.tallies.items()]

@@ -58,6 +58,8 @@ class Matchmaker:
         self.significant: tuple[str, ...] = ()
         self.told = False
         self._charged_at = self._saved_at = self._tried_at = 0.0
+        #: Rehearsals of a policy on trial so far.
+        self._turn = 0
         self._seen: tuple[object, ...] = ()
 
     def configure(self, config: Config) -> None:
@@ -86,7 +88,8 @@ class Matchmaker:
         if self.settings.dry_run is not None:
             pairs = not 0 <= now - self._tried_at < TRIED_EVERY_S
             self._tried_at = now if pairs else self._tried_at
-            causes += rehearse(snapshot, self.settings, plan, self.memory, pairs=pairs)
+            causes += rehearse(snapshot, self.settings, plan, self.memory, pairs=pairs, turn=self._turn)
+            self._turn += pairs
         return [*single(plan, snapshot, self.settings, self.accounts), *self.recurrence.fresh(causes, now)]
 
     def charge(self, table: AdTable, now: float, *, at_once: bool = False) -> bool:
