@@ -16,7 +16,6 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from roost.classad import ClassAd
-from roost.classad.ad import Missing
 from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
 from roost.model import events as ev
@@ -26,6 +25,7 @@ from roost.negotiator.memory import Memory
 from roost.negotiator.reach import significant
 from roost.negotiator.settings import Settings
 from roost.negotiator.snapshot import Match, Request, Snapshot, SubmitterDemand
+from roost.negotiator.verdicts import may_be_true
 from roost.negotiator.view import usage_of
 from roost.schedd.book import submitter_of
 from roost.sim.engine import RANK_CYCLE
@@ -55,8 +55,15 @@ class Negotiation(Matcher):
         self.slots = Table()
         #: Why jobs got nothing, requests counted by the texts of their rejections; and slots that policy discarded.
         self.rejections: dict[str, int] = {}
-        #: Name of a slot to the state and the poll that its ad is of.
-        self._shown: dict[str, tuple[object, float]] = {}
+        #: Whether slots in use may be had.
+        self._preempts = settings.consider_preemption and (self._ranks or may_be_true(settings.preemption_requirements))
+        #: User to weight and number of slots in use, at the last update of accounts.
+        self._usage: dict[str, tuple[float, int]] = {}
+        #: Owner to the number of their jobs that run, when it was looked at last.
+        self._running: dict[str, int] = {}
+        self._ordered = sorted(self.machines, key=lambda each: self._place[each.index])
+        #: Name of a slot to what its ad is of: state, whether it offers itself, claim, time of the poll.
+        self._shown: dict[str, tuple[object, ...]] = {}
         self._versions: Array = np.zeros(64, np.int64)
         self._changes = 0
         self._numbers: dict[tuple[str, int], int] = {}
@@ -65,15 +72,24 @@ class Negotiation(Matcher):
         self.engine.at(now + self.interval_s, self._cycle, RANK_CYCLE)
         if not self.queue.alive:
             return
-        by_name = self._show(now)
-        self.accounts.update(usage_of(self.slots, self.settings, now), now, self.settings)
-        if self.queue.idle_count == 0 or not by_name:
+        wanted = self.queue.idle_count > 0 and bool(self._free or self._preempts)
+        if not wanted and self.queue.running == self._running:
+            # As long as nobody begins or ends, priorities move by a rule that the next update makes up for.
             return
+        self._running = self.queue.running.copy()
+        # Until the last cycle at least the use was what it had been.
+        self.accounts.update(self._usage, now - self.interval_s, self.settings)
+        by_name = self._show(now)
+        self._usage = usage_of(self.slots, self.settings, now)
+        self.accounts.update(self._usage, now, self.settings)
+        if wanted and by_name:
+            self._negotiate(by_name, now)
+
+    def _negotiate(self, by_name: dict[str, Slot], now: float) -> None:
         waiting: dict[int, _Waiting] = {}
-        plan = negotiate(
-            self._snapshot(by_name, waiting, now), settings=self.settings, accounts=self.accounts, memory=self.memory
-        )
-        self.evaluations += len(waiting) * len(by_name)
+        snapshot = self._snapshot(by_name, waiting, now)
+        plan = negotiate(snapshot, settings=self.settings, accounts=self.accounts, memory=self.memory)
+        self.evaluations += len(waiting) * len(snapshot.claims)
         for rejection in plan.rejected.values():
             self.rejections[rejection.text] = self.rejections.get(rejection.text, 0) + 1
         for match in plan.matches:
@@ -84,7 +100,7 @@ class Negotiation(Matcher):
     def _show(self, now: float) -> dict[str, Slot]:
         """Bring the table of slots up to date; all slots by name, in the order in which they are offered."""
         found: dict[str, Slot] = {}
-        for machine in sorted(self.machines, key=lambda each: self._place[each.index]):
+        for machine in self._ordered:
             for slot in machine.slots if machine.alive else ():
                 found[slot.plan.name] = slot
         for name in [name for name in self._shown if name not in found]:
@@ -93,11 +109,14 @@ class Negotiation(Matcher):
             del self._shown[name]
             self._touch(row)
         for name, slot in found.items():
-            if _may_be_had(slot):
+            state, polled_at = slot.state, 0.0
+            offered = is_free(slot) or (self._preempts and state.preempting is not None)
+            if offered:
+                # What matters of the others is who has them: measurements are for those that may be had.
                 slot.machine.sync(now)
-            present = slot.state, slot.machine.polling.polled_at
-            before = self._shown.get(name)
-            if before is None or before[0] is not present[0] or (before[1] != present[1] and _may_be_had(slot)):
+                state, polled_at = slot.state, slot.machine.polling.polled_at
+            present = state.state, offered, state.claim.id, polled_at
+            if self._shown.get(name) != present:
                 self._shown[name] = present
                 self.slots.put(name, _ad_of(slot, now))
                 self._touch(self.slots.place(name))
@@ -169,21 +188,13 @@ class Negotiation(Matcher):
         self.bus.send(f"matcher>{machine.plan.name}", lambda then: machine.address(claim_id, event, then))
 
 
-def _may_be_had(slot: Slot) -> bool:
-    return is_free(slot) or slot.state.preempting is not None
-
-
 def _ad_of(slot: Slot, now: float) -> ClassAd:
-    """What a slot shows the pool."""
+    """What a slot shows the pool. Cells are taken as they are: nobody sees the ad, and nobody asks for spellings."""
     state = slot.state
+    my = overlay(state, slot.plan.policy, now)
     ad = ClassAd()
-    for layer in (slot.plan.ad, overlay(state, slot.plan.policy, now)):
-        for name in layer:
-            cell = layer.cell(name.lower())
-            assert not isinstance(cell, Missing)
-            ad.put(name, cell)
-    ad["Name"] = slot.plan.name
-    ad.put("Requirements", requirements(state))
+    under = {} if my.chained is None else my.chained.cells
+    ad.cells = {**slot.plan.ad.cells, **under, **my.cells, "name": slot.plan.name, "requirements": requirements(state)}
     return ad
 
 
