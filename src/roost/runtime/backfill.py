@@ -105,7 +105,7 @@ class BackfillClient:
 
     def start(self) -> None:
         """Start the client, unless it runs or has its pause."""
-        if self._running is not None or self._ending or time.monotonic() < self._not_before:
+        if self._running is not None or self._ending or _now() < self._not_before:
             return
         self._running = asyncio.create_task(self._run(), name="backfill")
         self._running.add_done_callback(self._done)
@@ -146,7 +146,7 @@ class BackfillClient:
 
     async def _run(self) -> None:
         self._starts += 1
-        key, began = f"backfill.{os.getpid()}.{self._starts}", time.monotonic()
+        key, began = f"backfill.{os.getpid()}.{self._starts}", _now()
         record, sandbox = self._around.home.jobs / f"{file_name(key)}{SUFFIX}", None
         try:
             account = await asyncio.to_thread(self._account)
@@ -156,14 +156,14 @@ class BackfillClient:
         except _FAILURES as error:
             _log.error("the backfill client can't be run: %s", error)
         finally:
-            self._rest(time.monotonic() - began)
+            self._rest(_now() - began)
             await asyncio.to_thread(_clear, record, sandbox)
 
     def _rest(self, lasted_s: float) -> None:
         """How long it takes until the next start."""
         if self._killed or lasted_s > RECOVERED_S:
             self._pause_s = FIRST_PAUSE_S
-        self._not_before = 0.0 if self._killed else time.monotonic() + self._pause_s
+        self._not_before = 0.0 if self._killed else _now() + self._pause_s
         self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
         self._killed = False
 
@@ -250,6 +250,11 @@ class BackfillClient:
         except ValueError as error:
             raise _CannotRun(f"BOINC_Arguments, BOINC_Environment: {error}") from None
         return ad
+
+
+def _now() -> float:
+    """Seconds on the clock of the daemon."""
+    return asyncio.get_running_loop().time()
 
 
 def _clear(record: Path, sandbox: Sandbox | None) -> None:
