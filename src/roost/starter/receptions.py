@@ -15,25 +15,29 @@ from typing import Any, Final
 
 from roost.model import starter_events as ev
 from roost.model.starter import (
-    Cause,
-    Ending,
-    HookPoint,
-    OrderedBy,
     Output,
-    ScriptFailure,
-    ScriptPoint,
     StarterTimer,
     StarterVacate,
 )
 from roost.model.starter_effects import SignalJob, Warn
 from roost.starter import states as at
 from roost.starter.endings import weightier
-from roost.starter.entries import abandon, stop_clock, vacate_limit_s, with_attributes
-from roost.starter.hooks import not_run, prepared
-from roost.starter.scripts import script_cause
+from roost.starter.entries import stop_clock, vacate_limit_s
 from roost.starter.signals import DEFAULT, signal_named
 from roost.starter.starter_state import ProgramEnd
-from roost.starter.states import EVALUATED, PAIRS, WITH_PROCESS, Pair, Stage, State
+from roost.starter.states import EVALUATED, PAIRS, WITH_PROCESS, Pair, State
+from roost.starter.surroundings import (
+    fail,
+    held,
+    hook_ended,
+    hook_late,
+    hook_not_run,
+    input_failed,
+    requeued,
+    sandbox_failed,
+    script_ended,
+    work_done,
+)
 from roost.starter.timers import repeat_killing, report_usage, timer_is_due
 from roost.starter.transfer_plan import output_due
 from roost.starter.transitions import On
@@ -124,109 +128,6 @@ def reconfigured(work: Work, event: ev.Reconfigured) -> bool:
     return True
 
 
-# -- preparing -------------------------------------------------------------------------------------------------
-
-
-def _fail(work: Work, cause: Cause) -> bool:
-    work.update(doing=None, cause=weightier(work.state.cause, cause))
-    work.fire(On.FAILED)
-    return True
-
-
-def _held(code: int, subcode: int, text: str) -> Cause:
-    return Cause(ending=Ending.HOLD, code=code, subcode=subcode, text=text, by=OrderedBy.STARTER)
-
-
-def _requeued(code: int, text: str) -> Cause:
-    return Cause(ending=Ending.EVICT, code=code, text=text, by=OrderedBy.STARTER)
-
-
-def work_done(work: Work, event: object) -> bool:
-    """What the stage waited for has come."""
-    work.update(doing=None)
-    return True
-
-
-def sandbox_failed(work: Work, event: ev.SandboxFailed) -> bool:
-    """Nothing that the job can help, and mostly another machine can."""
-    if event.code is not None:
-        return _fail(work, _held(event.code, 0, event.text))
-    return _fail(work, _requeued(StarterVacate.SCRATCH_DIRECTORY, f"No scratch directory: {event.text}"))
-
-
-def hook_ended(work: Work, event: ev.HookEnded) -> bool:
-    """The result of a prepare hook decides whether the job is run and how; that of the others nothing."""
-    if event.point is not _AWAITED_IN.get(work.state.stage):
-        return False
-    work.schedule(hook_until=None)
-    if event.point not in _PREPARES:
-        return work_done(work, event)
-    result = prepared(event.point, event.status, event.printed)
-    if result.cause is not None:
-        return _fail(work, result.cause)
-    if result.message:
-        work.order(Warn(about=event.point, text=result.message))
-    if len(result.updates):
-        work.update(job_ad=with_attributes(work.state.job_ad, result.updates))
-    return work_done(work, event)
-
-
-def hook_not_run(work: Work, event: ev.HookNotRun) -> bool:
-    """A prepare hook that can't be run keeps the job from running; an exit hook is only missed."""
-    if event.point is HookPoint.UPDATE or event.point is _AWAITED_IN.get(work.state.stage):
-        work.order(Warn(about=event.point, text=f"could not be run: {event.text}"))
-    if event.point is not _AWAITED_IN.get(work.state.stage):
-        return False
-    work.schedule(hook_until=None)
-    return _fail(work, not_run(event.point, event.text)) if event.point in _PREPARES else work_done(work, event)
-
-
-def hook_late(work: Work) -> bool:
-    """A hook has had its time. Without a prepare hook's word the job is not run."""
-    point = _AWAITED_IN.get(work.state.stage)
-    if point in _PREPARES:
-        abandon(work)
-        return _fail(work, not_run(point, "it took too long"))
-    work.fire(On.HOOK_LATE)
-    return True
-
-
-#: Hooks whose result decides whether the job is run.
-_PREPARES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
-
-_AWAITED_IN: Final = {
-    Stage.EARLY_HOOK: HookPoint.PREPARE_EARLY,
-    Stage.HOOK: HookPoint.PREPARE,
-    Stage.VACATE_HOOK: HookPoint.VACATE,
-    Stage.FAILURE_HOOK: HookPoint.FAILURE,
-    Stage.EXIT_HOOK: HookPoint.EXIT,
-}
-
-
-def input_failed(work: Work, event: ev.InputFailed) -> bool:
-    """The job goes on hold."""
-    return _fail(work, _held(event.code, event.subcode, event.text))
-
-
-def script_ended(work: Work, event: ev.ScriptEnded) -> bool:
-    """A failed prolog sends the job back to the queue; what a failed epilog means is for others to say."""
-    if event.point is not _SCRIPT_IN.get(work.state.stage):
-        return False
-    if event.status == 0:
-        return work_done(work, event)
-    failure = ScriptFailure(point=event.point, status=event.status)
-    work.update(script_failures=(*work.state.script_failures, failure))
-    cause = script_cause(event.point, event.status)
-    assert cause is not None
-    if event.point is ScriptPoint.PROLOG:
-        return _fail(work, cause)
-    work.update(cause=weightier(work.state.cause, cause))
-    return work_done(work, event)
-
-
-_SCRIPT_IN: Final = {Stage.PROLOG: ScriptPoint.PROLOG, Stage.EPILOG: ScriptPoint.EPILOG}
-
-
 # -- the job -------------------------------------------------------------------------------------------------
 
 
@@ -249,9 +150,9 @@ def job_not_started(work: Work, event: ev.JobNotStarted) -> bool:
         return False
     text = f"The job could not be started: {event.text}"
     if event.code is None:
-        cause = _requeued(StarterVacate.JOB_NOT_STARTED, text)
+        cause = requeued(StarterVacate.JOB_NOT_STARTED, text)
     else:
-        cause = _held(event.code, event.errno, text)
+        cause = held(event.code, event.errno, text)
     cause = weightier(work.state.cause, cause)
     work.update(process=False, cause=cause)
     work.fire(On.NOT_STARTED)
@@ -268,7 +169,7 @@ def job_ended(work: Work, event: ev.JobEnded) -> bool:
     end = ProgramEnd(code=event.exit_code, signal=event.signal, core_dumped=event.core_dumped)
     work.update(process=False, pid=None, end=end)
     if event.exit_code is None and event.signal is None:
-        lost = _requeued(StarterVacate.STARTER_ERROR, "Nobody saw how the job ended")
+        lost = requeued(StarterVacate.STARTER_ERROR, "Nobody saw how the job ended")
         work.update(cause=weightier(work.state.cause, lost))
     work.fire(On.ENDED)
     return True
@@ -317,7 +218,7 @@ def checkpoint_failed(work: Work, event: ev.CheckpointFailed) -> bool:
         work.update(doing=None)
         work.fire(On.FAILED)
         return True
-    return _fail(work, _held(event.code, event.subcode, event.text))
+    return fail(work, held(event.code, event.subcode, event.text))
 
 
 # -- timers ----------------------------------------------------------------------------------------------------
@@ -358,7 +259,7 @@ def output_failed(work: Work, event: ev.OutputFailed) -> bool:
     """A job that came to its own end goes on hold; for another it is only lost work, which its user hears of."""
     cause = work.state.cause
     if cause is None:
-        work.update(cause=_held(event.code, event.subcode, event.text))
+        work.update(cause=held(event.code, event.subcode, event.text))
     else:
         work.update(cause=replace(cause, text=f"{cause.text}; its files could not be kept: {event.text}"))
         work.order(Warn(about="TransferOutput", text=f"output was not kept: {event.text}"))

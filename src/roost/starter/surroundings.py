@@ -1,0 +1,123 @@
+"""What comes of the work around a job: sandbox, hooks, input, prolog and epilog.
+
+Handlers write down what an event means and raise triggers; they change neither state nor stage. Where each is called
+says `receptions`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.model import starter_events as ev
+from roost.model.starter import Cause, Ending, HookPoint, OrderedBy, ScriptFailure, ScriptPoint, StarterVacate
+from roost.model.starter_effects import Warn
+from roost.starter.endings import weightier
+from roost.starter.entries import abandon, with_attributes
+from roost.starter.hooks import not_run, prepared
+from roost.starter.scripts import script_cause
+from roost.starter.states import Stage
+from roost.starter.transitions import On
+from roost.starter.work import Work
+
+
+def fail(work: Work, cause: Cause) -> bool:
+    """The stage can't be got through: the job has to go."""
+    work.update(doing=None, cause=weightier(work.state.cause, cause))
+    work.fire(On.FAILED)
+    return True
+
+
+def held(code: int, subcode: int, text: str) -> Cause:
+    """The starter wants the job on hold."""
+    return Cause(ending=Ending.HOLD, code=code, subcode=subcode, text=text, by=OrderedBy.STARTER)
+
+
+def requeued(code: int, text: str) -> Cause:
+    """The starter wants the job back in its queue."""
+    return Cause(ending=Ending.EVICT, code=code, text=text, by=OrderedBy.STARTER)
+
+
+def work_done(work: Work, event: object) -> bool:
+    """What the stage waited for has come."""
+    work.update(doing=None)
+    return True
+
+
+def sandbox_failed(work: Work, event: ev.SandboxFailed) -> bool:
+    """Nothing that the job can help, and mostly another machine can."""
+    if event.code is not None:
+        return fail(work, held(event.code, 0, event.text))
+    return fail(work, requeued(StarterVacate.SCRATCH_DIRECTORY, f"No scratch directory: {event.text}"))
+
+
+def hook_ended(work: Work, event: ev.HookEnded) -> bool:
+    """The result of a prepare hook decides whether the job is run and how; that of the others nothing."""
+    if event.point is not _AWAITED_IN.get(work.state.stage):
+        return False
+    work.schedule(hook_until=None)
+    if event.point not in _PREPARES:
+        return work_done(work, event)
+    result = prepared(event.point, event.status, event.printed)
+    if result.cause is not None:
+        return fail(work, result.cause)
+    if result.message:
+        work.order(Warn(about=event.point, text=result.message))
+    if len(result.updates):
+        work.update(job_ad=with_attributes(work.state.job_ad, result.updates))
+    return work_done(work, event)
+
+
+def hook_not_run(work: Work, event: ev.HookNotRun) -> bool:
+    """A prepare hook that can't be run keeps the job from running; an exit hook is only missed."""
+    if event.point is HookPoint.UPDATE or event.point is _AWAITED_IN.get(work.state.stage):
+        work.order(Warn(about=event.point, text=f"could not be run: {event.text}"))
+    if event.point is not _AWAITED_IN.get(work.state.stage):
+        return False
+    work.schedule(hook_until=None)
+    return fail(work, not_run(event.point, event.text)) if event.point in _PREPARES else work_done(work, event)
+
+
+def hook_late(work: Work) -> bool:
+    """A hook has had its time. Without a prepare hook's word the job is not run."""
+    point = _AWAITED_IN.get(work.state.stage)
+    if point in _PREPARES:
+        abandon(work)
+        return fail(work, not_run(point, "it took too long"))
+    work.fire(On.HOOK_LATE)
+    return True
+
+
+#: Hooks whose result decides whether the job is run.
+_PREPARES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
+
+_AWAITED_IN: Final = {
+    Stage.EARLY_HOOK: HookPoint.PREPARE_EARLY,
+    Stage.HOOK: HookPoint.PREPARE,
+    Stage.VACATE_HOOK: HookPoint.VACATE,
+    Stage.FAILURE_HOOK: HookPoint.FAILURE,
+    Stage.EXIT_HOOK: HookPoint.EXIT,
+}
+
+
+def input_failed(work: Work, event: ev.InputFailed) -> bool:
+    """The job goes on hold."""
+    return fail(work, held(event.code, event.subcode, event.text))
+
+
+def script_ended(work: Work, event: ev.ScriptEnded) -> bool:
+    """Both decide about the job; the epilog even if it ended well."""
+    if event.point is not _SCRIPT_IN.get(work.state.stage):
+        return False
+    if event.status == 0:
+        return work_done(work, event)
+    failure = ScriptFailure(point=event.point, status=event.status)
+    work.update(script_failures=(*work.state.script_failures, failure))
+    cause = script_cause(event.point, event.status)
+    assert cause is not None
+    if event.point is ScriptPoint.PROLOG:
+        return fail(work, cause)
+    work.update(cause=weightier(work.state.cause, cause))
+    return work_done(work, event)
+
+
+_SCRIPT_IN: Final = {Stage.PROLOG: ScriptPoint.PROLOG, Stage.EPILOG: ScriptPoint.EPILOG}
