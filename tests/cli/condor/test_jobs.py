@@ -231,7 +231,9 @@ def test_clusters_users_and_constraints_are_told_as_one(desk: Desk) -> None:
     text = f"ClusterId == {cluster}"
     hold = desk("condor_hold", "-constraint", text, "-reason", "for now", "-subcode", "7")
     assert hold.out == f"All jobs matching constraint ({text}) have been held\n"
-    eventually(lambda: desk.af(str(cluster), "-af", "HoldReason", "HoldReasonSubCode") == ["for now 7"] * 3)
+    eventually(
+        lambda: desk.af(str(cluster), "-af", "HoldReason", "HoldReasonSubCode") == [f"for now (by user {ME}) 7"] * 3
+    )
     assert desk("condor_hold", str(cluster), status=1).err == f"Couldn't find/hold all jobs in cluster {cluster}\n"
     assert desk("condor_rm", "nobody", status=1).err == 'Couldn\'t find/remove all jobs of user "nobody"\n'
     assert desk("condor_rm", ME).out == f'All jobs of user "{ME}" have been marked for removal\n'
@@ -268,7 +270,9 @@ def test_history_is_newest_first(desk: Desk) -> None:
         desk("condor_rm", str(cluster))
     found = desk("condor_history", "-af", "ClusterId", "-limit", "3").lines
     assert found == [str(cluster) for cluster in reversed(clusters)]
-    assert desk("condor_history", str(clusters[0]), "-af:j", "JobStatus").lines == [f"{clusters[0]}.0 3"]
+    assert desk("condor_history", str(clusters[0]), "-af:j", "JobStatus", "RemoveReason").lines == [
+        f"{clusters[0]}.0 3 via condor_rm (by user {ME})"
+    ]
     assert desk("condor_history", "-since", str(clusters[0]), "-af", "ClusterId").lines == found[:2]
     rows = json.loads(desk("condor_history", str(clusters[1]), "-json", "-attributes", "ClusterId,Owner").out)
     assert rows == [{"ClusterId": clusters[1], "Owner": ME}]

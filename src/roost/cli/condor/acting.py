@@ -77,7 +77,7 @@ class _Order:
     def __init__(self, name: str, arguments: list[str]) -> None:
         self.place = Place()
         self.deed = DEEDS[name]
-        self.reason = ""
+        self.reason = f"via {name}"
         self.subcode: int | None = None
         self.flags: set[str] = set()
         self._ids: list[str] = []
@@ -166,9 +166,8 @@ def _act(order: _Order, part: _Part, pool: Pool) -> dict[str, int]:
 def _asked(pool: Pool, order: _Order, choice: Choice) -> dict[str, Any]:
     attributes = {} if order.subcode is None else {"HoldReasonSubCode": order.subcode}
     try:
-        data = pool.schedd(
-            "act", action=order.deed.action, reason=order.reason, attributes=attributes, **choice.asked()
-        )
+        reason = f"{order.reason} (by user {pool.user})"
+        data = pool.schedd("act", action=order.deed.action, reason=reason, attributes=attributes, **choice.asked())
     except Refused as refused:
         data = refused.answer.data
         if not isinstance(data, dict):
