@@ -183,6 +183,32 @@ def test_expressions_are_shown_as_they_stand_or_by_their_value(desk: Desk) -> No
     ]
 
 
+def test_the_lines_that_programs_type_are_answered_as_they_read_them(desk: Desk) -> None:
+    cluster = desk.submit(count=2)
+    both = (f"{cluster}.0", f"{cluster}.1")
+    # Parsl
+    assert desk.af(*both, "-af:jr", "JobStatus") == [f"{job} 5" for job in both]
+    # law
+    long = desk("condor_q", *both, "-af:lng", "ClusterId", "ProcId", "ExitCode", "HoldReason", "-limit", "2").out
+    held = "ExitCode = undefined\nHoldReason = submitted on hold at user's request\n"
+    told = f"\nClusterId = {cluster}\nProcId = {{}}\n{held}"
+    assert long == told.format(0) + told.format(1)
+    # b2luigi
+    rows = json.loads(desk("condor_q", "-json", "-attributes", "JobStatus,ClusterId,ExitStatus", "-batch").out)
+    assert [row["ClusterId"] for row in rows] == [cluster] * 2
+    # tardis, pulsar and others
+    assert (
+        desk("condor_q", "-global", "-format", "%s ", "Owner", "-format", "%d\\n", "ProcId").out == f"{ME} 0\n{ME} 1\n"
+    )
+    assert desk.af("-constraint", f"ClusterId =?= {cluster}", "-af:t", "GlobalJobId", "JobStatus")[0].endswith("\t5")
+    # dask-jobqueue, Parsl
+    assert desk("condor_rm", str(cluster)).status == 0
+    rows = json.loads(
+        desk("condor_history", "-json", "-match", "2", "-attributes", "JobStatus,ProcId", str(cluster)).out
+    )
+    assert sorted(row["ProcId"] for row in rows) == [0, 1]
+
+
 def test_why_a_job_does_not_run(desk: Desk) -> None:
     cluster = desk.submit("request_memory = 9999999")
     out = desk("condor_q", "-better-analyze", str(cluster)).out
