@@ -27,6 +27,9 @@ SETTLE_S: Final = 0.25
 #: How long a run, or a claim without one, has lasted when it is written down, s.
 RIPE_S: Final = 1.0
 
+#: How long the record of a claim without a run is left as it is, s.
+RESTED_S: Final = 5.0
+
 _SHARED: Final = "machine.json"
 
 
@@ -38,7 +41,8 @@ class NodeState:
         self._clock = clock
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._dirty: set[str] = set()
-        self._written: set[str] = set()
+        #: Slot to the claim and the run that were written down, "" for none, and when.
+        self._written: dict[str, tuple[str, str, float]] = {}
         self._soon: asyncio.TimerHandle | None = None
 
     def load(self) -> tuple[object, dict[str, object]]:
@@ -49,7 +53,7 @@ class NodeState:
             record = _read(path)
             if isinstance(record, dict) and isinstance(record.get("name"), str):
                 records[record["name"]] = record
-                self._written.add(record["name"])
+                self._written[record["name"]] = ("", "", 0.0)
         return shared, records
 
     def touch(self, slot: NodeSlot, machine: Machine) -> None:
@@ -65,23 +69,29 @@ class NodeState:
         slots = {slot.name: slot for slot in machine.slots}
         now, shared = self._clock.now(), False
         try:
-            for name in sorted(dirty | (self._written - set(slots))):
+            for name in sorted(dirty | (set(self._written) - set(slots))):
                 slot = slots.get(name)
-                if slot is not None and is_kept(slot) and not unripe and not _is_ripe(slot, now):
+                if slot is not None and is_kept(slot) and not unripe and not self._is_due(slot, now):
                     self.touch(slot, machine)
                 elif slot is not None and is_kept(slot):
                     shared = True
                     record: dict[str, Any] = {"name": name, **slot_record(slot)}  # type: ignore[dict-item]
                     write_private(self._path(name), json.dumps(record))
-                    self._written.add(name)
+                    self._written[name] = (*_kept_by(slot), now)
                 elif name in self._written:
                     shared = True
                     self._path(name).unlink(missing_ok=True)
-                    self._written.discard(name)
+                    del self._written[name]
             if shared:
                 write_private(self._directory / _SHARED, json.dumps(machine_record(machine)))
         except OSError as error:
             _log.error("the state of the machine can't be kept: %s", error)
+
+    def _is_due(self, slot: NodeSlot, now: float) -> bool:
+        """Whether a slot is to be written down now; a claim between two runs is as it was between the last two."""
+        claim, run, at = self._written.get(slot.name, ("", "", 0.0))
+        rests = (claim, run) == _kept_by(slot) and not run and abs(now - at) < RESTED_S
+        return not rests and _is_ripe(slot, now)
 
     def close(self) -> None:
         """Write no more."""
@@ -90,6 +100,11 @@ class NodeState:
 
     def _path(self, name: str) -> Path:
         return self._directory / f"{file_name(name)}.slot"
+
+
+def _kept_by(slot: NodeSlot) -> tuple[str, str]:
+    """The claim and the run of a slot."""
+    return slot.state.claim.id.text, "" if slot.starter is None else slot.run
 
 
 def _is_ripe(slot: NodeSlot, now: float) -> bool:

@@ -9,6 +9,7 @@ cut off, by a full disk or a crash of the machine, is left out.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,9 @@ from roost.runtime.spawn_order import NotStarted, ProcessEnd
 
 #: What the names of records end with.
 SUFFIX: Final = ".run"
+
+#: Records in which nothing has been started yet are shorter, bytes.
+_TICKET_BYTES_MAX: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,10 +118,16 @@ def read_end(record: Path, key: str) -> EndRecord | None:
 def is_told_of(record: Path, key: str) -> bool:
     """Whether a record has anything about a start."""
     try:
-        data = record.read_bytes()
+        # Asked before every start.
+        file = os.open(record, os.O_RDONLY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return False
-    return b'"key"' in data and key in read_record(record).keys
+    try:
+        data = os.read(file, _TICKET_BYTES_MAX)
+    finally:
+        os.close(file)
+    # A record that is longer than a ticket is read whole.
+    return (b'"key"' in data or len(data) == _TICKET_BYTES_MAX) and key in read_record(record).keys
 
 
 def _outcome(fields: dict[str, Any]) -> ProcessEnd | NotStarted:
