@@ -56,6 +56,11 @@ def test_discarded_ads_are_one_record_a_cause_with_its_expression_and_place() ->
     assert record.configuration == configured(text).in_force.configuration != configured("A = 2").in_force.configuration
 
 
+def test_discarded_jobs_are_counted_and_not_requests() -> None:
+    (record,) = recurred("NEGOTIATOR_PE_JOB_ONLY_EXPR = true", [slot("slot1")], demand("ann@x", (job(), 7)))
+    assert (record.count, record.reason, record.samples) == (7, "jobs kept out of matchmaking", ("1.0",))
+
+
 def test_prevented_matches_are_counted_by_user() -> None:
     text = 'NEGOTIATOR_PE_RESOURCE_EXPR = TARGET.Owner == "bob"\n'
     wants = [demand("ann@x", (job(), 5)), demand("bob@x", (job(Owner="bob"), 1))]

@@ -18,7 +18,7 @@ from typing import Any, Final
 from roost.cli.audit_diff import show_diff
 from roost.cli.colour import painted
 from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
-from roost.cli.telling import clock
+from roost.cli.telling import clock, counted_reason
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.model.audit import AuditKind
 
@@ -176,7 +176,7 @@ def _told(record: dict[str, Any]) -> Iterator[str]:
 def _sentence(record: dict[str, Any]) -> str:
     about, reason = _about(record), str(record.get("reason", ""))
     if record["kind"] in _COUNTED or record.get("effect", "done").startswith("would"):
-        reason = f"{record.get('count', 1)} {reason}"
+        reason = counted_reason(record)
     said = f"{about}: {reason}" if about else reason
     if record.get("actor"):
         said += f", by {record['actor']}"

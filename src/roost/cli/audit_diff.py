@@ -6,7 +6,7 @@ import textwrap
 from typing import Any, Final
 
 from roost.cli.pool import print_json
-from roost.cli.telling import clock
+from roost.cli.telling import clock, counted_reason
 from roost.cli.terminal import Exit, complain, say, width
 
 _TITLES: Final = {
@@ -41,7 +41,8 @@ def show_diff(records: list[dict[str, Any]], *, as_json: bool) -> int:
 
 def _show(record: dict[str, Any]) -> None:
     user = f" of {record['user']}" if record.get("user") else ""
-    say(f"  {record.get('count', 1):>6}  {record['reason']}{user}")
+    number, _, what = counted_reason(record).partition(" ")
+    say(f"  {number:>6}  {what}{user}")
     samples = [str(each).replace(" ", " on ", 1) for each in record.get("samples", [])[:5]]
     place = f" [{record['place']}]" if record.get("place") else ""
     for text in (f"by {record['knob']} = {record.get('expression', '')}{place}", f"such as {', '.join(samples)}"):

@@ -92,12 +92,23 @@ def of_audit(record: dict[str, Any]) -> Told:
     what = _DECIDED.get(str(record["kind"]))
     said = f"{what}: {reason}" if what and reason else what or reason
     if record["kind"] in ("discard", "veto"):
-        who, said = "the pool's policy", f"{record.get('count', 1)} {reason} of {record.get('user') or 'anybody'}"
+        who, said = "the pool's policy", f"{counted_reason(record)} of {record.get('user') or 'anybody'}"
     if record.get("effect") == "refused":
         said = f"refused: {said}"
     elif record.get("effect", "done") != "done":
         said = f"{record['effect']}: {said}".replace("-", " ", 1)
     return Told(float(record["at"]), who, said, tuple(decided_by(record)), kind)
+
+
+#: What decisions count, of one.
+_ONE: Final = {"jobs": "job", "slots": "slot", "submitters": "submitter", "matches": "match", "pairs": "pair"}
+
+
+def counted_reason(record: dict[str, Any]) -> str:
+    """The reason of a decision that counts something, with the number."""
+    count, reason = int(record.get("count", 1)), str(record.get("reason", ""))
+    first, blank, rest = reason.partition(" ")
+    return f"{count} {_ONE.get(first, first) if count == 1 else first}{blank}{rest}"
 
 
 def decided_by(record: dict[str, Any]) -> Iterator[str]:

@@ -191,7 +191,7 @@ class _Cycle:
     def _filter(self, party: Party, want: Want) -> None:
         """Close a request that takes no part."""
         request, constraint = want.request, self.settings.job_constraint
-        knob = self.policy.discards_job(request.ad, request.job, party.demand.submitter)
+        knob = self.policy.discards_job(request.ad, request.job, party.demand.submitter, request.count)
         if knob is not None:
             want.close(Rejection(text=f"pool policy: {knob}", causes={"pool-policy-discarded": 1}))
         elif constraint is not None and not is_true(evaluate(constraint, request.ad, None, self.world)):

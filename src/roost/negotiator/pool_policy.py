@@ -160,13 +160,15 @@ class PoolPolicy:
             return True
         return self._is_shadowed(ad, SCHEDD_ONLY, "schedd", name, "")
 
-    def discards_job(self, ad: ClassAd, job: str, user: str = "") -> str | None:
-        """The knob for which a job gets nothing; None if it may."""
-        if self._discards(ad, self.settings.job_only, JOB_ONLY, "job", job, user):
+    def discards_job(self, ad: ClassAd, job: str, user: str = "", count: int = 1) -> str | None:
+        """The knob for which a job, and `count` in all that are like it, gets nothing; None if it may."""
+        if self._discards(ad, self.settings.job_only, JOB_ONLY, "job", job, user, count):
             return JOB_ONLY
         return JOB_ONLY if self._is_shadowed(ad, JOB_ONLY, "job", job, user) else None
 
-    def _discards(self, ad: ClassAd, expr: Expr | None, knob: str, kind: str, name: str, user: str = "") -> bool:
+    def _discards(
+        self, ad: ClassAd, expr: Expr | None, knob: str, kind: str, name: str, user: str = "", count: int = 1
+    ) -> bool:
         if expr is None:
             return False
         value = evaluate(expr, ad, None, self.world)
@@ -174,8 +176,10 @@ class PoolPolicy:
             self.findings.add(Finding(act=Act.ERROR, knob=knob, kind=kind, name=name, user=user, text="is ERROR"))
         if not is_true(value):
             return False
-        discard = Finding(act=Act.DISCARD, knob=knob, kind=kind, name=name, user=user, log_only=not self.enforced)
-        self.findings.add(discard)
+        only = not self.enforced
+        self.findings.add(
+            Finding(act=Act.DISCARD, knob=knob, kind=kind, name=name, user=user, count=count, log_only=only)
+        )
         return self.enforced
 
     def discarded_slots(self, table: Table) -> Array:

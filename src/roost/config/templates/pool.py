@@ -22,8 +22,8 @@ _JOBS: Final = "($(NEGOTIATOR_PE_JOB_ONLY_EXPR:False))"
 _QUEUES: Final = "($(NEGOTIATOR_PE_SCHEDD_ONLY_EXPR:False))"
 _MATCHES: Final = "($(NEGOTIATOR_PE_RESOURCE_EXPR:True))"
 
-#: substr() of what is no text is ERROR, and then the job is refused.
-_IN_GROUP: Final = 'substr(TARGET.AccountingGroup ?: "", 0, size("$(1).")) == "$(1)."'
+#: Of what is no text it is ERROR, and then the job is taken for one of the group.
+_IN_GROUP: Final = 'regexp("^$(1)[.]", TARGET.AccountingGroup ?: "", "i")'
 _WINDOW_STRAIGHT: Final = "(MY.ClockMin >= ($(1)) * 60 && MY.ClockMin < ($(2)) * 60)"
 _WINDOW_NIGHT: Final = "(MY.ClockMin >= ($(1)) * 60 || MY.ClockMin < ($(2)) * 60)"
 _FROM, _TO = (f'$INT(int(absTime("$({number})")))' for number in (1, 2))
