@@ -214,7 +214,7 @@ def test_hooks_of_a_job_run_as_its_user_in_its_directory(start: Callable[..., Po
     (hooks.place / "told").chmod(0o666)
     for name in ("reply", "exit", "failure", "prepare", "prolog", "epilog"):
         hooks.write(name, f'#!/bin/sh\necho "{name} $(id -un) $(stat -c %U .) $Item" >> {hooks.place}/told\n')
-    pool = start(
+    start(
         GLOBAL
         + hooks.config("fetch", "reply", "prepare", "exit", "failure")
         + f"STARTER_PROLOG = root@{hooks.place}/prolog\n"

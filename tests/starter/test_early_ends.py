@@ -62,6 +62,22 @@ def test_a_suspended_job_goes_on_before_its_hook_runs() -> None:
     assert [type(effect) for effect in hand.orders[:2]] == [ContinueProcesses, RunHook]
 
 
+def test_a_job_that_is_given_less_time_has_its_signal_all_the_same() -> None:
+    hooks = {"KW": {HookPoint.VACATE: hook("/hooks/vacate", timeout_s=300.0)}}
+    hand = Hand(
+        policy=policy(hooks=hooks, hook_keyword_default="KW"),
+        job=job(JobMaxVacateTime=600),
+        launch={"vacate_pledge_s": 50.0},
+    ).running()
+    hand.feed(ev.SoftKillOrdered(cause=HELD, retirement_s=600.0))
+    assert hand.timer(StarterTimer.VACATE) == hand.now + 600
+    hand.feed(ev.SoftKillOrdered(cause=HELD, retirement_s=0.0))
+    assert hand.timer(StarterTimer.VACATE) == hand.now + 50
+    hand.wait(50 * VACATE_HOOK_SHARE)
+    assert hand.at == "Vacating/Job"
+    assert SignalJob(signal="SIGTERM") in hand.orders
+
+
 @pytest.mark.parametrize(("cause", "word"), [(HELD, "hold"), (REMOVED, "remove")])
 def test_the_hook_is_told_what_becomes_of_the_job(cause: object, word: str) -> None:
     hand = warned().feed(ev.SoftKillOrdered(cause=cause))  # type: ignore[arg-type]

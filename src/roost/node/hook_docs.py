@@ -54,7 +54,7 @@ _CONTRACT: Final = """\
   `STARTER_JOB_ENVIRONMENT` and `JOB_INHERITS_STARTER_ENVIRONMENT` give every job, `HOME`, `USER` and the like if it runs
   as another user, `TMPDIR`, `_CONDOR_SCRATCH_DIR`, `_CONDOR_SLOT`, `_CONDOR_JOB_AD`, `_CONDOR_MACHINE_AD`,
   `_CONDOR_JOB_IWD`; nothing that the job's user chose.
-* **Place**: `/` for a slot's hook, the job's scratch directory for a starter's.
+* **Place**: `/` for a slot's hook and for STARTER_FAILURE, the job's scratch directory for any other of a starter.
 * **Nothing else is inherited**: no open file, no ignored or blocked signal, no terminal; a session of its own, umask 022.
 * **The end**: when the hook's process ends, everything that it started is killed, whatever session it is in. What takes
   longer than `<KEYWORD>_HOOK_<NAME>_TIMEOUT` is killed. A hook that hangs holds up its own slot at most.

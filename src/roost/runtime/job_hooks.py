@@ -1,10 +1,10 @@
 """What a starter has run around its job: hooks, prolog and epilog.
 
 Hooks are programs of whoever the job comes from. They run as the job's user, in its scratch directory, with the
-environment that Roost gives a job but not what the job's user adds to it; `STARTER_FAILURE` runs as the daemon's user,
-for the job's may be what is wrong. Prolog and epilog are programs of the slot's owner. They run where the job does,
-with the job's whole environment, and print to its files; by `user@` as somebody else if STARTER_SCRIPT_USERS names
-that account, and then without the variables that change how programs run.
+environment that Roost gives a job but not what the job's user adds to it; `STARTER_FAILURE` runs as the daemon's user
+and in /, for the job's may be what is wrong. Prolog and epilog are programs of the slot's owner. They run where the job
+does, with the job's whole environment, and print to its files; by `user@` as somebody else if STARTER_SCRIPT_USERS
+names that account, and then without the variables that change how programs run.
 
 All of them are gone before the scratch directory is.
 """
@@ -98,8 +98,8 @@ class JobHooks:
             path=Path(effect.path),
             arguments=words,
             text=ads_text(effect.ad, runner.slot_ad),
-            environment=self._hook_environment(effect.ad),
-            directory=sandbox or Path("/"),
+            environment=self._hook_environment(effect),
+            directory=Path("/") if sandbox is None or point is HookPoint.FAILURE else sandbox,
             account=None if point is HookPoint.FAILURE else runner.account,
             timeout_s=None if effect.awaited else effect.timeout_s,
         )
@@ -127,11 +127,15 @@ class JobHooks:
         self._runner.job_ad.update(printed)
         return printed
 
-    def _hook_environment(self, job_ad: ClassAd) -> dict[str, str]:
+    def _hook_environment(self, effect: sef.RunHook) -> dict[str, str]:
         try:
-            return hook_environment(job_place(self._runner, job_ad)[1], job_ad)
+            environment = hook_environment(job_place(self._runner, effect.ad)[1], effect.ad)
         except BadJob:
             return {"PATH": os.defpath}
+        if effect.point is HookPoint.FAILURE:
+            # It runs as the daemon's user: nothing of it is to be in a place that is the job's user's.
+            return {**for_somebody_else(environment), "PATH": os.defpath}
+        return environment
 
     # -- prolog and epilog -----------------------------------------------------------------------------
 

@@ -226,6 +226,13 @@ def _tell_startd(work: Work) -> None:
         work.order(ReportEviction(job_state=str(work.state.state), cause=cause))
 
 
+def shorten_vacate_hook(work: Work, limit_s: float) -> None:
+    """The job is to have its signal though it has less time than its hook was promised."""
+    until, latest = work.state.deadlines.hook_until, work.now + limit_s * VACATE_HOOK_SHARE
+    if work.state.stage is Stage.VACATE_HOOK and until is not None and until > latest:
+        work.schedule(hook_until=latest)
+
+
 # -- finishing -----------------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ from roost.model.starter import (
 from roost.model.starter_effects import SignalJob, Warn
 from roost.starter import states as at
 from roost.starter.endings import weightier
-from roost.starter.entries import stop_clock, vacate_limit_s
+from roost.starter.entries import shorten_vacate_hook, stop_clock, vacate_limit_s
 from roost.starter.signals import DEFAULT, signal_named
 from roost.starter.starter_state import ProgramEnd
 from roost.starter.states import EVALUATED, PAIRS, WITH_PROCESS, Pair, State
@@ -86,6 +86,7 @@ def soft_kill_ordered(work: Work, event: ev.SoftKillOrdered) -> bool:
         limit, until = vacate_limit_s(work), state.deadlines.vacate_until
         if limit is not None and (until is None or work.now + limit < until):
             work.schedule(vacate_until=work.now + limit)
+            shorten_vacate_hook(work, limit)
     work.fire(On.SOFT_ORDER)
     return True
 
