@@ -8,6 +8,7 @@ import pytest
 
 from roost.classad import ClassAd, Expr, FixedWorld
 from roost.classad.vector import Table
+from roost.classad.vector import memory as memory_module
 from roost.classad.vector.memory import ANSWERS_MAX
 
 WORLD = FixedWorld(instant=1_700_000_000.0)
@@ -21,6 +22,12 @@ STARTS = (
 )  # fmt: skip
 #: Values that Python takes for equal and the language does not, and expressions.
 VALUES = (1, 1.0, True, 0.0, -0.0, 0, False, "ann", "Ann", "bob", None, "=Size", "=TARGET.Load * 2", "=[a = 1]")
+
+
+@pytest.fixture(autouse=True)
+def sharing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows are enough here."""
+    monkeypatch.setattr(memory_module, "SHARED_ROWS_MIN", 0)
 
 
 def cell(value: object) -> object:

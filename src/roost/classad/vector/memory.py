@@ -25,6 +25,8 @@ MEMORY_BYTES_MAX: Final = 256 * 1024 * 1024
 _VOLATILE_ROUNDS: Final = 256
 #: Values of one part for different ads; the oldest go first.
 ANSWERS_MAX: Final = 256
+#: Fewer rows are computed on as fast as it would be found out that it was done before.
+SHARED_ROWS_MIN: Final = 2048
 #: Values kept of a part before it is asked whether they are used: by at least one evaluation for so many values.
 _TRIED: Final = 48
 _KEPT_FOR_A_USE: Final = 3
@@ -154,10 +156,10 @@ class Memory:
             return found or None
         return found
 
-    def keep(self, key: Hashable, entry: Entry, ad: ClassAd | None) -> None:
-        """Remember an entry, or that it can't be."""
+    def keep(self, key: Hashable, entry: Entry, ad: ClassAd | None, rows: int) -> None:
+        """Remember an entry about so many rows, or that it can't be."""
         self._drop(key)
-        if entry.volatile:
+        if entry.volatile or (rows < SHARED_ROWS_MIN and any(cell is not MISSING for cell in entry.asked.values())):
             self._drop_answers(key)
             self.entries[key] = _VOLATILE_ROUNDS
         elif entry.asked or key in self.answers:

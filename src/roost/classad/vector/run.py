@@ -221,7 +221,7 @@ class Run:
         self.pending.discard((on_row, key))
         self.known[place] = entry
         if on_row:
-            self.memory.keep(place, entry, self.ad)
+            self.memory.keep(place, entry, self.ad, self.rows.size)
         return entry.value
 
     def remember(self, part: int, code: Code) -> Operand:
@@ -234,7 +234,7 @@ class Run:
             entry.join(self.trace, self.depth)  # type: ignore[union-attr]
             return entry.value  # type: ignore[union-attr]
         entry = self._watch(lambda: code(self))
-        self.memory.keep(place, entry, self.ad)
+        self.memory.keep(place, entry, self.ad, self.rows.size)
         return entry.value
 
     def _watch(self, compute: Callable[[], Operand]) -> Entry:
