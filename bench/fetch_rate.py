@@ -34,7 +34,7 @@ RUNBENCHMARKS = False
 START = True
 STARTD_JOB_HOOK_KEYWORD = B
 B_HOOK_FETCH_WORK = {hook}
-FetchWorkDelay = 0
+FetchWorkDelay = ifThenElse(State == "Claimed" && Activity == "Idle", 0, 300)
 """
 
 
