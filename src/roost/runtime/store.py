@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from typing import IO, Any, Final, assert_never
 
 import msgspec
@@ -17,12 +19,16 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
+    Delete,
     Engine,
     Index,
+    Insert,
     Integer,
     MetaData,
     Table,
     Text,
+    and_,
+    bindparam,
     delete,
     func,
     insert,
@@ -188,6 +194,8 @@ class Store:
         self._engine = engine
         self._lock = lock
         self._next_piece = self._next_noted = 1
+        #: What is kept as the number of the next cluster; None while that is not known.
+        self._next_cluster: int | None = None
 
     @classmethod
     def open(cls, url: str) -> Store:
@@ -268,9 +276,12 @@ class Store:
                 batch.write(connection)
                 _drop(connection, LOGS, [{"id": each} for each in sorted(written)])
                 _drop(connection, OUTBOX, [{"id": each} for each in sorted(told_of)])
-                connection.execute(update(META).where(META.c.name == "next_cluster").values(value=str(next_cluster)))
+                if next_cluster != self._next_cluster:
+                    number = str(next_cluster)
+                    connection.execute(update(META).where(META.c.name == "next_cluster").values(value=number))
         except SQLAlchemyError as error:
             raise StoreError(f"the database can't be written: {told(error)}") from None
+        self._next_cluster = next_cluster
         self._next_piece, self._next_noted = batch.next_piece, batch.next_noted
         return Committed(pieces=tuple(batch.pieces), noted=tuple(batch.noted))
 
@@ -329,35 +340,66 @@ class _Batch:
         _add(connection, CLUSTERS, [_cluster_row(each, self.gone) for each in self.clusters.values() if each])
         for cluster, gone in self.gone.items():
             if cluster not in self.clusters:
-                connection.execute(update(CLUSTERS).where(CLUSTERS.c.cluster == cluster).values(gone=gone))
-        _drop(connection, JOBS, [{"cluster": job.cluster, "proc": job.proc} for job in self.jobs])
-        _add(connection, JOBS, [_job_row(each) for each in self.jobs.values() if each])
-        _drop(connection, CLAIMS, [{"claim_id": key} for key in self.claims])
-        _add(connection, CLAIMS, [_claim_row(each) for each in self.claims.values() if each])
+                connection.execute(_GONE, {"key_cluster": cluster, "now_gone": gone})
+        jobs = [({"cluster": job.cluster, "proc": job.proc}, each) for job, each in self.jobs.items()]
+        _put(connection, JOBS, [(key, None if each is None else _job_row(each)) for key, each in jobs])
+        claims = [({"claim_id": key}, each) for key, each in self.claims.items()]
+        _put(connection, CLAIMS, [(key, None if each is None else _claim_row(each)) for key, each in claims])
         _add(connection, HISTORY, [_history_row(each) for each in self.history])
         _add(connection, LOGS, [_piece_row(each) for each in self.pieces])
         _add(connection, OUTBOX, [{"id": each.id, "record": _dumped(each.record)} for each in self.noted])
+
+
+_GONE: Final = update(CLUSTERS).where(CLUSTERS.c.cluster == bindparam("key_cluster")).values(gone=bindparam("now_gone"))
 
 
 def _readable(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
+# Statements are made once: making one costs as much as carrying it out.
+@cache
+def _insertion(table: Table) -> Insert:
+    return insert(table)
+
+
+@cache
+def _replacement(table: Table, dialect: str) -> Insert | None:
+    """Insert rows, or replace those that have their keys; None where the database has no statement for that."""
+    if dialect not in ("sqlite", "postgresql"):
+        return None
+    # Only that of the database which is used: each is large.
+    statement = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
+    keys = [column.name for column in table.primary_key]
+    others = {column.name: statement.excluded[column.name] for column in table.c if column.name not in keys}
+    found: Insert = statement.on_conflict_do_update(index_elements=keys, set_=others)
+    return found
+
+
+@cache
+def _deletion(table: Table, names: tuple[str, ...]) -> Delete:
+    return delete(table).where(and_(*(table.c[name] == bindparam(f"key_{name}") for name in names)))
+
+
 def _add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
     if rows:
-        connection.execute(insert(table), rows)
+        connection.execute(_insertion(table), rows)
 
 
 def _drop(connection: Connection, table: Table, keys: list[dict[str, Any]]) -> None:
     """Delete rows by their keys: one statement, executed for each."""
-    if not keys:
-        return
-    from sqlalchemy import and_, bindparam
+    if keys:
+        found = [{f"key_{name}": value for name, value in key.items()} for key in keys]
+        connection.execute(_deletion(table, tuple(keys[0])), found)
 
-    condition = and_(*(table.c[name] == bindparam(f"key_{name}") for name in keys[0]))
-    connection.execute(
-        delete(table).where(condition), [{f"key_{name}": value for name, value in key.items()} for key in keys]
-    )
+
+def _put(connection: Connection, table: Table, rows: list[tuple[dict[str, Any], dict[str, Any] | None]]) -> None:
+    """Keys of rows, and what they are from now on: None for nothing."""
+    statement = _replacement(table, connection.dialect.name)
+    _drop(connection, table, [key for key, row in rows if row is None or statement is None])
+    present = [row for _, row in rows if row is not None]
+    if present:
+        connection.execute(_insertion(table) if statement is None else statement, present)
 
 
 def _cluster_row(change: ch.PutCluster, gone: dict[int, str]) -> dict[str, Any]:
