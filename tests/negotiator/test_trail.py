@@ -118,6 +118,10 @@ def test_a_share_a_ceiling_and_a_quota_are_told() -> None:
     ]  # fmt: skip
     capped = about(cycle(slots, demand("ann@x", (job(), 4)), text="USER_CEILINGS = ann=3"))
     assert (capped["served"][0]["ceiling"], capped["text"]) == (3.0, "submitter limit exceeded")
+    both = (demand("g.ann@x", (job(), 1)), demand("ann@x", (job(), 4), first=2))
+    found = about(cycle(slots, *both, text="GROUP_NAMES = g\nUSER_CEILINGS = ann@x=2"), "ann@x", 2)
+    mine = next(each for each in found["served"] if each["submitter"] == "ann@x")
+    assert (mine["ceiling"], mine["below_ceiling"]) == (2.0, 2.0), "all groups of a user count together"
     text = "GROUP_NAMES = g\nGROUP_QUOTA_g = 1\n"
     grouped = about(cycle(slots, demand("g.ann@x", (job(), 4)), text=text), "g.ann@x")
     assert (grouped["group"]["name"], grouped["group"]["quota"], grouped["group"]["used"]) == ("g", 1.0, 1.0)

@@ -349,7 +349,10 @@ def _show(verdict: _Verdict) -> None:
         name, changes = verdict.nearest
         say("")
         _wrapped(f"Nearest is {name}. It would fit if {' and '.join(changes)}.", "")
-    for line in job_limits.limits(record):
+    limits = list(job_limits.limits(record))
+    if limits:
+        say("")
+    for line in limits:
         _wrapped(line, "")
     rows = job_limits.fair_share(record)
     if rows:

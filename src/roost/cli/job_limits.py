@@ -24,6 +24,9 @@ def held_up(record: dict[str, Any]) -> str:
     if "ceiling" in besides:
         return "its user has as much as it may have at most"
     if "submitter-limit" in besides:
+        group = record.get("group")
+        if group is not None and group["used"] >= group["allocated"]:
+            return f"its group {group['name']} has its quota"
         return "its user has its share"
     if "out of time" in besides:
         return "the cycle's time was over"
@@ -33,19 +36,12 @@ def held_up(record: dict[str, Any]) -> str:
 
 
 def limits(record: dict[str, Any]) -> Iterator[str]:
-    """The limits that are in the way, a sentence each, the first after an empty line."""
-    found = list(_limits(record))
-    if found:
-        yield ""
-    yield from found
-
-
-def _limits(record: dict[str, Any]) -> Iterator[str]:
+    """The limits that are in the way, a sentence each."""
     besides, mine = record.get("besides", {}), _mine(record)
     for each in record.get("limits", ()):
         yield f"Concurrency limit {each['name']}: {each['in_use']:g} of {each['limit']:g} are in use."
     if "ceiling" in besides and mine is not None and mine["ceiling"] is not None:
-        yield f"{mine['submitter']} may have {mine['ceiling']:g} at most at once, and has {_has(mine):g}."
+        yield f"{mine['submitter']} may have {mine['ceiling']:g} at most at once, and has {mine['below_ceiling']:g}."
     group = record.get("group")
     if "submitter-limit" in besides:
         if group is not None:

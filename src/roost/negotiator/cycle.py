@@ -407,7 +407,12 @@ class _Cycle:
         )
 
     def _served(self, name: str, wanted: int, left: int) -> Served:
-        used, before, below = self.used.get(name, 0.0), self._before.get(name, 0.0), self._ceiling(name)
+        used, before = self.used.get(name, 0.0), self._before.get(name, 0.0)
+        account, person = self.accounts.users.get(name), self._person(name)
+        cap, held = ceiling_of(person, self.settings.ceilings), self._used_by.get(person, 0.0)
+        own = None if account is None else account.ceiling
+        if own is not None and (cap is None or own - used <= cap - held):
+            cap, held = own, used
         return Served(
             submitter=name,
             priority=self._priority(name),
@@ -416,7 +421,8 @@ class _Cycle:
             share=self._shares.get(name),
             wanted=wanted,
             left=left,
-            ceiling=None if below == float("inf") else used + below,
+            ceiling=cap,
+            below_ceiling=held,
             group=group_of(name, self.settings.groups),
         )
 

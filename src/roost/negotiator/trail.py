@@ -49,8 +49,9 @@ class Served:
     #: Jobs that it offered, and those that are left.
     wanted: int
     left: int
-    #: What it may have at most, by its own ceiling.
+    #: What its user may have at most, None for no limit, and has of that: in all of its groups where those count.
     ceiling: float | None
+    below_ceiling: float
     group: str
 
 
@@ -165,7 +166,7 @@ class Trail:
             {
                 "submitter": each.submitter, "priority": each.priority, "used": each.used, "got": each.got,
                 "share": each.share, "wanted": each.wanted, "left": each.left, "ceiling": each.ceiling,
-                "group": each.group,
+                "below_ceiling": each.below_ceiling, "group": each.group,
             }
             for each in shown
         ]  # fmt: skip

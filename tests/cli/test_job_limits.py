@@ -1,0 +1,71 @@
+"""What is said of limits and fair share, from a record of the matchmaker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from roost.cli.job_limits import fair_share, held_up, hints, limits
+
+
+def row(submitter: str, **more: Any) -> dict[str, Any]:
+    return {
+        "submitter": submitter, "priority": 500.0, "used": 1.0, "got": 0.0, "share": 2.0, "wanted": 3, "left": 3,
+        "ceiling": None, "below_ceiling": 1.0, "group": "<none>", **more,
+    }  # fmt: skip
+
+
+def record(**more: Any) -> dict[str, Any]:
+    return {
+        "submitter": "ann@x", "served": [row("bob@x"), row("ann@x", priority=600.0)], "besides": {}, "limits": [],
+        "group": None, "weight": 4.0, "knob": None,
+        "sources": {"preemption": {"name": "PREEMPTION_REQUIREMENTS", "text": "False", "place": "c:3:1"}}, **more,
+    }  # fmt: skip
+
+
+GROUP = {"name": "g", "quota": 2.0, "allocated": 1.0, "used": 1.0, "accepts": False}
+
+
+@pytest.mark.parametrize(
+    ("besides", "more", "words", "sentence"),
+    [
+        ({}, {}, "", ""),
+        ({"submitter-limit": 1}, {}, "its user has its share", "The share of ann@x is 2 of the pool's 4; it has 1."),
+        ({"submitter-limit": 1}, {"group": GROUP}, "its group g has its quota",
+         "Group g has 1 of its quota of 2 (allocated in this cycle: 1)."),
+        ({"ceiling": 1}, {"served": [row("ann@x", ceiling=3.0, below_ceiling=2.0)]},
+         "its user has as much as it may have at most", "ann@x may have 3 at most at once, and has 2."),
+        ({"concurrency-limit:m": 1}, {"limits": [{"name": "m", "limit": 1.0, "in_use": 1.0}]},
+         "a concurrency limit is reached", "Concurrency limit m: 1 of 1 are in use."),
+        ({"preemption-requirements": 1}, {},
+         "are in use, and may not be taken: PREEMPTION_REQUIREMENTS is not TRUE [c:3:1]", ""),
+        ({"priority": 1}, {}, "are in use by somebody whose priority is as good", ""),
+    ],
+)  # fmt: skip
+def test_what_is_in_the_way_is_said_in_words_and_in_figures(
+    besides: dict[str, int], more: dict[str, Any], words: str, sentence: str
+) -> None:
+    found = record(besides=besides, **more)
+    assert held_up(found) == words
+    assert next(limits(found), "") == sentence
+    assert bool(hints(found, set(), False)) is bool(besides)
+
+
+def test_who_is_ahead_is_a_table_that_ends_with_the_next_one() -> None:
+    served = [row(f"u{n}@x") for n in range(12)] + [row("ann@x"), row("zoe@x")]
+    title, hidden, head, *rows = fair_share(record(served=served))
+    assert title == "Fair share, the lower priority first:"
+    assert hidden == "  4 others are ahead, too."
+    assert head.split() == ["USER", "PRIORITY", "IN", "USE", "GOT", "SHARE", "WAITING"]
+    assert [line.split()[0] for line in rows] == [*(f"u{n}@x" for n in range(4, 12)), "ann@x", "zoe@x"]
+    assert rows[-2].endswith("this job's") and rows[-1].endswith("behind")
+
+
+def test_somebody_who_is_alone_has_no_table() -> None:
+    assert fair_share(record(served=[row("ann@x")])) == []
+
+
+def test_what_the_pools_policy_keeps_out_nobody_but_the_administrator_can_help() -> None:
+    (hint,) = hints(record(knob={"name": "NEGOTIATOR_PE_JOB_ONLY_EXPR", "text": "true", "place": ""}), set(), False)
+    assert "NEGOTIATOR_PE_JOB_ONLY_EXPR" in hint and "administrator" in hint
