@@ -11,7 +11,7 @@ JOBS   ?= 2
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
-.PHONY: help demo test check fix bench sim conformance fuzz docs clean
+.PHONY: help demo test check fix bench sim replay conformance fuzz docs clean
 
 $(VENV)/ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -46,6 +46,9 @@ bench: $(VENV)/ready ## ratios within one run
 # N is a million where nobody says otherwise; that many worlds would take all night.
 sim: $(VENV)/ready ## simulate N=1000 worlds with faults, from SEED=1 on
 	$(BIN)/python -m roost.lab.fault_runs --seed $(SEED) --count $(if $(filter file,$(origin N)),1000,$(N)) --processes $(JOBS)
+
+replay: $(VENV)/ready ## all scenario files on real daemons whose time is driven
+	$(BIN)/python -m roost.cli lab test --real src/roost/lab/scenarios
 
 conformance: $(VENV)/ready ## compare N=1000000 cases with the reference library
 	$(BIN)/python -m tests.conformance --cases $(N) --seed $(SEED)

@@ -1,7 +1,8 @@
 """``roost lab test``: scenario files against the policies that they name.
 
 What is printed is made for a person who has just changed a policy: one line a scenario, and for a failure the line of
-the file, the slot's timeline around the instant and the expression that decided. ``--json`` has the same for programs.
+the file, the slot's timeline around the instant and the expression that decided. With ``--real`` the same happens to
+real daemons, and where they do otherwise both timelines are printed. ``--json`` has all that for programs.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,12 @@ from roost.cli.terminal import CommandError, Exit, say, width
 
 if TYPE_CHECKING:
     from roost.lab.coverage import Coverage
+    from roost.lab.replay.comparison import Difference
     from roost.lab.scenario import Scenario
     from roost.lab.scenario_run import Failure, Verdict
+
+    #: What a scenario came to, and where real daemons do otherwise; None where they were not asked.
+    Outcome = tuple[Verdict, Sequence[Difference] | None]
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,35 +39,54 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--min-coverage", type=float, metavar="PERCENT", help="fail if fewer clauses of a file were seen both ways"
     )
+    parser.add_argument(
+        "--real",
+        action="store_true",
+        help="let the same happen to real daemons and processes whose time is driven, and compare",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the command. Raises LabError, CommandError."""
-    from roost.lab.coverage import Coverage
     from roost.lab.scenario_run import run_scenario
     from roost.runtime.machine import SystemHost
 
     if args.min_coverage is not None and not 0 <= args.min_coverage <= 100:
         raise CommandError("--min-coverage is a percentage, from 0 to 100")
-    host, files = SystemHost(), []
+    host, columns = SystemHost(), max(40, width() - 8)
+    if not args.real:
+        return _run(args, lambda scenario, coverage: (run_scenario(scenario, host, coverage, columns), None))
+    from roost.lab.replay.worlds import BothWorlds, NoReplay
+
+    try:
+        with BothWorlds(host) as worlds:
+            return _run(args, lambda scenario, coverage: worlds.run(scenario, coverage, columns))
+    except NoReplay as problem:
+        raise CommandError(f"real daemons can't be started: {problem}") from None
+
+
+def _run(args: argparse.Namespace, outcome: Callable[[Scenario, Coverage], Outcome]) -> int:
+    from roost.lab.coverage import Coverage
+
+    files = []
     counts = {"scenarios": 0, "expectations": 0, "failed": 0}
     short = False
     for file, scenarios in _chosen(args):
-        coverage, verdicts = Coverage(), []
+        coverage, outcomes = Coverage(), []
         if not args.json and scenarios:
             say(str(file))
         for scenario in scenarios:
-            verdict = run_scenario(scenario, host, coverage, max(40, width() - 8))
-            verdicts.append(verdict)
+            verdict, differences = outcome(scenario, coverage)
+            outcomes.append((verdict, differences))
             counts["scenarios"] += 1
             counts["expectations"] += verdict.checked
-            counts["failed"] += not verdict.passed
+            counts["failed"] += not verdict.passed or bool(differences)
             if not args.json:
-                _show_verdict(verdict)
+                _show_outcome(verdict, differences)
                 sys.stdout.flush()
         short |= args.min_coverage is not None and 100 * coverage.share < args.min_coverage
-        files.append(_file_data(file, verdicts, coverage))
+        files.append(_file_data(file, outcomes, coverage))
         if not args.json and (args.coverage or args.min_coverage is not None):
             _show_coverage(coverage)
     if not counts["scenarios"]:
@@ -114,13 +138,16 @@ def _files(names: list[str]) -> Iterator[Path]:
 # -- text ------------------------------------------------------------------------------------------------------
 
 
-def _show_verdict(verdict: Verdict) -> None:
-    say(f"  {'pass' if verdict.passed else 'FAIL'}  {verdict.scenario.name}")
+def _show_outcome(verdict: Verdict, differences: Sequence[Difference] | None) -> None:
+    passed = verdict.passed and not differences
+    say(f"  {'pass' if passed else 'FAIL'}  {verdict.scenario.name}")
     shown: tuple[float, str] | None = None
     for failure in verdict.failures:
         instant = (failure.at_s, failure.expectation.slot)
         _show_failure(verdict.scenario, failure, again=instant == shown)
         shown = instant
+    for each in differences or ():
+        _show_difference(verdict.scenario, each)
 
 
 def _show_failure(scenario: Scenario, failure: Failure, *, again: bool) -> None:
@@ -142,6 +169,18 @@ def _show_failure(scenario: Scenario, failure: Failure, *, again: bool) -> None:
     say("")
 
 
+def _show_difference(scenario: Scenario, each: Difference) -> None:
+    """Where the two worlds part."""
+    from roost.lab.durations import shown
+
+    say("")
+    say(f"        {scenario.file}:{scenario.line}: {each.slot} differs at {shown(each.at_s)}")
+    say("")
+    for line in each.lines:
+        say(f"        | {line}")
+    say("")
+
+
 def _show_coverage(coverage: Coverage) -> None:
     untried = coverage.untried
     say(f"  coverage: {len(coverage.seen) - len(untried)} of {len(coverage.seen)} clauses were seen both ways")
@@ -157,10 +196,10 @@ def _show_coverage(coverage: Coverage) -> None:
 # -- data ------------------------------------------------------------------------------------------------------
 
 
-def _file_data(file: Path, verdicts: list[Verdict], coverage: Coverage) -> dict[str, Any]:
+def _file_data(file: Path, outcomes: Sequence[Outcome], coverage: Coverage) -> dict[str, Any]:
     return {
         "file": str(file),
-        "scenarios": [_verdict_data(verdict) for verdict in verdicts],
+        "scenarios": [_outcome_data(*each) for each in outcomes],
         "coverage": {
             "clauses": len(coverage.seen),
             "share": round(coverage.share, 4),
@@ -177,11 +216,16 @@ def _file_data(file: Path, verdicts: list[Verdict], coverage: Coverage) -> dict[
     }
 
 
-def _verdict_data(verdict: Verdict) -> dict[str, Any]:
+def _outcome_data(verdict: Verdict, differences: Sequence[Difference] | None) -> dict[str, Any]:
+    real: dict[str, Any] = {}
+    if differences is not None:
+        shown = ("slot", "at_s", "simulated", "real", "lines")
+        real["differences"] = [{name: getattr(each, name) for name in shown} for each in differences]
     return {
         "name": verdict.scenario.name,
         "line": verdict.scenario.line,
-        "passed": verdict.passed,
+        "passed": verdict.passed and not differences,
+        **real,
         "expectations": verdict.checked,
         "failures": [
             {

@@ -151,9 +151,14 @@ class Scenario:
 
 def _jobs(found: tuple[tuple[float, str, Mapping[str, Any]], ...], start: float, first: int) -> list[Job]:
     return [
-        job_of(described, number, start + at, f"{name}/{number}")
+        job_of(described, number, start + at, _kind(described))
         for number, (at, name, described) in enumerate(found, first)
     ]
+
+
+def _kind(described: Mapping[str, Any]) -> str:
+    """What jobs have in common that a queue runs one after another on one claim: all that policy sees of them."""
+    return repr(sorted((key, str(value)) for key, value in described.items() if key not in TRUTHS))
 
 
 def _trace(

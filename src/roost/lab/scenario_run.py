@@ -353,7 +353,16 @@ def _near(value: Value, expected: Value) -> bool:
 
 def run_scenario(scenario: Scenario, host: Host, coverage: Coverage, width: int = 100) -> Verdict:
     """Run a scenario; what it exercised is added to `coverage`. Raises LabError."""
-    return _Run(scenario, host, coverage, width).verdict()
+    return observe_scenario(scenario, host, coverage, width)[0]
+
+
+def observe_scenario(
+    scenario: Scenario, host: Host, coverage: Coverage, width: int = 100
+) -> tuple[Verdict, tuple[tuple[str, Taken], ...]]:
+    """The same, with all transitions of all slots by the slots' names. Raises LabError."""
+    run = _Run(scenario, host, coverage, width)
+    verdict = run.verdict()
+    return verdict, tuple(run.taken)
 
 
 def shown_at(failure: Failure) -> str:

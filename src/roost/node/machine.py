@@ -29,7 +29,7 @@ from roost.startd.publication import slot_attributes
 from roost.startd.slot_ad import Sensed, sensed_over
 from roost.startd.slot_ad_neighbours import shown_to_neighbours
 from roost.startd.slot_state import SlotState
-from roost.startd.timers import polling_needed
+from roost.startd.timers import idle_interval_s, polling_needed
 
 
 class NodeSlot(Slot):
@@ -79,7 +79,8 @@ class Machine:
         self._fetched = 0
         self.load: MachineLoad | None = None
         self._updates = 0
-        self._polled_at: float | None = None
+        #: When sensors were read last; None if never.
+        self.polled_at: float | None = None
 
     @property
     def slots(self) -> list[NodeSlot]:
@@ -186,12 +187,12 @@ class Machine:
     def interval_s(self) -> int:
         """Time to the next poll: short while somebody's job is there or the machine is being emptied."""
         busy = polling_needed([slot.state for slot in self.slots]) or self.host.drains.active
-        return self.plan.polling_s if busy else max(self.plan.polling_s, min(self.plan.update_s, 60))
+        return self.plan.polling_s if busy else idle_interval_s(self.plan.polling_s, self.plan.update_s)
 
     def poll(self, reading: Reading, now: float) -> Outs:
         """Sensors have been read: all slots look at their policy."""
-        since_s = self.plan.polling_s if self._polled_at is None else max(1.0, now - self._polled_at)
-        self._polled_at = now
+        since_s = self.plan.polling_s if self.polled_at is None else max(1.0, now - self.polled_at)
+        self.polled_at = now
         self._updates += 1
         sensed = self._sensed(reading, now, since_s)
         return self.host.poll(lambda slot: self._ad(slot, sensed, now), now)

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
 
 import nats
 from nats.aio.client import Client
@@ -59,6 +59,9 @@ class Carrier(Protocol):
 class Bus:
     """A connection to the bus of one pool."""
 
+    #: How often the server is asked whether it is there, s.
+    ping_s = 10
+
     def __init__(self, settings: BusSettings) -> None:
         self.settings = settings
         self.subjects = Subjects(settings.pool)
@@ -69,7 +72,7 @@ class Bus:
         self.on_reconnect: Callable[[], None] | None = None
 
     @classmethod
-    async def connect(cls, settings: BusSettings, *, patient: bool = True) -> Bus:
+    async def connect(cls, settings: BusSettings, *, patient: bool = True) -> Self:
         """Connect; a patient one waits for a server that is not there yet. Raises BusError."""
         bus = cls(settings)
         try:
@@ -83,7 +86,7 @@ class Bus:
                 max_reconnect_attempts=-1 if patient else 0,
                 reconnect_time_wait=0.1,  # type: ignore[arg-type]
                 connect_timeout=2,
-                ping_interval=10,
+                ping_interval=cls.ping_s,
                 max_outstanding_pings=2,
                 pending_size=64 * 1024 * 1024,
                 error_cb=_on_error,
@@ -111,6 +114,16 @@ class Bus:
     def connected(self) -> bool:
         """Whether the server is there."""
         return self._nats.is_connected
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Messages that have come in, and that have gone out."""
+        return self._nats.stats["in_msgs"], self._nats.stats["out_msgs"]
+
+    async def settled(self) -> None:
+        """Wait until the server has all that was sent, and we have all that it had for us then."""
+        with contextlib.suppress(NatsError, OSError, TimeoutError):
+            await self._nats.flush()
 
     # -- messages ----------------------------------------------------------------------------------
 

@@ -123,6 +123,7 @@ class CentralDaemon:
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from error
         self.audit = CentralAudit(self, config)
+        self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False)
         self._queues: dict[str, _Known] = {}
         #: Job attributes that matching depends on; None while there was no cycle.
         self._significant: list[str] | None = None
@@ -184,6 +185,7 @@ class CentralDaemon:
         self.audit.reconfigure(config)
         self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)
         self.pace.intervals = intervals
+        self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False)
         if self.defragmenter is not None:
             self.defragmenter.reconfigure(config)
         self._want(Wish.URGENT)
@@ -333,15 +335,15 @@ class CentralDaemon:
     async def _cycles(self) -> None:
         ended = -math.inf
         while True:
-            while (left := self.pace.due() - time.monotonic()) > 0:
+            while (left := self.pace.due() - asyncio.get_running_loop().time()) > 0:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), left)
                 self._wanted.clear()
-            if time.monotonic() - ended < QUIET_S:
+            if asyncio.get_running_loop().time() - ended < QUIET_S:
                 await asyncio.sleep(GATHER_S)
-            self.pace.begin(time.monotonic())
+            self.pace.begin(asyncio.get_running_loop().time())
             await self._cycle()
-            ended = time.monotonic()
+            ended = asyncio.get_running_loop().time()
             self.pace.end(ended)
 
     async def _account(self) -> None:
@@ -435,6 +437,8 @@ class CentralDaemon:
     async def _deliver(self, plan: Plan) -> None:
         now = self.clock.now()
         by_queue: dict[str, list[m.Match]] = {}
+        if self.informs:
+            await self._inform(plan)
         for match in plan.matches:
             self._promised[match.slot] = (match.claim_id, now)
             if match.pledge is not None:
@@ -457,6 +461,14 @@ class CentralDaemon:
             rejected.setdefault(schedd, {})[str(autocluster)] = rejection.text
         for schedd in sorted({*by_queue, *rejected}):
             await self._tell(schedd, by_queue.get(schedd, []), rejected.get(schedd, {}))
+
+    async def _inform(self, plan: Plan) -> None:
+        """Tell slots that they are promised, before anybody can claim them."""
+        by_node: dict[str, list[str]] = {}
+        for match in plan.matches:
+            by_node.setdefault(match.node, []).append(match.claim_id)
+        for node, claim_ids in by_node.items():
+            await self.bus.send(self.subjects.matched(node, self.context.name), m.SlotsMatched(claim_ids=claim_ids))
 
     async def _tell(self, schedd: str, matches: list[m.Match], rejected: dict[str, str]) -> None:
         known, now = self._queues[schedd], self.clock.now()

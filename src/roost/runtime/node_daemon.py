@@ -110,6 +110,8 @@ class NodeDaemon:
         self._answers = NodeAnswers(self)
         self._poll_now = asyncio.Event()
         self._poll_is_far = False
+        #: When polls began, as the event loop counts.
+        self._polls_since = 0.0
         self._stopping = False
         self._empty = asyncio.Event()
         self._outbox: asyncio.Queue[tuple[str, Message]] = asyncio.Queue()
@@ -145,7 +147,7 @@ class NodeDaemon:
                 machine=self.name,
                 address=f"<{self.name}>",
                 started_at=self.started_at,
-                platform=_platform(config),
+                platform=self.platform(config),
             )
             plan = make_plan(
                 config,
@@ -163,12 +165,16 @@ class NodeDaemon:
             _log.warning("%s", line)
         return plan
 
+    def platform(self, config: Config) -> dict[str, Any]:
+        """What the slots' ads say of the system."""
+        return _platform(config)
+
     # -- life ----------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Begin: the nursery, runs that an earlier daemon left, the bus, sensors."""
         try:
-            self.nursery = await Nursery.start(self.context.home.run / "nursery")
+            self.nursery = await self.start_nursery()
         except NurseryFailed as error:
             raise ConfigurationRefused(str(error)) from None
         self.fetching.nursery = self.backfill.nursery = self.nursery
@@ -177,6 +183,7 @@ class NodeDaemon:
         await take_over(self, self.reports.load())
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.node(self.name, "*"), self.words.on_message)
+        await self.bus.listen(self.subjects.matched(self.name, "*"), self.words.on_match)
         await self.bus.listen(self.subjects.ask_node(self.name, "*"), self._answers.on_ask)
         self.bus.on_reconnect = self.ads.all_anew
         for work in (
@@ -189,6 +196,10 @@ class NodeDaemon:
             self.audit.send_all(),
         ):
             self.spawn(work)
+
+    async def start_nursery(self) -> Nursery:
+        """Where jobs are started. Raises NurseryFailed."""
+        return await Nursery.start(self.context.home.run / "nursery")
 
     async def reconfigure(self, config: Config) -> None:
         """Other policy from the next poll on; another layout needs a restart."""
@@ -250,6 +261,7 @@ class NodeDaemon:
     # -- sensors -------------------------------------------------------------------------------------
 
     async def _polls(self) -> None:
+        self._polls_since = asyncio.get_running_loop().time()
         problem = trouble = ""
         while True:
             percents = {
@@ -287,13 +299,17 @@ class NodeDaemon:
         self._poll_is_far = self.machine.interval_s > self.machine.plan.polling_s
         wait_s = min(self.machine.interval_s, AGAIN_S) if self.trouble.text else self.machine.interval_s
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._poll_now.wait(), wait_s)
+            await asyncio.wait_for(self._poll_now.wait(), self._to_grid_s(wait_s))
+
+    def _to_grid_s(self, interval_s: float) -> float:
+        """Time to the next instant of a grid that began with the first poll."""
+        return interval_s - (asyncio.get_running_loop().time() - self._polls_since) % interval_s
 
     def _poll_as_if_claimed(self) -> None:
         """Somebody has come to a machine that is looked at seldom: from now on its policy counts."""
         if self._poll_is_far:
             self._poll_is_far = False
-            asyncio.get_running_loop().call_later(self.machine.plan.polling_s, self._poll_now.set)
+            asyncio.get_running_loop().call_later(self._to_grid_s(self.machine.plan.polling_s), self._poll_now.set)
 
     # -- what the core is told of its steps ----------------------------------------------------------
 
@@ -439,9 +455,13 @@ class NodeDaemon:
         self.carry_out(self.machine.host.receive(slot, event, self.clock.now()))
 
     async def _benchmark(self, slot: NodeSlot) -> None:
-        mips, kflops = await run_benchmarks()
+        mips, kflops = await self.benchmark()
         event = ev.BenchmarksFinished(mips=mips, kflops=kflops)
         self.carry_out(self.machine.host.receive(slot, event, self.clock.now()))
+
+    async def benchmark(self) -> tuple[int | None, int | None]:
+        """How fast the machine is: Mips and KFlops."""
+        return await run_benchmarks()
 
     def _after_drain(self) -> None:
         what, self.machine.host.ended = self.machine.host.ended, None
@@ -491,28 +511,32 @@ class NodeDaemon:
         if found is None:
             if starter.kind is ClaimKind.FETCHED and starter.state.run == 0:
                 self.machine.name_fetched(slot)
-            assert self.nursery is not None
-            around = Surroundings(
-                home=self.context.home,
-                nursery=self.nursery,
-                deputies=self.deputies,
-                bus=self.bus,
-                name=self.name,
-                config=self.config,
-                clock=self.clock,
-                record=self.reports.record(slot.run),
-                done=partial(self.reports.done, slot.run),
-                tell=partial(self._starter_event, slot, starter),
-                failed=self._failed,
-                began=partial(self._began, slot, starter),
-                stopped=partial(self._stopped, slot, starter),
-            )
             slot_ad = self.machine.ad(slot, self.clock.now())
-            found = Runner(around, slot.run, slot.schedd, slot.name, slot_ad, starter.state.job_ad)
+            around, job_ad = self.surroundings(slot, starter), starter.state.job_ad
+            found = Runner(around, slot.run, slot.schedd, slot.name, slot_ad, job_ad)
             self.runners[starter] = found
             if not resumed:
                 self.reports.begin(slot.run, schedd=slot.schedd, claim_id=starter.claim_id.text, slot=slot.name)
         return found
+
+    def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
+        """What the hands of a starter work with."""
+        assert self.nursery is not None
+        return Surroundings(
+            home=self.context.home,
+            nursery=self.nursery,
+            deputies=self.deputies,
+            bus=self.bus,
+            name=self.name,
+            config=self.config,
+            clock=self.clock,
+            record=self.reports.record(slot.run),
+            done=partial(self.reports.done, slot.run),
+            tell=partial(self._starter_event, slot, starter),
+            failed=self._failed,
+            began=partial(self._began, slot, starter),
+            stopped=partial(self._stopped, slot, starter),
+        )
 
     def _starter_event(self, slot: NodeSlot, starter: Starter, event: sev.StarterEvent) -> None:
         self.carry_out(self.machine.host.receive_starter(slot, starter, event, self.clock.now()))

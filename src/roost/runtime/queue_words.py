@@ -36,6 +36,11 @@ class QueueWords:
         except WireError as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
 
+    def on_match(self, message: Message, sender: str, reply: str) -> None:
+        """The matchmaker has given slots away."""
+        if isinstance(message, m.SlotsMatched):
+            self._daemon.carry_out(self._matched(message.claim_ids, self._daemon.clock.now()))
+
     def _handled(self, message: Message, sender: str, now: float) -> Outs | None:
         machine = self._machine
         match message:
@@ -91,6 +96,13 @@ class QueueWords:
             # The slot gets rid of its job first, and the queue is to know that it is not forgotten.
             self._daemon.send(sender, m.ClaimsKnown(reply_to="", known={message.claim_id: ""}, unknown=[]))
         return outs
+
+    def _matched(self, claim_ids: list[str], now: float) -> Outs:
+        """Slots are promised to somebody who will claim them."""
+        found: Outs = []
+        for claim_id in claim_ids:
+            found += self._machine.about_claim(claim_id, lambda each: ev.MatchReceived(claim_id=each), now) or []
+        return found
 
     def _keep_alive(self, claim_ids: list[str], reply_to: str, sender: str, now: float) -> Outs:
         """The holder of claims lives, and hears what is known of them."""

@@ -76,6 +76,8 @@ class Surroundings:
     stopped: Callable[[int], None]
     #: What a job's processes use now; None once there are none.
     measure: Callable[[Family], Awaitable[Usage | None]] = Family.usage
+    #: Jobs run as the daemon's own user, whoever owns them.
+    as_daemon: bool = False
 
 
 class Runner:
@@ -210,7 +212,7 @@ class Runner:
         try:
             if not self.schedd:
                 check_fetched(self.job_ad)
-            if not runs_as_daemon(self.job_ad):
+            if not (self.around.as_daemon or runs_as_daemon(self.job_ad)):
                 self._become(await asyncio.to_thread(account_of, self.job_ad))
             if self.account is not None:
                 self.around.home.let_others_to(self.around.home.execute)

@@ -14,6 +14,7 @@ from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.effects import AskAgain, EndRun, GiveBack, SayAlive
 from roost.schedd.events import ClaimLost
 from roost.schedd.holder import Holder
+from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import PERIODIC_ATTRIBUTES, Occasion, Outcome, Verdict, decide
 from roost.schedd.outcome import carry_out, hold, leave_at_last, leave_removed, note_verdict, remove
 from roost.schedd.runs import ask_for_slot, claim_lost, end_again, give_back
@@ -26,7 +27,9 @@ _ANSWER_S: Final = 120.0
 _ASK_AGAIN_S: Final = 20.0
 #: A longer time without a tick was a pause of the whole machine, s.
 _PAUSE_S: Final = 120.0
-#: JobLeaseDuration where a job has none, s.
+#: MAX_CLAIM_ALIVES_MISSED: signs of life without an answer, for a job that names no lease.
+_ALIVES_MISSED: Final = 6
+#: The lease of a claim whose job is gone, s.
 _LEASE_S: Final = 2400.0
 #: Statuses whose jobs periodic policy is for.
 _JUDGED: Final = frozenset(
@@ -131,7 +134,7 @@ def _give_up(turn: Turn, holder: Holder) -> None:
         elif claim.stage is Stage.IDLE:
             if claim.idle_since is not None and turn.now - claim.idle_since > _ASK_AGAIN_S:
                 give_back(turn, holder, claim)
-        elif silent_s > _lease_s(turn, claim.job):
+        elif silent_s > _lease_s(turn, holder, claim.job):
             code = int(VacateCode.RECONNECT_FAILED)
             claim_lost(
                 turn, holder, ClaimLost(claim_id=claim.id, reason="the machine has not been heard of", code=code)
@@ -139,11 +142,13 @@ def _give_up(turn: Turn, holder: Holder) -> None:
             turn.order(GiveBack(node=claim.node, claim_id=claim.id))
 
 
-def _lease_s(turn: Turn, name: object) -> float:
-    from roost.schedd.identifiers import JobId
-
-    job = turn.book.find(name) if isinstance(name, JobId) else None
-    return float(job.whole("jobleaseduration", int(_LEASE_S))) if job is not None else _LEASE_S
+def _lease_s(turn: Turn, holder: Holder, name: JobId | None) -> float:
+    """How long a machine may be silent; a job with no lease, or one of 0 s, has that of `_ALIVES_MISSED`."""
+    job = None if name is None else turn.book.find(name)
+    if job is None:
+        return _LEASE_S
+    lease_s = job.whole("jobleaseduration")
+    return float(lease_s) if lease_s > 0 else _ALIVES_MISSED * holder.settings.alive_interval_s
 
 
 # -- policy ----------------------------------------------------------------------------------------------------

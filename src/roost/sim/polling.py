@@ -26,7 +26,7 @@ from roost.startd.attributes import OWNED
 from roost.startd.policy_inputs import Inputs
 from roost.startd.slot_ad_neighbours import shown_to_neighbours
 from roost.startd.states import State
-from roost.startd.timers import polling_needed
+from roost.startd.timers import idle_interval_s, polling_needed
 
 if TYPE_CHECKING:
     from roost.sim.host import Machine, Slot
@@ -106,7 +106,7 @@ class Polling:
 
     def _grid(self, now: float, fast: bool) -> tuple[float, float]:
         """The last instant of the grid that is not after `now`, and the first one that is."""
-        start, update_s = self._start, self.plan.update_s
+        start, update_s = self._start, idle_interval_s(self.plan.polling_s, self.plan.update_s)
         passed = math.floor((now - start) / update_s)
         last, after = start + passed * update_s, start + (passed + 1) * update_s
         if fast:

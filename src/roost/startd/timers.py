@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 from roost.model.effects import KillFamily, SetTimer
 from roost.model.events import Polled, Timer, TimerFired
@@ -97,6 +98,16 @@ def repeat_killing(work: Work) -> None:
         return
     work.order(KillFamily())
     work.update(kill_again_at=work.now + killing_timeout_s(work))
+
+
+#: How often a machine that nobody uses looks at its policy at least, s: an owner who is back is not to wait for
+#: UPDATE_INTERVAL before jobs are kept away.
+IDLE_LOOK_S: Final = 60
+
+
+def idle_interval_s(polling_s: int, update_s: int) -> int:
+    """Time between two looks at a machine where `polling_needed` does not hold."""
+    return max(polling_s, min(update_s, IDLE_LOOK_S))
 
 
 def polling_needed(slots: Iterable[SlotState]) -> bool:

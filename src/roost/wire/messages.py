@@ -363,6 +363,12 @@ class AuditKept(Message, frozen=True, kw_only=True):
     kept: dict[str, int]
 
 
+class SlotsMatched(Message, frozen=True, kw_only=True):
+    """Slots of a machine have been given away, and will be claimed."""
+
+    claim_ids: list[str]
+
+
 class Significant(Message, frozen=True, kw_only=True):
     """The job attributes that matching depends on."""
 

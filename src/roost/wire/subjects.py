@@ -7,6 +7,7 @@ can hold everybody to his own name:
 ``….node.<node>.<sender>``          orders of a queue to an execute machine
 ``….schedd.<schedd>.<sender>``      answers and reports of an execute machine to a job queue
 ``….schedd.<schedd>.given.<sender>`` what the matchmaker gives a queue, and refuses it
+``….node.<node>.matched.<sender>``  what the matchmaker tells a machine of its slots
 ``….central.slots.<sender>``        ads of an execute machine's slots
 ``….central.demand.<sender>``       what a queue wants
 ``….central.ads.<sender>``          ads of a queue or a machine about itself
@@ -80,6 +81,10 @@ class Subjects(NamedTuple):
         """What the matchmaker gives a queue."""
         return f"{self.prefix}.schedd.{token(schedd)}.given.{token(sender)}"
 
+    def matched(self, node: str, sender: str) -> str:
+        """What the matchmaker tells an execute machine of its slots."""
+        return f"{self.prefix}.node.{token(node)}.matched.{token(sender)}"
+
     def slots(self, sender: str) -> str:
         """Ads of an execute machine's slots."""
         return f"{self.prefix}.central.slots.{token(sender)}"
@@ -126,7 +131,8 @@ class Subjects(NamedTuple):
         say, hear = [], [f"{self.inbox(name)}.>"]
         match role:
             case Role.CENTRAL:
-                say = [f"{base}.schedd.*.given.{own}", f"{base}.node.*.ask.{own}", f"{base}.all.{own}", answers]
+                say = [f"{base}.schedd.*.given.{own}", f"{base}.node.*.ask.{own}", f"{base}.node.*.matched.{own}"]
+                say += [f"{base}.all.{own}", answers]
                 hear += [f"{base}.central.>"]
             case Role.SCHEDD:
                 say = [f"{base}.node.*.{own}", f"{base}.central.demand.{own}", f"{base}.central.ads.{own}"]

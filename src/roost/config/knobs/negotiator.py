@@ -23,7 +23,7 @@ KNOBS: tuple[Knob, ...] = (
     _seconds("NEGOTIATOR_MAX_TIME_PER_SUBMITTER", default="60", meaning="Time in a cycle spent on one submitter."),
     _seconds("NEGOTIATOR_MAX_TIME_PER_PIESPIN", default="120", meaning="Time spent on one visit to one submitter."),
     _seconds("NEGOTIATOR_TIMEOUT", default="30", meaning="How long a queue may take to answer."),
-    _k("NEGOTIATOR_INFORM_STARTD", KnobType.BOOLEAN, "True", "Whether a matched slot is told so and enters the Matched state."),
+    _k("NEGOTIATOR_INFORM_STARTD", KnobType.BOOLEAN, "False", "Whether a matched slot is told so and enters the Matched state."),
     _k("NEGOTIATOR_SLOT_CONSTRAINT", KnobType.EXPRESSION, None, "Condition on the slots that take part."),
     _k("NEGOTIATOR_SUBMITTER_CONSTRAINT", KnobType.EXPRESSION, None, "Condition on the submitters that take part."),
     _k("NEGOTIATOR_JOB_CONSTRAINT", KnobType.EXPRESSION, None, "Condition on the jobs that take part."),

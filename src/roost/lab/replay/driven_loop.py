@@ -1,0 +1,168 @@
+"""An event loop whose time is driven: it stands still while anything is left to do, and then jumps to the next timer.
+
+Daemons that run in it sleep for hours and notice nothing. What is left to do, the loop knows of itself for what runs in
+it and in its threads. What is under way outside (messages in the bus's server, signals, processes that start or end)
+nobody can see from here; so before time goes on, `settle` is awaited, which has to wait for all that: if `happened`
+says the same afterwards as before, nothing is under way, and time goes on. Otherwise it is asked again.
+
+While the time is `held`, it is the system's: for building up and taking down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from roost.runtime.clock import Clock
+
+#: Longest time without anything happening outside while something is waited for, s of real time.
+STUCK_S: Final = 20.0
+#: Longest wait in one go, s of real time.
+_LOOK_S: Final = 1.0
+
+
+class Stuck(Exception):
+    """Something was waited for that does not come; the text says what."""
+
+
+class _Selector(selectors.DefaultSelector):
+    """Waits for the world outside, and moves the time where it does not have to."""
+
+    loop: DrivenLoop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """What is ready, after as long a wait as is needed."""
+        ready: list[tuple[selectors.SelectorKey, int]] = super().select(0)
+        if ready or (timeout is not None and timeout <= 0):
+            return ready
+        wait_s = self.loop.idle(timeout)
+        return super().select(wait_s) if wait_s else []
+
+
+class DrivenLoop(asyncio.SelectorEventLoop):
+    """The loop. It begins held."""
+
+    def __init__(self) -> None:
+        self._time = 0.0
+        self._held_since: float | None = time.monotonic()
+        self._working = 0
+        #: Results of threads so far.
+        self.worked = 0
+        self._settling: asyncio.Task[None] | None = None
+        self._settled: object = None
+        self._waits_since = 0.0
+        #: Waits for what is under way outside.
+        self.settle: Callable[[], Awaitable[None]] | None = None
+        #: Counts all that has come in from outside.
+        self.happened: Callable[[], object] = lambda: None
+        #: What is known to be under way, in words; "" for nothing.
+        self.under_way: Callable[[], str] = lambda: ""
+        selector = _Selector()
+        selector.loop = self
+        super().__init__(selector)
+
+    # -- time ----------------------------------------------------------------------------------------
+
+    def time(self) -> float:
+        """Seconds since the loop was made, as its daemons count them."""
+        if self._held_since is not None:
+            return self._time + time.monotonic() - self._held_since
+        return self._time
+
+    async def settled(self) -> None:
+        """Wait until nobody waits for what is under way outside."""
+        if self._settling is not None:
+            await asyncio.wait([self._settling])
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let time be the system's meanwhile."""
+        before = self._held_since
+        if before is None:
+            self._held_since = time.monotonic()
+        try:
+            yield
+        finally:
+            if before is None:
+                self.drive()
+
+    def drive(self) -> None:
+        """From now on time is driven."""
+        self._time, self._held_since = self.time(), None
+        self._settled = None
+
+    # -- what is under way -----------------------------------------------------------------------------
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:  # type: ignore[override]
+        """Work in a thread keeps time from going on."""
+        found = super().run_in_executor(executor, func, *args)
+        self._working += 1
+        found.add_done_callback(self._worked)
+        return found
+
+    def _worked(self, _: object) -> None:
+        self._working -= 1
+        self.worked += 1
+
+    def idle(self, timeout: float | None) -> float:
+        """Nothing is ready: how long to wait for the world outside, s; 0 if time has gone on."""
+        if self._held_since is not None:
+            return _LOOK_S if timeout is None else min(timeout, _LOOK_S)
+        waited_for = "a thread" if self._working else self.under_way()
+        if self._settling is not None and not waited_for:
+            waited_for = "the answers of bus and jobs"
+        if waited_for:
+            return self._wait(waited_for)
+        self._waits_since = 0.0
+        if self.settle is not None and self._fingerprint() != self._settled:
+            self._settling = self.create_task(self._settle(self.settle))
+            return 0.0
+        if timeout is None:
+            return _LOOK_S
+        self._time += timeout
+        return 0.0
+
+    def _wait(self, what: str) -> float:
+        now = time.monotonic()
+        if not self._waits_since:
+            self._waits_since = now
+        elif now - self._waits_since > STUCK_S:
+            self._waits_since = 0.0
+            raise Stuck(f"{what}: nothing has come for {STUCK_S:g} s")
+        return _LOOK_S
+
+    def _fingerprint(self) -> object:
+        return self.worked, self.happened()
+
+    async def _settle(self, settle: Callable[[], Awaitable[None]]) -> None:
+        try:
+            before = self._fingerprint()
+            await settle()
+            if self._fingerprint() == before:
+                self._settled = before
+        finally:
+            self._settling = None
+
+
+class DrivenClock(Clock):
+    """The clock of daemons in a `DrivenLoop`, which says `start` when it is set."""
+
+    def __init__(self, loop: DrivenLoop, start: float) -> None:
+        self._loop = loop
+        self._base = start - loop.time()
+
+    def now(self) -> float:
+        """Seconds since 1970, UTC."""
+        return self._base + self._loop.time()
+
+    def at(self, instant: float) -> float:
+        """An instant as the loop counts."""
+        return instant - self._base
+
+    def zone_offset_s(self) -> int:
+        """It is always UTC."""
+        return 0

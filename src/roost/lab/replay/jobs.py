@@ -1,0 +1,266 @@
+"""The jobs of a replay: real processes, each with a simulated process beside it that knows when it ends.
+
+A stand-in (`stand_in`) tells which signals reach it, and stands still when it is stopped; what that means for its job
+(`sim.process`) is what it means in the simulation. When the job's time is up, the stand-in is told to end as the job
+does. So whatever the daemons do to a job they do to a process of the system.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from signal import Signals
+from typing import Any, Final
+
+from roost.classad import ClassAd
+from roost.lab.replay import stand_in
+from roost.lab.replay.driven_loop import DrivenClock
+from roost.model.starter import Usage
+from roost.runtime.family import Family
+from roost.sim.fetched import WorkSource
+from roost.sim.process import End, Process
+from roost.sim.workload import Job
+
+_PROGRAM: Final = Path(stand_in.__file__)
+
+
+class _Engine:
+    """What simulated processes plan with."""
+
+    def __init__(self, clock: DrivenClock) -> None:
+        self._clock = clock
+
+    @property
+    def now(self) -> float:
+        return self._clock.now()
+
+    def at(self, time: float, due: Callable[[float], None]) -> None:
+        if time < math.inf:
+            asyncio.get_running_loop().call_at(self._clock.at(time), lambda: due(self._clock.now()))
+
+
+class StandIn:
+    """One process, and the job that it stands for."""
+
+    def __init__(self, pid: int, process: Process, writer: asyncio.StreamWriter) -> None:
+        self.pid = pid
+        self.process = process
+        self._writer = writer
+        #: It has been told to end, or is gone.
+        self.ending = False
+        self._asked = 0
+        self._here: asyncio.Future[None] | None = None
+
+    def say(self, text: str) -> None:
+        """Tell the process something."""
+        if not self._writer.is_closing():
+            self._writer.write(text.encode() + b"\n")
+
+    async def where(self) -> None:
+        """Wait until it has said all that it had to say."""
+        self._asked += 1
+        self._here = asyncio.get_running_loop().create_future()
+        self.say(f"where {self._asked}")
+        await self._here
+
+    def answered(self, number: int) -> None:
+        """It has answered."""
+        if number == self._asked:
+            self.silent()
+
+    def silent(self) -> None:
+        """Nobody has to wait for an answer any more."""
+        if self._here is not None and not self._here.done():
+            self._here.set_result(None)
+
+
+class StandIns:
+    """The processes of all jobs of a scenario."""
+
+    def __init__(self, path: Path, clock: DrivenClock, jobs: list[Job], fetched: list[Job]) -> None:
+        self.path = path
+        self.clock = clock
+        self.jobs = {job.name: job for job in (*jobs, *fetched)}
+        self.source = WorkSource(fetched)
+        self._engine = _Engine(clock)
+        #: Work of a job that it need not do again, s.
+        self.done_s = dict.fromkeys(self.jobs, 0.0)
+        self.by_pid: dict[int, StandIn] = {}
+        #: Words of processes so far.
+        self.heard = 0
+        self._server: asyncio.Server | None = None
+
+    async def open(self) -> None:
+        """Listen."""
+        self._server = await asyncio.start_unix_server(self._serve, self.path)
+
+    async def close(self) -> None:
+        """Listen no more; whoever is left ends."""
+        if self._server is not None:
+            self._server.close()
+        for each in self.by_pid.values():
+            each.ending = True
+            each.process.vanish(self.clock.now())
+            each._writer.close()
+
+    def program(self, name: str) -> dict[str, Any]:
+        """The attributes of a job that make it run a stand-in."""
+        return {
+            "Cmd": sys.executable,
+            "Arguments": f"-I -S {_PROGRAM} {self.path} {name}",
+            "Iwd": "/",
+            "TransferExecutable": False,
+        }
+
+    def hook(self, path: Path) -> Path:
+        """Make a program that brings work to fetch."""
+        path.write_text(
+            f"#!{sys.executable} -IS\nimport socket, sys\n"
+            f"line = socket.socket(socket.AF_UNIX)\nline.connect({str(self.path)!r})\nline.sendall(b'fetch\\n')\n"
+            "while piece := line.recv(65536):\n    sys.stdout.buffer.write(piece)\n"
+        )
+        path.chmod(0o700)
+        return path
+
+    def reply_hook(self, path: Path) -> Path:
+        """Make a program that hears what becomes of work that was fetched."""
+        path.write_text(
+            f"#!{sys.executable} -IS\nimport socket, sys\n"
+            f"line = socket.socket(socket.AF_UNIX)\nline.connect({str(self.path)!r})\n"
+            "ad = sys.stdin.read().split('-----')[0]\n"
+            "number = [x.split('=')[1].strip() for x in ad.splitlines() if x.lower().startswith('clusterid')][0]\n"
+            "word = (sys.argv[1:] or ['evict'])[0]\nline.sendall(f'{word} {number}\\n'.encode())\nline.recv(1)\n"
+        )
+        path.chmod(0o700)
+        return path
+
+    # -- processes -------------------------------------------------------------------------------------
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        mine: StandIn | None = None
+        while line := await _line(reader):
+            word, *rest = line.decode().split()
+            if word == "here" and mine is not None:
+                mine.answered(int(rest[0]))
+                continue
+            self.heard += 1
+            if word == "begun":
+                mine = self._begun(int(rest[0]), rest[1], writer)
+            elif word == "signal" and mine is not None:
+                # Who speaks does not stand still any more.
+                mine.process.resume(self.clock.now())
+                mine.process.signal(Signals(int(rest[0])).name, self.clock.now())
+            elif word == "fetch":
+                await self._fetch(writer)
+            elif word in ("accept", "reject", "evict"):
+                self.source.replied(self.jobs[f"{rest[0]}.0"].ad, word == "accept")
+                writer.close()
+        if mine is not None:
+            self._gone(mine)
+
+    def _begun(self, pid: int, name: str, writer: asyncio.StreamWriter) -> StandIn:
+        job = self.jobs[name]
+        found: list[StandIn] = []
+        if name in self.source:
+            self.source.lookup(job.ad)
+
+        def ended(code: int | None, signal: int | None, now: float) -> None:
+            mine = found[0]
+            mine.process.gone(now, code)
+            mine.ending = True
+            mine.say(f"die {signal}" if code is None else f"exit {code}")
+
+        process = Process(self._engine, job, self.done_s[name], ended, lambda *_: None)  # type: ignore[arg-type]
+        mine = self.by_pid[pid] = StandIn(pid, process, writer)
+        found.append(mine)
+        process.start(self.clock.now())
+        return mine
+
+    def _gone(self, mine: StandIn) -> None:
+        mine.silent()
+        self.heard += 1
+        if not mine.ending:
+            mine.ending = True
+            mine.process.vanish(self.clock.now())
+        process = mine.process
+        name = process.job.name
+        completed = process.code is not None
+        kept_s = 0.0 if completed else process.saved_s
+        if name not in self.source:
+            self.done_s[name] += kept_s
+            return
+        self.source.ended(
+            name,
+            End(
+                outcome="completed" if completed else "evicted",
+                run_s=process.run_s, suspended_s=process.suspended_s, kept_s=kept_s, cause=None, hard=False,
+            ),
+        )  # fmt: skip
+
+    async def _fetch(self, writer: asyncio.StreamWriter) -> None:
+        ad = self.source.fetch(self.clock.now())
+        if ad is not None:
+            from roost.classad.forms import Form, format_ad
+
+            told = ad.copy()
+            for name, value in self.program(f"{ad['ClusterId']}.{ad['ProcId']}").items():
+                told[name] = value
+            writer.write(format_ad(told, Form.OLD).encode())
+            await writer.drain()
+        writer.close()
+
+    # -- what daemons are told -------------------------------------------------------------------------
+
+    def usage(self, family: Family) -> Usage | None:
+        """What a job would use; None for a process that stands for none."""
+        found = self.by_pid.get(family.pid)
+        return None if found is None or not found.process.here else found.process.usage(self.clock.now())
+
+    def runs(self, family: Family | None) -> bool:
+        """Whether a job runs and does not stand still."""
+        found = None if family is None else self.by_pid.get(family.pid)
+        return found is not None and found.process.running_since is not None
+
+    def look(self, family: Family) -> bool:
+        """See whether a job stands still; whether it can be asked anything."""
+        found = self.by_pid.get(family.pid)
+        if found is None or found.ending:
+            return False
+        still, now = family.stands_still(), self.clock.now()
+        if still:
+            found.process.suspend(now)
+        else:
+            found.process.resume(now)
+        return not still
+
+    async def ask(self, family: Family) -> None:
+        """Wait until a job has said all that it has to say."""
+        await self.by_pid[family.pid].where()
+
+    def under_way(self, family: Family) -> str:
+        """What is known to be under way of a job; "" for nothing."""
+        if family.is_ended:
+            return ""
+        found = self.by_pid.get(family.pid)
+        if found is None:
+            return f"the beginning of {family.key}"
+        return f"the end of {family.key}" if found.ending else ""
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    """What a process says next; nothing from one that is dead."""
+    try:
+        return await reader.readline()
+    except ConnectionError:
+        return b""
+
+
+def ad_of(job: Job, stand_ins: StandIns) -> ClassAd:
+    """A job's ad as its queue gets it."""
+    ad = job.ad.copy()
+    for name, value in stand_ins.program(job.name).items():
+        ad[name] = value
+    return ad

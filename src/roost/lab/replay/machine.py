@@ -1,0 +1,248 @@
+"""The machine of a replay: the node's daemon as it is, with sensors that read the scenario.
+
+Keyboard, console, load and attributes are the scenario's at every instant; how large it is, too. Jobs run as whoever
+replays them, and their sizes are those that the scenario gives them.
+
+A job that runs has the cores of its slot to itself, as in the simulation; the load that this makes is what a system
+would show that averages it over a minute, as the daemon does with its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.config import Config
+from roost.lab.replay.jobs import StandIns
+from roost.lab.scenario import Scenario
+from roost.lab.scenario_sensors import ScenarioSensors
+from roost.model.slots import SlotId
+from roost.model.starter import Usage
+from roost.node.host_slots import Starter
+from roost.node.machine import Machine, NodeSlot
+from roost.node.plan import Reading
+from roost.runtime.family import Family
+from roost.runtime.node_daemon import NodeDaemon
+from roost.runtime.node_state import NodeState
+from roost.runtime.nursery import Nursery
+from roost.runtime.runner import Surroundings
+from roost.runtime.sensors import Replacements, Sensors
+from roost.runtime.shepherd.processes import kill_family
+from roost.runtime.spawn_order import NotStarted, SpawnOrder
+from roost.sim.own_work import BENCHMARK_S
+from roost.startd.machine import Step
+from roost.startd.slot_state import SlotState
+
+if TYPE_CHECKING:
+    from roost.lab.replay.pool import ReplayPool
+
+_MIPS: Final = 1000
+_KFLOPS: Final = 1_000_000
+
+
+class WatchedNursery(Nursery):
+    """A nursery that knows what it has started and what is just being started."""
+
+    starting = 0
+    families: dict[str, Family]
+
+    async def spawn(self, order: SpawnOrder) -> Family | NotStarted:
+        """Start a program."""
+        self.starting += 1
+        try:
+            found = await super().spawn(order)
+        finally:
+            self.starting -= 1
+        if isinstance(found, Family):
+            self.families[found.key] = found
+        return found
+
+    def under_way(self, jobs: StandIns) -> str:
+        """What is known to be under way; "" for nothing."""
+        if self.starting:
+            return "the start of a program"
+        for key, family in list(self.families.items()):
+            if family.is_ended:
+                del self.families[key]
+            elif found := "" if _is_client(key) else f"the hook {key}" if _is_hook(key) else jobs.under_way(family):
+                return found
+        return ""
+
+    @property
+    def running(self) -> list[Family]:
+        """The jobs that are there."""
+        return [
+            family
+            for key, family in self.families.items()
+            if not family.is_ended and not _is_hook(key) and not _is_client(key)
+        ]
+
+
+def _is_hook(key: str) -> bool:
+    return key.startswith("fetch.") or "/hook" in key
+
+
+def _is_client(key: str) -> bool:
+    return key.startswith("backfill")
+
+
+@dataclass(slots=True, kw_only=True)
+class ScenarioReadings(Sensors):
+    """The sensors of a scenario's machine."""
+
+    scenario: Scenario
+    seen: ScenarioSensors
+    node: ReplayNode
+
+    def read(self, cpu_percent: Any = None, *, now: float | None = None) -> Reading:
+        """How the machine is doing at an instant."""
+        assert now is not None
+        machine = self.node.machine
+        wanted = {slot.plan.id: float(slot.plan.cpus) for slot in machine.slots if self.node.runs(slot)}
+        owner, cores = self.seen.owner.load(now), max(1, self.scenario.hardware.cpus)
+        scale = min(1.0, cores / max(1e-9, owner + sum(wanted.values())))
+        percents = {slot: 100 * cpus * scale for slot, cpus in wanted.items()}
+        self.replacements = Replaced(self._values(now, owner, cores, percents))
+        return Sensors.read(self, percents, now=now)
+
+    def _values(self, now: float, owner: float, cores: int, percents: dict[SlotId, float]) -> dict[str, Any]:
+        mean = self.node.mean_percent(percents, now) / 100
+        system = owner + mean
+        if system > cores and mean < cores:
+            system = max(cores, owner / (1 - mean / cores))
+        attributes: dict[str, Any] = {}
+        for at, given in self.seen.changes:
+            if at <= now:
+                attributes |= {name: given.cell(name.lower()) for name in given}
+        return {
+            **_size(self.scenario),
+            "keyboard_idle_s": self.seen.owner.idle_s(now),
+            "console_idle_s": self.seen.console.idle_s(now),
+            "load": system,
+            "attributes": attributes,
+        }
+
+
+def _size(scenario: Scenario) -> dict[str, Any]:
+    hardware = scenario.hardware
+    return {
+        "cpus": hardware.cpus,
+        "memory_mb": hardware.memory_mb,
+        "swap_kb": 0,
+        "disk_kb": hardware.disk_kb,
+        "zone_offset_s": 0,
+    }
+
+
+class Replaced(Replacements):
+    """Values instead of a file of them."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        super().__init__(None)
+        self._given = values
+
+    def values(self) -> dict[str, Any]:
+        """What is replaced."""
+        return self._given
+
+
+class _Forgetful(NodeState):
+    """Keeps nothing: no daemon of a replay takes over what another has left."""
+
+    def touch(self, slot: NodeSlot, machine: Machine) -> None:
+        """A slot has changed."""
+
+
+class ReplayNode(NodeDaemon):
+    """The machine's daemon."""
+
+    def __init__(self, pool: ReplayPool, *args: Any) -> None:
+        self.pool = pool
+        #: Events of starters and orders to processes so far.
+        self.moves = 0
+        super().__init__(*args)
+        # Jobs of whichever owner run as who replays them.
+        self.deputies.are_needed = False
+        self.state = _Forgetful(self.context.home.run / "slots", self.clock)
+
+    def _sensors(self, config: Config) -> Sensors:
+        from roost.startd.idleness import connections
+
+        pool = self.pool
+        return ScenarioReadings(
+            execute=self.context.home.execute,
+            replacements=Replaced(_size(pool.scenario)),
+            scenario=pool.scenario,
+            seen=pool.scenario.sensors(pool.start, connections(config)),
+            node=self,
+        )
+
+    def platform(self, config: Config) -> dict[str, Any]:
+        """As the simulation's machines."""
+        return {"Arch": "X86_64", "OpSys": "LINUX", "HasFileTransfer": True, **self.pool.scenario.hardware.attributes}
+
+    async def start_nursery(self) -> Nursery:
+        """The nursery of the pool."""
+        return self.pool.nursery
+
+    async def benchmark(self) -> tuple[int | None, int | None]:
+        """As fast as the simulation's machines."""
+        await asyncio.sleep(BENCHMARK_S)
+        return _MIPS, _KFLOPS
+
+    def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
+        """What the hands of a starter work with."""
+        found = super().surroundings(slot, starter)
+
+        def tell(event: Any) -> None:
+            self.moves += 1
+            found.tell(event)
+
+        return replace(found, tell=tell, measure=self._measured, as_daemon=True)
+
+    async def _measured(self, family: Family) -> Usage | None:
+        return self.pool.jobs.usage(family)
+
+    def runs(self, slot: NodeSlot) -> bool:
+        """Whether the job of a slot runs, and does not stand still."""
+        runner = None if slot.starter is None else self.runners.get(slot.starter)
+        return runner is not None and self.pool.jobs.runs(runner.family)
+
+    def mean_percent(self, percents: dict[SlotId, float], now: float) -> float:
+        """What all slots' jobs will have used on the average, after a poll with these samples; percent of one core."""
+        polled_at, polling_s = self.machine.polled_at, self.machine.plan.polling_s
+        since_s = polling_s if polled_at is None else max(1.0, now - polled_at)
+        uses = (
+            slot.use.sampled(percents.get(slot.plan.id, 0.0), since_s=since_s, polling_interval_s=polling_s)
+            for slot in self.machine.slots
+        )
+        return sum(use.mean_percent for use in uses)
+
+    def carry_out(self, outs: Any) -> None:
+        """Do what the core has ordered."""
+        if outs:
+            self.moves += sum(out.starter is not None for out in outs)
+        super().carry_out(outs)
+
+    def stepped(self, slot: NodeSlot, before: SlotState, taken: Step, now: float) -> None:
+        """A slot has taken a step."""
+        self.pool.taken += [(slot.name, each) for each in taken.transitions]
+        super().stepped(slot, before, taken, now)
+
+    async def die(self) -> None:
+        """The machine's power fails: daemon and jobs are gone, and nobody has heard a word."""
+        for task in list(self._tasks):
+            task.cancel()
+        for each in self._timers.values():
+            each.cancel()
+        for runner in list(self.runners.values()):
+            family = runner.family
+            runner.forget()
+            if family is not None:
+                await asyncio.to_thread(kill_family, family.shepherd, None)
+        self.nursery = None
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        self.state.close()

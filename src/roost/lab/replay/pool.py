@@ -1,0 +1,341 @@
+"""The pool of a replay: central manager, queue and one machine in one driven event loop, on a real bus and database.
+
+What lasts from scenario to scenario (the bus's server, the nursery that starts jobs) is `Stage`; everything else is
+made anew for each, in a directory of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from roost.classad import ClassAd
+from roost.config import Config
+from roost.lab.machines import LabError
+from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop
+from roost.lab.replay.jobs import StandIns, ad_of
+from roost.lab.replay.machine import ReplayNode, WatchedNursery
+from roost.lab.scenario import Deed, Order, Scenario
+from roost.model import events as nev
+from roost.node.machine import NodeSlot
+from roost.runtime.bus import Bus, Handler
+from roost.runtime.bus_settings import BusSettings
+from roost.runtime.central_daemon import CentralDaemon
+from roost.runtime.home import Home
+from roost.runtime.nats_server import Accounts, NatsServer
+from roost.runtime.role import Ending, RoleContext
+from roost.runtime.schedd_daemon import ScheddDaemon
+from roost.schedd import events as ev
+from roost.schedd.identifiers import JobId
+from roost.schedd.status import JobStatus
+from roost.schedd.submit import ClusterPlan
+from roost.sim.workload import Job
+from roost.startd.draining import DrainOrder, OnCompletion
+from roost.startd.work import Taken
+from roost.wire.messages import Answer, Ask, Message
+from roost.wire.subjects import Role, Subjects
+
+_POOL: Final = "replay"
+#: Who gives the scenario's orders.
+CLIENT: Final = "lab"
+_NAMES: Final = {Role.CENTRAL: "central@machine", Role.SCHEDD: "sim", Role.NODE: "machine", Role.CLIENT: CLIENT}
+_SHUTDOWNS: Final = {
+    "peaceful": nev.ShutdownKind.PEACEFUL,
+    "graceful": nev.ShutdownKind.GRACEFUL,
+    "fast": nev.ShutdownKind.FAST,
+}
+_SCHEDULES: Final = {
+    "graceful": nev.DrainSchedule.GRACEFUL, "quick": nev.DrainSchedule.QUICK, "fast": nev.DrainSchedule.FAST,
+}  # fmt: skip
+_ACTIONS: Final = {
+    Order.HOLD: ev.Action.HOLD,
+    Order.RELEASE: ev.Action.RELEASE,
+    Order.REMOVE: ev.Action.REMOVE,
+    Order.SUSPEND: ev.Action.SUSPEND,
+    Order.CONTINUE: ev.Action.CONTINUE,
+    Order.VACATE_JOB: ev.Action.VACATE,
+}
+
+
+class MutedBus(Bus):
+    """A bus whose user can be cut off from it."""
+
+    # Time goes on while the server's answers are under way: they say nothing of its being there.
+    ping_s = 10**9
+
+    def __init__(self, settings: BusSettings) -> None:
+        super().__init__(settings)
+        self.muted = False
+        #: Subscriptions that the server has not confirmed yet.
+        self.subscribing = 0
+
+    async def send(self, subject: str, message: Message) -> None:
+        """Send a message, unless cut off."""
+        if not self.muted:
+            await super().send(subject, message)
+
+    async def listen(self, subject: str, handler: Handler) -> None:
+        """Hand on every message, unless cut off."""
+
+        def heard(message: Message, sender: str, reply: str) -> Any:
+            return None if self.muted else handler(message, sender, reply)
+
+        self.subscribing += 1
+        try:
+            await super().listen(subject, heard)
+        finally:
+            self.subscribing -= 1
+
+    def mute(self, muted: bool) -> None:
+        """Cut the user off, or let it in again."""
+        self.muted = muted
+        if not muted and self.on_reconnect is not None:
+            self.on_reconnect()
+
+
+class Stage:
+    """What lasts from scenario to scenario."""
+
+    def __init__(self, directory: Path, homes: Path) -> None:
+        self.directory = directory
+        self._homes = homes
+        self.accounts = Accounts(directory, Subjects(_POOL))
+        self.server = NatsServer(directory / "nats", self.accounts)
+        self.nursery: WatchedNursery
+        self._numbers = 0
+
+    async def build(self) -> None:
+        """Start what lasts. Raises ServerFailed, NurseryFailed."""
+        for role, name in _NAMES.items():
+            self.accounts.account(role, name)
+        self.server.start()
+        self.nursery = await WatchedNursery.start(self.directory / "nursery")
+        self.nursery.families = {}
+
+    async def clear(self) -> None:
+        """End what lasts."""
+        if hasattr(self, "nursery"):
+            await self.nursery.close()
+        self.server.stop()
+
+    def settings(self, role: Role) -> BusSettings:
+        """How a daemon reaches the bus."""
+        account = self.accounts.account(role, _NAMES[role])
+        return BusSettings(
+            urls=(self.server.url,), pool=_POOL, name=account.name, user=account.user, password=account.password
+        )
+
+    def home(self) -> Home:
+        """The directory of the next scenario."""
+        self._numbers += 1
+        home = Home(self._homes / f"{self._numbers}")
+        home.make()
+        return home
+
+
+class ReplayPool:
+    """The pool of one scenario."""
+
+    def __init__(self, stage: Stage, scenario: Scenario, start: float) -> None:
+        self.stage = stage
+        self.scenario = scenario
+        self.start = start
+        self.nursery = stage.nursery
+        self.home = stage.home()
+        self.taken: list[tuple[str, Taken]] = []
+        self.clock: DrivenClock
+        self.jobs: StandIns
+        self.node: ReplayNode
+        self.schedd: ScheddDaemon
+        self.central: CentralDaemon
+        self._buses: list[MutedBus] = []
+        #: The scenario's name of a job to that of the queue.
+        self.ids: dict[str, JobId] = {}
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    async def open(self, loop: DrivenLoop, configured: Callable[[Path], Config]) -> None:
+        """Build it up; then it is `start`, and time is driven. `configured` is given the directory of hooks."""
+        buses: dict[Role, MutedBus] = {}
+        for role in _NAMES:
+            buses[role] = await MutedBus.connect(self.stage.settings(role))
+            self._buses.append(buses[role])
+        self.clock = DrivenClock(loop, self.start)
+        scenario = self.scenario
+        self.jobs = StandIns(
+            self.home.path / "jobs.socket", self.clock, scenario.submitted(self.start), scenario.brought(self.start)
+        )
+        await self.jobs.open()
+        config = configured(self._hooks())
+        loop.drive()
+        self.clock = self.jobs.clock = DrivenClock(loop, self.start)
+        loop.settle, loop.happened, loop.under_way = self._settle, self._happened, self._under_way
+        self.buses = buses
+        self.central = CentralDaemon(self._context(Role.CENTRAL), config, buses[Role.CENTRAL])
+        self.schedd = ScheddDaemon(self._context(Role.SCHEDD), config, buses[Role.SCHEDD])
+        await self.central.start()
+        await self.schedd.start()
+        await self.begin(config)
+
+    async def begin(self, config: Config) -> None:
+        """Start the machine's daemon."""
+        self.node = ReplayNode(self, self._context(Role.NODE), config, self.buses[Role.NODE])
+        await self.node.start()
+
+    def _context(self, role: Role) -> RoleContext:
+        return RoleContext(
+            role=str(role),
+            name=_NAMES[role],
+            home=self.home,
+            roots=None,
+            bus=self.stage.settings(role),
+            peers={},
+            clock=self.clock,
+        )
+
+    def _hooks(self) -> Path:
+        directory = self.stage.directory / f"hooks.{self.home.path.name}"
+        directory.mkdir(mode=0o700)
+        self.jobs.hook(directory / "fetch")
+        self.jobs.reply_hook(directory / "reply")
+        return directory
+
+    async def close(self, loop: DrivenLoop) -> None:
+        """Take it down."""
+        loop.settle, loop.happened, loop.under_way = None, lambda: None, lambda: ""
+        await loop.settled()
+        if hasattr(self, "node"):
+            await self.node.die()
+        if hasattr(self, "schedd"):
+            await self.schedd.stop(Ending.LEAVE)
+        if hasattr(self, "central"):
+            await self.central.stop(Ending.LEAVE)
+        if hasattr(self, "jobs"):
+            await self.jobs.close()
+        for family in self.nursery.running:
+            await family.kill()
+        self.nursery.families.clear()
+        for bus in self._buses:
+            await bus.close()
+
+    # -- what is under way -----------------------------------------------------------------------------
+
+    def _happened(self) -> object:
+        return self.node.moves if hasattr(self, "node") else 0, self.jobs.heard, [bus.traffic for bus in self._buses]
+
+    def _under_way(self) -> str:
+        if any(bus.subscribing for bus in self._buses):
+            return "a subscription"
+        return self.nursery.under_way(self.jobs)
+
+    async def _settle(self) -> None:
+        """Let everything arrive that is on its way: what was sent, and then what the server had for others."""
+        for _ in range(2):
+            for bus in self._buses:
+                await bus.settled()
+        for family in self.nursery.running:
+            if self.jobs.look(family):
+                await self.jobs.ask(family)
+
+    # -- orders ----------------------------------------------------------------------------------------
+
+    def submit(self, job: Job, name: str) -> None:
+        """Hand a job to the queue."""
+        self.ids[name] = JobId(self.schedd.queue.book.next_cluster, 0)
+        source = _OneJob(ad_of(job, self.jobs))
+        self.schedd.feed(ev.Submitted(clusters=(source,), owner=job.owner, reply_to=""))
+
+    def place(self, name: str) -> JobStatus | None:
+        """Where a job is; None before it was submitted."""
+        job = self.ids.get(name)
+        if job is None:
+            return None
+        cluster = self.schedd.queue.book.clusters.get(job.cluster)
+        return JobStatus.GONE if cluster is None else cluster.status(job.proc)
+
+    async def do(self, deed: Deed, configured: Callable[[Deed], Config]) -> None:
+        """Carry out an order. Raises LabError for an order to what is not there."""
+        node, now = self.node, self.clock.now()
+        match deed.order:
+            case Order.HOLD | Order.RELEASE | Order.REMOVE | Order.SUSPEND | Order.CONTINUE | Order.VACATE_JOB:
+                job = self.ids[deed.job]
+                action = _ACTIONS[deed.order]
+                self.schedd.feed(ev.Acted(action=action, jobs=(job,), user=CLIENT, superuser=True, reply_to=""))
+            case Order.UPDATE:
+                assert deed.attributes is not None
+                self._tell(deed, nev.JobUpdated(attributes=deed.attributes), now)
+            case Order.CHECKPOINT:
+                self._tell(deed, nev.CheckpointRequested(), now)
+            case Order.MATCH:
+                slot = self._slot(deed)
+                self._tell(deed, nev.MatchReceived(claim_id=slot.state.claim.id), now)
+            case Order.SHUTDOWN:
+                node.carry_out(node.machine.to_all(nev.ShutdownRequested(kind=_SHUTDOWNS[deed.how]), now))
+            case Order.VACATE:
+                await self._ask("vacate", slot=self._slot(deed).name, fast=deed.how == "fast")
+            case Order.DRAIN:
+                order = DrainOrder(schedule=_SCHEDULES[deed.how], reason="the scenario")
+                then = OnCompletion.RESUME if deed.then == "resume" else OnCompletion.NOTHING
+                await self._ask(
+                    "drain",
+                    schedule=int(order.schedule),
+                    on_completion=int(then),
+                    start=deed.start,
+                    reason=order.reason,
+                )
+            case Order.CANCEL_DRAIN:
+                await self._ask("cancel-drain")
+            case Order.RESTART:
+                await self._restart()
+            case Order.RECONFIG:
+                await node.reconfigure(configured(deed))
+            case Order.QUEUE:
+                self.buses[Role.SCHEDD].mute(deed.how == "away")
+
+    async def _ask(self, what: str, **args: Any) -> None:
+        subject = Subjects(_POOL).ask_node(_NAMES[Role.NODE], _NAMES[Role.CLIENT])
+        answer: Answer = await self.buses[Role.CLIENT].ask(subject, Ask(what=what, args=args))
+        if not answer.ok:
+            raise LabError(f"the machine refuses to {what.replace('-', ' ')}: {answer.text}")
+
+    async def _restart(self) -> None:
+        """The machine is switched off and on: its jobs are lost, what was only in memory, too."""
+        config = self.node.config
+        await self.node.die()
+        bus = self.buses[Role.NODE] = await MutedBus.connect(self.stage.settings(Role.NODE))
+        self._buses.append(bus)
+        old = self._buses.pop(list(_NAMES).index(Role.NODE))
+        self._buses.insert(list(_NAMES).index(Role.NODE), self._buses.pop())
+        await old.close()
+        await self.begin(config)
+
+    def _tell(self, deed: Deed, event: Any, now: float) -> None:
+        self.node.carry_out(self.node.machine.host.receive(self._slot(deed), event, now))
+
+    def _slot(self, deed: Deed) -> NodeSlot:
+        for slot in self.node.machine.slots:
+            if str(slot.plan.id).removeprefix("slot") == deed.slot:
+                return slot
+        raise LabError(f"there is no slot {deed.slot} when {deed.order} is ordered")
+
+
+class _OneJob:
+    """A cluster of one job."""
+
+    def __init__(self, ad: ClassAd) -> None:
+        self.common = ad
+        self.count = 1
+        self.varying: frozenset[str] = frozenset()
+
+    def for_cluster(self, number: int) -> _OneJob:
+        """It is the same in every cluster."""
+        return self
+
+    def differences(self, index: int) -> dict[str, Any]:
+        """None: there is only one."""
+        return {}
+
+    def to_data(self) -> Any:
+        """As plans are kept."""
+        return ClusterPlan(common=self.common, batches=()).to_data()

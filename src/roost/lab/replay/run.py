@@ -1,0 +1,182 @@
+"""One scenario on real daemons: what happens in it happens to them at its instants, and transitions are noted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from roost.config import Config, Host, MemoryHost
+from roost.lab.machines import LabError, load_config
+from roost.lab.policy_check import refuse_unreadable
+from roost.lab.replay.driven_loop import DrivenLoop
+from roost.lab.replay.pool import CLIENT, ReplayPool, Stage
+from roost.lab.scenario import Deed, Scenario
+from roost.runtime.accounts import can_switch_user
+from roost.sim.world import BEGINNING
+from roost.startd.configured import wants_backfill
+from roost.startd.work import Taken
+
+T = TypeVar("T")
+
+_SILENT: Final = logging.NullHandler()
+
+#: Hooks of the scenario's policy that replays put their own programs in place of.
+_HOOKS: Final = {"FETCH_WORK": "fetch", "REPLY_FETCH": "reply", "EVICT_CLAIM": "reply"}
+#: The backfill client of a replay does nothing for long.
+_CLIENT: Final = [
+    ("BOINC_Executable", "/bin/sleep"),
+    ("BOINC_Arguments", "1000000"),
+    ("BOINC_InitialDir", "/"),
+    ("BOINC_Owner", "nobody"),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What a scenario came to."""
+
+    scenario: Scenario
+    start: float
+    #: Slot and transition, in the order of time.
+    taken: tuple[tuple[str, Taken], ...]
+
+
+class Replays:
+    """Replays scenarios, one after another, on one stage."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._directory = Path(tempfile.mkdtemp(prefix="roost-replay-"))
+        # Nothing of a pool is to last: its disk may be memory.
+        memory = Path("/dev/shm")
+        usable = memory.is_dir() and os.access(memory, os.W_OK)
+        self._homes = Path(tempfile.mkdtemp(prefix="roost-replay-", dir=memory)) if usable else self._directory
+        self._log = logging.getLogger("roost")
+        self._talked = self._log.propagate
+        # What daemons warn of is the scenario's doing.
+        self._log.propagate = bool(os.environ.get("ROOST_LOG_LEVEL"))
+        self._log.addHandler(_SILENT)
+        self._loop = DrivenLoop()
+        self._stage = Stage(self._directory, self._homes)
+        try:
+            self._run(self._stage.build())
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Replays:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave nothing."""
+        try:
+            with self._loop.held():
+                self._run(self._stage.clear())
+        finally:
+            self._loop.close()
+            self._log.removeHandler(_SILENT)
+            self._log.propagate = self._talked
+            shutil.rmtree(self._homes, ignore_errors=True)
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._loop.run_until_complete(work)
+
+    def replay(self, scenario: Scenario) -> Replay:
+        """Run a scenario. Raises LabError for one that makes no machine."""
+        return self._run(self._replayed(scenario))
+
+    async def _replayed(self, scenario: Scenario) -> Replay:
+        loop, start = self._loop, BEGINNING + scenario.begins_s
+        pool = ReplayPool(self._stage, scenario, start)
+        settings = _Settings(scenario, self._host)
+        try:
+            with loop.held():
+                await pool.open(loop, settings.first)
+            for at, act in _script(scenario, pool, settings):
+                await asyncio.sleep(max(0.0, start + at - pool.clock.now()))
+                await act()
+            await asyncio.sleep(max(0.0, start + scenario.end_s - pool.clock.now()))
+            return Replay(scenario=scenario, start=start, taken=tuple(pool.taken))
+        finally:
+            with loop.held():
+                await pool.close(loop)
+            shutil.rmtree(pool.home.path, ignore_errors=True)
+
+
+def _script(
+    scenario: Scenario, pool: ReplayPool, settings: _Settings
+) -> Iterator[tuple[float, Callable[[], Awaitable[None]]]]:
+    """What happens, in the order of time."""
+    found: list[tuple[float, Callable[[], Awaitable[None]]]] = []
+    for job, (at, name, _) in zip(scenario.submitted(pool.start), scenario.jobs, strict=True):
+
+        async def submit(job: Any = job, name: str = name) -> None:
+            pool.submit(job, name)
+
+        found.append((at, submit))
+    for deed in scenario.deeds:
+
+        async def do(deed: Deed = deed) -> None:
+            try:
+                await pool.do(deed, settings.changed)
+            except LabError as error:
+                raise LabError(f"{scenario.file}:{deed.line}: {error}") from None
+
+        found.append((deed.at_s, do))
+    return iter(sorted(found, key=lambda each: each[0]))
+
+
+class _Settings:
+    """The configuration of a scenario's daemons, as it changes."""
+
+    def __init__(self, scenario: Scenario, host: Host) -> None:
+        self._scenario = scenario
+        self._host = host
+        self._settings = scenario.settings
+
+    def first(self, hooks: Path) -> Config:
+        """The configuration at the beginning."""
+        self._settings = (
+            *self._settings,
+            ("NEGOTIATOR_INTERVAL", f"{self._scenario.cycle_s:g}"),
+            ("NEGOTIATOR_INFORM_STARTD", "True"),
+            ("QUEUE_SUPER_USERS", CLIENT),
+        )
+        config = self._config()
+        more = [(name, str(hooks / program)) for name, program in _hooks(config)]
+        if wants_backfill(config):
+            more += _CLIENT if can_switch_user() else _CLIENT[:-1]
+        self._settings = (*self._settings, *more)
+        return self._config() if more else config
+
+    def changed(self, deed: Deed) -> Config:
+        """The configuration after an order."""
+        self._settings = (*self._settings, *deed.settings)
+        return self._config()
+
+    def _config(self) -> Config:
+        scenario, host = self._scenario, self._host
+        paths = scenario.configs
+        if scenario.policy is not None:
+            host, paths = MemoryHost(files={scenario.file: scenario.policy}), (scenario.file,)
+        config = load_config(host, paths, scenario.hardware, "machine", settings=self._settings)
+        refuse_unreadable(config)
+        return config
+
+
+def _hooks(config: Config) -> Iterable[tuple[str, str]]:
+    for name in config.names():
+        keyword, _, hook = name.upper().partition("_HOOK_")
+        if keyword and hook in _HOOKS:
+            yield name, _HOOKS[hook]
