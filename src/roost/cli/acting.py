@@ -36,7 +36,8 @@ _WHY: Final = {
     "not-found": "it is not in the queue",
     "permission-denied": "it is another user's",
     "already-done": "it is so already",
-    "immutable": "one of these attributes is the queue's own, and nobody changes it",
+    "immutable": "one of these attributes is the queue's own or in IMMUTABLE_JOB_ATTRS, and nobody changes it",
+    "protected": "one of these attributes is in PROTECTED_JOB_ATTRS, and only queue super users change it",
 }
 
 

@@ -58,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
         print_json(taken)
     else:
         for each in taken:
+            for warning in each.get("warnings", ()):
+                complain(f"warning: {warning}")
             say(f"{counted(each['jobs'], 'job')} submitted to cluster {each['cluster']}")
     if not args.wait:
         return Exit.OK

@@ -101,7 +101,7 @@ def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
             hard = event.action is Action.VACATE_FAST
             _end_run(turn, holder, job, "evict", VacateCode.USER_VACATE_JOB, event.reason or "vacated", hard=hard)
         case Action.EDIT | Action.NOTE:
-            return _edit(turn, job, event)
+            return _edit(turn, holder, job, event)
     return ""
 
 
@@ -189,10 +189,12 @@ def _stand_still(turn: Turn, holder: Holder, job: Job, still: bool) -> str:
     return ""
 
 
-def _edit(turn: Turn, job: Job, event: Acted) -> str:
-    names = {fold(name) for name in event.attributes}
-    if names & IMMUTABLE:
+def _edit(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
+    names, settings = {fold(name) for name in event.attributes}, holder.settings
+    if names & (IMMUTABLE | settings.immutable):
         return "immutable"
+    if names & settings.protected and not (event.superuser or event.user in settings.superusers):
+        return "protected"
     waits = job.status is JobStatus.IDLE and job.cluster.is_idle(job.id.proc)
     if waits:
         # The change may take it to another place in the order.

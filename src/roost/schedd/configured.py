@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 from roost.classad import Expr, ParseError, Syntax, parse_expression
+from roost.classad.values import fold
 from roost.config import Config
 from roost.config.in_force import in_force
+from roost.schedd.admission import admission
 from roost.schedd.holder import QueueSettings
 from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.job_policy_config import system_policy
@@ -19,6 +21,7 @@ _SUPERUSERS = "root, condor"
 def queue_settings(config: Config, *, name: str, local_node: str = "") -> QueueSettings:
     """The settings of the queue of that name; `local_node` runs the jobs beside it. Raises ConfigError."""
     policy, problems = system_policy(config)
+    rules, unread = admission(config, name=name)
     local_policy, wrong = _local_policy(config)
     superusers = config.get("QUEUE_SUPER_USERS", subsys=_SUBSYSTEM) or _SUPERUSERS
     return QueueSettings(
@@ -32,9 +35,19 @@ def queue_settings(config: Config, *, name: str, local_node: str = "") -> QueueS
         policy=policy,
         local_node=local_node,
         local_policy=local_policy,
-        problems=(*(str(each) for each in problems), *wrong),
+        problems=(*(str(each) for each in problems), *wrong, *unread),
+        admission=rules,
+        protected=_names(config, "PROTECTED_JOB_ATTRS"),
+        immutable=_names(config, "IMMUTABLE_JOB_ATTRS") | _names(config, "SECURE_JOB_ATTRS"),
+        secure=_names(config, "SECURE_JOB_ATTRS"),
         in_force=in_force(config, _knobs(policy), _SUBSYSTEM),
     )
+
+
+def _names(config: Config, knob: str) -> frozenset[str]:
+    """Attributes that a list names, folded."""
+    text = config.get(knob, subsys=_SUBSYSTEM) or ""
+    return frozenset(fold(word) for word in re.split(r"[,\s]+", text) if word)
 
 
 def _knobs(policy: SystemPolicy) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from roost.model.audit import InForce
+from roost.schedd.admission import Admission
 from roost.schedd.book import Job
 from roost.schedd.claims import HeldClaim
 from roost.schedd.job_policy import SystemPolicy
@@ -31,6 +32,13 @@ class QueueSettings:
     #: The machine that runs jobs beside the queue; "" for none.
     local_node: str = ""
     local_policy: LocalPolicy = field(default_factory=LocalPolicy)
+    #: What becomes of jobs as they are submitted.
+    admission: Admission = field(default_factory=Admission)
+    #: Folded names of attributes that users, or anybody, can't change once a job is in the queue.
+    protected: frozenset[str] = frozenset()
+    immutable: frozenset[str] = frozenset()
+    #: And of those that are not taken from users at all.
+    secure: frozenset[str] = frozenset()
     #: What is wrong with the administrator's policy; that of it is left out.
     problems: tuple[str, ...] = ()
     #: For the record.

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
 from roost.classad import ClassAd
+from roost.classad.values import fold
 from roost.schedd import commands, periodic, runs
 from roost.schedd import event_log as log
+from roost.schedd.admission import NotAdmitted
 from roost.schedd.book import Book, Cluster, JobSource, submitter_of
 from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
 from roost.schedd.claims import HeldClaim, Stage
@@ -163,21 +165,43 @@ class Queue:
         if present + jobs > settings.jobs_max:
             self._refuse(turn, event, f"the queue would hold more than MAX_JOBS_SUBMITTED = {settings.jobs_max} jobs")
             return
-        taken = [self._take(turn, each, event.owner) for each in event.clusters if each.count]
-        data = [{"cluster": cluster.number, "jobs": cluster.count} for cluster in taken]
+        try:
+            admitted = self._admitted(turn, event)
+        except NotAdmitted as refusal:
+            remedy = f"Change the job so that it meets {refusal.knob}, or ask the administrator why it is there."
+            text = str(refusal)
+            turn.order(Reply(to=event.reply_to, ok=False, code="not-admitted", text=text, remedy=remedy))
+            return
+        data = []
+        for cluster, warnings in admitted:
+            self._take(turn, cluster)
+            row: dict[str, Any] = {"cluster": cluster.number, "jobs": cluster.count}
+            data.append(row | {"warnings": warnings} if warnings else row)
         turn.order(Reply(to=event.reply_to, data=data))
         turn.offer()
+
+    def _admitted(self, turn: Turn, event: Submitted) -> list[tuple[Cluster, list[str]]]:
+        """The clusters as the administrator's rules have changed them, with warnings. Raises NotAdmitted."""
+        rules = self.holder.settings.admission
+        found: list[tuple[Cluster, list[str]]] = []
+        for source in event.clusters:
+            if source.count:
+                cluster = self._cluster(source, event.owner, self.book.next_cluster + len(found), int(turn.now))
+                rules.transform(cluster)
+                found.append((cluster, rules.check(cluster)))
+        return found
 
     def _refuse(self, turn: Turn, event: Submitted, text: str) -> None:
         remedy = "Submit fewer jobs, or ask the administrator for a higher limit."
         turn.order(Reply(to=event.reply_to, ok=False, code="too-many-jobs", text=text, remedy=remedy))
 
-    def _take(self, turn: Turn, source: JobSource, owner: str) -> Cluster:
-        number, now = self.book.next_cluster, int(turn.now)
-        self.book.next_cluster += 1
+    def _cluster(self, source: JobSource, owner: str, number: int, now: int) -> Cluster:
+        """A cluster that is not in the queue yet."""
         settings = self.holder.settings
         source = source.for_cluster(number)
         ad = source.common.copy()
+        for name in [each for each in ad if fold(each) in settings.secure]:
+            del ad[name]
         ad.update(
             {
                 "ClusterId": number,
@@ -188,7 +212,12 @@ class Queue:
                 "GlobalJobId": settings.name,
             }
         )
-        cluster = Cluster(number, ad, source, count=source.count, owner=owner, submitted_at=now)
+        return Cluster(number, ad, source, count=source.count, owner=owner, submitted_at=now)
+
+    def _take(self, turn: Turn, cluster: Cluster) -> None:
+        number, ad, source = cluster.number, cluster.ad, cluster.plan
+        assert source is not None
+        self.book.next_cluster = number + 1
         cluster.submitter = submitter_of(ad)
         held = held_at_submit(ad)
         if held:
@@ -198,15 +227,16 @@ class Queue:
         turn.changes.append(
             PutCluster(
                 cluster=number,
-                owner=owner,
-                submitted_at=now,
+                owner=cluster.owner,
+                submitted_at=cluster.submitted_at,
                 count=source.count,
                 ad=ad,
                 plan=source.to_data(),
             )
         )
+        for job in cluster.jobs.values():
+            turn.touch(job)
         self._tell_submitted(turn, cluster, held)
-        return cluster
 
     def _tell_submitted(self, turn: Turn, cluster: Cluster, held: bool) -> None:
         """Tell users' logs of every job; clusters without a log cost nothing."""

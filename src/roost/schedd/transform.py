@@ -92,11 +92,28 @@ def read_transform(text: str, origin: str) -> Transform:
         elif rule.kind == "TRANSFORM":
             if rule.text not in ("", "1"):
                 raise TransformError(f"{place}: TRANSFORM {rule.text}: several ads of one are not made here")
-        elif rule.kind != "UNIVERSE":
+        elif rule.kind == "UNIVERSE":
+            rules.append(_universe(rule))
+        else:
             rules.append(rule)
         if len(rules) > STATEMENTS_MAX:
             raise TransformError(f"{place}: more than {STATEMENTS_MAX} statements")
     return Transform(name=name, requirements=requirements, rules=tuple(rules))
+
+
+#: Universes of jobs by their names.
+_UNIVERSES: Final = {
+    "standard": 1, "vanilla": 5, "docker": 5, "container": 5, "scheduler": 7, "grid": 9, "java": 10, "parallel": 11,
+    "local": 12, "vm": 13,
+}  # fmt: skip
+
+
+def _universe(rule: Rule) -> Rule:
+    """The statement that sets the number of a universe."""
+    number = _UNIVERSES.get(rule.text.lower(), rule.text)
+    if not str(number).isdecimal():
+        raise TransformError(f"{rule.place}: UNIVERSE {rule.text}: there are {', '.join(_UNIVERSES)}")
+    return Rule("SET", "JobUniverse", str(number), rule.place)
 
 
 def _lines(text: str) -> list[tuple[int, str]]:

@@ -73,6 +73,8 @@ KNOBS: tuple[Knob, ...] = (
     _k("IMMUTABLE_JOB_ATTRS", KnobType.LIST, None, "Job attributes that cannot be changed after submission."),
     _k("PROTECTED_JOB_ATTRS", KnobType.LIST, None, "Job attributes that only queue super users may change."),
     _k("USE_NFS", KnobType.BOOLEAN, "False", "Kept for old configurations; nothing depends on it."),
+    _k("SECURE_JOB_ATTRS", KnobType.LIST, None, "Job attributes that are not taken from users, and that nobody changes."),
+    _submit("SYSTEM_SUBMIT_ATTRS", KnobType.LIST, None, "The same as SUBMIT_ATTRS, for those that the site's configuration sets."),
     _submit("SUBMIT_ATTRS", KnobType.LIST, None, "Names of macros put into every job submitted from here."),
     _submit("SUBMIT_SKIP_FILECHECKS", KnobType.BOOLEAN, "True", "Whether submission does without looking for the job's files."),
     _submit("JOB_DEFAULT_REQUESTCPUS", KnobType.EXPRESSION, "1", "Cores requested for jobs that name none.", unit="cores"),

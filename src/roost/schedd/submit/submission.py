@@ -294,7 +294,7 @@ class _Reader:
 
     def _attributes(self) -> Iterator[tuple[str, str]]:
         """SUBMIT_ATTRS: names of macros whose values go into every ad."""
-        names = self._knob("SUBMIT_ATTRS").replace(",", " ").split()
+        names = f"{self._knob('SYSTEM_SUBMIT_ATTRS')} {self._knob('SUBMIT_ATTRS')}".replace(",", " ").split()
         for name in names:
             text = self._knob(name.lstrip("+"))
             if text:

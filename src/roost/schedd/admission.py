@@ -1,0 +1,274 @@
+"""What the administrator makes of jobs as they are submitted: transforms that change them, conditions that they meet.
+
+`JOB_TRANSFORM_NAMES` names transforms (`transform`), which are carried out in that order; then
+`SUBMIT_REQUIREMENT_NAMES` names conditions, each asked with the queue's ad as MY and the job's as TARGET (also as
+``JOB.`` and ``SCHEDD.``). The first that is not TRUE refuses the whole submission, or only warns if its
+``_IS_WARNING`` is TRUE. Both happen before anything is kept, so a submission is taken whole or not at all.
+
+Jobs of a cluster are one ad and what sets them apart. A transform, or a condition, that names nothing that sets them
+apart is carried out once, on the common ad; any other job by job, for at most `ONE_BY_ONE_MAX` jobs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
+from roost.classad.values import UNDEFINED, fold
+from roost.config import Config, ConfigError, Host, MemoryHost
+from roost.schedd.book import Cluster
+from roost.schedd.transform import Transform, TransformError, read_transform
+
+#: Jobs of a cluster that are looked at one by one.
+ONE_BY_ONE_MAX: Final = 10_000
+#: What sets all jobs apart and no rule is about.
+_NUMBERS: Final = frozenset(("procid", "globaljobid"))
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+#: What no transform may change: it says whose job it is.
+_KEPT: Final = ("ClusterId", "ProcId", "Owner", "User", "QDate", "GlobalJobId")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedTransform:
+    """One of JOB_TRANSFORM_NAMES."""
+
+    name: str
+    rules: Transform
+    #: Macros of the configuration that its text uses.
+    macros: Mapping[str, str] = field(default_factory=dict)
+    #: Folded names that it may be about; None if any.
+    about: frozenset[str] | None = None
+
+    @property
+    def knob(self) -> str:
+        """Where it is written."""
+        return f"JOB_TRANSFORM_{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """One of SUBMIT_REQUIREMENT_NAMES."""
+
+    name: str
+    condition: Expr
+    #: As it is written.
+    text: str
+    reason: Expr | None = None
+    is_warning: Expr | None = None
+
+    @property
+    def knob(self) -> str:
+        """Where it is written."""
+        return f"SUBMIT_REQUIREMENT_{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """The rules of one queue."""
+
+    transforms: tuple[NamedTransform, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+    #: The queue's ad.
+    schedd: ClassAd = field(default_factory=ClassAd)
+    host: Host = field(default_factory=MemoryHost)
+
+    def transform(self, cluster: Cluster) -> None:
+        """Change the jobs of a cluster that nobody knows yet. Raises NotAdmitted."""
+        for each in self.transforms:
+            try:
+                self._transform(each, cluster)
+            except TransformError as problem:
+                raise NotAdmitted(each.knob, f"{each.knob} can't be carried out: {problem}") from None
+
+    def _transform(self, each: NamedTransform, cluster: Cluster) -> None:
+        varying = _varying(cluster)
+        if not varying or (each.about is not None and varying.isdisjoint(each.about)):
+            _changed(each, cluster.ad, self.host)
+            return
+        for proc in _procs(cluster, each.knob):
+            job = cluster.job(proc)
+            whole = _flat(job.ad)
+            before = whole.copy()
+            if not _changed(each, whole, self.host):
+                continue
+            for name in [*whole, *(name for name in before if name not in whole)]:
+                new = whole.cell(fold(name)) if name in whole else UNDEFINED
+                if name not in before or new is not before.cell(fold(name)):
+                    job.ad.put(name, new)  # type: ignore[arg-type]
+
+    def check(self, cluster: Cluster) -> list[str]:
+        """What is to be said to whoever submits a cluster. Raises NotAdmitted for one that is refused."""
+        warnings: list[str] = []
+        for each in self.requirements:
+            apart = not _varying(cluster).isdisjoint(fold(word) for word in _WORD.findall(each.text))
+            for proc in _procs(cluster, each.knob) if apart else (0,):
+                text = self._refused(each, cluster.ad_of(proc))
+                if not text:
+                    continue
+                where = f"{text} (job {proc})" if apart else text
+                if each.is_warning is None or self._asked(each.is_warning, cluster.ad_of(proc)) is not True:
+                    raise NotAdmitted(each.knob, where)
+                if where not in warnings:
+                    warnings.append(where)
+        return warnings
+
+    def _refused(self, each: Requirement, ad: ClassAd) -> str:
+        value = self._asked(each.condition, ad)
+        if value is True or (isinstance(value, int | float) and not isinstance(value, bool) and value != 0):
+            return ""
+        reason = None if each.reason is None else self._asked(each.reason, ad)
+        if isinstance(reason, str) and reason:
+            return f"{each.knob}: {reason}"
+        word = "is false" if value is False or value == 0 else "is neither true nor false"
+        return f"{each.knob} {word}: {each.text}"
+
+    def _asked(self, expression: Expr, ad: ClassAd) -> object:
+        mine = self.schedd.copy()
+        mine["JOB"], mine["SCHEDD"] = _flat(ad), self.schedd.copy()
+        return mine.eval_expr(expression, ad)
+
+
+class NotAdmitted(Exception):
+    """A submission is refused; the text says by which rule and why."""
+
+    def __init__(self, knob: str, text: str) -> None:
+        super().__init__(text)
+        self.knob = knob
+
+
+def _varying(cluster: Cluster) -> frozenset[str]:
+    return frozenset() if cluster.plan is None else cluster.plan.varying - _NUMBERS
+
+
+def _procs(cluster: Cluster, knob: str) -> range:
+    if cluster.count > ONE_BY_ONE_MAX:
+        raise NotAdmitted(
+            knob,
+            f"{knob} is about what differs between the {cluster.count} jobs of a cluster, and is asked for "
+            f"{ONE_BY_ONE_MAX} at most: submit them in several clusters",
+        )
+    return range(cluster.count)
+
+
+def _flat(ad: ClassAd) -> ClassAd:
+    """An ad with all that it is chained to."""
+    found = ClassAd()
+    chain: list[ClassAd] = []
+    link: ClassAd | None = ad
+    while link is not None:
+        chain.append(link)
+        link = link.chained
+    for each in reversed(chain):
+        for key, cell in each.cells.items():
+            found.put(each.spelling(key), cell)
+    return found
+
+
+def _changed(each: NamedTransform, ad: ClassAd, host: Host) -> bool:
+    kept = {name: ad.cell(fold(name)) for name in _KEPT if name in ad}
+    done = each.rules.apply(ad, host, dict(each.macros))
+    for name, cell in kept.items():
+        ad.put(name, cell)  # type: ignore[arg-type]
+    return done
+
+
+# -- the configuration -----------------------------------------------------------------------------------------
+
+
+def admission(config: Config, *, name: str) -> tuple[Admission, list[str]]:
+    """The rules of the queue of that name, and what is wrong with those that are left out."""
+    wrong: list[str] = []
+    schedd = ClassAd({"MyType": "Scheduler", "Name": name})
+    return Admission(
+        transforms=tuple(_transforms(config, wrong)),
+        requirements=tuple(_requirements(config, wrong)),
+        schedd=schedd,
+    ), wrong
+
+
+def _listed(config: Config, knob: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(config.get_list(knob, subsys="SCHEDD"))) if config.get(knob, subsys="SCHEDD") else ()
+
+
+def _transforms(config: Config, wrong: list[str]) -> Iterator[NamedTransform]:
+    for name in _listed(config, "JOB_TRANSFORM_NAMES"):
+        knob = f"JOB_TRANSFORM_{name}"
+        found = config.find(knob, subsys="SCHEDD")
+        if found is None or not found.text.strip():
+            wrong.append(f"{knob} is not set, though JOB_TRANSFORM_NAMES names it")
+            continue
+        if found.text.lstrip().startswith("["):
+            wrong.append(
+                f"{knob}: rules in the form of a ClassAd are not read; write them as statements: SET Name value, "
+                "DEFAULT, COPY, RENAME, DELETE, EVALSET"
+            )
+            continue
+        try:
+            rules = read_transform(found.text, knob)
+        except TransformError as problem:
+            wrong.append(f"{problem}; nothing is changed by {knob}")
+            continue
+        yield NamedTransform(name=name, rules=rules, macros=_macros(config, found.text, rules), about=_about(rules))
+
+
+def _macros(config: Config, text: str, rules: Transform) -> dict[str, str]:
+    """What of the configuration a transform uses."""
+    own = {rule.name.lower() for rule in rules.rules if rule.kind in ("MACRO", "EVALMACRO")}
+    found = {}
+    for name in dict.fromkeys(re.findall(r"\$\w*\(([A-Za-z_]\w*)", text)):
+        value = None if name.lower() in own else _value(config, name)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _value(config: Config, name: str) -> str | None:
+    try:
+        return config.get(name, subsys="SCHEDD")
+    except ConfigError:
+        return None
+
+
+def _about(rules: Transform) -> frozenset[str] | None:
+    """Names that a transform may read or write; None where it has patterns, or makes names."""
+    found: set[str] = set()
+    if rules.requirements is not None:
+        names = rules.requirements.mentioned
+        found |= names.plain | names.target | names.my
+    for rule in rules.rules:
+        if rule.pattern is not None or (rule.kind in ("COPY", "RENAME") and "$" in rule.text):
+            return None
+        found.add(fold(rule.name))
+        found |= {fold(word) for word in _WORD.findall(rule.text)}
+    return frozenset(found)
+
+
+def _requirements(config: Config, wrong: list[str]) -> Iterator[Requirement]:
+    for name in _listed(config, "SUBMIT_REQUIREMENT_NAMES"):
+        knob = f"SUBMIT_REQUIREMENT_{name}"
+        condition = _expression(config, knob, wrong)
+        if condition is None:
+            if _value(config, knob) is None:
+                wrong.append(f"{knob} is not set, though SUBMIT_REQUIREMENT_NAMES names it")
+            continue
+        yield Requirement(
+            name=name,
+            condition=condition,
+            text=(_value(config, knob) or "").strip(),
+            reason=_expression(config, f"{knob}_REASON", wrong),
+            is_warning=_expression(config, f"{knob}_IS_WARNING", wrong),
+        )
+
+
+def _expression(config: Config, knob: str, wrong: list[str]) -> Expr | None:
+    text = _value(config, knob)
+    if text is None or not text.strip():
+        return None
+    try:
+        return parse_expression(text, Syntax.OLD)
+    except ParseError as problem:
+        wrong.append(f"{knob}: {problem}; it is left out")
+        return None

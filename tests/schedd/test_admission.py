@@ -1,0 +1,188 @@
+"""Transforms and conditions of the administrator, as jobs are submitted; attributes that users can't change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from roost.classad import ClassAd
+from roost.config import MemoryHost, load_text
+from roost.schedd import events as ev
+from roost.schedd.admission import ONE_BY_ONE_MAX, admission
+from roost.schedd.changes import PutCluster, PutJob
+from roost.schedd.configured import queue_settings
+from roost.schedd.effects import Reply
+from roost.schedd.identifiers import JobId
+from roost.schedd.queue import Queue, Step
+from tests.schedd.queue_world import source
+
+
+def queue(text: str) -> Queue:
+    """A queue with that configuration."""
+    return Queue(queue_settings(load_text(text, MemoryHost(), subsystem="SCHEDD"), name="q@here"), 1000.0)
+
+
+def submit(target: Queue, *sources: Any, owner: str = "ann") -> tuple[Reply, Step]:
+    """Hand in jobs."""
+    step = target.step(ev.Submitted(clusters=sources, owner=owner, reply_to="r"), 1000.0)
+    (reply,) = [each for each in step.effects if isinstance(each, Reply)]
+    return reply, step
+
+
+def value(target: Queue, name: str, proc: int = 0, cluster: int = 1) -> object:
+    """What an attribute of a job is."""
+    return target.book.clusters[cluster].ad_of(proc).eval(name)
+
+
+TRANSFORMS = """
+SITE = lab
+JOB_TRANSFORM_NAMES = big, named
+JOB_TRANSFORM_big @=end
+  NAME big jobs
+  REQUIREMENTS RequestMemory > 1000
+  factor = 2
+  SET BigJob true
+  EVALSET Twice RequestMemory * $(factor)
+  DEFAULT Project "$(SITE)"
+  COPY RequestMemory OriginalMemory
+  RENAME Old New
+  DELETE Scratch
+  UNIVERSE local
+@end
+JOB_TRANSFORM_named = SET WasBig BigJob =?= true
+"""
+
+
+def test_transforms_change_jobs_in_their_order_before_they_are_kept() -> None:
+    target = queue(TRANSFORMS)
+    reply, step = submit(target, source(2, RequestMemory=2000, Old=7, Scratch=1))
+    assert reply.ok
+    (kept,) = [each for each in step.changes if isinstance(each, PutCluster)]
+    assert {name: kept.ad.eval(name) for name in ("BigJob", "Twice", "Project", "OriginalMemory", "New", "WasBig")} == {
+        "BigJob": True, "Twice": 4000, "Project": "lab", "OriginalMemory": 2000, "New": 7, "WasBig": True,
+    }  # fmt: skip
+    assert "Old" not in kept.ad
+    assert "Scratch" not in kept.ad
+    assert kept.ad.eval("JobUniverse") == 12
+    submit(target, source(1, RequestMemory=10, Old=7))
+    assert (value(target, "Old", cluster=2), value(target, "WasBig", cluster=2)) == (7, False)
+
+
+def test_what_differs_from_job_to_job_is_changed_job_by_job_and_kept() -> None:
+    target = queue(TRANSFORMS)
+    _, step = submit(target, source(3, own={"RequestMemory": (10, 2000, 3000)}))
+    assert [value(target, "BigJob", proc) is True for proc in range(3)] == [False, True, True]
+    assert [value(target, "Twice", proc) for proc in (1, 2)] == [4000, 6000]
+    again = Queue(target.holder.settings, 1000.0)
+    for change in step.changes:
+        if isinstance(change, PutCluster):
+            plan = source(3, own={"RequestMemory": (10, 2000, 3000)})
+            again.restore_cluster(1, change.ad, plan, count=3, owner="ann", submitted_at=1000, gone="")
+    for change in step.changes:
+        if isinstance(change, PutJob):
+            again.restore_job(change)
+    assert value(again, "Twice", 2) == 6000
+
+
+def test_a_transform_does_not_change_whose_job_it_is() -> None:
+    target = queue('JOB_TRANSFORM_NAMES = x\nJOB_TRANSFORM_x = SET Owner "root"\n')
+    submit(target, source(1))
+    assert value(target, "Owner") == "ann"
+
+
+REQUIREMENTS = """
+SUBMIT_REQUIREMENT_NAMES = memory, notbob, project
+SUBMIT_REQUIREMENT_memory = RequestMemory > 512
+SUBMIT_REQUIREMENT_memory_REASON = strcat("asks for ", RequestMemory, " MB, and 512 are the least")
+SUBMIT_REQUIREMENT_notbob = JOB.Owner != "bob"
+SUBMIT_REQUIREMENT_project = TARGET.Project =!= undefined
+SUBMIT_REQUIREMENT_project_IS_WARNING = true
+"""
+
+
+def test_a_submission_that_does_not_meet_a_condition_is_refused_as_a_whole_with_the_rule_and_its_reason() -> None:
+    target = queue(REQUIREMENTS)
+    reply, step = submit(target, source(1, RequestMemory=1000), source(1, RequestMemory=100))
+    assert (reply.ok, reply.code) == (False, "not-admitted")
+    assert reply.text == "SUBMIT_REQUIREMENT_memory: asks for 100 MB, and 512 are the least"
+    assert step.changes == ()
+    assert not target.book.clusters
+    reply, _ = submit(target, source(1, RequestMemory=1000), owner="bob")
+    assert reply.text == 'SUBMIT_REQUIREMENT_notbob is false: JOB.Owner != "bob"'
+
+
+def test_a_warning_takes_the_job_and_says_so() -> None:
+    reply, _ = submit(queue(REQUIREMENTS), source(2, RequestMemory=1000))
+    assert reply.data == [
+        {
+            "cluster": 1,
+            "jobs": 2,
+            "warnings": ["SUBMIT_REQUIREMENT_project is false: TARGET.Project =!= undefined"],
+        }
+    ]
+
+
+def test_conditions_are_asked_of_every_job_that_they_tell_apart_up_to_a_limit() -> None:
+    reply, _ = submit(queue(REQUIREMENTS), source(3, own={"RequestMemory": (600, 600, 100)}))
+    assert reply.text.endswith("asks for 100 MB, and 512 are the least (job 2)")
+    reply, _ = submit(queue(REQUIREMENTS), source(ONE_BY_ONE_MAX + 1, own={"RequestMemory": (600,)}))
+    assert f"asked for {ONE_BY_ONE_MAX} at most" in reply.text
+    reply, _ = submit(queue(REQUIREMENTS), source(ONE_BY_ONE_MAX + 1, own={"Args": ("x", "y")}, RequestMemory=600))
+    assert reply.ok
+
+
+def test_conditions_see_jobs_as_transforms_have_made_them() -> None:
+    target = queue("JOB_TRANSFORM_NAMES = m\nJOB_TRANSFORM_m = SET RequestMemory 1024\n" + REQUIREMENTS)
+    assert submit(target, source(1, RequestMemory=1))[0].ok
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("JOB_TRANSFORM_NAMES = a", "JOB_TRANSFORM_a is not set"),
+        ("JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = [ set_X = 1; ]", "rules in the form of a ClassAd are not read"),
+        ("JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = FROB x", "neither a statement"),
+        ("JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = UNIVERSE moon", "UNIVERSE moon"),
+        ("SUBMIT_REQUIREMENT_NAMES = a", "SUBMIT_REQUIREMENT_a is not set"),
+        ("SUBMIT_REQUIREMENT_NAMES = a\nSUBMIT_REQUIREMENT_a = 1 +", "it is left out"),
+    ],
+)
+def test_rules_that_cant_be_read_are_left_out_and_named(text: str, said: str) -> None:
+    rules, (wrong,) = admission(load_text(text + "\n", MemoryHost(), subsystem="SCHEDD"), name="q")
+    assert said in wrong
+    assert (rules.transforms, rules.requirements) == ((), ())
+
+
+def test_a_transform_that_fails_refuses_the_submission() -> None:
+    target = queue("JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = SET X $(MY.RequestMemory) +\n")
+    reply, _ = submit(target, source(1))
+    assert reply.text.startswith("JOB_TRANSFORM_a can't be carried out: JOB_TRANSFORM_a:1:")
+
+
+def test_rules_are_those_of_the_last_configuration() -> None:
+    target = queue("")
+    assert submit(target, source(1))[0].ok
+    target.holder.settings = queue(REQUIREMENTS).holder.settings
+    assert not submit(target, source(1))[0].ok
+
+
+@pytest.mark.parametrize(
+    ("name", "superuser", "refused"),
+    [("Rank", False, None), ("Site", False, "immutable"), ("Site", True, "immutable"), ("Tag", False, "protected"),
+     ("Tag", True, None), ("Token", True, "immutable")],
+)  # fmt: skip
+def test_attributes_that_the_administrator_keeps_are_not_edited(
+    name: str, superuser: bool, refused: str | None
+) -> None:
+    target = queue("IMMUTABLE_JOB_ATTRS = Site\nPROTECTED_JOB_ATTRS = Tag\nSECURE_JOB_ATTRS = Token\n")
+    submit(target, source(1, Site="x", Token="mine"))
+    assert "Token" not in target.book.clusters[1].ad
+    event = ev.Acted(
+        action=ev.Action.EDIT, jobs=(JobId(1, 0),), user="ann", superuser=superuser, reply_to="r",
+        attributes=ClassAd({name: "y"}),
+    )  # fmt: skip
+    (reply,) = [each for each in target.step(event, 1001.0).effects if isinstance(each, Reply)]
+    assert reply.data["refused"] == ({} if refused is None else {"1.0": refused})
+    assert replace(reply).ok is (refused is None)
