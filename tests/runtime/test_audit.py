@@ -14,7 +14,7 @@ from sqlalchemy import create_engine, text
 from roost.config import MemoryHost, load_text
 from roost.model.audit import SAMPLES_MAX, TEXT_MAX, AuditKind, AuditRecord, Effect
 from roost.runtime.audit_keeper import AuditKeeper, AuditSettings, audit_settings
-from roost.runtime.audit_sender import WAITING_MAX, AuditSender
+from roost.runtime.audit_sender import BATCH_BYTES_MAX, WAITING_MAX, AuditSender
 from roost.runtime.audit_store import MIGRATIONS, AuditStore, Wanted
 from roost.runtime.clock import SYSTEM
 from roost.runtime.database import StoreError
@@ -238,3 +238,23 @@ def test_records_that_wait_are_limited_and_what_is_lost_is_counted() -> None:
         return sender.lost
 
     assert asyncio.run(go()) == 3
+
+
+def test_a_message_is_never_too_large_and_words_to_others_bring_nothing_back() -> None:
+    sent: list[Audit] = []
+
+    async def send(message: Audit) -> None:
+        sent.append(message)
+        sender.kept(0)
+        sender.kept(message.serial)
+
+    sender = AuditSender(send, role="node", now=1.0)
+
+    async def go() -> None:
+        sender.add([{"text": "x" * (BATCH_BYTES_MAX // 3)}] * 7 + [{"text": "y" * (2 * BATCH_BYTES_MAX)}] + [{}] * 300)
+        task = asyncio.create_task(sender.send_all())
+        await _until(lambda: sum(len(each.records) for each in sent) == 308)
+        task.cancel()
+
+    asyncio.run(go())
+    assert [len(each.records) for each in sent] == [2, 2, 2, 1, 1, 200, 100]

@@ -20,8 +20,9 @@ _log = logging.getLogger("roost.audit")
 
 #: Records that wait.
 WAITING_MAX: Final = 100_000
-#: Records of one message.
+#: Records of one message, and their bytes.
 BATCH_MAX: Final = 200
+BATCH_BYTES_MAX: Final = 400_000
 #: How long records wait for others, and how long an answer is waited for, s.
 GATHER_S: Final = 0.1
 AGAIN_S: Final = 5.0
@@ -36,8 +37,8 @@ class AuditSender:
         self._send = send
         self._path = path
         self._role = role
-        #: Serial and record in the form of the wire.
-        self._waiting: deque[tuple[int, dict[str, Any]]] = deque()
+        #: Serial, record in the form of the wire, and its size in bytes.
+        self._waiting: deque[tuple[int, dict[str, Any], int]] = deque()
         # Higher than any that an earlier daemon came to, for answers to it may still be under way.
         self._serial = int(now * 1000)
         self._wake = asyncio.Event()
@@ -79,7 +80,7 @@ class AuditSender:
 
     def _put(self, record: dict[str, Any]) -> None:
         self._serial += 1
-        self._waiting.append((self._serial, record))
+        self._waiting.append((self._serial, record, len(json.dumps(record))))
         self._wake.set()
 
     def _write(self, records: list[dict[str, Any]]) -> None:
@@ -93,8 +94,12 @@ class AuditSender:
 
     def kept(self, serial: int) -> None:
         """The central manager has all up to that."""
+        before = len(self._waiting)
         while self._waiting and self._waiting[0][0] <= serial:
             self._waiting.popleft()
+        if len(self._waiting) == before:
+            # A word to others, or an old one.
+            return
         if not self._waiting and self._path is not None:
             try:
                 self._path.unlink(missing_ok=True)
@@ -109,10 +114,20 @@ class AuditSender:
             await asyncio.sleep(GATHER_S)
             self._wake.clear()
             while self._waiting:
-                batch = [each for each, _ in zip(self._waiting, range(BATCH_MAX), strict=False)]
                 self._answered.clear()
-                await self._send(Audit(role=self._role, records=[record for _, record in batch], serial=batch[-1][0]))
+                await self._send(self._batch())
                 try:
                     await asyncio.wait_for(self._answered.wait(), AGAIN_S)
                 except TimeoutError:
                     continue
+
+    def _batch(self) -> Audit:
+        """The first of what waits."""
+        records: list[dict[str, Any]] = []
+        size = last = 0
+        for serial, record, own in self._waiting:
+            if records and (len(records) == BATCH_MAX or size + own > BATCH_BYTES_MAX):
+                break
+            records.append(record)
+            size, last = size + own, serial
+        return Audit(role=self._role, records=records, serial=last)
