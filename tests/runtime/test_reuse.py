@@ -33,7 +33,8 @@ def test_the_next_job_gets_the_shepherd_of_the_one_that_ended(place: Place) -> N
 
 
 def test_what_an_earlier_job_used_and_left_is_not_the_next_ones(place: Place) -> None:
-    script = "umask; cat /proc/self/oom_score_adj; pwd; ls /proc/self/fd | wc -l; grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"
+    signals = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"
+    script = f"umask; cat /proc/self/oom_score_adj; pwd; ls /proc/self/fd | wc -l; {signals}"
 
     async def work() -> None:
         told = []
