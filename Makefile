@@ -11,7 +11,7 @@ JOBS   ?= 2
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
-.PHONY: help demo test check fix bench sim replay conformance fuzz docs clean
+.PHONY: help demo test clients check fix bench sim replay conformance fuzz docs clean
 
 $(VENV)/ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -29,6 +29,9 @@ demo: $(VENV)/usable ## a pool on this machine, whose owner comes and goes, in a
 
 test: $(VENV)/ready ## all tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
+
+clients: $(VENV)/ready ## programs from PyPI that drive HTCondor, against a pool of ours
+	ROOST_TEST_CLIENTS=1 $(BIN)/python -m pytest -q tests/clients
 
 check: $(VENV)/ready ## style, types, import contracts
 	$(BIN)/ruff check src tests bench demo

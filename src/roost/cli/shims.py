@@ -73,10 +73,11 @@ def _commands(kind: str) -> dict[str, str]:
     assert kind == "condor"
     from roost.cli.condor.names import COMMANDS
 
-    return {name: _condor_script(name) for name in COMMANDS}
+    return {name: condor_script(name) for name in COMMANDS}
 
 
-def _condor_script(name: str) -> str:
+def condor_script(name: str) -> str:
+    """What the script of a command of HTCondor's does."""
     return f"from roost.cli.condor.entry import main\nsys.exit(main({name!r}, sys.argv[1:]))\n"
 
 
