@@ -113,14 +113,14 @@ def run(*, quick: bool) -> list[Row]:
     about = f"{requests:,} autoclusters, {slots:,} slots"
     return [
         Row(
-            name=f"(f) a cycle from nothing: {about}",
+            name=f"pool (d) a cycle from nothing: {about}",
             ratio=COLD_S / cpu,
             wanted=None if quick else 1.0,
             detail=f"{cpu:.2f} s of processor, {wall:.2f} s; {len(cold.matches):,} matches; {COLD_S} s / time",
             bound="some 0.5 ms a request for both Requirements on 50,000 slots, 0.6 ms for ranks",
         ),
         Row(
-            name=f"(f) the next one, {CHANGED:.0%} of the ads changed",
+            name=f"pool (d) the next one, {CHANGED:.0%} of the ads changed",
             ratio=WARM_S / cpu_,
             wanted=None if quick else 1.0,
             detail=f"{cpu_:.3f} s of processor, {wall_:.3f} s; {len(plan.matches):,} matches, "
@@ -147,7 +147,7 @@ def _policy_row(pool: Pool, *, quick: bool) -> Row:
             times[policy].append(cpu)
     without, with_policy = min(times[False]), min(times[True])
     return Row(
-        name="(f) a cycle from nothing with a pool-wide policy, and without",
+        name="pool (d) a cycle from nothing with a pool-wide policy, and without",
         ratio=(1 + POLICY_SHARE) * without / with_policy,
         wanted=None if quick else 1.0,
         detail=f"{with_policy / without - 1:+.1%} of {without:.2f} s of processor, all four expressions set; "
