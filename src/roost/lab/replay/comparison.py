@@ -4,8 +4,8 @@ Compared are the transitions of each slot in their order: number, from, to and r
 may differ by `tolerance_s`, and so may the time since the transition before: in the simulation a message takes up to a
 quarter of a second and jobs are matched every few seconds; a real pool matches as soon as it can, and then the whole
 rest of a job's stay is earlier by as much. What happens that shortly before the end may still be missing. A claim may
-come before the word that the slot is matched, so 6 with 9 counts as 5, and the match of a slot that only has a part cut
-off (6, 8, 1) counts as nothing.
+come before the word that the slot is matched, so 6 with 9 counts as 5 and 32 with 9 as 31, and the match of a slot that
+only has a part cut off (6, 8, 1) counts as nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ _SLACK_S: Final = 3.0
 #: Transitions shown before and after the first that differs.
 _BEFORE: Final = 4
 _AFTER: Final = 4
+
+#: A match to what comes in its and the claim's place where the claim was faster.
+_AT_ONCE: Final = {"6": "5", "32": "31"}
 
 #: Slot to its transitions.
 Timelines = dict[str, list[Taken]]
@@ -54,8 +57,9 @@ def timelines(taken: Iterable[tuple[str, Taken]]) -> Timelines:
     found: Timelines = {}
     for slot, each in taken:
         mine = found.setdefault(slot, [])
-        if each.number == "9" and mine and mine[-1].number == "6":
-            mine[-1] = replace(each, number="5", source=mine[-1].source)
+        at_once = _AT_ONCE.get(mine[-1].number) if mine and each.number == "9" else None
+        if at_once is not None:
+            mine[-1] = replace(each, number=at_once, source=mine[-1].source)
         else:
             mine.append(each)
         if [row.number for row in mine[-3:]] == ["6", "8", "1"] and mine[-2].reason is Reason.CLAIM_MOVED:
