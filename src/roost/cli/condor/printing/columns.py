@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from roost.cli.condor.printing.rows import Row
@@ -60,6 +61,7 @@ class Column(NamedTuple):
         return _printed(self.form, found, row, self.attr)
 
 
+@lru_cache(maxsize=1000)
 def conversion(form: str | None) -> re.Match[str] | None:
     """The first conversion of a printf text."""
     for found in _CONVERSION.finditer(form or ""):
@@ -120,6 +122,7 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "
                    "v": "\v", "?": "?"}  # fmt: skip
 
 
+@lru_cache(maxsize=1000)
 def collapsed(text: str) -> str:
     """Text with its backslash sequences and doubled per cent signs made what they stand for."""
     if "\\" in text:

@@ -23,6 +23,7 @@ _PLAIN: Final = (bool, int, float, str)
 _LOOKS_AROUND: Final = re.compile(r"\b(?:eval|unresolved|unparse|evalInEach\w*|countMatches)\s*\(", re.IGNORECASE)
 
 
+@lru_cache(maxsize=1000)
 def is_name(text: str) -> bool:
     """Whether an expression is the bare name of an attribute."""
     return _NAME.match(text) is not None and text.lower() not in _WORDS
@@ -64,6 +65,9 @@ class Row:
 
     def value(self, expression: str) -> Value:
         """What an attribute or any other expression is."""
+        cell = self.data.get(expression)
+        if isinstance(cell, _PLAIN):
+            return cell
         if not is_name(expression):
             return self._evaluated(expression)
         cell = self._cell(expression)
@@ -108,8 +112,9 @@ class Row:
         return int(self.number(name, otherwise))
 
     def _cell(self, name: str) -> Any:
-        if name in self.data:
-            return self.data[name]
+        cell = self.data.get(name)
+        if cell is not None:
+            return cell
         if self._folded is None:
             self._folded = {each.lower(): cell for each, cell in self.data.items()}
         return self._folded.get(name.lower())
