@@ -65,6 +65,8 @@ SETTLE_S: Final = 20.0
 LOGS_S: Final = 2.0
 #: How often what is due is looked for, s.
 TICK_S: Final = 5.0
+#: Shortest time between two counts for the queue's own ad, s.
+OWN_AD_GAP_S: Final = 1.0
 #: Most requests of one submitter told to the matchmaker at once.
 REQUESTS_MAX: Final = 5000
 
@@ -105,6 +107,9 @@ class ScheddDaemon:
         self._declined: list[str] = []
         #: What the pool was told of submitters.
         self._told_ads: dict[str, dict[str, Any]] = {}
+        #: The queue's own ad as it was told last; empty for one that nobody knows. When it was made, and told.
+        self._own_ad: dict[str, Any] = {}
+        self._own_ad_at = self._own_ad_told_at = 0.0
         #: Number of the last word to the matchmaker, and of the last that was heard from it.
         self._serial = 0
         self._heard = 0
@@ -205,6 +210,7 @@ class ScheddDaemon:
     def _reconnected(self) -> None:
         """The bus is there, again: nobody knows what it lost."""
         self._known.clear()
+        self._own_ad = {}
         self._offer_soon()
 
     # -- steps and commits ---------------------------------------------------------------------------
@@ -343,6 +349,7 @@ class ScheddDaemon:
             late = asyncio.get_running_loop().time() - self._offered_at > REFRESH_S
             if late or self.queue.submitter_ads() != self._told_ads:
                 self._offer_soon()
+            await self._tell_own_ad()
 
     # -- orders of the core --------------------------------------------------------------------------
 
@@ -443,8 +450,18 @@ class ScheddDaemon:
                 declined=declined,
             ),
         )
+        await self._tell_own_ad()
+
+    async def _tell_own_ad(self) -> None:
+        """Tell the pool of the queue itself, if there is news; it is counted anew no more than once in a while."""
+        now = asyncio.get_running_loop().time()
+        if self._own_ad and now - self._own_ad_at < OWN_AD_GAP_S:
+            return
+        self._own_ad_at = now
         own = scheduler_ad(self.context.name, self.queue, started_at=self.started_at)
-        await self.bus.send(self.subjects.ads(self.context.name), m.DaemonAds(ads=[own]))
+        if own != self._own_ad or now - self._own_ad_told_at > REFRESH_S:
+            self._own_ad, self._own_ad_told_at = own, now
+            await self.bus.send(self.subjects.ads(self.context.name), m.DaemonAds(ads=[own]))
 
     def _requests(self, groups: list[Any], told: set[int]) -> list[m.Request]:
         found = []
@@ -466,6 +483,7 @@ class ScheddDaemon:
         match message:
             case m.Hello():
                 self._known.clear()
+                self._own_ad = {}
                 self._heard = 0
                 self._offer_soon()
             case m.AuditKept(kept=kept):
