@@ -220,6 +220,7 @@ def test_bad_arguments_end_with_status_1(desk: Desk) -> None:
     assert desk("condor_q", "-bogus", status=1) == Done(1, "", "Error: unrecognized argument -bogus\n")
     assert "requires a value" in desk("condor_q", "-constraint", status=1).err
     assert "invalid expression" in desk("condor_q", "-af", "a +", status=1).err
+    assert "at least one attribute" in desk("condor_q", "-af", status=1).err
     assert "bad" not in desk("condor_q", "-constraint", "x ==", status=1).out
 
 

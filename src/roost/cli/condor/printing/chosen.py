@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from roost.cli.condor.errors import ToolError
+from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Given, Option
 from roost.cli.condor.printing import documents
 from roost.cli.condor.printing.autoformat import FLAGS, autoformat, formatted
@@ -80,6 +80,8 @@ class Output:
             case "attributes":
                 self.names += option.value.replace(",", " ").split()
             case "af" | "autoformat":
+                if not option.values:
+                    raise UsageError(f"Error: Argument {option.written} requires at least one attribute parameter")
                 self._auto = [*(self._auto or []), *option.values]
                 self._flags += option.colon or ""
             case "format":
