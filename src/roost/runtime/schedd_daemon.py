@@ -381,7 +381,7 @@ class ScheddDaemon:
                     job_ad=ad_data(effect.job_ad),
                     schedd=self.context.name,
                     reply_to=effect.reply_to,
-                    client_machine=self.context.name.partition("@")[2],
+                    client_machine=self.context.name.rpartition("@")[2],
                     alive_interval_s=self.settings.alive_interval_s,
                 )
             case ef.GiveBack():

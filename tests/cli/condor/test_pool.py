@@ -189,6 +189,8 @@ def test_claims_are_vacated_and_the_queue_rescheduled(desk: Desk) -> None:
     cluster = desk.submit(more="")
     desk.pool.seen(f"{cluster}.0", JobStatus=2)
     assert desk("condor_who").lines[-1].split()[3] == f"{cluster}.0"
+    eventually(lambda: desk("condor_status", "-run").lines[2:3], "a claimed slot")
+    assert desk("condor_status", "-run").lines[2].split()[4:] == [f"{ME}@{HOST}", HOST]
     assert desk("condor_vacate", "-fast", HOST).out == f'Sent "Vacate-All-Claims-Fast" command to startd {HOST}\n'
     desk.pool.seen(f"{cluster}.0", NumVacates=1)
     assert "Can't send Vacate-Claim" in desk("condor_vacate", "elsewhere", status=1).err
