@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from roost.cli.colour import by_meaning, wanted
 from roost.cli.terminal import CommandError
-from roost.runtime.bus_settings import BusError, NoAnswer, NobodyThere
-from roost.runtime.home import Home, HomeError
-from roost.runtime.line import ANSWER_S, Line
+from roost.runtime.home import Home
+from roost.runtime.pool_line import PoolLine, refusal_text
 from roost.wire.plain import PlainAnswer
 
 if TYPE_CHECKING:
@@ -25,33 +23,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: How long a daemon that does not listen is waited for, s.
-_BACK_S: Final = 3.0
-#: What changes nothing, and how long its answer is waited for before it is asked again, s.
-_QUESTIONS: Final = frozenset(
-    (
-        "ads",
-        "audit",
-        "autocluster",
-        "cycle",
-        "explain-job",
-        "explain-slot",
-        "history",
-        "overview",
-        "query",
-        "story",
-        "summary",
-    )
-)
-_PATIENT_S: Final = 5.0
-
 
 class Refused(CommandError):
     """The pool answered with a refusal; the text is the pool's."""
 
     def __init__(self, answer: PlainAnswer) -> None:
-        text = answer.text or answer.code or "refused"
-        super().__init__(text + (f"\n    hint: {answer.remedy}" if answer.remedy else ""))
+        super().__init__(refusal_text(answer))
         self.answer = answer
 
 
@@ -62,77 +39,16 @@ def add_pool_options(parser: argparse.ArgumentParser, *, as_json: bool = True) -
         parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-class Pool:
-    """A running pool, as a command sees it."""
+class Pool(PoolLine):
+    """A running pool, as a command sees it. Raises Refused and CommandError."""
 
-    def __init__(self, line: Line, home: Home, contact: dict[str, Any]) -> None:
-        self.line = line
-        self.home = home
-        self.contact = contact
-
-    @property
-    def user(self) -> str:
-        """In whose name the command asks."""
-        return self.line.settings.name
-
-    def schedd(self, what: str, **args: Any) -> Any:
-        """Ask the queue. Raises Refused and CommandError."""
-        return self._ask_daemon("queue", self.line.subjects.ask_schedd(self.contact["schedd"], self.user), what, args)
-
-    def central(self, what: str, **args: Any) -> Any:
-        """Ask the central manager. Raises Refused and CommandError."""
-        return self._ask_daemon("central manager", self.line.subjects.ask_central(self.user), what, args)
-
-    def node(self, node: str, what: str, **args: Any) -> Any:
-        """Ask an execute machine. Raises Refused and CommandError."""
-        name = node or str(self.contact["node"])
-        try:
-            return self._ask(self.line.subjects.ask_node(name, self.user), what, args)
-        except NobodyThere:
-            raise CommandError(f"no machine {name!r} answers: `roost status` lists the machines") from None
-
-    def _ask_daemon(self, who: str, subject: str, what: str, args: dict[str, Any]) -> Any:
-        # A daemon that died is started again within moments, and what nobody heard may be said again.
-        until = time.monotonic() + _BACK_S
-        while True:
-            try:
-                return self._ask(subject, what, args)
-            except NobodyThere:
-                if time.monotonic() < until:
-                    time.sleep(0.1)
-                    continue
-            hint = f"`roost status --daemons` shows what runs, {self.home.log} says why something does not"
-            raise CommandError(f"the {who} does not answer: {hint}") from None
-
-    def _ask(self, subject: str, what: str, args: dict[str, Any]) -> Any:
-        # What a daemon was told in the instant of its death is lost; a question can be asked again.
-        first_s = _PATIENT_S if what in _QUESTIONS else ANSWER_S
-        try:
-            try:
-                answer = self.line.ask(subject, what, args, first_s)
-            except NoAnswer:
-                if what not in _QUESTIONS:
-                    raise
-                answer = self.line.ask(subject, what, args, ANSWER_S - first_s)
-        except NobodyThere:
-            raise
-        except BusError as error:
-            raise CommandError(str(error)) from None
-        if not answer.ok:
-            raise Refused(answer)
-        return answer.data
+    error_class = CommandError
+    refused_class = Refused
 
 
-@contextmanager
-def connected(home: Home) -> Iterator[Pool]:
+def connected(home: Home) -> AbstractContextManager[Pool]:
     """A connection to the pool of a state directory. Raises CommandError."""
-    try:
-        contact = home.contact()
-        line = Line.connect(home.client())
-    except (HomeError, BusError) as error:
-        raise CommandError(str(error)) from None
-    with line:
-        yield Pool(line, home, contact)
+    return Pool.connected(home)
 
 
 def with_pool(args: argparse.Namespace, work: Callable[[Pool], T]) -> T:

@@ -15,6 +15,7 @@ from roost.cli.condor.options import Given, Option
 from roost.cli.pool import Pool, Refused, connected
 from roost.cli.terminal import CommandError
 from roost.runtime.home import Home, HomeError
+from roost.runtime.pool_line import is_called, is_pool
 
 if TYPE_CHECKING:
     from roost.config import Config
@@ -26,7 +27,6 @@ PLACE_OPTIONS: Final = (
     Option("name", "the queue to ask, by its name", takes="NAME", least=1),
     Option("pool", "the pool to ask, by its name or its central manager", takes="HOST", least=1),
 )
-_LOCAL: Final = frozenset(("localhost", "127.0.0.1", "::1", "ip6-localhost"))
 
 
 class Place:
@@ -64,7 +64,7 @@ class Place:
             context.__exit__(None, None, None)
 
     def _check(self, pool: Pool) -> None:
-        if self.pool and not self._is_pool(pool):
+        if self.pool and not is_pool(self.pool, pool.contact):
             raise ToolError(
                 f"Error: Couldn't contact the condor_collector on {self.pool}.\n"
                 f"This command asks the pool {pool.contact['pool']!r} in {pool.home.path}; another pool is chosen by "
@@ -72,17 +72,6 @@ class Place:
             )
         if self.name and not is_called(self.name, str(pool.contact["schedd"])):
             raise ToolError(f"Error: Collector has no record of schedd/submitter {self.name}")
-
-    def _is_pool(self, pool: Pool) -> bool:
-        host = self.pool.strip("<>").partition("?")[0]
-        host = host.rpartition(":")[0] if host.count(":") == 1 else host
-        return host in _LOCAL or is_called(host, str(pool.contact["pool"])) or is_called(host, pool.contact["schedd"])
-
-
-def is_called(name: str, real: str) -> bool:
-    """Whether a name means a daemon or host: in full, in any case, or without the domain."""
-    name, real = name.lower(), real.lower()
-    return name == real or real.partition(".")[0] == name or name.partition(".")[0] == real
 
 
 def config(subsystem: str = "TOOL") -> Config:

@@ -10,12 +10,13 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from roost.cli.condor.asking import Place, is_called
+from roost.cli.condor.asking import Place
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.pool import Pool
 from roost.cli.terminal import CommandError
 from roost.runtime.home import Home, HomeError, host_name
+from roost.runtime.pool_line import is_called
 
 _DAEMONS: Final = ("master", "schedd", "startd", "collector", "negotiator")
 OPTIONS: Final = (

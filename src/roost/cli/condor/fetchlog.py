@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from roost.cli.condor.asking import is_called
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.runtime.home import Home, host_name
+from roost.runtime.pool_line import is_called
 
 OPTIONS: Final = (
     Option("pool", "understood, without effect", takes="HOST", least=1),
