@@ -43,7 +43,7 @@ def changed(rules: str, **macros: str) -> dict[str, str]:
         ("SET N $INT(MY.RequestMemory)", {"N": "2048"}),
         ("REQUIREMENTS RequestMemory > 1000\nSET N 1", {"N": "1"}),
         ("REQUIREMENTS RequestMemory > 9000\nSET N 1", {}),
-        ("NAME x\nUNIVERSE vanilla\n# nothing\n\nSET N 1\nTRANSFORM", {"N": "1"}),
+        ("NAME x\nUNIVERSE vanilla\n# nothing\n\nSET N 1\nTRANSFORM", {"N": "1", "JobUniverse": "5"}),
         ("SET N $(given)", {"N": "5"}),
     ],
 )

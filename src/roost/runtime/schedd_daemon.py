@@ -223,6 +223,11 @@ class ScheddDaemon:
             # What is in memory may be half changed; what is on disk is whole, and the master starts us again.
             _log.critical("a mistake in Roost: %s", type(event).__name__, exc_info=True)
             self._give_up()
+        for effect in step.effects:
+            if isinstance(effect, ef.OfferJobs):
+                # No promise to anybody: a match may come while its job is still on its way to the disk.
+                self._offer_soon(OFFER_LATER_S if effect.later else OFFER_GAP_S)
+                self.local.look()
         if step.changes or step.effects:
             self._steps.append(step)
             self._fed += 1
@@ -355,9 +360,9 @@ class ScheddDaemon:
 
     async def _perform(self, effect: ef.Effect) -> None:
         match effect:
-            case ef.OfferJobs(later=later):
-                self._offer_soon(OFFER_LATER_S if later else OFFER_GAP_S)
-                self.local.look()
+            case ef.OfferJobs():
+                # It was done when the step was taken.
+                pass
             case ef.Decline(claim_id=claim_id):
                 self._declined.append(claim_id)
                 self._offer_soon()

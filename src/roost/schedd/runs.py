@@ -76,8 +76,8 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
     holder.claims[claim.id] = claim
     holder.nodes[claim.node] = None
     job.claim_id = claim.id
-    turn.set(job, LastMatchTime=int(turn.now))
-    turn.keep(claim)
+    # Nothing has to be kept of a question: it is forgotten in a crash, and whatever the machine grants is given back
+    # as soon as it names the claim. What is kept is the run. So the machine is asked without waiting for the disk.
     ask_for_slot(turn, claim, job)
     turn.offer()
 
@@ -113,6 +113,8 @@ def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
     if event.slot_ad is not None:
         claim.slot_ad = kept(event.slot_ad, claim.slot_ad)
     claim.stage, claim.heard_at, claim.idle_since = Stage.IDLE, turn.now, turn.now
+    if job is not None:
+        turn.set(job, LastMatchTime=int(turn.now))
     if job is None or job.status is not JobStatus.IDLE or not start_run(turn, holder, claim, job):
         next_job(turn, holder, claim)
 
