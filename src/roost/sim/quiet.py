@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from roost.classad import ClassAd, Expr, Value
@@ -18,12 +19,11 @@ from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.model.events import Timer
 from roost.policy.catalogue import VARIANTS
-from roost.sim.steadiness import Reach, Reading, Scene, read_attribute
+from roost.sim.steadiness import Reach, Reading, Scene, read_key
 from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld, truth_of, whole
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL, BUSY, RETIRING, State
 from roost.startd.transitions import ROWS, Guard, On, Transition
-from roost.startd.work import deadline
 
 #: Guard to the expression that it asks, whether with the variants for a job's universe, and what it wants of it.
 EXPRESSIONS: Final[Mapping[Guard, tuple[str, bool, bool]]] = {
@@ -40,6 +40,11 @@ EXPRESSIONS: Final[Mapping[Guard, tuple[str, bool, bool]]] = {
 }
 
 _SUFFIXES: Final[Mapping[Value, str]] = {number: suffix for suffix, number in VARIANTS.items()}
+
+#: Guards whose expressions are asked without a job.
+_ALONE: Final = frozenset((Guard.OWNER_ABSENT, Guard.RUN_BENCHMARKS, Guard.EVICT_BACKFILL))
+#: The rows that a poll may take, by the pair from which.
+_POLLED: Final = {pair: tuple(row for row in rows if On.POLL in row.on) for pair, rows in ROWS.items()}
 
 #: Clocks that the slot's state machine adds to the ad.
 _CLAIM_CLOCKS: Final = {
@@ -70,9 +75,10 @@ def quiet_until(
     until = min(quiet.checkpoint(), quiet.deadlines())
     if latch:
         until = min(until, quiet.reading("CpuBusy", None, False).until)
-    for row in ROWS[state.pair]:
-        if On.POLL in row.on and until > now:
-            until = min(until, quiet.row(row, until))
+    for row in _POLLED[state.pair]:
+        if until <= now:
+            break
+        until = min(until, quiet.row(row, until))
     return until
 
 
@@ -145,7 +151,7 @@ class _Quiet:
             if guard is Guard.CONTINUE and (activation := self.state.claim.activation) and activation.held_still:
                 return False, math.inf
             name, variants, wanted = asked
-            target = None if guard in (Guard.OWNER_ABSENT, Guard.RUN_BENCHMARKS, Guard.EVICT_BACKFILL) else self.job
+            target = None if guard in _ALONE else self.job
             reading = self.reading(name, target, variants)
             return (truth_of(reading.value) is True) is wanted, reading.until
         match guard:
@@ -186,7 +192,7 @@ class _Quiet:
         key = (name, target is not None)
         found = self._known.get(key)
         if found is None:
-            self._scene.target = target
+            self._scene.aim(target)
             found = self._known[key] = self._read(name, target, variants)
         return found
 
@@ -194,12 +200,12 @@ class _Quiet:
         until = math.inf
         if variants and target is not None:
             suffix = self._suffix(target)
-            if suffix is not None and self.inputs.my.cell(fold(name + suffix)) is not MISSING:
-                variant = self._truth(read_attribute(name + suffix, self._scene))
+            if suffix is not None and self.inputs.my.cell(key := _variant(name, suffix)) is not MISSING:
+                variant = self._truth(read_key(key, self._scene))
                 if truth_of(variant.value) is not None:
                     return variant
                 until = variant.until
-        reading = self._truth(read_attribute(name, self._scene))
+        reading = self._truth(read_key(_folded(name), self._scene))
         return reading if reading.until <= until else reading._replace(until=until)
 
     def _suffix(self, job: ClassAd) -> str | None:
@@ -225,14 +231,13 @@ class _Quiet:
         return ends < self.now, min(reading.until, math.floor(ends))
 
     def _deadline(self, timer: Timer) -> tuple[bool, float]:
-        at = deadline(self.state, timer)
+        at = self.state.match_until if timer is Timer.MATCH else self.state.vacate_until
         return (False, math.inf) if at is None else (at <= self.now, math.floor(at))
 
     def deadlines(self) -> float:
         """When a poll would make good a deadline that has passed; that of the lease moves on before."""
-        found = math.inf
-        for timer in (Timer.MATCH, Timer.VACATE, Timer.KILLING, Timer.FETCH):
-            at = deadline(self.state, timer)
+        found, state = math.inf, self.state
+        for at in (state.match_until, state.vacate_until, state.kill_again_at, state.fetching.retry_at):
             if at is not None:
                 found = min(found, max(self.now, math.floor(at)))
         return found
@@ -246,3 +251,12 @@ class _Quiet:
             return math.inf
         reading = self.reading("PERIODIC_CHECKPOINT", self.job, True)
         return self.now if truth_of(reading.value) is True else reading.until
+
+
+#: Names of expressions are few, and so are their variants.
+_folded: Final = cache(fold)
+
+
+@cache
+def _variant(name: str, suffix: str) -> str:
+    return fold(name + suffix)

@@ -74,7 +74,14 @@ _TEXTS: Final[dict[type, Callable[[Any], str]]] = {
 }
 
 
+#: Names of fields, which are plain words, to the text that their values are put into. There are few kinds of records.
+_FORMS: Final[dict[tuple[str, ...], str]] = {}
+
+
 def _encode(record: Record) -> str:
-    """The JSON text of a record. Names of fields are plain words."""
-    texts = [f'"{name}":{_TEXTS.get(value.__class__, _other)(value)}' for name, value in record.items()]
-    return f"{{{','.join(texts)}}}"
+    """The JSON text of a record."""
+    names = tuple(record)
+    form = _FORMS.get(names)
+    if form is None:
+        form = _FORMS[names] = "{" + ",".join(f'"{name}":%s' for name in names) + "}"
+    return form % tuple([_TEXTS.get(value.__class__, _other)(value) for value in record.values()])

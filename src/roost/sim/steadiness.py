@@ -19,8 +19,9 @@ The instant of a reading must be a whole second, and so must the looks: then tru
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from roost.classad import ClassAd, Expr, Value, World, evaluate
 from roost.classad.ad import MISSING
@@ -58,7 +59,7 @@ _new: Final = tuple.__new__
 class Scene:
     """What an expression is read in: two ads at one instant, and which attributes are clocks."""
 
-    __slots__ = ("clocks", "depth", "my", "now", "reaches", "steps", "target", "world")
+    __slots__ = ("clocks", "depth", "known", "my", "now", "reaches", "steps", "target", "world")
 
     def __init__(
         self,
@@ -81,6 +82,14 @@ class Scene:
         #: Folded name of an attribute that falls back to 0 now and then to its `Reading.reach`.
         self.reaches = reaches
         self.depth = 0
+        #: Readings of attributes that hold expressions, by folded name and whether it is the target's.
+        self.known: dict[tuple[str, bool], Reading] = {}
+
+    def aim(self, target: ClassAd | None) -> None:
+        """Read with another target from now on."""
+        if target is not self.target:
+            self.target = target
+            self.known.clear()
 
 
 #: An operand that decides for longer than this is not compared with the other one, s.
@@ -89,11 +98,19 @@ SOON_S: Final = 600.0
 Code = Callable[[Scene, bool], Reading]
 
 _FOREVER: Final = math.inf
-_COMPARISONS: Final = frozenset((Op.LT, Op.LE, Op.GT, Op.GE, Op.EQ, Op.NE))
 #: Comparisons that find the same at 0 as below it, and as above it.
 _ZERO_IS_LESS: Final = frozenset((Op.LE, Op.GT))
 _ZERO_IS_MORE: Final = frozenset((Op.GE, Op.LT))
 _NUMBERS: Final = frozenset((int, float))
+#: What a comparison does with two numbers of one kind.
+_COMPARED: Final[Mapping[Op, Callable[[Any, Any], bool]]] = {
+    Op.LT: operator.lt,
+    Op.LE: operator.le,
+    Op.GT: operator.gt,
+    Op.GE: operator.ge,
+    Op.EQ: operator.eq,
+    Op.NE: operator.ne,
+}
 _PLAIN: Final = frozenset((int, float, bool, str))
 #: Below this, arithmetic of floats on whole numbers is exact.
 _WHOLE_MAX: Final = 2.0**52
@@ -109,7 +126,12 @@ def read(expression: Expr, scene: Scene, swapped: bool = False) -> Reading:
 
 def read_attribute(name: str, scene: Scene) -> Reading:
     """The same for an attribute of the slot's ad, or of the job's if only that has it."""
-    return _attribute(fold(name), name, scene, False, both=True)
+    return read_key(fold(name), scene)
+
+
+def read_key(key: str, scene: Scene) -> Reading:
+    """The same for its folded name."""
+    return _attribute(key, scene, False, both=True)
 
 
 def _code(expression: Expr) -> Code:
@@ -121,15 +143,29 @@ def _code(expression: Expr) -> Code:
     return known[1]
 
 
-def _compiled(node: Node) -> Code:
+def _fixed(node: Node) -> Reading | None:
+    """What is written there, if that is a literal or arithmetic on numbers."""
     match node:
         case Literal(value=value):
-            fixed = _new(Reading, (value, 0.0, _FOREVER, value.__class__ is bool, None))
-            return lambda scene, swapped: fixed
+            return Reading(value, 0.0, _FOREVER, value.__class__ is bool)
+        case Paren(inner=inner):
+            return _fixed(inner)
+        case Binary(op=Op.ADD | Op.SUB | Op.MUL | Op.DIV as op, left=left, right=right):
+            x, y = _fixed(left), _fixed(right)
+            if x is not None and y is not None and x.value.__class__ in _NUMBERS and y.value.__class__ in _NUMBERS:
+                return Reading(BINARY[op](x.value, y.value), 0.0, _FOREVER)
+    return None
+
+
+def _compiled(node: Node) -> Code:
+    fixed = _fixed(node)
+    if fixed is not None:
+        return lambda scene, swapped: fixed
+    match node:
         case Paren(inner=inner):
             return _compiled(inner)
         case Name(name=name, absolute=False):
-            return _named(fold(name), name)
+            return _named(fold(name))
         case Select(base=base, name=name) if isinstance(scope := strip(base), Name) and not scope.absolute:
             return _selected(node, fold(scope.name), name)
         case Unary(op=op, operand=operand):
@@ -145,7 +181,7 @@ def _compiled(node: Node) -> Code:
     return _unknown(node)
 
 
-def _named(key: str, name: str) -> Code:
+def _named(key: str) -> Code:
     def run(scene: Scene, swapped: bool) -> Reading:
         if not swapped:
             found = scene.my.cells.get(key)
@@ -153,7 +189,7 @@ def _named(key: str, name: str) -> Code:
                 # What is asked for most: a figure of the slot's own ad.
                 until, slope = scene.steps.get(key, _FOREVER), scene.clocks.get(key, 0.0)
                 return _new(Reading, (found, slope, until, found.__class__ is bool, scene.reaches.get(key)))
-        return _attribute(key, name, scene, swapped, both=True)
+        return _attribute(key, scene, swapped, both=True)
 
     return run
 
@@ -169,7 +205,7 @@ def _unknown(node: Node) -> Code:
     return run
 
 
-def _attribute(key: str, name: str, scene: Scene, swapped: bool, *, both: bool) -> Reading:
+def _attribute(key: str, scene: Scene, swapped: bool, *, both: bool) -> Reading:
     """An attribute of the ad in which the name stands, else of the other one."""
     first: ClassAd | None = scene.target if swapped else scene.my
     found = MISSING if first is None else first.cell(key)
@@ -188,10 +224,13 @@ def _attribute(key: str, name: str, scene: Scene, swapped: bool, *, both: bool) 
         if swapped:
             return _new(Reading, (found, 0.0, until, sure, None))
         return _new(Reading, (found, scene.clocks.get(key, 0.0), until, sure, scene.reaches.get(key)))
+    reading = scene.known.get((key, swapped))
+    if reading is not None:
+        return reading
     if scene.depth >= DEPTH_MAX:
         return _new(Reading, (UNDEFINED, 0.0, scene.now, False, None))
     scene.depth += 1
-    reading = _code(found)(scene, swapped)
+    reading = scene.known[key, swapped] = _code(found)(scene, swapped)
     scene.depth -= 1
     return reading
 
@@ -199,9 +238,9 @@ def _attribute(key: str, name: str, scene: Scene, swapped: bool, *, both: bool) 
 def _selected(node: Node, scope: str, name: str) -> Code:
     key = fold(name)
     if scope in ("my", "self"):
-        return lambda scene, swapped: _attribute(key, name, scene, swapped, both=False)
+        return lambda scene, swapped: _attribute(key, scene, swapped, both=False)
     if scope == "target":
-        return lambda scene, swapped: _attribute(key, name, scene, not swapped, both=False)
+        return lambda scene, swapped: _attribute(key, scene, not swapped, both=False)
     return _unknown(node)
 
 
@@ -234,8 +273,9 @@ def _logical(op: Op, left: Code, right: Code) -> Code:
         if y.value.__class__ is not bool:
             y = _condition(y, scene)
         # What decides from the right goes on deciding, unless the left becomes an error.
-        until = y.until if y.value is decides and x.sure else min(x.until, y.until)
-        return _new(Reading, (apply(x.value, y.value), 0.0, until, x.sure and y.sure, None))
+        until = y.until if (y.value is decides and x.sure) or y.until < x.until else x.until
+        value = y.value if x.value.__class__ is bool else apply(x.value, y.value)
+        return _new(Reading, (value, 0.0, until, x.sure and y.sure, None))
 
     return run
 
@@ -271,30 +311,33 @@ def _choice(test: Code, then: Code, otherwise: Code) -> Code:
 
 def _limited(op: Op, left: Code, limit: Reading, otherwise: Code) -> Code:
     """A comparison with a number that is written there, as most are; `otherwise` for what is no number."""
-    apply = BINARY[op]
+    compare = _COMPARED[op]
     most = limit.value
+    kind = most.__class__
 
     def run(scene: Scene, swapped: bool) -> Reading:
-        x = left(scene, swapped)
-        found, until = x.value, x.until
-        if found.__class__ not in _NUMBERS:
+        found, slope, until, _, reach = left(scene, swapped)
+        if found.__class__ is kind:
+            value = compare(found, most)
+        elif found.__class__ in _NUMBERS:
+            value = compare(float(found), float(most))  # type: ignore[arg-type]
+        else:
             return otherwise(scene, swapped)
-        value = apply(found, most)
-        if x.slope != 0:
-            until = min(until, _crossing(found - most, x.slope, scene.now, op))  # type: ignore[operator]
-        if x.reach is not None:
-            until = max(until, _unreached(op, value, x.reach, limit))
+        if slope != 0:
+            until = min(until, _crossing(found - most, slope, scene.now, op))  # type: ignore[operator]
+        if reach is not None:
+            until = max(until, _unreached(op, value, reach, limit))
         return _new(Reading, (value, 0.0, until, True, None))
 
     return run
 
 
-def _binary(node: Node, op: Op, left: Code, right: Code) -> Code:
+def _binary(node: Binary, op: Op, left: Code, right: Code) -> Code:
     general = _binary_of_any(node, op, left, right)
-    if op in _COMPARISONS and isinstance(node, Binary):
-        written = strip(node.right)
-        if isinstance(written, Literal) and written.value.__class__ in _NUMBERS:
-            return _limited(op, left, Reading(written.value, 0.0, _FOREVER), general)
+    if op in _COMPARED:
+        written = _fixed(node.right)
+        if written is not None and written.value.__class__ in _NUMBERS:
+            return _limited(op, left, written, general)
     return general
 
 
@@ -302,7 +345,7 @@ def _binary_of_any(node: Node, op: Op, left: Code, right: Code) -> Code:
     apply = BINARY[op]
     guess = _unknown(node)
 
-    compares = op in _COMPARISONS
+    compares = op in _COMPARED
 
     def run(scene: Scene, swapped: bool) -> Reading:
         x = left(scene, swapped)

@@ -7,7 +7,7 @@ nothing to say under one of them, a polled ad has nothing to say either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import UNDEFINED, ClassAd, Expr, Value, parse_expression
@@ -129,10 +129,7 @@ def _added(ad: ClassAd, state: SlotState, policy: SlotPolicy, now: float) -> Cla
         cells["start"] = _FALSE
     job = state.claim.job_ad
     if job is not None and state.state in _HELD:
-        for key in _COPIED_KEYS:
-            cell = job.cell(key)
-            if cell is not MISSING:
-                cells[key] = cell
+        cells.update(_made_of(job)[3])
         cell = job.cell("cpususage")
         if cell is not MISSING and "cpususage" not in cells and state.ad.cell("cpususage") is MISSING:
             # A policy may publish its own, computed from the load.
@@ -184,27 +181,26 @@ def _add_claim(cells: dict[str, Any], claim: Claim, now: float) -> None:
     cells["publicclaimid"] = claim.id.public
     if request.client_machine:
         cells["clientmachine"] = request.client_machine
-    job = claim.job_ad
-    if job is not None:
-        cells.update(_remote(job))
     activation = claim.activation
+    cells.update(_made_of(request.job_ad if activation is None else activation.job_ad)[1])
     run_s, suspended_s = claim.run_s, claim.suspended_s
     if activation is not None:
-        run_s += activation.run_time_s(now)
-        suspended_s += activation.suspended_time_s(now)
-        _add_activation(cells, activation, now)
+        job_run_s, job_suspended_s = activation.run_time_s(now), activation.suspended_time_s(now)
+        run_s += job_run_s
+        suspended_s += job_suspended_s
+        _add_activation(cells, activation, int(job_run_s), int(job_suspended_s))
     if run_s >= 1:
         cells["totalclaimruntime"] = int(run_s)
     if suspended_s >= 1:
         cells["totalclaimsuspendtime"] = int(suspended_s)
 
 
-def _add_activation(cells: dict[str, Any], activation: Activation, now: float) -> None:
+def _add_activation(cells: dict[str, Any], activation: Activation, run_s: int, suspended_s: int) -> None:
     cells["jobstart"] = int(activation.started_at)
-    cells.update(_named(activation.job_ad))
-    if (run_s := int(activation.run_time_s(now))) > 0:
+    cells.update(_made_of(activation.job_ad)[2])
+    if run_s > 0:
         cells["totaljobruntime"] = run_s
-    if (suspended_s := int(activation.suspended_time_s(now))) > 0:
+    if suspended_s > 0:
         cells["totaljobsuspendtime"] = suspended_s
     # A job that never saved its state is measured from its start, as a fresh checkpoint would be.
     cells["lastperiodiccheckpoint"] = int(activation.checkpointed_at or activation.started_at)
@@ -214,12 +210,30 @@ def _add_activation(cells: dict[str, Any], activation: Activation, now: float) -
         cells["starterjobstate"] = activation.starter_state
 
 
+#: What is made of the ad of a job, which is never changed: the ad, and cells that tell whose job it is, which one, and
+#: what it is like.
+_Made = tuple[ClassAd, dict[str, Any], dict[str, Any], dict[str, Any]]
+#: By the identity of the ad.
+_MADE: Final[dict[int, _Made]] = {}
+#: Ads remembered at most.
+_REMEMBERED_MAX: Final = 2_000
+
+
+def _made_of(job: ClassAd) -> _Made:
+    """What is made of an ad; once, unless it is made of expressions."""
+    found = _MADE.get(id(job))
+    if found is not None and found[0] is job:
+        return found
+    made = job, _remote(job), _named(job), _copied(job)
+    if not any(isinstance(job.cell(key), Expr) for key in _SOURCES):
+        if len(_MADE) >= _REMEMBERED_MAX:
+            _MADE.clear()
+        _MADE[id(job)] = made
+    return made
+
+
 def _remote(job: ClassAd) -> dict[str, Any]:
     """Cells that tell whose job it is."""
-    return _remembered(_REMOTE_OF, job, _remote_anew)
-
-
-def _remote_anew(job: ClassAd) -> dict[str, Any]:
     cells: dict[str, Any] = {}
     _copy(job, _REMOTE, cells)
     _name_submitter(job, cells, "remoteuser", "accountinggroup")
@@ -228,10 +242,6 @@ def _remote_anew(job: ClassAd) -> dict[str, Any]:
 
 def _named(job: ClassAd) -> dict[str, Any]:
     """Cells that tell which job it is."""
-    return _remembered(_NAMED_OF, job, _named_anew)
-
-
-def _named_anew(job: ClassAd) -> dict[str, Any]:
     cells: dict[str, Any] = {}
     cluster, proc = _of_job(job, "clusterid"), _of_job(job, "procid")
     if isinstance(cluster, int) and isinstance(proc, int):
@@ -240,25 +250,10 @@ def _named_anew(job: ClassAd) -> dict[str, Any]:
     return cells
 
 
-#: What was made of the ads of jobs, which are never changed, by their identity.
-_Made = dict[int, tuple[ClassAd, dict[str, Any]]]
-_REMOTE_OF: Final[_Made] = {}
-_NAMED_OF: Final[_Made] = {}
-#: Ads remembered at most.
-_REMEMBERED_MAX: Final = 2_000
-
-
-def _remembered(known: _Made, job: ClassAd, make: Callable[[ClassAd], dict[str, Any]]) -> dict[str, Any]:
-    """What `make` makes of an ad; once, unless it is made of expressions."""
-    found = known.get(id(job))
-    if found is not None and found[0] is job:
-        return found[1]
-    made = make(job)
-    if not any(isinstance(job.cell(key), Expr) for key in _SOURCES):
-        if len(known) >= _REMEMBERED_MAX:
-            known.clear()
-        known[id(job)] = (job, made)
-    return made
+def _copied(job: ClassAd) -> dict[str, Any]:
+    """Cells that tell what it is like, as they stand in its ad."""
+    found = {key: job.cell(key) for key in _COPIED_KEYS}
+    return {key: cell for key, cell in found.items() if cell is not MISSING}
 
 
 def _of_job(job: ClassAd, key: str) -> Value:

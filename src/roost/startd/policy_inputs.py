@@ -25,11 +25,15 @@ from roost.classad.world import World
 from roost.policy.catalogue import VARIANTS, policy_named
 from roost.policy.catalogue.machine import STARTD
 from roost.policy.decision import Decision, StepWorld, decision, truth_of
-from roost.startd.attributes import overlay
+from roost.startd.attributes import OWNED, overlay
 from roost.startd.slot_state import SlotState
 
 #: JobUniverse to the suffix of the variants that go first for its jobs.
 _SUFFIXES: Final[Mapping[Value, str]] = {number: suffix for suffix, number in VARIANTS.items()}
+
+#: What the state machine lays over the policy, and classes of cells that nothing else but a copied attribute goes over.
+_OVERLAID: Final = OWNED | {"start"}
+_FIGURES: Final = frozenset((int, float))
 
 #: Stands for an expression that can't be read.
 UNREADABLE: Final = parse_expression("error")
@@ -106,16 +110,23 @@ def _readable(given: str | Expr) -> Expr:
 class Inputs:
     """Evaluates the expressions of a slot in one state, at one instant."""
 
-    __slots__ = ("_with_job", "_world", "my", "now", "policy", "state")
+    __slots__ = ("_my", "_with_job", "_world", "now", "policy", "state")
 
     def __init__(self, state: SlotState, policy: SlotPolicy, now: float) -> None:
         self.state = state
         self.policy = policy
         self.now = now
-        self.my: Final = overlay(state, policy, now)
+        self._my: ClassAd | None = None
         self._world = StepWorld(policy, state.name, now)
         #: Expressions evaluated with the job of the present claim: the same however often they are asked for.
         self._with_job: dict[str, Decision] = {}
+
+    @property
+    def my(self) -> ClassAd:
+        """The slot's ad. Made when it is asked for: figures that the configuration gives as such need none."""
+        if self._my is None:
+            self._my = overlay(self.state, self.policy, self.now)
+        return self._my
 
     def decide(self, name: str, target: ClassAd | None = None) -> Decision:
         """The value of an attribute of the slot; of the job if only that has it."""
@@ -159,7 +170,15 @@ class Inputs:
 
     def whole(self, name: str, target: ClassAd | None = None, *, otherwise: int = 0) -> int:
         """The value of an attribute as an integer; `otherwise` for what is no number."""
-        return whole(self.decide(name, target).value, otherwise)
+        return whole(self._value(name, target), otherwise)
+
+    def _value(self, name: str, target: ClassAd | None) -> Value:
+        """The value of `decide`."""
+        key = fold(name)
+        given = self.policy.expressions.cells.get(key)
+        if given.__class__ in _FIGURES and key not in _OVERLAID and not self.policy.job_attributes:
+            return given  # type: ignore[return-value]
+        return self.decide(name, target).value
 
     def of_job(self, name: str, job: ClassAd) -> Value:
         """The value of a job's attribute, with the slot as its TARGET."""
@@ -170,7 +189,7 @@ class Inputs:
 
     def rank(self, job: ClassAd) -> float:
         """RANK of a job; 0.0 for what is no number."""
-        value = self.decide("Rank", job).value
+        value = self._value("Rank", job)
         return float(value) if isinstance(value, int | float) else 0.0
 
     def accepts(self, job: ClassAd) -> tuple[bool, Decision]:
