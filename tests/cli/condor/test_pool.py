@@ -107,7 +107,6 @@ def test_watch_q_ends_when_a_condition_is_met_and_when_all_are_done(desk: Desk) 
     done = desk("condor_watch_q", "-clusters", str(cluster), "-exit", "any,held,7", status=7)
     assert done.lines[0].split()[:2] == ["OWNER", "BATCH_NAME"]
     assert done.lines[-2] == "Total: 1 jobs; 0 done, 0 idle, 0 running, 1 held"
-    desk("condor_release", str(cluster))
     desk("condor_rm", str(cluster))
     assert "Total: 0 jobs" in desk("condor_watch_q", "-clusters", str(cluster)).out
     assert "write {all|any|none}" in desk("condor_watch_q", "-exit", "some,held", status=1).err
