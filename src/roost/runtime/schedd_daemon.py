@@ -16,6 +16,7 @@ import logging
 import os
 import time
 from collections import deque
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NoReturn
 
@@ -23,13 +24,14 @@ from roost.config import Config, ConfigError
 from roost.config.in_force import configuration_record
 from roost.runtime.audit_sender import AuditSender
 from roost.runtime.bus import Bus
-from roost.runtime.daemon_ads import REFRESH_S, scheduler_ad
 from roost.runtime.database import StoreError
+from roost.runtime.demands import OFFER_GAP_S, OFFER_LATER_S, Demands
 from roost.runtime.deputies import Deputies
 from roost.runtime.local_runs import LocalRuns, local_name
 from roost.runtime.log_files import Appended, LogFiles
 from roost.runtime.progress import Progress
 from roost.runtime.queue_answers import QueueAnswers
+from roost.runtime.queue_messages import check_speaker, events_of, given_by, order_to
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
 from roost.runtime.spool import Spool
 from roost.runtime.store import Committed, LogPiece, Noted, Store
@@ -42,17 +44,12 @@ from roost.schedd.queue import Queue, Step
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.wire import messages as m
-from roost.wire.ads import ad_data, ad_from
 from roost.wire.audit import audit_data
 from roost.wire.errors import WireError
 from roost.wire.messages import Message
 
 _log = logging.getLogger("roost.schedd")
 
-#: Shortest time between two words to the matchmaker about idle jobs, s.
-OFFER_GAP_S: Final = 0.02
-#: How long it may wait to hear that there are fewer of them, s.
-OFFER_LATER_S: Final = 0.5
 #: A commit of so many steps or more is followed by another after this time at the earliest, s: what is busy gains more
 #: by a larger group than it loses by waiting.
 BUSY_STEPS: Final = 3
@@ -65,10 +62,6 @@ SETTLE_S: Final = 20.0
 LOGS_S: Final = 2.0
 #: How often what is due is looked for, s.
 TICK_S: Final = 5.0
-#: Shortest time between two counts for the queue's own ad, s.
-OWN_AD_GAP_S: Final = 1.0
-#: Most requests of one submitter told to the matchmaker at once.
-REQUESTS_MAX: Final = 5000
 
 
 class ScheddDaemon:
@@ -102,19 +95,7 @@ class ScheddDaemon:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._log_thread = ThreadPoolExecutor(1, thread_name_prefix="logs")
         self._tasks: list[asyncio.Task[None]] = []
-        self._offer: asyncio.TimerHandle | None = None
-        self._offered_at = 0.0
-        self._declined: list[str] = []
-        #: What the pool was told of submitters.
-        self._told_ads: dict[str, dict[str, Any]] = {}
-        #: The queue's own ad as it was told last; empty for one that nobody knows. When it was made, and told.
-        self._own_ad: dict[str, Any] = {}
-        self._own_ad_at = self._own_ad_told_at = 0.0
-        #: Number of the last word to the matchmaker, and of the last that was heard from it.
-        self._serial = 0
-        self._heard = 0
-        #: Autoclusters that the matchmaker was told of last, and whose ad it has.
-        self._known: set[int] = set()
+        self.demands = Demands(self)
         #: reply_to of the core to the subject to answer on.
         self.replies: dict[str, str] = {}
 
@@ -209,9 +190,8 @@ class ScheddDaemon:
 
     def _reconnected(self) -> None:
         """The bus is there, again: nobody knows what it lost."""
-        self._known.clear()
-        self._own_ad = {}
-        self._offer_soon()
+        self.demands.forgotten()
+        self.demands.soon()
 
     # -- steps and commits ---------------------------------------------------------------------------
 
@@ -226,7 +206,7 @@ class ScheddDaemon:
         for effect in step.effects:
             if isinstance(effect, ef.OfferJobs):
                 # No promise to anybody: a match may come while its job is still on its way to the disk.
-                self._offer_soon(OFFER_LATER_S if effect.later else OFFER_GAP_S)
+                self.demands.soon(OFFER_LATER_S if effect.later else OFFER_GAP_S)
                 self.local.look()
         if step.changes or step.effects:
             self._steps.append(step)
@@ -240,6 +220,11 @@ class ScheddDaemon:
         """
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._kept.reached(self._fed), ANSWER_ANYWAY_S)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside."""
+        self._tasks = [task for task in self._tasks if not task.done()]
+        self._tasks.append(asyncio.create_task(work))
 
     def _give_up(self) -> NoReturn:
         logging.shutdown()
@@ -350,11 +335,7 @@ class ScheddDaemon:
             if self.files.wait:
                 await self._write_logs(())
             self.deputies.tidy()
-            # Ends of jobs are no news to the matchmaker, but users look at these figures.
-            late = asyncio.get_running_loop().time() - self._offered_at > REFRESH_S
-            if late or self.queue.submitter_ads() != self._told_ads:
-                self._offer_soon()
-            await self._tell_own_ad()
+            await self.demands.refresh()
 
     # -- orders of the core --------------------------------------------------------------------------
 
@@ -364,56 +345,17 @@ class ScheddDaemon:
                 # It was done when the step was taken.
                 pass
             case ef.Decline(claim_id=claim_id):
-                self._declined.append(claim_id)
-                self._offer_soon()
+                self.demands.decline(claim_id)
             case ef.Reply():
                 await self._reply(effect)
             case ef.ForgetFiles(job=job):
                 self.spool.forget(job)
             case _:
-                node, message = self._to_node(effect)
+                node, message = order_to(effect, self.context.name, self.settings.alive_interval_s)
                 if node == self.local.name:
                     await self.local.tell(message)
                 elif node:
                     await self.bus.send(self.subjects.node(node, self.context.name), message)
-
-    def _to_node(self, effect: ef.Effect) -> tuple[str, Message]:
-        match effect:
-            case ef.AskForSlot():
-                message: Message = m.RequestClaim(
-                    slot=effect.slot,
-                    claim_id=effect.claim_id,
-                    job_ad=ad_data(effect.job_ad),
-                    schedd=self.context.name,
-                    reply_to=effect.reply_to,
-                    client_machine=self.context.name.rpartition("@")[2],
-                    alive_interval_s=self.settings.alive_interval_s,
-                )
-            case ef.GiveBack():
-                message = m.ReleaseClaim(claim_id=effect.claim_id)
-            case ef.StartRun():
-                message = m.ActivateClaim(claim_id=effect.claim_id, job_ad=ad_data(effect.job_ad), run=effect.run)
-            case ef.EndRun():
-                message = m.EndJob(
-                    claim_id=effect.claim_id,
-                    run=effect.run,
-                    ending=effect.ending,
-                    code=effect.code,
-                    subcode=effect.subcode,
-                    text=effect.text,
-                    hard=effect.hard,
-                )
-            case ef.StandStill(claim_id=claim_id, still=still):
-                message = m.SuspendJob(claim_id=claim_id) if still else m.ContinueJob(claim_id=claim_id)
-            case ef.Taken():
-                message = m.ReportTaken(runs=list(effect.runs))
-            case ef.SayAlive():
-                message = m.KeepAlive(claim_ids=list(effect.claim_ids), reply_to=str(effect.serial))
-            case ef.AskAgain():
-                message = m.Reconnect(claims=effect.claims, reply_to=str(effect.serial))
-            case _:
-                raise AssertionError(f"an order that nobody carries out: {effect}")
-        return effect.node, message
 
     async def _reply(self, reply: ef.Reply) -> None:
         answer = m.Answer(ok=reply.ok, code=reply.code, text=reply.text, remedy=reply.remedy, data=reply.data)
@@ -421,76 +363,14 @@ class ScheddDaemon:
         if told is not None:
             await self.bus.answer(*told)
 
-    # -- words to the matchmaker ---------------------------------------------------------------------
-
-    def _offer_soon(self, gap_s: float = OFFER_GAP_S) -> None:
-        """Tell the matchmaker when so much time has passed since it was told last."""
-        loop = asyncio.get_running_loop()
-        at = max(loop.time(), self._offered_at + gap_s)
-        if self._offer is not None:
-            if self._offer.when() <= at:
-                return
-            self._offer.cancel()
-        self._offer = loop.call_at(at, lambda: self._tasks.append(loop.create_task(self._offer_jobs())))
-
-    async def _offer_jobs(self) -> None:
-        self._offer = None
-        self._offered_at = asyncio.get_running_loop().time()
-        self._tasks = [task for task in self._tasks if not task.done()]
-        told: set[int] = set()
-        submitters = {name: self._requests(groups, told) for name, groups in self.queue.book.waiting().items()}
-        # The matchmaker forgets the ads of autoclusters that it was not told of last.
-        self._known = told
-        self._serial += 1
-        declined, self._declined = self._declined, []
-        self._told_ads = self.queue.submitter_ads()
-        await self.bus.send(
-            self.subjects.demand(self.context.name),
-            m.Demand(
-                schedd=self.context.name,
-                submitters=submitters,
-                ads=self._told_ads,
-                serial=self._serial,
-                heard=self._heard,
-                declined=declined,
-            ),
-        )
-        await self._tell_own_ad()
-
-    async def _tell_own_ad(self) -> None:
-        """Tell the pool of the queue itself, if there is news; it is counted anew no more than once in a while."""
-        now = asyncio.get_running_loop().time()
-        if self._own_ad and now - self._own_ad_at < OWN_AD_GAP_S:
-            return
-        self._own_ad_at = now
-        own = scheduler_ad(self.context.name, self.queue, started_at=self.started_at)
-        if own != self._own_ad or now - self._own_ad_told_at > REFRESH_S:
-            self._own_ad, self._own_ad_told_at = own, now
-            await self.bus.send(self.subjects.ads(self.context.name), m.DaemonAds(ads=[own]))
-
-    def _requests(self, groups: list[Any], told: set[int]) -> list[m.Request]:
-        found = []
-        for group in groups[:REQUESTS_MAX]:
-            first = group.first()
-            if first is None:
-                continue
-            known = group.autocluster in self._known or group.autocluster in told
-            ad = {} if known else ad_data(self.queue.book.autoclusters.sample(group.autocluster))
-            told.add(group.autocluster)
-            found.append(
-                m.Request(autocluster=group.autocluster, ad=ad, count=group.count, job=f"{group.cluster}.{first}")
-            )
-        return found
-
     # -- what comes in -------------------------------------------------------------------------------
 
     def _on_central(self, message: Message, sender: str, reply: str) -> None:
         match message:
             case m.Hello():
-                self._known.clear()
-                self._own_ad = {}
-                self._heard = 0
-                self._offer_soon()
+                self.demands.forgotten()
+                self.demands.heard = 0
+                self.demands.soon()
             case m.AuditKept(kept=kept):
                 self._on_record(kept.get(f"{self.context.role} {self.context.name}", 0))
             case m.Significant(attributes=attributes):
@@ -500,14 +380,13 @@ class ScheddDaemon:
         if not isinstance(message, m.Matched):
             return
         try:
-            found: list[ev.Event] = [_match(each) for each in message.matches]
+            found = given_by(message)
         except WireError as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
             return
-        self._heard = message.serial
-        found += [ev.MatchRefused(autocluster=int(number), text=text) for number, text in message.rejected.items()]
+        self.demands.heard = message.serial
         # What was matched is not idle any more, and the matchmaker wants to know that it was heard.
-        self._offer_soon()
+        self.demands.soon()
         for event in found:
             self.feed(event)
 
@@ -515,116 +394,19 @@ class ScheddDaemon:
         """A machine says something."""
         if reply:
             # Files: each run has one request under way, and disks take their time.
-            self._tasks.append(asyncio.create_task(self._serve(message, sender, reply)))
+            self.spawn(self._serve(message, sender, reply))
             return
         try:
-            for event in self._events(message, sender):
+            check_speaker(self.queue.holder.claims, message, sender)
+            for event in events_of(message, sender):
                 self.feed(event)
         except WireError as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
-
-    def _check_speaker(self, message: Message, sender: str) -> None:
-        """A machine speaks of its own claims only. Raises WireError."""
-        claims = self.queue.holder.claims
-        match message:
-            case m.ClaimsKnown():
-                named = [*message.known, *message.unknown]
-            case m.ClaimAnswered():
-                named = [message.asked_id, message.claim_id]
-            case _:
-                named = [getattr(message, "claim_id", "")]
-        for claim_id in named:
-            claim = claims.get(claim_id)
-            if claim is not None and claim.node != sender:
-                raise WireError(f"a claim of {claim.node} is none of {sender}'s business")
 
     async def _serve(self, message: Message, sender: str, reply: str) -> None:
         answer = await self.spool.serve(message, self.queue, sender)
         if answer is not None:
             await self.bus.send(reply, answer)
-
-    def _events(self, message: Message, sender: str) -> list[ev.Event]:
-        self._check_speaker(message, sender)
-        match message:
-            case m.ClaimAnswered():
-                ad = None if message.slot_ad is None else ad_from(message.slot_ad, "slot_ad")
-                return [
-                    ev.ClaimAnswered(
-                        asked_id=message.asked_id,
-                        accepted=message.accepted,
-                        refusal=message.refusal,
-                        claim_id=message.claim_id,
-                        slot=message.slot,
-                        slot_ad=ad,
-                        node=sender,
-                    )
-                ]
-            case m.ActivationAnswered(accepted=accepted):
-                if accepted:
-                    return []
-                return [ev.RunRefused(claim_id=message.claim_id, run=message.run, refusal=message.refusal)]
-            case m.JobBegan():
-                return [ev.RunBegan(claim_id=message.claim_id, run=message.run, at=message.at, slot=message.slot)]
-            case m.JobSuspended() | m.JobResumed():
-                still = isinstance(message, m.JobSuspended)
-                return [
-                    ev.RunStoodStill(
-                        claim_id=message.claim_id,
-                        run=message.run,
-                        at=message.at,
-                        still=still,
-                        processes=message.processes if isinstance(message, m.JobSuspended) else 1,
-                    )
-                ]
-            case m.JobMeasured():
-                attributes = ad_from(message.attributes, "attributes")
-                return [
-                    ev.RunMeasured(claim_id=message.claim_id, run=message.run, at=message.at, attributes=attributes)
-                ]
-            case m.RunEnded():
-                return [_ended(message, sender)]
-            case m.ClaimGone():
-                return [
-                    ev.ClaimLost(
-                        claim_id=message.claim_id, reason=message.reason, code=message.code, reported=message.run
-                    )
-                ]
-            case m.ClaimsKnown():
-                serial = int(message.reply_to) if message.reply_to.isdecimal() else 0
-                known, unknown = message.known, tuple(message.unknown)
-                return [ev.ClaimsHeard(node=sender, known=known, unknown=unknown, serial=serial)]
-        return []
-
-
-def _match(match: m.Match) -> ev.MatchGiven:
-    return ev.MatchGiven(
-        submitter=match.submitter,
-        autocluster=match.autocluster,
-        slot=match.slot,
-        node=match.node,
-        claim_id=match.claim_id,
-        slot_ad=ad_from(match.slot_ad, "slot_ad"),
-    )
-
-
-def _ended(message: m.RunEnded, node: str) -> ev.RunEnded:
-    return ev.RunEnded(
-        node=node,
-        claim_id=message.claim_id,
-        run=message.run,
-        at=message.at,
-        ending=message.ending,
-        started=message.started,
-        code=message.code,
-        subcode=message.subcode,
-        text=message.text,
-        exit_code=message.exit_code,
-        exit_signal=message.exit_signal,
-        core_dumped=message.core_dumped,
-        output=message.output,
-        checkpoints=message.checkpoints,
-        attributes=ad_from(message.attributes, "attributes"),
-    )
 
 
 def make(context: RoleContext, config: Config, bus: Bus) -> ScheddDaemon:

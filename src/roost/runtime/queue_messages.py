@@ -1,0 +1,154 @@
+"""What a queue says to machines and hears from machines and matchmaker: the core's values as messages, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from roost.schedd import effects as ef
+from roost.schedd import events as ev
+from roost.schedd.claims import HeldClaim
+from roost.wire import messages as m
+from roost.wire.ads import ad_data, ad_from
+from roost.wire.errors import WireError
+from roost.wire.messages import Message
+
+
+def order_to(effect: ef.Effect, schedd: str, alive_interval_s: float) -> tuple[str, Message]:
+    """A machine, and what it is to do."""
+    match effect:
+        case ef.AskForSlot():
+            message: Message = m.RequestClaim(
+                slot=effect.slot,
+                claim_id=effect.claim_id,
+                job_ad=ad_data(effect.job_ad),
+                schedd=schedd,
+                reply_to=effect.reply_to,
+                client_machine=schedd.rpartition("@")[2],
+                alive_interval_s=alive_interval_s,
+            )
+        case ef.GiveBack():
+            message = m.ReleaseClaim(claim_id=effect.claim_id)
+        case ef.StartRun():
+            message = m.ActivateClaim(claim_id=effect.claim_id, job_ad=ad_data(effect.job_ad), run=effect.run)
+        case ef.EndRun():
+            message = m.EndJob(
+                claim_id=effect.claim_id,
+                run=effect.run,
+                ending=effect.ending,
+                code=effect.code,
+                subcode=effect.subcode,
+                text=effect.text,
+                hard=effect.hard,
+            )
+        case ef.StandStill(claim_id=claim_id, still=still):
+            message = m.SuspendJob(claim_id=claim_id) if still else m.ContinueJob(claim_id=claim_id)
+        case ef.Taken():
+            message = m.ReportTaken(runs=list(effect.runs))
+        case ef.SayAlive():
+            message = m.KeepAlive(claim_ids=list(effect.claim_ids), reply_to=str(effect.serial))
+        case ef.AskAgain():
+            message = m.Reconnect(claims=effect.claims, reply_to=str(effect.serial))
+        case _:
+            raise AssertionError(f"an order that nobody carries out: {effect}")
+    return effect.node, message
+
+
+def check_speaker(claims: Mapping[str, HeldClaim], message: Message, sender: str) -> None:
+    """A machine speaks of its own claims only. Raises WireError."""
+    match message:
+        case m.ClaimsKnown():
+            named = [*message.known, *message.unknown]
+        case m.ClaimAnswered():
+            named = [message.asked_id, message.claim_id]
+        case _:
+            named = [getattr(message, "claim_id", "")]
+    for claim_id in named:
+        claim = claims.get(claim_id)
+        if claim is not None and claim.node != sender:
+            raise WireError(f"a claim of {claim.node} is none of {sender}'s business")
+
+
+def events_of(message: Message, sender: str) -> list[ev.Event]:
+    """What a machine's message tells. Raises WireError."""
+    match message:
+        case m.ClaimAnswered():
+            ad = None if message.slot_ad is None else ad_from(message.slot_ad, "slot_ad")
+            return [
+                ev.ClaimAnswered(
+                    asked_id=message.asked_id,
+                    accepted=message.accepted,
+                    refusal=message.refusal,
+                    claim_id=message.claim_id,
+                    slot=message.slot,
+                    slot_ad=ad,
+                    node=sender,
+                )
+            ]
+        case m.ActivationAnswered(accepted=accepted):
+            if accepted:
+                return []
+            return [ev.RunRefused(claim_id=message.claim_id, run=message.run, refusal=message.refusal)]
+        case m.JobBegan():
+            return [ev.RunBegan(claim_id=message.claim_id, run=message.run, at=message.at, slot=message.slot)]
+        case m.JobSuspended() | m.JobResumed():
+            still = isinstance(message, m.JobSuspended)
+            return [
+                ev.RunStoodStill(
+                    claim_id=message.claim_id,
+                    run=message.run,
+                    at=message.at,
+                    still=still,
+                    processes=message.processes if isinstance(message, m.JobSuspended) else 1,
+                )
+            ]
+        case m.JobMeasured():
+            attributes = ad_from(message.attributes, "attributes")
+            return [ev.RunMeasured(claim_id=message.claim_id, run=message.run, at=message.at, attributes=attributes)]
+        case m.RunEnded():
+            return [_ended(message, sender)]
+        case m.ClaimGone():
+            return [
+                ev.ClaimLost(claim_id=message.claim_id, reason=message.reason, code=message.code, reported=message.run)
+            ]
+        case m.ClaimsKnown():
+            serial = int(message.reply_to) if message.reply_to.isdecimal() else 0
+            known, unknown = message.known, tuple(message.unknown)
+            return [ev.ClaimsHeard(node=sender, known=known, unknown=unknown, serial=serial)]
+    return []
+
+
+def given_by(message: m.Matched) -> list[ev.Event]:
+    """What the matchmaker gives, and what it refuses. Raises WireError."""
+    found: list[ev.Event] = [_match(each) for each in message.matches]
+    return found + [ev.MatchRefused(autocluster=int(number), text=text) for number, text in message.rejected.items()]
+
+
+def _match(match: m.Match) -> ev.MatchGiven:
+    return ev.MatchGiven(
+        submitter=match.submitter,
+        autocluster=match.autocluster,
+        slot=match.slot,
+        node=match.node,
+        claim_id=match.claim_id,
+        slot_ad=ad_from(match.slot_ad, "slot_ad"),
+    )
+
+
+def _ended(message: m.RunEnded, node: str) -> ev.RunEnded:
+    return ev.RunEnded(
+        node=node,
+        claim_id=message.claim_id,
+        run=message.run,
+        at=message.at,
+        ending=message.ending,
+        started=message.started,
+        code=message.code,
+        subcode=message.subcode,
+        text=message.text,
+        exit_code=message.exit_code,
+        exit_signal=message.exit_signal,
+        core_dumped=message.core_dumped,
+        output=message.output,
+        checkpoints=message.checkpoints,
+        attributes=ad_from(message.attributes, "attributes"),
+    )
