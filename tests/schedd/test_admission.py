@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from roost.classad import ClassAd
+from roost.classad import ClassAd, parse_expression
 from roost.config import MemoryHost, load_text
 from roost.schedd import events as ev
 from roost.schedd.admission import ONE_BY_ONE_MAX, admission
@@ -29,6 +29,18 @@ def submit(target: Queue, *sources: Any, owner: str = "ann") -> tuple[Reply, Ste
     step = target.step(ev.Submitted(clusters=sources, owner=owner, reply_to="r"), 1000.0)
     (reply,) = [each for each in step.effects if isinstance(each, Reply)]
     return reply, step
+
+
+def edited(target: Queue, user: str, *, superuser: bool = False, **attributes: Any) -> Reply:
+    """Change attributes of job 1.0."""
+    ad = ClassAd()
+    for name, cell in attributes.items():
+        ad.put(name, cell)
+    event = ev.Acted(
+        action=ev.Action.EDIT, jobs=(JobId(1, 0),), user=user, superuser=superuser, reply_to="r", attributes=ad
+    )
+    (reply,) = [each for each in target.step(event, 1001.0).effects if isinstance(each, Reply)]
+    return reply
 
 
 def value(target: Queue, name: str, proc: int = 0, cluster: int = 1) -> object:
@@ -179,10 +191,44 @@ def test_attributes_that_the_administrator_keeps_are_not_edited(
     target = queue("IMMUTABLE_JOB_ATTRS = Site\nPROTECTED_JOB_ATTRS = Tag\nSECURE_JOB_ATTRS = Token\n")
     submit(target, source(1, Site="x", Token="mine"))
     assert "Token" not in target.book.clusters[1].ad
-    event = ev.Acted(
-        action=ev.Action.EDIT, jobs=(JobId(1, 0),), user="ann", superuser=superuser, reply_to="r",
-        attributes=ClassAd({name: "y"}),
-    )  # fmt: skip
-    (reply,) = [each for each in target.step(event, 1001.0).effects if isinstance(each, Reply)]
+    reply = edited(target, "ann", superuser=superuser, **{name: "y"})
     assert reply.data["refused"] == ({} if refused is None else {"1.0": refused})
     assert replace(reply).ok is (refused is None)
+
+
+def test_what_policies_rely_on_is_not_submitted() -> None:
+    target = queue("")
+    submit(target, source(2, NumJobStarts=-50, own={"NumShadowStarts": (-7, -8)}))
+    assert [value(target, name, 1) for name in ("NumJobStarts", "NumShadowStarts", "JobRunCount")] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("cell", ['ifThenElse(TARGET.Cpus is undefined, "students", "staff")', "error", "5"])
+def test_a_group_is_the_same_to_everybody(cell: str) -> None:
+    target = queue("")
+    refused, step = submit(target, source(1, AccountingGroup=f"={cell}"))
+    assert (refused.ok, refused.text, step.changes) == (False, "AccountingGroup is not a text", ())
+    own = {"AcctGroup": ("a", parse_expression(cell))}
+    refused, _ = submit(target, source(2, own=own))
+    assert (refused.ok, refused.text) == (False, "AcctGroup is not a text (job 1)")
+    submit(target, source(1))
+    reply = edited(target, "ann", AccountingGroup=parse_expression(cell))
+    assert reply.data["refused"] == {"1.0": "not-a-text"}
+
+
+def test_jobs_compete_in_the_name_that_policies_see() -> None:
+    target = queue("")
+    submit(target, source(3, own={"AccountingGroup": ("a.ann", "b.ann", "a.ann")}), source(1))
+    waiting = {name: sum(group.count for group in groups) for name, groups in target.book.waiting().items()}
+    assert waiting == {"a.ann@q@here": 2, "b.ann@q@here": 1, "ann@q@here": 1}
+    edited(target, "ann", AccountingGroup="b.ann")
+    ads = {name: ad["IdleJobs"] for name, ad in target.submitter_ads().items()}
+    assert ads == {"a.ann@q@here": 1, "b.ann@q@here": 2, "ann@q@here": 1}
+
+
+def test_what_the_queue_counts_is_changed_by_its_super_users_only() -> None:
+    target = queue("")
+    submit(target, source(1))
+    assert edited(target, "ann", NumJobStarts=-9).data["refused"] == {"1.0": "protected"}
+    assert value(target, "NumJobStarts") == 0
+    edited(target, "root", superuser=True, NumJobStarts=3)
+    assert value(target, "NumJobStarts") == 3

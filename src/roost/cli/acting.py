@@ -37,7 +37,9 @@ _WHY: Final = {
     "permission-denied": "it is another user's",
     "already-done": "it is so already",
     "immutable": "one of these attributes is the queue's own or in IMMUTABLE_JOB_ATTRS, and nobody changes it",
-    "protected": "one of these attributes is in PROTECTED_JOB_ATTRS, and only queue super users change it",
+    "protected": "one of these attributes is in PROTECTED_JOB_ATTRS, or counted by the queue, and only queue super "
+    "users change it",
+    "not-a-text": "groups are texts in quotes, and no expressions",
 }
 
 

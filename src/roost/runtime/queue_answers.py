@@ -261,7 +261,7 @@ class QueueAnswers:
             "autocluster": number,
             "rejection": self._daemon.queue.rejections.get(number, ""),
             "schedd": self._daemon.context.name,
-            "submitter": cluster.submitter,
+            "submitter": cluster.submitter_for(job.proc),
         }
         found = cluster.jobs.get(job.proc)
         claim = None if found is None else self._daemon.queue.holder.claims.get(found.claim_id)

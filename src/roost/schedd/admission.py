@@ -19,7 +19,7 @@ from typing import Final
 from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
 from roost.classad.values import UNDEFINED, fold
 from roost.config import Config, ConfigError, Host, MemoryHost
-from roost.schedd.book import Cluster
+from roost.schedd.book import COUNTERS, GROUPS, Cluster, not_plain
 from roost.schedd.transform import Transform, TransformError, read_transform
 
 #: Jobs of a cluster that are looked at one by one.
@@ -28,7 +28,7 @@ ONE_BY_ONE_MAX: Final = 10_000
 _NUMBERS: Final = frozenset(("procid", "globaljobid"))
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 #: What no transform may change: it says whose job it is.
-_KEPT: Final = ("ClusterId", "ProcId", "Owner", "User", "QDate", "GlobalJobId")
+_KEPT: Final = ("ClusterId", "ProcId", "Owner", "User", "QDate", "GlobalJobId", *COUNTERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +132,27 @@ class Admission:
 
 
 class NotAdmitted(Exception):
-    """A submission is refused; the text says by which rule and why."""
+    """A submission is refused; the text says by which rule and why, the remedy what to do."""
 
-    def __init__(self, knob: str, text: str) -> None:
+    def __init__(self, rule: str, text: str, remedy: str = "") -> None:
         super().__init__(text)
-        self.knob = knob
+        self.remedy = remedy or f"Change the job so that it meets {rule}, or ask the administrator why it is there."
+
+
+def check_groups(cluster: Cluster) -> None:
+    """Groups of the jobs of a cluster are plain texts. Raises NotAdmitted.
+
+    An expression could be one group for who decides about the job, and another for who counts what it uses.
+    """
+    name, where = not_plain(cluster.ad), ""
+    if not name and not _varying(cluster).isdisjoint(map(fold, GROUPS)):
+        for proc in range(cluster.count):
+            name, where = not_plain(cluster.submitted_ad(proc)), f" (job {proc})"
+            if name:
+                break
+    if name:
+        remedy = "Write it as a text in quotes, or use accounting_group in the submit file."
+        raise NotAdmitted(name, f"{name} is not a text{where}", remedy)
 
 
 def _varying(cluster: Cluster) -> frozenset[str]:

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
-from roost.classad.values import fold
+from roost.classad.values import UNDEFINED, fold
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
 from roost.schedd.local import is_local
@@ -22,6 +22,11 @@ from roost.schedd.status import JobStatus
 
 #: What the queue alone says of a job, whatever was submitted.
 _OF_QUEUE: Final = frozenset(("clusterid", "procid", "owner", "user", "qdate", "globaljobid"))
+#: What the queue counts of a job: policies rely on it, so it is not submitted, and only queue super users change it.
+COUNTERS: Final = ("NumJobStarts", "NumShadowStarts", "JobRunCount")
+COUNTED: Final = frozenset(map(fold, COUNTERS))
+#: Groups and users that a job counts for: policies rely on them, so they are plain texts, the same to everybody.
+GROUPS: Final = ("AccountingGroup", "AcctGroup", "AcctGroupUser")
 #: What is different in every job of a cluster.
 _OF_PROC: Final = frozenset(("procid", "globaljobid"))
 
@@ -95,7 +100,7 @@ class Job:
 class Cluster:
     """Jobs submitted together."""
 
-    __slots__ = ("ad", "count", "fresh", "gone", "groups", "jobs", "number", "owner", "plan", "statuses",
+    __slots__ = ("ad", "count", "fresh", "gone", "groups", "jobs", "number", "others", "owner", "plan", "statuses",
                  "submitted_at", "submitter")  # fmt: skip
 
     def __init__(
@@ -107,7 +112,9 @@ class Cluster:
         self.count = count
         self.owner = owner
         self.submitted_at = submitted_at
+        #: In whose name its jobs compete, but for those in `others`.
         self.submitter = submitter_of(ad)
+        self.others: dict[int, str] = {}
         self.statuses = bytearray([JobStatus.IDLE]) * count
         self.gone = Ranges()
         self.jobs: dict[int, Job] = {}
@@ -132,6 +139,10 @@ class Cluster:
         job = self.jobs.get(proc)
         return self.is_idle(proc) and (job is None or job.group is None or job.group is group)
 
+    def submitter_for(self, proc: int) -> str:
+        """In whose name a job competes."""
+        return self.others.get(proc, self.submitter)
+
     @property
     def left(self) -> int:
         """Jobs still in the queue."""
@@ -143,7 +154,7 @@ class Cluster:
         own.put("ProcId", proc)
         if self.plan is not None:
             for name, cell in self.plan.differences(proc).items():
-                if fold(name) not in _OF_QUEUE:
+                if fold(name) not in _OF_QUEUE and fold(name) not in COUNTED:
                     own.put(name, cell)
         own.put("GlobalJobId", f"{self.ad.cell('globaljobid')}#{self.number}.{proc}#{self.submitted_at}")
         # The cluster's ad is chained to nothing, so this makes no circle.
@@ -253,7 +264,10 @@ class Book:
         key = (prio if isinstance(prio, int) else 0, self.autoclusters.of(ad))
         group = cluster.groups.get(key)
         if group is None:
-            group = cluster.groups[key] = IdleGroup(cluster.number, *key, cluster.is_idle_in, local=is_local(ad))
+            # What names the submitter is significant: it is the same in a whole group.
+            group = cluster.groups[key] = IdleGroup(
+                cluster.number, *key, cluster.is_idle_in, submitter=submitter_of(ad), local=is_local(ad)
+            )
         return group
 
     def put_idle(self, cluster: Cluster, proc: int) -> None:
@@ -262,6 +276,10 @@ class Book:
         group = self._group(cluster, cluster.submitted_ad(proc) if job is None else job.ad)
         if job is not None:
             job.group = group
+        if group.submitter != cluster.submitter:
+            cluster.others[proc] = group.submitter
+        elif cluster.others:
+            cluster.others.pop(proc, None)
         group.put(proc)
 
     def not_idle(self, cluster: Cluster, proc: int) -> None:
@@ -280,7 +298,7 @@ class Book:
         for cluster in self.clusters.values():
             for group in cluster.groups.values():
                 if group.count > 0 and group.local is local:
-                    found.setdefault(cluster.submitter, []).append(group)
+                    found.setdefault(group.submitter, []).append(group)
         for groups in found.values():
             groups.sort(key=lambda g: (-g.prio, self.clusters[g.cluster].submitted_at, g.cluster, g.autocluster))
         return {name: found[name] for name in sorted(found)}
@@ -293,6 +311,12 @@ class Book:
                 if proc is not None:
                     return self.clusters[group.cluster].job(proc)
         return None
+
+
+def not_plain(ad: ClassAd) -> str:
+    """Which of an ad's own GROUPS is not a text; "" if none."""
+    cells = ((name, ad.cells.get(fold(name))) for name in GROUPS)
+    return next((name for name, cell in cells if not (cell is None or cell is UNDEFINED or isinstance(cell, str))), "")
 
 
 def is_set(ad: ClassAd, key: str) -> bool:

@@ -14,7 +14,7 @@ from roost.classad.values import fold
 from roost.model.audit import AuditKind, Effect
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd import event_log as log
-from roost.schedd.book import Job
+from roost.schedd.book import COUNTED, Job, not_plain
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import EndRun, Reply, StandStill
 from roost.schedd.events import Acted, Action
@@ -193,7 +193,9 @@ def _edit(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
     names, settings = {fold(name) for name in event.attributes}, holder.settings
     if names & (IMMUTABLE | settings.immutable):
         return "immutable"
-    if names & settings.protected and not (event.superuser or event.user in settings.superusers):
+    if not_plain(event.attributes):
+        return "not-a-text"
+    if names & (settings.protected | COUNTED) and not (event.superuser or event.user in settings.superusers):
         return "protected"
     waits = job.status is JobStatus.IDLE and job.cluster.is_idle(job.id.proc)
     if waits:

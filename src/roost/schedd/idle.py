@@ -21,7 +21,7 @@ class IdleGroup:
     """Idle jobs of one cluster, one priority, one autocluster."""
 
     __slots__ = ("_back", "_fresh_from", "_fresh_until", "_is_idle", "autocluster", "cluster", "count", "local",
-                 "prio")  # fmt: skip
+                 "prio", "submitter")  # fmt: skip
 
     def __init__(
         self,
@@ -30,9 +30,12 @@ class IdleGroup:
         autocluster: int,
         is_idle: Callable[[int, IdleGroup], bool],
         *,
+        submitter: str = "",
         local: bool = False,
     ) -> None:
         self.cluster = cluster
+        #: In whose name they compete.
+        self.submitter = submitter
         self.prio = prio
         self.autocluster = autocluster
         #: They run beside the queue, and on no machine of the pool.

@@ -17,8 +17,8 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.schedd import commands, periodic, runs
 from roost.schedd import event_log as log
-from roost.schedd.admission import NotAdmitted
-from roost.schedd.book import Book, Cluster, JobSource, submitter_of
+from roost.schedd.admission import NotAdmitted, check_groups
+from roost.schedd.book import COUNTERS, Book, Cluster, JobSource, submitter_of
 from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
 from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.effects import Effect, GiveBack, Reply
@@ -168,8 +168,7 @@ class Queue:
         try:
             admitted = self._admitted(turn, event)
         except NotAdmitted as refusal:
-            remedy = f"Change the job so that it meets {refusal.knob}, or ask the administrator why it is there."
-            text = str(refusal)
+            text, remedy = str(refusal), refusal.remedy
             turn.order(Reply(to=event.reply_to, ok=False, code="not-admitted", text=text, remedy=remedy))
             return
         data = []
@@ -188,6 +187,7 @@ class Queue:
             if source.count:
                 cluster = self._cluster(source, event.owner, self.book.next_cluster + len(found), int(turn.now))
                 rules.transform(cluster)
+                check_groups(cluster)
                 found.append((cluster, rules.check(cluster)))
         return found
 
@@ -210,6 +210,7 @@ class Queue:
                 "QDate": now,
                 "EnteredCurrentStatus": now,
                 "GlobalJobId": settings.name,
+                **dict.fromkeys(COUNTERS, 0),
             }
         )
         return Cluster(number, ad, source, count=source.count, owner=owner, submitted_at=now)
@@ -338,10 +339,16 @@ class Queue:
         """Submitter to what the pool is told of it."""
         found: dict[str, dict[str, Any]] = {}
         for cluster in self.book.clusters.values():
-            ad = found.setdefault(cluster.submitter, {"IdleJobs": 0, "RunningJobs": 0, "HeldJobs": 0})
-            ad["IdleJobs"] += cluster.statuses.count(int(JobStatus.IDLE))
-            ad["HeldJobs"] += cluster.statuses.count(int(JobStatus.HELD))
-            ad["RunningJobs"] += sum(cluster.statuses.count(int(status)) for status in ON_MACHINE)
+            statuses = {cluster.submitter: cluster.statuses}
+            if cluster.others:
+                statuses = {}
+                for proc in cluster.procs():
+                    statuses.setdefault(cluster.submitter_for(proc), bytearray()).append(cluster.statuses[proc])
+            for name, mine in statuses.items():
+                ad = found.setdefault(name, {"IdleJobs": 0, "RunningJobs": 0, "HeldJobs": 0})
+                ad["IdleJobs"] += mine.count(int(JobStatus.IDLE))
+                ad["HeldJobs"] += mine.count(int(JobStatus.HELD))
+                ad["RunningJobs"] += sum(mine.count(int(status)) for status in ON_MACHINE)
         return found
 
 

@@ -14,7 +14,7 @@ from roost.classad.values import fold
 from roost.model.audit import AuditKind
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd import event_log as log
-from roost.schedd.book import Job
+from roost.schedd.book import COUNTED, Job
 from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.decisions import Ruling
 from roost.schedd.dollars import Unexpandable, expanded
@@ -354,7 +354,7 @@ def run_ended(turn: Turn, holder: Holder, event: RunEnded) -> None:
 def _take_over(job: Job, attributes: ClassAd) -> None:
     """Take over what a machine says of a job."""
     for name in attributes:
-        if fold(name) not in IMMUTABLE:
+        if fold(name) not in IMMUTABLE and fold(name) not in COUNTED:
             job.ad.put(name, attributes.cell(fold(name)))  # type: ignore[arg-type]
 
 

@@ -60,7 +60,7 @@ class Turn:
         """Something was decided about a job that is to be on record."""
         if self._rulings is None:
             self._rulings = Rulings()
-        self._rulings.add(replace(ruling, user=job.cluster.submitter or job.owner), job.id)
+        self._rulings.add(replace(ruling, user=job.cluster.submitter_for(job.id.proc) or job.owner), job.id)
 
     def order(self, effect: Effect) -> None:
         """Add an effect."""
