@@ -129,23 +129,12 @@ def _submit(args: argparse.Namespace) -> int:
 
 def write_description(files: tuple[str, ...], options: SubmitOptions) -> Path:
     """Check DAG files and write the submit description of their run. Raises CommandError."""
-    from roost.runtime.workflow.description import dag_description
-    from roost.runtime.workflow.files import RunFiles, replace_text
+    from roost.runtime.workflow import starting
 
-    dag = plan(files)
-    names = RunFiles(primary=files[0], several=len(files) > 1)
     try:
-        if options.force:
-            names.retire_rescues(0)
-            names.lock.unlink(missing_ok=True)
-        elif options.rescue:
-            if not names.rescue(options.rescue).exists():
-                raise CommandError(f"there is no {names.rescue(options.rescue)}")
-            names.retire_rescues(options.rescue)
-        replace_text(names.description, dag_description(files, dag, options))
+        return starting.write_description(files, options, plan(files))
     except OSError as error:
         raise CommandError(f"{error.filename}: {error.strerror}") from None
-    return names.description
 
 
 def _submission(path: Path, home: Home) -> Submission:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.config import Config
+from roost.runtime import descriptions
 from roost.runtime.home import Home, HomeError, user_name
 
 if TYPE_CHECKING:
@@ -71,12 +72,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def pool_config(home: Home, contact: dict[str, Any]) -> Config | None:
-    """The pool's configuration, which has defaults and site policy for jobs; None where there is none."""
-    roots = contact.get("roots")
-    if roots is None and not home.config_file.exists():
-        return None
-    config = home.config(None if roots is None else tuple(roots), "SUBMIT")
-    for error in config.errors:
+    """The pool's configuration, its mistakes told; None where there is none."""
+    config = descriptions.pool_config(home, contact)
+    for error in config.errors if config is not None else ():
         complain(str(error))
     return config
 

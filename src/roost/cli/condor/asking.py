@@ -7,14 +7,13 @@ that pool and its queue or machine; another name is refused, never ignored.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option
 from roost.cli.pool import Pool, Refused, connected
 from roost.cli.terminal import CommandError
-from roost.runtime.home import Home, HomeError
+from roost.runtime.home import Home
 from roost.runtime.pool_line import is_called, is_pool
 
 if TYPE_CHECKING:
@@ -76,25 +75,15 @@ class Place:
 
 def config(subsystem: str = "TOOL") -> Config:
     """The configuration of the pool as a daemon of that name reads it; of HTCondor's places where there is no pool."""
+    from roost.runtime.descriptions import config_for_tools
+
     home = Home.find(None)
-    contact: dict[str, Any] = {}
-    with suppress(HomeError):
-        contact = home.contact()
-    roots = contact.get("roots")
-    if roots is None and not home.config_file.exists():
-        return _config_elsewhere(home, subsystem)
-    return home.config(None if roots is None else tuple(roots), subsystem)
+    found = config_for_tools(home, subsystem)
+    if found is None:
+        from roost.runtime.machine import STANDARD_FILES
 
-
-def _config_elsewhere(home: Home, subsystem: str) -> Config:
-    import os
-
-    from roost.runtime.machine import STANDARD_FILES, root_files
-
-    roots = root_files(None, os.environ)
-    if roots is None:
         raise ToolError(
             "Neither the environment variable CONDOR_CONFIG,\n"
             f"{', '.join(STANDARD_FILES)}, nor {home.config_file} contain a valid condor configuration."
         )
-    return home.config(roots, subsystem)
+    return found

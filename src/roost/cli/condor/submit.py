@@ -15,6 +15,7 @@ from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given, number
 from roost.cli.pool import Pool, Refused
 from roost.cli.terminal import CommandError
+from roost.runtime.descriptions import SPOOLED
 from roost.runtime.home import Home, HomeError
 
 if TYPE_CHECKING:
@@ -47,11 +48,6 @@ OPTIONS: Final = (
     Option("stm", "understood, without effect", takes="METHOD", least=3),
     Option("interactive", "not possible in Roost", least=1),
 )  # fmt: skip
-#: How long jobs that were submitted with -spool stay in the queue when they are done, unless they are fetched.
-_SPOOLED: Final = (
-    "leave_in_queue = JobStatus == 4 && StageOutFinish is undefined && "
-    "(CompletionDate is undefined || CompletionDate == 0 || time() - CompletionDate < 10 * 24 * 3600)"
-)
 #: Dots that are printed at most: one stands for a job.
 DOTS_MAX: Final = 100_000
 
@@ -145,7 +141,7 @@ def _read(order: Order) -> Submission:
             file,
             config=pool_config(home, contact),
             uid_domain=str(contact.get("uid_domain", "")),
-            arguments=(*((_SPOOLED,) if "spool" in order.flags else ()), *order.assignments),
+            arguments=(*((SPOOLED,) if "spool" in order.flags else ()), *order.assignments),
             append=tuple(order.append),
             queue=order.queue,
             look_at_files="disable" not in order.flags,

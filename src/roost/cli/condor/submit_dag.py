@@ -173,7 +173,9 @@ def _refuse_running(names: Any, options: SubmitOptions, flags: set[str]) -> None
     if names.last_rescue() and options.use_rescue:
         sys.stdout.write(f"Running rescue DAG {names.last_rescue()}\n")
         return
-    left = [path for path in (names.description, names.debug, names.out, names.err) if path.exists()]
+    from roost.runtime.workflow.starting import in_the_way
+
+    left = in_the_way(names)
     if left and not options.recover:
         listed = "\n".join(f'ERROR: "{path}" already exists.' for path in left)
         raise ToolError(

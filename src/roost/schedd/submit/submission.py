@@ -77,13 +77,15 @@ def read_submission(
     arguments: tuple[str, ...] = (),
     append: tuple[str, ...] = (),
     queue: str | None = None,
+    items: QueueItems | None = None,
     look_at_files: bool = True,
 ) -> Submission:
     """Read a description.
 
     `arguments` are ``name=value`` words of the command line, which count as lines before the file; `append` are lines
     that precede every queue statement; `queue` is what stands behind ``queue`` for a description without such a
-    statement. `look_at_files` False: files need not be there. `config` gives defaults and site policy.
+    statement; `items` what the queue statement means, whatever stands there: programs may hand over items of their own.
+    `look_at_files` False: files need not be there. `config` gives defaults and site policy.
     """
     return _Reader(
         text=text,
@@ -94,6 +96,7 @@ def read_submission(
         arguments=arguments,
         append=append,
         queue=queue,
+        given=items,
         looks=look_at_files,
         owner=owner,
         uid_domain=uid_domain,
@@ -111,6 +114,7 @@ class _Reader:
     arguments: tuple[str, ...]
     append: tuple[str, ...]
     queue: str | None
+    given: QueueItems | None
     looks: bool
     owner: str
     uid_domain: str
@@ -193,6 +197,8 @@ class _Reader:
         self, script: Script, point: QueuePoint, language: LanguageHost, findings: Findings, used: set[str]
     ) -> QueueItems | None:
         """What a queue statement says, with the macros as they are there."""
+        if self.given is not None:
+            return self.given
         reader = Script(host=language, subsystem=_SUBSYSTEM, built_in=script.built_in)
         for definition in point.defined.values():
             reader.table.add(definition)

@@ -1,0 +1,413 @@
+"""The module `htcondor`: HTCondor's first Python bindings over a Roost pool.
+
+Most is that of the second bindings. What is older: transactions, whose jobs are removed again when they fail, queues
+asked one ad at a time, and errors that are also of Python's own kinds. Every name that the second bindings have is
+here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from enum import IntEnum
+from typing import Any, Self
+
+from roost.compat import classad1 as classad
+from roost.compat import htcondor2
+from roost.compat.classad2 import ClassAd as SecondAd
+from roost.compat.htcondor2 import (
+    AdType,
+    AdTypes,
+    CommonFilesEventType,
+    CompletionType,
+    CredCheck,
+    Credd,
+    CredType,
+    CredTypes,
+    DaemonCommand,
+    DaemonCommands,
+    DaemonType,
+    DaemonTypes,
+    DAGMan,
+    DrainType,
+    DrainTypes,
+    FileTransferEventType,
+    HistorySrc,
+    HTCondorException,
+    JobAction,
+    JobEvent,
+    JobEventLog,
+    JobEventType,
+    JobStatus,
+    LogLevel,
+    Placementd,
+    QueryOpt,
+    QueryOpts,
+    RemoteParam,
+    SecurityContext,
+    Startd,
+    SubmitMethod,
+    SubmitResult,
+    SubsystemType,
+    TransactionFlag,
+    TransactionFlags,
+    VacateType,
+    disable_debug,
+    enable_debug,
+    enable_log,
+    log,
+    param,
+    ping,
+    platform,
+    reload_config,
+    send_alive,
+    send_command,
+    set_ready_state,
+    set_subsystem,
+    submitting,
+    version,
+)
+from roost.compat.htcondor2.asking import address, connected
+from roost.compat.htcondor2.collector import Collector as SecondCollector
+from roost.compat.htcondor2.negotiator import Negotiator as SecondNegotiator
+from roost.compat.htcondor2.schedd import Schedd as SecondSchedd
+from roost.compat.htcondor2.submit import Item
+from roost.compat.htcondor2.submit import Submit as SecondSubmit
+from roost.model.compatible import CONDOR_VERSION_NUMBER
+from roost.schedd.submit import Submission
+
+__version__: str = CONDOR_VERSION_NUMBER
+
+
+class HTCondorIOError(HTCondorException, OSError):
+    """The pool or a file can't be reached."""
+
+
+class HTCondorLocateError(HTCondorException, OSError):
+    """A daemon is nowhere."""
+
+
+class HTCondorReplyError(HTCondorException, RuntimeError):
+    """A daemon refused."""
+
+
+class HTCondorValueError(HTCondorException, ValueError):
+    """A value is none that is allowed."""
+
+
+class HTCondorTypeError(HTCondorException, TypeError):
+    """An object is of no kind that is allowed."""
+
+
+class HTCondorEnumError(HTCondorException, NotImplementedError):
+    """A constant is not known."""
+
+
+class HTCondorInternalError(HTCondorException, RuntimeError):
+    """Something is wrong that should not be."""
+
+
+class BlockingMode(IntEnum):
+    """Whether a question is waited for."""
+
+    Blocking = 0
+    NonBlocking = 1
+
+
+def _first(ad: SecondAd) -> classad.ClassAd:
+    """An ad of the first bindings."""
+    return classad.ClassAd._of_ad(ad._ad)
+
+
+class Transaction:
+    """What is submitted together: it is removed again if the block ends with an error."""
+
+    def __init__(self, schedd: Schedd) -> None:
+        self._schedd = schedd
+        self._clusters: list[str] = []
+        self._open = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, at: Any) -> None:
+        self._open = False
+        if kind is not None and self._clusters:
+            self._schedd.act(JobAction.Remove, self._clusters, "the transaction that submitted it failed")
+
+    def _submit(self, submission: Submission) -> SubmitResult:
+        if not self._open:
+            raise HTCondorInternalError("Job queue attempt without active transaction")
+        with self._schedd._pool() as pool:
+            taken = submitting.submitted(pool, submission)
+        number = int(taken[0]["cluster"])
+        self._clusters += [str(each["cluster"]) for each in taken]
+        ad = submitting.cluster_ad(submission.clusters[0], number)
+        return SubmitResult(number, 0, int(taken[0]["jobs"]), _first(ad))
+
+
+class Submit(SecondSubmit):
+    """A submit description; `queue` submits it in a transaction."""
+
+    def queue(self, txn: Transaction, count: int = 0, ad_results: list[Any] | None = None) -> int:
+        """Submit jobs; the number of their cluster."""
+        result = self._queued(txn, count, None)
+        if ad_results is not None:
+            ad_results += list(self.jobs(count=count, clusterid=result.cluster()))
+        return result.cluster()
+
+    def queue_with_itemdata(
+        self, txn: Transaction, count: int = 1, itemdata: Iterable[Item] | None = None, spool: bool = False
+    ) -> SubmitResult:
+        """Submit `count` jobs for each item."""
+        return self._queued(txn, count, itemdata, spool=spool)
+
+    def _queued(
+        self, txn: Transaction, count: int, itemdata: Iterable[Item] | None, *, spool: bool = False
+    ) -> SubmitResult:
+        items = self._given_items(count, itemdata, None)
+        with txn._schedd._pool() as pool:
+            found = submitting.plan(self, items, pool, spool=spool)
+        return txn._submit(found)
+
+
+class Schedd(SecondSchedd):
+    """A queue."""
+
+    def __init__(self, location_ad: SecondAd | None = None) -> None:
+        try:
+            super().__init__(location_ad)
+        except HTCondorException as error:
+            raise HTCondorLocateError(str(error)) from None
+
+    def transaction(self, flags: int = 0, continue_txn: bool = False) -> Transaction:
+        """A block in which descriptions are queued."""
+        return Transaction(self)
+
+    def query(
+        self,
+        constraint: Any = "true",
+        projection: Iterable[str] | None = None,
+        callback: Callable[[classad.ClassAd], Any] | None = None,
+        limit: int = -1,
+        opts: QueryOpt = QueryOpt.Default,
+    ) -> list[Any]:
+        """The ads of jobs."""
+        ads = [_first(ad) for ad in super().query(constraint, list(projection or ()), None, limit, opts)]
+        return ads if callback is None else [made for ad in ads if (made := callback(ad)) is not None]
+
+    def xquery(
+        self,
+        constraint: Any = None,
+        projection: Iterable[str] | None = None,
+        limit: int = -1,
+        opts: QueryOpt = QueryOpt.Default,
+        name: str | None = None,
+        requirements: Any = None,
+    ) -> Iterator[classad.ClassAd]:
+        """The ads of jobs, one at a time."""
+        where = "true" if constraint is None else constraint
+        return iter(self.query(where if requirements is None else requirements, projection, None, limit, opts))
+
+    def history(  # type: ignore[override]
+        self,
+        constraint: Any = None,
+        projection: Iterable[str] | None = None,
+        match: int = -1,
+        since: Any = None,
+        requirements: Any = None,
+    ) -> Iterator[classad.ClassAd]:
+        """Jobs that have left the queue, the last first."""
+        where = requirements if constraint is None else constraint
+        return iter([_first(ad) for ad in super().history(where, list(projection or ()), match, since)])
+
+    def act(self, action: JobAction, job_spec: Any, reason: str | None = None) -> classad.ClassAd:
+        """Do something to jobs."""
+        return _first(super().act(action, job_spec, reason))
+
+    def edit(self, job_spec: Any, attr: str, value: Any, flags: TransactionFlag = TransactionFlag.Default) -> int:
+        """Set an attribute of jobs."""
+        return super().edit(job_spec, attr, value, flags)
+
+    def submit(  # type: ignore[override]
+        self,
+        description: Any,
+        count: int = 0,
+        spool: bool = False,
+        ad_results: list[Any] | None = None,
+        itemdata: Iterable[Item] | None = None,
+    ) -> SubmitResult:
+        """Submit jobs."""
+        if not isinstance(description, SecondSubmit):
+            raise HTCondorTypeError("jobs are submitted as a Submit; raw ads of jobs are not taken")
+        result = super().submit(description, count, spool, itemdata)
+        ad = result.clusterad()
+        if ad_results is not None:
+            ad_results += list(description.jobs(count=count, itemdata=itemdata, clusterid=result.cluster()))
+        return SubmitResult(result.cluster(), 0, result.num_procs(), None if ad is None else _first(ad))
+
+
+class Collector(SecondCollector):
+    """The ads of a pool."""
+
+    def query(  # type: ignore[override]
+        self,
+        ad_type: AdType = AdType.Any,
+        constraint: Any = True,
+        projection: Iterable[str] | None = None,
+        statistics: str = "",
+    ) -> list[classad.ClassAd]:
+        """The ads of a kind for which a constraint is true."""
+        return [_first(ad) for ad in super().query(ad_type, constraint, list(projection or ()), statistics)]
+
+    def locate(self, daemon_type: DaemonType, name: str | None = None) -> classad.ClassAd:
+        """Where a daemon is."""
+        try:
+            return _first(super().locate(daemon_type, name))
+        except HTCondorException as error:
+            raise HTCondorLocateError(str(error)) from None
+
+    def locateAll(self, daemon_type: DaemonType) -> list[classad.ClassAd]:  # type: ignore[override]
+        """Where the daemons of a kind are."""
+        return [_first(ad) for ad in super().locateAll(daemon_type)]
+
+    def directQuery(
+        self, daemon_type: DaemonType, name: str | None = None, projection: Any = (), statistics: str | None = None
+    ) -> classad.ClassAd:
+        """The ad of a daemon."""
+        return _first(super().directQuery(daemon_type, name, list(projection or ()), statistics))
+
+
+class Negotiator(SecondNegotiator):
+    """Users' priorities."""
+
+    def getPriorities(self, rollup: bool = False) -> list[classad.ClassAd]:  # type: ignore[override]
+        """An ad for each user."""
+        return [_first(ad) for ad in super().getPriorities(rollup)]
+
+
+class SecMan:
+    """Who this program is to the pool."""
+
+    def ping(self, ad: Any = None, command: str = "DC_NOP") -> classad.ClassAd:
+        """Ask the pool something, and say who it takes this program for."""
+        return _first(htcondor2.ping(ad))
+
+    def invalidateAllSessions(self) -> None:
+        """Nothing: each question has a connection of its own."""
+
+    def setToken(self, token: Any) -> None:
+        """Nothing: the pool knows its users by their credentials for its bus."""
+
+    setTag = setPoolPassword = setGSICredential = setConfig = setToken
+
+
+class Token:
+    """A token that a program prefers; without effect."""
+
+    def __init__(self, contents: str) -> None:
+        self.contents = contents
+
+
+def poll(queries: Iterable[Any], timeout_ms: int = 20000) -> Iterator[Any]:
+    """The queries that have answered: all of them, for each has when it is made."""
+    return iter(queries)
+
+
+def read_events(file: Any, is_xml: bool = False) -> Iterator[Any]:
+    """The events of a log that are there."""
+    return iter(htcondor2.JobEventLog(file if isinstance(file, str) else file.name).events(stop_after=0))
+
+
+def lock(file_obj: Any, lock_type: int) -> Any:
+    """A block in which a file is locked."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def locked() -> Iterator[Any]:
+        import fcntl
+
+        fcntl.lockf(file_obj, fcntl.LOCK_SH if lock_type == 0 else fcntl.LOCK_EX)
+        try:
+            yield file_obj
+        finally:
+            fcntl.lockf(file_obj, fcntl.LOCK_UN)
+
+    return locked()
+
+
+def pool_address() -> str:
+    """Host and port of the pool's bus."""
+    with connected() as pool:
+        return address(pool)
+
+
+__all__ = [
+    "AdType",
+    "AdTypes",
+    "BlockingMode",
+    "Collector",
+    "CommonFilesEventType",
+    "CompletionType",
+    "CredCheck",
+    "CredType",
+    "CredTypes",
+    "Credd",
+    "DAGMan",
+    "DaemonCommand",
+    "DaemonCommands",
+    "DaemonType",
+    "DaemonTypes",
+    "DrainType",
+    "DrainTypes",
+    "FileTransferEventType",
+    "HTCondorEnumError",
+    "HTCondorException",
+    "HTCondorIOError",
+    "HTCondorInternalError",
+    "HTCondorLocateError",
+    "HTCondorReplyError",
+    "HTCondorTypeError",
+    "HTCondorValueError",
+    "HistorySrc",
+    "JobAction",
+    "JobEvent",
+    "JobEventLog",
+    "JobEventType",
+    "JobStatus",
+    "LogLevel",
+    "Negotiator",
+    "Placementd",
+    "QueryOpt",
+    "QueryOpts",
+    "RemoteParam",
+    "Schedd",
+    "SecMan",
+    "SecurityContext",
+    "Startd",
+    "Submit",
+    "SubmitMethod",
+    "SubmitResult",
+    "SubsystemType",
+    "Token",
+    "Transaction",
+    "TransactionFlag",
+    "TransactionFlags",
+    "VacateType",
+    "classad",
+    "disable_debug",
+    "enable_debug",
+    "enable_log",
+    "lock",
+    "log",
+    "param",
+    "ping",
+    "platform",
+    "poll",
+    "read_events",
+    "reload_config",
+    "send_alive",
+    "send_command",
+    "set_ready_state",
+    "set_subsystem",
+    "version",
+]

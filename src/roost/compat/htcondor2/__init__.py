@@ -1,0 +1,117 @@
+"""The module `htcondor2`: HTCondor's second Python bindings over a Roost pool."""
+
+from roost.compat import classad2 as classad
+from roost.compat.htcondor2.absent import CredCheck, Credd, Placementd
+from roost.compat.htcondor2.collector import Collector
+from roost.compat.htcondor2.dagman import DAGMan
+from roost.compat.htcondor2.enums import (
+    AdType,
+    AdTypes,
+    CommonFilesEventType,
+    CompletionType,
+    CredType,
+    CredTypes,
+    DaemonCommand,
+    DaemonCommands,
+    DaemonType,
+    DaemonTypes,
+    DrainType,
+    DrainTypes,
+    FileTransferEventType,
+    HistorySrc,
+    JobAction,
+    JobEventType,
+    JobStatus,
+    LogLevel,
+    QueryOpt,
+    QueryOpts,
+    SubmitMethod,
+    SubsystemType,
+    TransactionFlag,
+    TransactionFlags,
+    VacateType,
+)
+from roost.compat.htcondor2.errors import HTCondorException
+from roost.compat.htcondor2.job_event import JobEvent, JobEventLog
+from roost.compat.htcondor2.loose import (
+    disable_debug,
+    enable_debug,
+    enable_log,
+    log,
+    param,
+    ping,
+    platform,
+    reload_config,
+    send_alive,
+    send_command,
+    set_ready_state,
+    set_subsystem,
+    version,
+)
+from roost.compat.htcondor2.negotiator import Negotiator
+from roost.compat.htcondor2.param import RemoteParam
+from roost.compat.htcondor2.schedd import Schedd
+from roost.compat.htcondor2.security import SecurityContext
+from roost.compat.htcondor2.startd import Startd
+from roost.compat.htcondor2.submit import Submit
+from roost.compat.htcondor2.submit_result import SubmitResult
+from roost.model.compatible import CONDOR_VERSION_NUMBER
+
+__version__: str = CONDOR_VERSION_NUMBER
+
+__all__ = [
+    "AdType",
+    "AdTypes",
+    "Collector",
+    "CommonFilesEventType",
+    "CompletionType",
+    "CredCheck",
+    "CredType",
+    "CredTypes",
+    "Credd",
+    "DAGMan",
+    "DaemonCommand",
+    "DaemonCommands",
+    "DaemonType",
+    "DaemonTypes",
+    "DrainType",
+    "DrainTypes",
+    "FileTransferEventType",
+    "HTCondorException",
+    "HistorySrc",
+    "JobAction",
+    "JobEvent",
+    "JobEventLog",
+    "JobEventType",
+    "JobStatus",
+    "LogLevel",
+    "Negotiator",
+    "Placementd",
+    "QueryOpt",
+    "QueryOpts",
+    "RemoteParam",
+    "Schedd",
+    "SecurityContext",
+    "Startd",
+    "Submit",
+    "SubmitMethod",
+    "SubmitResult",
+    "SubsystemType",
+    "TransactionFlag",
+    "TransactionFlags",
+    "VacateType",
+    "classad",
+    "disable_debug",
+    "enable_debug",
+    "enable_log",
+    "log",
+    "param",
+    "ping",
+    "platform",
+    "reload_config",
+    "send_alive",
+    "send_command",
+    "set_ready_state",
+    "set_subsystem",
+    "version",
+]

@@ -1,0 +1,116 @@
+"""`Submit.from_dag`: the submit description of the job that runs a DAG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from roost.compat.htcondor2.errors import HTCondorException
+from roost.dag import BadDag
+from roost.runtime.workflow.description import SubmitOptions
+from roost.runtime.workflow.files import RunFiles
+from roost.runtime.workflow.starting import in_the_way, write_description
+
+
+class Option(NamedTuple):
+    """An option as `from_dag` takes it."""
+
+    kind: str
+    help: str
+    #: Field of `SubmitOptions`; empty for what has no effect in Roost.
+    field: str = ""
+
+
+OPTIONS: Final = {
+    "AddToEnv": Option("string", "NAME=value;… for the environment of the run", "environment_set"),
+    "AllowVersionMismatch": Option("bool", "Understood, without effect"),
+    "AppendFile": Option("string", "File of lines for the description"),
+    "AutoRescue": Option("integer", "Go on from the newest rescue file (0: no, 1: yes)", "use_rescue"),
+    "BatchName": Option("string", "The batch of the run and its nodes", "batch_name"),
+    "ConfigFile": Option("string", "Configuration of the run", "config"),
+    "DagmanPath": Option("string", "Understood, without effect"),
+    "DebugLevel": Option("integer", "Understood, without effect"),
+    "DoRecovery": Option("bool", "Go on by the nodes' event log", "recover"),
+    "DoRescueFrom": Option("integer", "Go on from this rescue file", "rescue"),
+    "Force": Option("bool", "Run it as if it had never run", "force"),
+    "GetFromEnv": Option("string", "Names of the environment to keep", "environment_kept"),
+    "ImportEnv": Option("bool", "Keep the whole environment", "keep_environment"),
+    "LockFile": Option("string", "Understood, without effect"),
+    "MaxHold": Option("integer", "HOLD scripts at a time", "held_max"),
+    "MaxIdle": Option("integer", "Waiting jobs at a time", "idle_max"),
+    "MaxJobs": Option("integer", "Clusters in the queue at a time", "jobs_max"),
+    "MaxPost": Option("integer", "POST scripts at a time", "post_max"),
+    "MaxPre": Option("integer", "PRE scripts at a time", "pre_max"),
+    "Notification": Option("string", "When mail is sent", "notification"),
+    "OutfileDir": Option("string", "Understood, without effect"),
+    "PostRun": Option("bool", "Run POST scripts after a PRE script failed", "always_post"),
+    "Priority": Option("integer", "Priority of the run and its nodes", "priority"),
+    "RescueFile": Option("string", "Understood, without effect"),
+    "RunValgrind": Option("bool", "Understood, without effect"),
+    "SaveFile": Option("string", "Understood, without effect"),
+    "ScheddAddressFile": Option("string", "Understood, without effect"),
+    "ScheddDaemonAdFile": Option("string", "Understood, without effect"),
+    "SubmitMethod": Option("integer", "Understood, without effect"),
+    "SuppressNotification": Option("bool", "Understood, without effect"),
+    "UpdateSubmit": Option("bool", "Write the description anew"),
+    "UseDagDir": Option("bool", "Nodes run where their DAG file is", "use_dag_directory"),
+}
+#: What the first bindings call them, and the command line.
+_OTHER: Final = {"maxholds": "MaxHold", "import_env": "ImportEnv", "usedagdir": "UseDagDir", "alwaysrunpost": "PostRun",
+                 "include_env": "GetFromEnv", "insert_env": "AddToEnv", "config": "ConfigFile"}  # fmt: skip
+
+
+def description(filename: str, options: Mapping[str, Any]) -> str:
+    """The text of the description, which is also written beside the DAG file. Raises KeyError, HTCondorException."""
+    path = str(filename)
+    if not Path(path).exists():
+        raise HTCondorException(f"{path} does not exist")
+    chosen, given = _chosen(options)
+    names = RunFiles(primary=path, several=False)
+    if not (chosen.force or given & {"UpdateSubmit", "DoRescueFrom", "DoRecovery"}):
+        rescued = chosen.use_rescue and names.last_rescue()
+        left = [] if rescued else in_the_way(names)
+        if left:
+            raise HTCondorException(
+                f"Some file(s) needed by condor_dagman already exist: {', '.join(map(str, left))}; "
+                "remove them, or set the option Force or UpdateSubmit"
+            )
+    try:
+        return write_description((path,), chosen).read_text(encoding="utf-8")
+    except BadDag as error:
+        raise HTCondorException(str(error)) from None
+    except OSError as error:
+        raise HTCondorException(f"{error.filename}: {error.strerror}") from None
+
+
+def _chosen(options: Mapping[str, Any]) -> tuple[SubmitOptions, set[str]]:
+    known = {name.lower(): name for name in OPTIONS} | _OTHER
+    found, given = SubmitOptions(), set[str]()
+    for written, value in options.items():
+        name = known.get(written.lower()) or known.get(written.lower().replace("-", "").replace("_", ""))
+        if name is None:
+            raise KeyError(f"{written} is not a recognized DAGMan option")
+        if OPTIONS[name].kind != "bool" or value:
+            given.add(name)
+        found = _with(found, name, value)
+    return found, given
+
+
+def _with(options: SubmitOptions, name: str, value: Any) -> SubmitOptions:
+    field, kind = OPTIONS[name].field, OPTIONS[name].kind
+    if name == "AppendFile":
+        try:
+            lines = Path(str(value)).read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            raise HTCondorException(f"{value}: {error.strerror}") from None
+        return replace(options, append=(*options.append, *lines))
+    if not field:
+        return options
+    made: Any = str(value) if kind == "string" else bool(value) if kind == "bool" else int(value)
+    if name == "AutoRescue":
+        made = bool(value)
+    if name == "GetFromEnv":
+        made = tuple(str(value).replace(",", " ").split())
+    return replace(options, **{field: made})

@@ -1,0 +1,53 @@
+"""Which jobs a call means: an id, ids, a cluster, or a constraint."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from roost.classad import ParseError, parse_expression
+from roost.compat.classad2 import ExprTree
+from roost.compat.htcondor2.errors import HTCondorException
+
+JobSpec = str | list[str] | ExprTree | int
+
+_ID: Final = re.compile(r"\d+(\.\d+)?\Z")
+
+
+def asked(job_spec: JobSpec) -> dict[str, Any]:
+    """As a queue is asked. Raises TypeError, HTCondorException."""
+    jobs: list[str] = []
+    constraint: str | None = None
+    match job_spec:
+        case bool():
+            constraint = constraint_text(job_spec)
+        case int():
+            jobs = [str(job_spec)]
+        case str() if _ID.match(job_spec.strip()):
+            jobs = [job_spec.strip()]
+        case str() | ExprTree():
+            # Of none, never of all: an empty text is no constraint.
+            constraint = constraint_text(job_spec) or "true"
+            if not str(job_spec).strip():
+                raise HTCondorException("no job is meant: the constraint is empty")
+        case list() if all(_ID.match(str(each)) for each in job_spec):
+            jobs = [str(each) for each in job_spec]
+            if not jobs:
+                constraint = "false"
+        case _:
+            raise TypeError("job_spec must be a list of strings, a string, an int, or an ExprTree")
+    return {"jobs": jobs, "owners": [], "constraint": constraint}
+
+
+def constraint_text(constraint: object) -> str | None:
+    """A constraint as a queue takes it; None for all. Raises HTCondorException, TypeError."""
+    if constraint is None or constraint is True or constraint == "":
+        return None
+    if not isinstance(constraint, str | ExprTree | bool | int):
+        raise TypeError("constraint must be a string or an ExprTree")
+    text = repr(constraint) if isinstance(constraint, ExprTree) else str(constraint)
+    try:
+        parse_expression(text)
+    except ParseError as error:
+        raise HTCondorException(f"Invalid constraint.\n{error}") from None
+    return None if text.strip().lower() == "true" else text

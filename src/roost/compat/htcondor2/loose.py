@@ -1,0 +1,114 @@
+"""Functions of the module: versions, the configuration, logging, and words to daemons."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from roost.compat.classad2 import ClassAd
+from roost.compat.htcondor2.asking import connected, home_of
+from roost.compat.htcondor2.enums import DaemonCommand, LogLevel, SubsystemType
+from roost.compat.htcondor2.errors import HTCondorException
+from roost.compat.htcondor2.param import Param
+from roost.compat.htcondor2.security import SecurityContext
+from roost.model.compatible import CONDOR_VERSION
+
+param = Param()
+_debugging: list[str] = []
+
+
+def version() -> str:
+    """The version string of programs that ask which HTCondor this is."""
+    return CONDOR_VERSION
+
+
+def platform() -> str:
+    """The platform string."""
+    machine = os.uname()
+    return f"$CondorPlatform: {machine.machine}_{machine.sysname} $"
+
+
+def reload_config(root_config_file: str | None = None) -> None:
+    """Read the configuration again; `root_config_file` for another file, as CONDOR_CONFIG names one."""
+    if root_config_file is not None:
+        os.environ["CONDOR_CONFIG"] = root_config_file
+    param.reload()
+
+
+def set_subsystem(subsystem: str, type: SubsystemType | None = None) -> None:
+    """Read the configuration as another daemon does."""
+    if not isinstance(subsystem, str):
+        raise TypeError("subsystem must be a string")
+    param.reload(subsystem)
+
+
+def enable_debug(flags: str | None = None) -> None:
+    """Have `log` write to standard error."""
+    _debugging[:] = [flags or "all"]
+
+
+def disable_debug() -> None:
+    """Have `log` write nothing."""
+    _debugging.clear()
+
+
+def enable_log() -> None:
+    """Have `log` write; as `enable_debug`."""
+    enable_debug()
+
+
+def log(level: LogLevel | int, message: str) -> None:
+    """Write a line, if `enable_debug` was called."""
+    if _debugging:
+        sys.stderr.write(f"{time.strftime('%m/%d/%y %H:%M:%S')} {message}\n")
+
+
+def send_command(ad: ClassAd, dc: DaemonCommand, target: str | None = None) -> None:
+    """Tell the pool's daemons to read their configuration again, or to end; others aren't possible one by one."""
+    home = home_of(ad)
+    with connected(home) as pool:
+        pid = int(pool.contact["pid"])
+    orders = {
+        DaemonCommand.Reconfig: signal.SIGHUP,
+        DaemonCommand.OffGraceful: signal.SIGTERM,
+        DaemonCommand.DaemonsOff: signal.SIGTERM,
+        DaemonCommand.OffFast: signal.SIGQUIT,
+        DaemonCommand.DaemonsOffFast: signal.SIGQUIT,
+    }
+    order = orders.get(DaemonCommand(dc))
+    if order is None:
+        raise HTCondorException(
+            f"{DaemonCommand(dc).name} is not possible: a Roost pool's daemons are started and ended together "
+            "(`roost up`, `roost down`)"
+        )
+    try:
+        os.kill(pid, order)
+    except OSError as error:
+        raise HTCondorException(f"the pool's master can't be told: {error.strerror}") from None
+
+
+def send_alive(ad: ClassAd | None = None, pid: int | None = None, timeout: int | None = None) -> None:
+    """Nothing: a Roost master watches the processes that it started."""
+
+
+def set_ready_state(state: str = "Ready") -> None:
+    """Nothing: a Roost master watches the processes that it started."""
+
+
+def ping(location: str | ClassAd, authz: str | None = None, security: SecurityContext | None = None) -> ClassAd:
+    """Ask the pool something, and say who it takes this program for."""
+    with connected(home_of(location) if isinstance(location, ClassAd) else None) as pool:
+        pool.schedd("summary")
+        found: dict[str, Any] = {
+            "AuthCommand": 60022,
+            "AuthMethods": "NATS",
+            "AuthorizationSucceeded": True,
+            "MyRemoteUserName": f"{pool.user}@{pool.contact['uid_domain']}",
+            "Authentication": "YES",
+            "Encryption": "NO",
+            "Integrity": "NO",
+        }
+    return ClassAd(found)

@@ -1,0 +1,263 @@
+"""`Schedd`: the queue of a pool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from roost.classad import ClassAd as Ad
+from roost.classad import ParseError, Syntax, parse_expression
+from roost.compat.classad2 import ClassAd, ExprTree
+from roost.compat.htcondor2 import submitting
+from roost.compat.htcondor2.asking import Pool, RefusedByPool, connected, home_of, wrapped
+from roost.compat.htcondor2.enums import JobAction, QueryOpt, TransactionFlag
+from roost.compat.htcondor2.errors import HTCondorException
+from roost.compat.htcondor2.job_spec import JobSpec, asked, constraint_text
+from roost.compat.htcondor2.submit import Item, Submit
+from roost.compat.htcondor2.submit_result import SubmitResult
+from roost.wire.ads import ad_data
+
+_ACTIONS: Final = {
+    JobAction.Hold: "hold",
+    JobAction.Release: "release",
+    JobAction.Remove: "remove",
+    JobAction.RemoveX: "remove-x",
+    JobAction.Vacate: "vacate",
+    JobAction.VacateFast: "vacate-fast",
+    JobAction.Suspend: "suspend",
+    JobAction.Continue: "continue",
+}
+#: Attribute of an action's ad to the code that the queue has for it.
+_TOTALS: Final = {
+    "TotalError": "failed",
+    "TotalSuccess": "ok",
+    "TotalNotFound": "not-found",
+    "TotalBadStatus": "bad-status",
+    "TotalAlreadyDone": "already-done",
+    "TotalPermissionDenied": "permission-denied",
+}
+_STATES: Final = {1: "Idle", 2: "Running", 3: "Removed", 4: "Completed", 5: "Held", 6: "TransferringOutput",
+                  7: "Suspended"}  # fmt: skip
+_UNSET: Final = object()
+
+
+class Schedd:
+    """A queue: the environment's pool's, or the one that a location's ad tells of."""
+
+    def __init__(self, location: ClassAd | None = None) -> None:
+        self._home = home_of(location)
+        with self._pool():
+            pass
+
+    def _pool(self) -> Any:
+        return connected(self._home)
+
+    # -- submitting --------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        description: Submit,
+        count: int = 0,
+        spool: bool = False,
+        itemdata: Iterable[Item] | None = _UNSET,  # type: ignore[assignment]
+        queue: str | None = None,
+    ) -> SubmitResult:
+        """Submit jobs: `count` for each item, which come from `itemdata` or the queue statement."""
+        if not isinstance(description, Submit):
+            raise TypeError("description must be a Submit")
+        items = description._given_items(count, None if itemdata is _UNSET else itemdata, queue)
+        with self._pool() as pool:
+            found = submitting.plan(description, items, pool, spool=spool)
+            taken = submitting.submitted(pool, found)
+        number, jobs = int(taken[0]["cluster"]), int(taken[0]["jobs"])
+        return SubmitResult(number, 0, jobs, submitting.cluster_ad(found.clusters[0], number))
+
+    def spool(self, result: SubmitResult) -> None:
+        """Nothing is left to be done: the queue takes files where they are when jobs start."""
+
+    def retrieve(self, job_spec: JobSpec) -> None:
+        """Let jobs that were submitted with `spool` leave the queue; their files are where they were asked to be."""
+        value = ExprTree(str(int(time.time())))
+        spec = asked(job_spec)
+        done = "JobStatus == 4"
+        spec["constraint"] = done if spec["constraint"] is None else f"({spec['constraint']}) && {done}"
+        self._edit(spec, "StageOutFinish", value)
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    def query(
+        self,
+        constraint: str | ExprTree | bool | int | None = "True",
+        projection: list[str] | None = None,
+        callback: Callable[[ClassAd], Any] | None = None,
+        limit: int = -1,
+        opts: QueryOpt = QueryOpt.Default,
+    ) -> list[ClassAd]:
+        """The ads of jobs, or what `callback` makes of each."""
+        opts = QueryOpt(opts)
+        names = [str(each) for each in projection or ()]
+        with self._pool() as pool:
+            owners = [pool.user] if opts & QueryOpt.DefaultMyJobsOnly else []
+            text = constraint_text(constraint)
+            if opts & QueryOpt.SummaryOnly:
+                return [_summary(pool, owners, text)]
+            rows = pool.schedd(
+                "query", jobs=[], owners=owners, constraint=text, projection=names, raw=True, limit=max(0, limit)
+            )
+        ads = [wrapped(row) for row in rows]
+        if opts & (QueryOpt.GroupBy | QueryOpt.AutoCluster):
+            ads = _grouped(ads)
+        return ads if callback is None else [made for ad in ads if (made := callback(ad)) is not None]
+
+    def history(
+        self,
+        constraint: str | ExprTree | None = None,
+        projection: list[str] | None = None,
+        match: int = -1,
+        since: int | str | ExprTree | None = None,
+    ) -> list[ClassAd]:
+        """Jobs that have left the queue, the last first, up to the one at which `since` is reached."""
+        names, limit = [str(each) for each in projection or ()], max(0, match)
+        with self._pool() as pool:
+            rows = pool.schedd(
+                "history",
+                jobs=[],
+                constraint=constraint_text(constraint),
+                projection=[] if since is not None else names,
+                raw=True,
+                limit=0 if since is not None else limit,
+            )
+        ads = (wrapped(row) for row in rows)
+        if since is None:
+            return list(ads)
+        until = _until(ads, since)
+        kept = [ad for _, ad in zip(range(limit), until, strict=False)] if limit else list(until)
+        return [_only(ad, names) for ad in kept] if names else kept
+
+    def jobEpochHistory(
+        self,
+        constraint: str | ExprTree | None = None,
+        projection: list[str] | None = None,
+        match: int = -1,
+        since: int | str | ExprTree | None = None,
+        **kwargs: Any,
+    ) -> list[ClassAd]:
+        """Empty: runs of jobs are not kept one by one."""
+        return []
+
+    def daemonHistory(
+        self,
+        constraint: str | ExprTree | None = None,
+        projection: list[str] | None = None,
+        match: int = -1,
+        since: ExprTree | None = None,
+    ) -> list[ClassAd]:
+        """Empty: what a queue did is in the audit (`roost audit`)."""
+        return []
+
+    # -- changes -----------------------------------------------------------------------------------
+
+    def act(self, action: JobAction, job_spec: JobSpec, reason: str | None = None) -> ClassAd:
+        """Do something to jobs; an ad that counts what became of them."""
+        try:
+            deed = _ACTIONS[JobAction(action)]
+        except (KeyError, ValueError):
+            raise TypeError("action must be a JobAction") from None
+        with self._pool() as pool:
+            words = f"{reason or 'via the Python bindings'} (by user {pool.user})"
+            data = _acted(pool, action=deed, reason=reason or words, attributes={}, **asked(job_spec))
+        counts: dict[str, int] = data["counts"]
+        totals = {name: counts.get(code, 0) for name, code in _TOTALS.items()}
+        return ClassAd({**totals, "TotalJobAds": sum(counts.values()), "TotalChangedAds": counts.get("ok", 0)})
+
+    def edit(
+        self,
+        job_spec: JobSpec,
+        attr: str,
+        value: str | ExprTree,
+        flags: TransactionFlag = TransactionFlag.Default,
+    ) -> int:
+        """Set an attribute of jobs to an expression; how many there were. Raises HTCondorException for none."""
+        found = self._edit(asked(job_spec), attr, value)
+        if not found["counts"].get("ok"):
+            why = ", ".join(sorted(set(found["refused"].values()))) or "no job is meant"
+            raise HTCondorException(f"Failed to edit {attr}: {why}")
+        return int(found["counts"]["ok"])
+
+    def _edit(self, spec: dict[str, Any], attr: str, value: object) -> dict[str, Any]:
+        ad = Ad()
+        try:
+            ad[attr] = value._expr if isinstance(value, ExprTree) else parse_expression(str(value), Syntax.OLD)
+        except ParseError as error:
+            raise HTCondorException(f"Unable to parse the value of {attr}\n{error}") from None
+        with self._pool() as pool:
+            return _acted(pool, action="edit", attributes=ad_data(ad), **spec)
+
+    def reschedule(self) -> None:
+        """Nothing is to be done: the matchmaker hears of new jobs at once."""
+
+    def export_jobs(self, job_spec: JobSpec, export_dir: str, new_spool_dir: str) -> ClassAd:
+        """Not possible in Roost."""
+        raise HTCondorException("jobs of Roost can't be exported to another queue")
+
+    def import_exported_job_results(self, import_dir: str) -> ClassAd:
+        """Not possible in Roost."""
+        raise HTCondorException("jobs of Roost can't be exported to another queue")
+
+    unexport_jobs = import_exported_job_results
+
+    def refreshGSIProxy(self, cluster: int, proc: int, proxy_filename: str, lifetime: int = -1) -> int:
+        """Not possible in Roost."""
+        raise HTCondorException("Roost knows no GSI proxies")
+
+
+def _acted(pool: Pool, **args: Any) -> dict[str, Any]:
+    try:
+        data = pool.schedd("act", **args)
+    except RefusedByPool as refused:
+        data = refused.answer.data
+        if not isinstance(data, dict):
+            raise
+    assert isinstance(data, dict)
+    return data
+
+
+def _summary(pool: Pool, owners: list[str], constraint: str | None) -> ClassAd:
+    """How many jobs are in which state, as the last ad of a query tells it."""
+    rows = pool.schedd("query", jobs=[], owners=owners, constraint=constraint, projection=["JobStatus"])
+    counts = dict.fromkeys(_STATES, 0)
+    for row in rows:
+        counts[row["JobStatus"]] += 1
+    states = {word: counts[number] for number, word in _STATES.items()}
+    return ClassAd({"MyType": "Summary", "Jobs": len(rows), **states})
+
+
+def _grouped(ads: list[ClassAd]) -> list[ClassAd]:
+    """An ad for all jobs that look the same, with their number and ids."""
+    groups: dict[str, tuple[ClassAd, list[ClassAd]]] = {}
+    for ad in ads:
+        key = repr({name: ad.lookup(name) for name in ad if name.lower() not in ("clusterid", "procid")})
+        groups.setdefault(key, (ad, []))[1].append(ad)
+    for number, (ad, jobs) in enumerate(groups.values(), 1):
+        ad["AutoClusterId"], ad["JobCount"] = number, len(jobs)
+    return [ad for ad, _ in groups.values()]
+
+
+def _until(ads: Iterable[ClassAd], since: int | str | ExprTree) -> Iterator[ClassAd]:
+    word = str(since)
+    job = word if word.replace(".", "", 1).isdecimal() else None
+    expression = None if job else ExprTree(word)
+    for ad in ads:
+        ids = (str(ad.get("ClusterId")), f"{ad.get('ClusterId')}.{ad.get('ProcId')}")
+        if job in ids or (expression is not None and expression.eval(ad) is True):
+            return
+        yield ad
+
+
+def _only(ad: ClassAd, names: list[str]) -> ClassAd:
+    made = ClassAd()
+    for name in names:
+        if name in ad:
+            made[name] = ad.lookup(name)
+    return made

@@ -1,0 +1,10 @@
+"""What programs say of who they are. A Roost pool knows its users by their credentials for its bus."""
+
+from __future__ import annotations
+
+
+class SecurityContext:
+    """A token that a program prefers; it is kept, and without effect."""
+
+    def __init__(self, token: str | None = None) -> None:
+        self.preferred_token = token

@@ -1,0 +1,70 @@
+"""`Startd`: an execute machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from roost.compat.classad2 import ClassAd
+from roost.compat.htcondor2.asking import connected, home_of
+from roost.compat.htcondor2.enums import CompletionType, DrainType, VacateType
+from roost.compat.htcondor2.errors import HTCondorException
+
+
+class Startd:
+    """This machine, or the one that a location's ad tells of."""
+
+    def __init__(self, location: ClassAd | None = None) -> None:
+        self._home = home_of(location)
+        self._machine = "" if location is None else str(location.get("Machine", location.get("Name", "")))
+        with self._pool():
+            pass
+
+    def _pool(self) -> Any:
+        return connected(self._home)
+
+    def _ask(self, what: str, **args: Any) -> Any:
+        with self._pool() as pool:
+            return pool.node(self._machine.rpartition("@")[2], what, **args)
+
+    def drainJobs(
+        self,
+        drain_type: DrainType = DrainType.Graceful,
+        on_completion: CompletionType = CompletionType.Nothing,
+        check_expr: str | None = None,
+        start_expr: str | None = None,
+        reason: str | None = None,
+    ) -> str:
+        """Empty the machine; the number by which that is cancelled."""
+        with self._pool() as pool:
+            words = reason or f"by command: the Python bindings of {pool.user}"
+        found = self._ask(
+            "drain",
+            schedule=int(drain_type),
+            on_completion=int(on_completion),
+            check=None if check_expr is None else str(check_expr),
+            start=None if start_expr is None else str(start_expr),
+            reason=words,
+        )
+        return str(found["request_id"])
+
+    def cancelDrainJobs(self, request_id: str | None = None) -> None:
+        """Stop emptying it."""
+        self._ask("cancel-drain", request_id=request_id or "")
+
+    def vacate(self, vacate_fast: VacateType = VacateType.Graceful) -> None:
+        """Get all jobs out of the way."""
+        self._ask("vacate", slot="", fast=vacate_fast == VacateType.Fast)
+
+    def vacateSlot(self, slot_name: str | None = None, vacate_fast: VacateType = VacateType.Graceful) -> None:
+        """Get the job of a slot out of the way."""
+        self._ask("vacate", slot=slot_name or "", fast=vacate_fast == VacateType.Fast)
+
+    def history(
+        self, constraint: Any = None, projection: list[str] | None = None, match: int = -1, since: Any = None
+    ) -> list[ClassAd]:
+        """Empty: the machine's jobs are in the queue's history."""
+        return []
+
+    def rehome(self, *args: Any, **kwargs: Any) -> None:
+        """Not possible in Roost."""
+        raise HTCondorException("a machine of Roost belongs to the pool whose bus it is connected to")

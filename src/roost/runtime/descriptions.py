@@ -1,0 +1,44 @@
+"""What reading a submit description takes beside its text, for all who submit to a running pool; configuration."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.runtime.home import HomeError
+
+if TYPE_CHECKING:
+    from roost.config import Config
+    from roost.runtime.home import Home
+
+#: How long jobs that were submitted with -spool stay in the queue when they are done, unless they are fetched.
+SPOOLED: Final = (
+    "leave_in_queue = JobStatus == 4 && StageOutFinish is undefined && "
+    "(CompletionDate is undefined || CompletionDate == 0 || time() - CompletionDate < 10 * 24 * 3600)"
+)
+
+
+def pool_config(home: Home, contact: dict[str, Any]) -> Config | None:
+    """The pool's configuration, which has defaults and site policy for jobs; None where there is none."""
+    roots = contact.get("roots")
+    if roots is None and not home.config_file.exists():
+        return None
+    return home.config(None if roots is None else tuple(roots), "SUBMIT")
+
+
+def config_for_tools(home: Home, subsystem: str) -> Config | None:
+    """The configuration of the pool as a daemon of that name reads it; of HTCondor's places where there is no pool.
+
+    None where there is no configuration at all.
+    """
+    contact: dict[str, Any] = {}
+    with suppress(HomeError):
+        contact = home.contact()
+    roots = contact.get("roots")
+    if roots is not None or home.config_file.exists():
+        return home.config(None if roots is None else tuple(roots), subsystem)
+    from roost.runtime.machine import root_files
+
+    found = root_files(None, os.environ)
+    return None if found is None else home.config(found, subsystem)

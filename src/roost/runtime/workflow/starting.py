@@ -1,0 +1,32 @@
+"""What is done before a DAG runs: its files are read, and the submit description of its run is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roost.dag import Dag, read_dag
+from roost.runtime.workflow.description import SubmitOptions, dag_description
+from roost.runtime.workflow.files import RunFiles, read_text, replace_text
+
+
+def in_the_way(names: RunFiles) -> list[Path]:
+    """Files that show that a DAG ran before."""
+    return [path for path in (names.description, names.debug, names.out, names.err) if path.exists()]
+
+
+def write_description(files: tuple[str, ...], options: SubmitOptions, dag: Dag | None = None) -> Path:
+    """Write the submit description of a run; the rescue files of earlier runs get out of its way as the options say.
+
+    Raises BadDag for bad DAG files, OSError for files that can't be written or a rescue file that is not there.
+    """
+    dag = dag or read_dag(files, read_text)
+    names = RunFiles(primary=files[0], several=len(files) > 1)
+    if options.force:
+        names.retire_rescues(0)
+        names.lock.unlink(missing_ok=True)
+    elif options.rescue:
+        if not names.rescue(options.rescue).exists():
+            raise FileNotFoundError(2, "there is no such rescue file", str(names.rescue(options.rescue)))
+        names.retire_rescues(options.rescue)
+    replace_text(names.description, dag_description(files, dag, options))
+    return names.description
