@@ -10,7 +10,7 @@ from roost.model.starter import HookPoint, ScriptPoint, StarterTimer
 from roost.starter import states as at
 from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.states import Pair
-from tests.starter.kit import HELD, PREEMPTED, Hand, hook, job, policy, usage
+from tests.starter.kit import HELD, PREEMPTED, START, Hand, hook, job, policy, usage
 
 EVERY_HOOK: Final = {"KW": {point: hook(f"/hooks/{point.lower()}", timeout_s=30.0) for point in HookPoint}}
 
@@ -78,6 +78,7 @@ SITUATIONS: Final[Mapping[Pair, Callable[[], Hand]]] = {
     at.INPUT: after(2),
     at.HOOK: after(3),
     at.PROLOG: after(4),
+    at.DEFERRED: lambda: full(DeferralTime=int(START) + 100).feed(*PREPARATION[:5]),
     at.START: after(5),
     at.RUNNING: after(6),
     at.CHECKPOINTING: after(6, SAVED),

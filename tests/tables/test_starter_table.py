@@ -28,7 +28,7 @@ from roost.starter.machine import ImpossibleEvent, Outcome, step
 from roost.starter.receptions import RECEPTIONS
 from roost.starter.states import PAIRS, Pair
 from roost.starter.transitions import ROWS, TRANSITIONS, Entry, Guard, On
-from tests.starter.kit import Hand
+from tests.starter.kit import START, Hand
 from tests.starter.situations import (
     ENDED,
     EVENTS,
@@ -39,6 +39,7 @@ from tests.starter.situations import (
     SOFT,
     after,
     every,
+    full,
     full_policy,
 )
 
@@ -80,8 +81,14 @@ Preparing/Prolog
     ContinueOrdered                               : - → Preparing/Prolog
     SoftKillOrdered                               : 3 → Finishing/Epilog
     HardKillOrdered                               : 2 → Finishing/Epilog
-    ScriptEnded prolog 0                          : 9 → Preparing/Start
+    ScriptEnded prolog 0                          : 60 9 → Preparing/Start
     ScriptEnded prolog 1                          : 1 → Finishing/Epilog
+Preparing/Deferral
+    SuspendOrdered                                : - → Preparing/Deferral
+    ContinueOrdered                               : - → Preparing/Deferral
+    SoftKillOrdered                               : 3 → Finishing/Epilog
+    HardKillOrdered                               : 2 → Finishing/Epilog
+    StarterTimerFired deferral                    : 9 → Preparing/Start
 Preparing/Start
     SuspendOrdered                                : - → Preparing/Start
     ContinueOrdered                               : - → Preparing/Start
@@ -207,13 +214,13 @@ IMPOSSIBLE_THROUGH: Final = {
     "ScriptEnded": at.HOOK,
     "InputTransferred": at.EARLY_HOOK,
     "InputFailed": at.EARLY_HOOK,
-    "JobStarted": at.PROLOG,
-    "JobNotStarted": at.PROLOG,
-    "JobEnded": at.PROLOG,
-    "SoftKillFailed": at.PROLOG,
-    "UsageSampled": at.PROLOG,
-    "CheckpointTransferred": at.PROLOG,
-    "CheckpointFailed": at.PROLOG,
+    "JobStarted": at.DEFERRED,
+    "JobNotStarted": at.DEFERRED,
+    "JobEnded": at.DEFERRED,
+    "SoftKillFailed": at.DEFERRED,
+    "UsageSampled": at.DEFERRED,
+    "CheckpointTransferred": at.DEFERRED,
+    "CheckpointFailed": at.DEFERRED,
     "OutputTransferred": at.EXIT_HOOK,
     "OutputFailed": at.EXIT_HOOK,
     "SandboxRemoved": at.OUTPUT,
@@ -307,6 +314,7 @@ OTHERS: Final[dict[int, Callable[[], Hand]]] = {
     49: lambda: every({"STARTER_EVICT": "true"}).feed(*PREPARATION),
     57: lambda: every().feed(*PREPARATION[:5], NOT_STARTED, ScriptEnded(point=ScriptPoint.EPILOG)),
     15: after(5, SOFT, JobNotStarted(run=1, text="")),
+    61: lambda: full(DeferralTime=int(START) - 1).feed(*PREPARATION[:5]),
     42: lambda: after(6, ENDED, HARD)().wait(24),
 }
 
@@ -341,7 +349,7 @@ def test_numbers_ascend_within_a_pair_so_that_their_order_is_that_of_evaluation(
     for rows in ROWS.values():
         numbers = [row.number for row in rows]
         assert numbers == sorted(set(numbers))
-    assert sorted({row.number for row in TRANSITIONS}) == list(range(1, 60))
+    assert sorted({row.number for row in TRANSITIONS}) == list(range(1, 62))
 
 
 def test_once_a_job_is_being_got_rid_of_there_is_no_way_back() -> None:

@@ -18,6 +18,7 @@ class StarterReason(StrEnum):
 
     WORK_DONE = "work of the stage done"
     PREPARATION_FAILED = "preparation failed"
+    DEFERRAL_MISSED = "time to start missed"
     JOB_STARTED = "job started"
     START_FAILED = "job could not be started"
     SUSPENSION_ORDERED = "suspension ordered"
@@ -65,6 +66,7 @@ class StarterHold(IntEnum):
     TRANSFER_INPUT_ERROR = 13
     IWD_ERROR = 14
     HOOK_PREPARE_JOB_FAILURE = 19
+    MISSED_DEFERRED_EXECUTION_TIME = 20
     NO_USER_ACCOUNT = 23
     INPUT_TOO_LARGE = 32
     OUTPUT_TOO_LARGE = 33
@@ -145,6 +147,7 @@ class Doing(StrEnum):
     CHECKPOINT = "moving the saved state"
     OUTPUT = "moving output"
     CLEANUP = "removing the sandbox"
+    DEFERRAL = "waiting for the time at which the job is to start"
 
 
 class StarterTimer(StrEnum):
@@ -156,6 +159,7 @@ class StarterTimer(StrEnum):
     KILLING = "killing"
     HOOK = "hook"
     FINISH = "finish"
+    DEFERRAL = "deferral"
 
 
 class Output(StrEnum):

@@ -674,7 +674,7 @@ def _platform(config: Config) -> dict[str, Any]:
         "Arch": config.get("ARCH") or platform.machine().upper(),
         "OpSys": config.get("OPSYS") or platform.system().upper(),
         "HasFileTransfer": True,
-        "HasJobDeferral": False,
+        "HasJobDeferral": True,
         "CondorVersion": CONDOR_VERSION,
     }
     version = config.get("OPSYSANDVER")

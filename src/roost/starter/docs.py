@@ -78,12 +78,18 @@ and shorten the time.
 ## Before and after the job
 
 Preparing: make the sandbox, run the hook `PREPARE_JOB_BEFORE_TRANSFER`, move input, run the hook `PREPARE_JOB`, run
-the prolog. A prepare hook that ends with status 1 to 299 puts the job on hold (code 19), with more or by a signal it
-sends it back to the queue. Finishing: run the epilog, run the hook `STARTER_FAILURE` if the job could not be started,
+the prolog, and wait for `DeferralTime` if the job is to start at an instant. A prepare hook that ends with status 1 to
+299 puts the job on hold (code 19), with more or by a signal it sends it back to the queue.
+
+Finishing: run the epilog, run the hook `STARTER_FAILURE` if the job could not be started,
 run the hook `JOB_EXIT` with the word `exit`, `evict`, `hold` or `remove`, move output, report, remove the sandbox.
 Epilog and exit hook are owed to whatever was begun: the epilog to a prolog, the exit hook to a prepare hook, both to a
 program that was started. When somebody else ordered the hard kill, all of this has to be over before `KILLING_TIMEOUT`
 is, and output is not moved.
+
+A job that waits for its `DeferralTime` holds its slot and shows the `JobState` Deferred. It can be evicted, held and
+removed like any other; one that is suspended meanwhile is started when its time comes, and stopped at once. A job that
+comes later than `DeferralTime` is started if it comes within its `DeferralWindow`, and put on hold (code 20) otherwise.
 
 A job that ends with its `SuccessCheckpointExitCode` has its state moved to the queue and is started again; one that
 is vacating is not started again.

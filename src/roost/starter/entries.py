@@ -30,6 +30,7 @@ from roost.model.starter_effects import (
     TransferOutput,
     Warn,
 )
+from roost.starter.deferral import defer, note_missed
 from roost.starter.endings import EVICTED, weightier
 from roost.starter.hooks import HookProgram
 from roost.starter.signals import DEFAULT, signal_named, soft_kill_attribute
@@ -239,7 +240,9 @@ def shorten_vacate_hook(work: Work, limit_s: float) -> None:
 def abandon(work: Work) -> None:
     """Whatever comes of it is too late."""
     doing = work.state.doing
-    if doing is not None:
+    if doing is Doing.DEFERRAL:
+        work.update(doing=None)
+    elif doing is not None:
         work.order(AbortWork(doing=doing))
         work.update(doing=None)
     work.schedule(hook_until=None)
@@ -356,6 +359,8 @@ ENTRIES: Final[Mapping[Entry, Callable[[Work], None]]] = {
     Entry.TRANSFER_INPUT: transfer_input,
     Entry.RUN_HOOK: lambda work: prepare_by_hook(work, HookPoint.PREPARE),
     Entry.RUN_PROLOG: run_prolog,
+    Entry.DEFER: defer,
+    Entry.NOTE_MISSED: note_missed,
     Entry.START_JOB: start_job,
     Entry.SUSPEND: suspend,
     Entry.CONTINUE: continue_,

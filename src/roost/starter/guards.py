@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from roost.classad.syntax import Literal
 from roost.model.starter import HookPoint, OrderedBy
 from roost.policy.decision import Decision
+from roost.starter.deferral import is_deferred, missed
 from roost.starter.entries import hook_program, time_left
 from roost.starter.policy_inputs import EVICT, EXEMPT_UNIVERSES, KILL, WANT_VACATE
 from roost.starter.transfer_plan import is_checkpoint
@@ -73,6 +74,9 @@ def failure_hook(work: Work) -> Verdict:
 GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
     Guard.WORK_DONE: lambda work: _plain(work.state.doing is None),
     Guard.SUSPEND_WANTED: lambda work: _plain(work.state.suspend_wanted),
+    Guard.UNDEFERRED: lambda work: _plain(not is_deferred(work.state.job_ad)),
+    Guard.IN_TIME: lambda work: _plain(missed(work) is None),
+    Guard.TOO_LATE: lambda work: _plain(missed(work) is not None),
     Guard.CHECKPOINT_EXIT: checkpoint_exit,
     Guard.EVICT: lambda work: _expression(work, EVICT),
     Guard.WANT_VACATE: lambda work: _expression(work, WANT_VACATE),

@@ -16,7 +16,7 @@ from roost.starter.starter_state import StarterState
 from roost.starter.validation import breaches
 
 #: Version of the record. It grows with every change of its shape.
-VERSION: Final = 1
+VERSION: Final = 2
 
 _FORMAT: Final = "roost starter"
 _REMEDY: Final = "Without this record the job is killed, and goes back to the queue"
@@ -35,14 +35,23 @@ def restored(record: object) -> StarterState:
     """The starter of a record. Raises UnreadableRecord."""
     if not isinstance(record, dict) or set(record) != {"format", "version", "content"} or record["format"] != _FORMAT:
         raise UnreadableRecord(f"This is no record of a starter. {_REMEDY}")
-    if record["version"] != VERSION or isinstance(record["version"], bool):
-        text = f"The record has version {record['version']!r}, and only {VERSION} can be read"
+    if record["version"] not in (1, VERSION) or isinstance(record["version"], bool):
+        text = f"The record has version {record['version']!r}, and only those to {VERSION} can be read"
         raise UnreadableRecord(f"{text}: it was written by another version of Roost. {_REMEDY}")
     try:
-        state = from_plain(StarterState, record["content"], "starter")
+        content = _of_version_1(record["content"]) if record["version"] == 1 else record["content"]
+        state = from_plain(StarterState, content, "starter")
     except PlainError as error:
         raise UnreadableRecord(f"{error}. {_REMEDY}") from error
     found = list(breaches(state))
     if found:
         raise UnreadableRecord(f"A starter in {state.pair}: {'; '.join(found)}. {_REMEDY}")
     return state
+
+
+def _of_version_1(content: object) -> object:
+    """Its content as it is written now: no job waited for its time then."""
+    times = content.get("deadlines") if isinstance(content, dict) else None
+    if not isinstance(content, dict) or not isinstance(times, dict):
+        return content
+    return {**content, "deadlines": {"deferred_until": None, **times}}

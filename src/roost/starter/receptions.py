@@ -140,7 +140,9 @@ def job_started(work: Work, event: ev.JobStarted) -> bool:
     work.update(pid=event.pid, running_since=work.now)
     if state.started_at is None:
         work.update(started_at=work.now)
-        work.schedule(update_at=work.now + work.policy.initial_update_s)
+        # Who was told that the job waits for its time is told at once that it runs.
+        waited = state.deadlines.deferred_until is not None
+        work.schedule(update_at=work.now + (0 if waited else work.policy.initial_update_s), deferred_until=None)
     work.fire(On.STARTED)
     return True
 
@@ -240,6 +242,10 @@ def timer_fired(work: Work, event: ev.StarterTimerFired) -> bool:
             repeat_killing(work)
         case StarterTimer.HOOK:
             return hook_late(work)
+        case StarterTimer.DEFERRAL:
+            if work.state.pair != at.DEFERRED:
+                return False
+            return work_done(work, event)
         case StarterTimer.FINISH:
             if work.state.pair not in (at.EPILOG, at.FAILURE_HOOK, at.EXIT_HOOK):
                 return False

@@ -28,6 +28,7 @@ from roost.model.starter_effects import (
     StartJob,
     SuspendProcesses,
 )
+from roost.starter.deferral import defer_again
 from roost.starter.entries import (
     order_vacate_hook,
     prepare_by_hook,
@@ -104,6 +105,7 @@ _AGAIN: Final[Mapping[Stage, Callable[[Work], None]]] = {
     Stage.INPUT: transfer_input,
     Stage.HOOK: lambda work: prepare_by_hook(work, HookPoint.PREPARE),
     Stage.PROLOG: run_prolog,
+    Stage.DEFERRAL: defer_again,
     Stage.CHECKPOINT: transfer_checkpoint,
     Stage.EPILOG: run_epilog,
     Stage.VACATE_HOOK: order_vacate_hook,

@@ -12,7 +12,7 @@ from typing import Final
 from roost.classad import UNDEFINED, ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
-from roost.model.starter import Ending, Usage
+from roost.model.starter import Doing, Ending, Usage
 from roost.starter.starter_state import StarterState
 from roost.starter.states import JOB_STATES, WITH_PROCESS
 
@@ -21,6 +21,9 @@ STATIC: Final = ("Memory", "Cpus", "SlotID", "SlotTypeID", "SlotType", "Name", "
 
 #: Resources that the machine shares out but whose amount in the ad changes meanwhile.
 _DYNAMIC: Final = frozenset(("disk", "swap", "virtualmemory"))
+
+#: JobState of a job that waits for the time at which it is to start.
+DEFERRED: Final = "Deferred"
 
 #: What comes from samples.
 MEASURED: Final = (
@@ -134,6 +137,8 @@ def _known(state: StarterState, now: float) -> dict[str, int | float | str]:
         known["CpusUsage"] = (state.usage.user_cpu_s + state.usage.system_cpu_s) / run_s
     if state.state in JOB_STATES:
         known["JobState"] = str(state.state)
+    elif state.doing is Doing.DEFERRAL:
+        known["JobState"] = DEFERRED
     if state.started_at is not None:
         known["JobStartDate"] = int(state.started_at)
     if state.pid is not None and state.pair in WITH_PROCESS:

@@ -58,6 +58,8 @@ class Deadlines:
     hook_until: float | None = None
     #: What is done after the job has had its time.
     finish_until: float | None = None
+    #: A job that waited for it starts; kept until its program runs.
+    deferred_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

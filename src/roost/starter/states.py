@@ -32,6 +32,8 @@ class Stage(StrEnum):
     INPUT = "Input"
     HOOK = "Hook"
     PROLOG = "Prolog"
+    #: A job that is to start at an instant waits for it; any other passes through.
+    DEFERRAL = "Deferral"
     START = "Start"
     #: The job's program is there.
     JOB = "Job"
@@ -64,6 +66,7 @@ EARLY_HOOK: Final = Pair(State.PREPARING, Stage.EARLY_HOOK)
 INPUT: Final = Pair(State.PREPARING, Stage.INPUT)
 HOOK: Final = Pair(State.PREPARING, Stage.HOOK)
 PROLOG: Final = Pair(State.PREPARING, Stage.PROLOG)
+DEFERRED: Final = Pair(State.PREPARING, Stage.DEFERRAL)
 START: Final = Pair(State.PREPARING, Stage.START)
 RUNNING: Final = Pair(State.RUNNING, Stage.JOB)
 CHECKPOINTING: Final = Pair(State.RUNNING, Stage.CHECKPOINT)
@@ -88,6 +91,7 @@ PAIRS: Final[tuple[Pair, ...]] = (
     INPUT,
     HOOK,
     PROLOG,
+    DEFERRED,
     START,
     RUNNING,
     CHECKPOINTING,

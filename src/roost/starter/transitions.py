@@ -66,6 +66,9 @@ class Guard(StrEnum):
 
     WORK_DONE = "nothing is waited for"
     SUSPEND_WANTED = "the job is to stand still"
+    UNDEFERRED = "the job is to start at no instant"
+    IN_TIME = "it is not too late for the job to start"
+    TOO_LATE = "the time at which the job was to start is past, and its window too, or is none"
     CHECKPOINT_EXIT = "it ended with the exit code of a checkpoint"
     EVICT = "STARTER_EVICT is TRUE"
     WANT_VACATE = "STARTER_WANT_VACATE is not FALSE"
@@ -85,6 +88,8 @@ class Entry(StrEnum):
     TRANSFER_INPUT = "move input"
     RUN_HOOK = "run the hook PREPARE_JOB"
     RUN_PROLOG = "run the prolog"
+    DEFER = "wait for the time at which the job is to start"
+    NOTE_MISSED = "the cause is the time that was missed"
     START_JOB = "start the job"
     SUSPEND = "stop the job's processes"
     CONTINUE = "let the job's processes go on"
@@ -121,7 +126,7 @@ class Transition:
 
 
 #: Rows taken in one step at most: a run in which no stage has anything to do.
-CHAIN_MAX: Final = 13
+CHAIN_MAX: Final = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +164,7 @@ def _row(
 _R = StarterReason
 _E = Entry
 _DONE = (On.COUPLED, Guard.WORK_DONE, _R.WORK_DONE)
-_BEFORE_START = (at.SANDBOX, at.EARLY_HOOK, at.INPUT, at.HOOK, at.PROLOG)
+_BEFORE_START = (at.SANDBOX, at.EARLY_HOOK, at.INPUT, at.HOOK, at.PROLOG, at.DEFERRED)
 _FINISH = (_E.WIND_UP, _E.RUN_EPILOG)
 _SAVE = (_E.SWEEP, _E.TRANSFER_CHECKPOINT)
 
@@ -171,11 +176,29 @@ _PREPARING: Final = (
     _row(5, at.EARLY_HOOK, at.INPUT, *_DONE, _E.TRANSFER_INPUT),
     _row(6, at.INPUT, at.HOOK, *_DONE, _E.RUN_HOOK),
     _row(7, at.HOOK, at.PROLOG, *_DONE, _E.RUN_PROLOG),
-    _row(8, at.PROLOG, at.UNSTARTED, On.COUPLED, (Guard.WORK_DONE, Guard.SUSPEND_WANTED), _R.SUSPENSION_ORDERED),
-    _row(9, at.PROLOG, at.START, *_DONE, _E.START_JOB),
+    _row(
+        8,
+        at.DEFERRED,
+        at.UNSTARTED,
+        On.COUPLED,
+        (Guard.WORK_DONE, Guard.UNDEFERRED, Guard.SUSPEND_WANTED),
+        _R.SUSPENSION_ORDERED,
+    ),
+    _row(9, at.DEFERRED, at.START, On.COUPLED, (Guard.WORK_DONE, Guard.IN_TIME), _R.WORK_DONE, _E.START_JOB),
     _row(10, at.START, at.SUSPENDED, On.STARTED, Guard.SUSPEND_WANTED, _R.SUSPENSION_ORDERED, _E.SUSPEND),
     _row(11, at.START, at.RUNNING, On.STARTED, (), _R.JOB_STARTED),
     _row(12, at.START, at.EPILOG, On.NOT_STARTED, (), _R.START_FAILED, *_FINISH),
+    _row(60, at.PROLOG, at.DEFERRED, *_DONE, _E.DEFER),
+    _row(
+        61,
+        at.DEFERRED,
+        at.EPILOG,
+        On.COUPLED,
+        (Guard.WORK_DONE, Guard.TOO_LATE),
+        _R.DEFERRAL_MISSED,
+        _E.NOTE_MISSED,
+        *_FINISH,
+    ),
 )
 
 _JOB_ENDS: Final = (

@@ -70,5 +70,6 @@ def _deadlines(state: StarterState) -> Iterator[bool]:
         times.kill_again_at,
         times.hook_until,
         times.finish_until,
+        times.deferred_until,
     ):
         yield at is not None

@@ -111,7 +111,15 @@ def deadlines(of: Deadlines) -> list[tuple[StarterTimer, float | None]]:
 
 def times(of: Deadlines) -> tuple[float | None, ...]:
     """`deadline` of every timer, in their order."""
-    return of.poll_at, of.update_at, of.vacate_until, of.kill_again_at, of.hook_until, of.finish_until
+    return (
+        of.poll_at,
+        of.update_at,
+        of.vacate_until,
+        of.kill_again_at,
+        of.hook_until,
+        of.finish_until,
+        of.deferred_until,
+    )
 
 
 def deadline(deadlines: Deadlines, timer: StarterTimer) -> float | None:
@@ -129,3 +137,5 @@ def deadline(deadlines: Deadlines, timer: StarterTimer) -> float | None:
             return deadlines.hook_until
         case StarterTimer.FINISH:
             return deadlines.finish_until
+        case StarterTimer.DEFERRAL:
+            return deadlines.deferred_until

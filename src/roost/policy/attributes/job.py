@@ -178,7 +178,7 @@ LIFE: tuple[Attribute, ...] = (
         "JobState",
         Kind.STRING,
         "State of the job at its starter.",
-        choices=("Running", "Suspended", "Vacating", "Killing"),
+        choices=("Deferred", "Running", "Suspended", "Vacating", "Killing"),
         varies=True,
         when=_RUNNING,
         source=STARTER_RFC,
