@@ -11,7 +11,7 @@ attribute() {
 }
 
 # Say something to the service until it answers, for as long as $patience (s): it may be away for a while. What it
-# answers with is printed. Saying it twice does no harm.
+# answers with is printed. Saying it twice does no harm. Ends with 1 if it says no, with 2 if it says nothing.
 patience=20
 say() {
     path=$1
@@ -27,7 +27,7 @@ say() {
             4*) return 1 ;;
         esac
         left=$((left - 1))
-        [ "$left" -gt 0 ] || return 1
+        [ "$left" -gt 0 ] || return 2
         sleep 1
     done
 }

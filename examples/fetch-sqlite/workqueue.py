@@ -208,6 +208,13 @@ def told() -> tuple[dict[str, str], dict[str, str]]:
     return ads[0], ads[-1]
 
 
+def lease_of(job: dict[str, str]) -> tuple[int, str]:
+    """Item and token of a job. Ends the hook for one that is not of this queue: anybody's job may have its hooks."""
+    if "WorkItem" not in job or "WorkToken" not in job:
+        sys.exit("the job has no WorkItem and WorkToken: it is none of this queue")
+    return int(job["WorkItem"]), job["WorkToken"]
+
+
 def main(words: list[str]) -> int:
     """The command line."""
     queue = WorkQueue()

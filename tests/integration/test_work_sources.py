@@ -79,6 +79,42 @@ def shot(pool: Pool, words: str, within_s: float = 3.0, *, parent: bool = False)
     return False
 
 
+def hook(source: Source, name: str, *words: str, told: str = 'Name = "slot1@here"\n', cwd: Path) -> str:
+    """Run a hook as a machine would; what it printed."""
+    done = subprocess.run(
+        [source.hooks / name, *words], input=told, cwd=cwd, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["fetch-sqlite", "fetch-http"])
+def test_results_of_every_kind_settle_their_items(tmp_path: Path, name: str) -> None:
+    if name == "fetch-http" and shutil.which("curl") is None:
+        pytest.skip("its hooks need curl")
+    source = Source(tmp_path, name, "ANY")
+    for _ in range(2):
+        source.ask("add", "/bin/true")
+    source.serve()
+    try:
+        (tmp_path / "result").write_bytes(b"no text: \xff\n")
+        ends = "ExitBySignal = false\nExitCode = 0\n"
+        hook(source, "job_exit", "exit", told=hook(source, "fetch_work", cwd=tmp_path) + ends, cwd=tmp_path)
+        # A job that has removed its result is at fault, and tried again.
+        (tmp_path / "result").unlink()
+        hook(source, "job_exit", "exit", told=hook(source, "fetch_work", cwd=tmp_path) + ends, cwd=tmp_path)
+        assert source.status() == {"waiting": 1, "out": 0, "done": 1, "failed": 0}
+        # Jobs of others may have the same hooks.
+        for each in ("job_exit", "evict_claim", "update_job_info"):
+            hook(source, each, "exit", told='Cmd = "/bin/true"\n', cwd=tmp_path)
+        if source.server is not None:
+            (tmp_path / "result").write_bytes(b"." * 2_000_000)
+            hook(source, "job_exit", "exit", told=hook(source, "fetch_work", cwd=tmp_path) + ends, cwd=tmp_path)
+            assert source.status() == {"waiting": 1, "out": 0, "done": 1, "failed": 0}
+    finally:
+        source.end()
+
+
 @pytest.mark.parametrize(("name", "keyword"), [("fetch-sqlite", "WORK"), ("fetch-http", "WEB")])
 def test_every_item_is_done_exactly_once_whatever_is_killed(
     start: Callable[..., Pool], tmp_path: Path, name: str, keyword: str
