@@ -63,3 +63,14 @@ def test_a_directory_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["shims", "condor", "--dir", str(tmp_path), "--path"]) == 0
     assert capsys.readouterr().out == f"{tmp_path}\n"
     assert sorted(COMMANDS) == sorted(each.name for each in tmp_path.iterdir())
+
+
+def test_modules_are_packages_beside_a_link_to_this_copy_of_roost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        assert main(["shims", "python", "--dir", str(tmp_path), "--shell", "sh"]) == 0
+    assert capsys.readouterr().out.startswith('case ":${PYTHONPATH-}" in ')
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["classad", "classad2", "htcondor", "htcondor2", "roost"]
+    assert (tmp_path / "roost").resolve() == Path(shims.__file__).resolve().parents[1]
+    assert (tmp_path / "htcondor2" / "dags" / "__init__.py").exists()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -181,3 +183,23 @@ def test_jobs_of_a_spooled_submission_stay_until_they_are_retrieved(pool: Pool) 
     assert len(schedd.query(f"ClusterId == {int(result)}")) == 1
     schedd.retrieve(f"ClusterId == {int(result)}")
     eventually(lambda: not schedd.query(f"ClusterId == {int(result)}"))
+
+
+def test_other_interpreters_find_the_modules_and_nothing_else_of_this_one(pool: Pool, tmp_path: Path) -> None:
+    from roost.cli.shims import write_modules
+
+    write_modules(tmp_path / "modules")
+    program = (
+        "import htcondor2, classad2, htcondor, classad, sys\n"
+        "import htcondor2.dags; from htcondor import dags\n"
+        "assert not [p for p in sys.path if 'site-packages' in p]\n"
+        "print(htcondor2.Schedd().query('false'), classad2.ExprTree('1+1').eval(), classad.ClassAd('[a=1]')['a'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", program],
+        env={**pool.environment, "PYTHONPATH": str(tmp_path / "modules"), "ROOST_HOME": str(pool.home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stderr, done.stdout) == ("", "[] 2 1\n")

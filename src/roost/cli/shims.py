@@ -5,6 +5,10 @@ interpreter, so that several can be used side by side. What is printed is for th
 
     eval "$(roost shims condor)"             # bash, zsh, sh
     roost shims condor --shell fish | source
+    eval "$(roost shims python)"             # modules: htcondor2, classad2, htcondor, classad
+
+Modules are packages that pass on what is in `roost.compat`; beside them is a link to this copy of Roost and to nothing
+else, so that any interpreter of a version that Roost runs on can import them.
 
 A script names the interpreter and the copy of Roost that wrote it; nothing needs to be installed or activated.
 """
@@ -36,7 +40,19 @@ class Kind(NamedTuple):
     variable: str = "PATH"
 
 
-KINDS: Final = {"condor": Kind("HTCondor's commands: condor_submit, condor_q, …")}
+KINDS: Final = {
+    "condor": Kind("HTCondor's commands: condor_submit, condor_q, …"),
+    "python": Kind("HTCondor's Python modules: htcondor2, classad2, htcondor, classad", variable="PYTHONPATH"),
+}
+#: Name of a module to what it passes on.
+MODULES: Final = {
+    "classad": "roost.compat.classad1",
+    "classad2": "roost.compat.classad2",
+    "htcondor": "roost.compat.htcondor1",
+    "htcondor.dags": "roost.compat.dags",
+    "htcondor2": "roost.compat.htcondor2",
+    "htcondor2.dags": "roost.compat.dags",
+}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -59,7 +75,10 @@ def run(args: argparse.Namespace) -> int:
     """Run ``shims``."""
     directory = Path(args.dir).expanduser().absolute() if args.dir else default_directory(args.kind)
     try:
-        write_commands(directory, _commands(args.kind))
+        if args.kind == "python":
+            write_modules(directory)
+        else:
+            write_commands(directory, _commands(args.kind))
     except OSError as error:
         raise CommandError(
             f"{error.filename or directory}: {error.strerror}; name another directory with --dir"
@@ -95,15 +114,32 @@ def write_commands(directory: Path, commands: dict[str, str]) -> None:
     """Write scripts into a directory; what is there already stays as it is. Raises OSError."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, body in commands.items():
-        path = directory / name
-        text = script(body)
-        if path.exists() and path.read_text(encoding="utf-8") == text:
-            continue
-        # Somebody may be running the old one.
-        fresh = directory / f".{name}.{os.getpid()}"
-        fresh.write_text(text, encoding="utf-8")
-        fresh.chmod(0o755)
-        fresh.replace(path)
+        _write(directory / name, script(body), mode=0o755)
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
+    # Somebody may be running the old one.
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.chmod(mode)
+    fresh.replace(path)
+
+
+def write_modules(directory: Path) -> None:
+    """Write packages into a directory, and beside them the link to this copy of Roost. Raises OSError."""
+    for name, real in MODULES.items():
+        package = directory.joinpath(*name.split("."))
+        package.mkdir(parents=True, exist_ok=True)
+        text = f'"""Written by `roost shims`: passes on {real}."""\n\nfrom {real} import *\n'
+        _write(package / "__init__.py", f"{text}from {real} import __version__\n", mode=0o644)
+    link = directory / "roost"
+    here = Path(__file__).resolve().parents[1]
+    if not link.is_symlink() or link.readlink() != here:
+        fresh = directory / f".roost.{os.getpid()}"
+        fresh.symlink_to(here, target_is_directory=True)
+        fresh.replace(link)
 
 
 def script(body: str) -> str:
