@@ -26,14 +26,15 @@ PATIENCE_S: Final = 40.0
 T = TypeVar("T")
 
 
-def eventually(look: Callable[[], T], what: str = "", within_s: float = PATIENCE_S) -> T:
+def eventually(look: Callable[[], T], what: str | Callable[[], str] = "", within_s: float = PATIENCE_S) -> T:
     """Look until there is something to see; what was seen."""
     until = time.monotonic() + within_s
     while True:
         found = look()
         if found:
             return found
-        assert time.monotonic() < until, f"not seen within {within_s:g} s: {what or look}"
+        late = time.monotonic() >= until
+        assert not late, f"not seen within {within_s:g} s: {what() if callable(what) else what or look}"
         time.sleep(0.05)
 
 
@@ -250,7 +251,7 @@ def running(place: Path, config: str = "", **options: Any) -> Iterator[Pool]:
         yield pool.up()
         if (pool.home / "run" / "contact.json").exists():
             pool.down("--fast")
-        eventually(lambda: not pool.processes(), f"the end of {pool.processes()}", 10)
+        eventually(lambda: not pool.processes(), lambda: f"the end of {pool.processes()}", 10)
         assert not pool.mistakes(), pool.mistakes()
         assert not list((pool.home / "execute").iterdir()), "a scratch directory is left"
     finally:

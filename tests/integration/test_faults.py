@@ -101,6 +101,18 @@ def test_a_pool_that_goes_down_keeps_its_queue_and_leaves_no_process(start: Star
     pool.wait(running, idle, held, status=1)
 
 
+def test_a_pool_that_goes_down_while_its_machines_daemon_is_dead_ends_the_jobs_too(start: Start) -> None:
+    pool = start()
+    pool.submit("", "while :; do sleep 0.05; done")
+    eventually(lambda: list((pool.home / "run" / "slots").glob("*.slot")), "the run to be written down")
+    for _ in range(3):
+        # Each time it stays away for twice as long.
+        old = eventually(lambda: pool.kill("node"))
+        eventually(lambda old=old: pool.pid("node") != old)  # type: ignore[misc]
+    pool.down("--fast")
+    assert not pool.processes()
+
+
 def test_two_pools_live_side_by_side_and_one_directory_has_one(start: Start) -> None:
     one, two = start(name="one"), start(name="two")
     jobs = [pool.submit("output = out\n", f"echo {name}") for pool, name in ((one, "one"), (two, "two"))]

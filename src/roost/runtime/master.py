@@ -51,6 +51,8 @@ _SIGNALS: Final = (
     signal.SIGQUIT,
     signal.SIGUSR1,
 )
+#: Daemons below which jobs run, also while they are away.
+_WITH_JOBS: Final = ("node", "schedd")
 #: Exit status of a daemon that refuses its configuration.
 _BAD_CONFIGURATION: Final = 78
 
@@ -70,8 +72,24 @@ class _Child:
     pause_s: float = FIRST_PAUSE_S
     again_at: float | None = None
     deaths: int = 0
-    #: Where it says that it is ready.
+    #: Where it says that it is ready; -1 once that has been heard.
     reader: int = -1
+
+    def begun(self, until: float) -> str:
+        """Wait until it works, is dead, or that time has come; why it refuses its configuration, or ""."""
+        if self.reader < 0:
+            return ""
+        ready, _, _ = select.select([self.reader], [], [], max(0.0, until - time.monotonic()))
+        # A daemon that died has said nothing; it is started again.
+        text = os.read(self.reader, 65536) if ready else b""
+        self.forget()
+        return text[1:].decode(errors="replace")
+
+    def forget(self) -> None:
+        """Nobody listens to it any more."""
+        reader, self.reader = self.reader, -1
+        if reader >= 0:
+            os.close(reader)
 
 
 @dataclass(slots=True)
@@ -87,7 +105,6 @@ class Master:
     children: dict[str, _Child] = field(default_factory=dict)
     _server: NatsServer | None = None
     _ending: signal.Signals | None = None
-    _ready: bool = False
 
     def run(self, ready: Callable[[], None] = lambda: None) -> int:
         """Run until told to end; the exit status. Raises HomeError, ServerFailed, DaemonRefused."""
@@ -99,7 +116,6 @@ class Master:
                 self._start(child)
             try:
                 self._await_ready()
-                self._ready = True
                 ready()
                 self._watch()
             finally:
@@ -216,17 +232,12 @@ class Master:
         """Wait until all daemons have begun to work. Raises DaemonRefused if one can't with its configuration."""
         until = time.monotonic() + READY_S
         for child in self.children.values():
-            reader, child.reader = child.reader, -1
-            try:
-                ready, _, _ = select.select([reader], [], [], max(0.0, until - time.monotonic()))
-                # A daemon that died has said nothing; it is started again.
-                text = os.read(reader, 65536) if ready else b""
-            finally:
-                os.close(reader)
-            if text[1:]:
-                raise DaemonRefused(f"{child.role}: {text[1:].decode(errors='replace')}")
+            refused = child.begun(until)
+            if refused:
+                raise DaemonRefused(f"{child.role}: {refused}")
 
     def _start(self, child: _Child) -> None:
+        child.forget()
         child.pid = child.start()
         child.started_at = time.monotonic()
         child.again_at = None
@@ -240,10 +251,7 @@ class Master:
         pid = os.fork()
         if pid:
             os.close(writer)
-            if self._ready:
-                os.close(reader)
-            else:
-                self.children[context.role].reader = reader
+            self.children[context.role].reader = reader
             return pid
         status = 70
 
@@ -350,7 +358,7 @@ class Master:
 
     def _end(self) -> None:
         """End the machines first, so that the queue hears what becomes of its jobs."""
-        number = self._ending or signal.SIGTERM
+        number = self._ending = self._ending or signal.SIGTERM
         for roles in (("node",), ("schedd",), ("central",)):
             self._end_some([self.children[role] for role in roles if role in self.children], number)
         if self._server is not None:
@@ -358,6 +366,11 @@ class Master:
 
     def _end_some(self, children: list[_Child], number: signal.Signals) -> None:
         for child in children:
+            if child.again_at is not None and child.role in _WITH_JOBS and number is not signal.SIGUSR1:
+                # It is away, but its jobs are not: it has to come back to end them.
+                self._start(child)
+            # One that has just begun would be killed by the signal, and its jobs would run on.
+            child.begun(time.monotonic() + READY_S)
             if child.pid:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child.pid, number)

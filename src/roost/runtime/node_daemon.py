@@ -234,7 +234,9 @@ class NodeDaemon:
             task.cancel()
         if left:
             # Hooks that still run are killed, and what they read and printed is removed.
-            await asyncio.wait(left, timeout=HOOKS_END_S)
+            _, stuck = await asyncio.wait(left, timeout=HOOKS_END_S)
+            for task in stuck:
+                _log.warning("left behind, since it does not end: %r", task)
         if self.nursery is not None:
             await self.nursery.close()
         self.deputies.close()
