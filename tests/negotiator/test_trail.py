@@ -102,6 +102,15 @@ def test_what_is_kept_out_is_told_the_knob_with_its_place(text: str, knob: str) 
     assert answer["causes"] == []
 
 
+def test_an_ad_that_would_shadow_the_policy_is_told_why_it_is_out() -> None:
+    wants = demand("ann@x", (job(MY=1), 1))
+    found = cycle([slot("a")], wants, text="NEGOTIATOR_PE_RESOURCE_EXPR = MY.Memory > 0")
+    answer = about(found)
+    assert answer["out"] == "the ad has an attribute MY, which would change what the policy's names mean"
+    assert (answer["text"], answer["knob"]) == (f"pool policy: {answer['out']}", None)
+    assert answer["causes"] == []
+
+
 def test_a_concurrency_limit_names_itself_with_its_figures() -> None:
     wants = demand("ann@x", (job(ConcurrencyLimits="matlab"), 3))
     answer = about(cycle([slot("a"), slot("b")], wants, text="MATLAB_LIMIT = 1"))

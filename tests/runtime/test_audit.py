@@ -13,6 +13,7 @@ from sqlalchemy import create_engine, text
 
 from roost.config import MemoryHost, load_text
 from roost.model.audit import SAMPLES_MAX, TEXT_MAX, AuditKind, AuditRecord, Effect
+from roost.runtime import audit_store
 from roost.runtime.audit_keeper import AuditKeeper, AuditSettings, audit_settings
 from roost.runtime.audit_sender import BATCH_BYTES_MAX, WAITING_MAX, AuditSender
 from roost.runtime.audit_store import MIGRATIONS, AuditStore, Wanted
@@ -124,6 +125,16 @@ def test_an_export_goes_through_all_records_page_by_page(url: str) -> None:
         if not page.more:
             break
     assert found == [f"{n:03}" for n in range(100)]
+    store.close()
+
+
+def test_what_one_question_does_not_look_at_is_on_the_next_page(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_store, "LOOKED_AT_MAX", 2_000)
+    store = kept(url, *(record(f"{n}", job=f"1.{n}") for n in range(2_500)))
+    first = store.query(Wanted(job="1.2400", after=0))
+    assert (first.records, first.more) == ((), True)
+    rest = store.query(Wanted(job="1.2400", after=first.last))
+    assert ([each["id"] for each in rest.records], rest.more) == (["2400"], False)
     store.close()
 
 

@@ -21,6 +21,8 @@ def slot(**imposed: str) -> ClassAd:
     ("imposed", "job", "permitted"),
     [
         ({}, {"Owner": "smith", "TARGET": 1}, True),
+        ({"JobExpr": 'Owner == "smith"'}, {"Owner": "smith", "TARGET": 1}, True),
+        ({"ResourceExpr": 'TARGET.Owner == "smith"'}, {"Owner": "smith", "TARGET": 1}, False),
         ({"ResourceExpr": 'TARGET.Owner != "smith"'}, {"Owner": "smith"}, False),
         ({"ResourceExpr": 'TARGET.Owner != "smith"'}, {"Owner": "ann"}, True),
         ({"ResourceExpr": 'TARGET.Owner != "smith"'}, {}, False),

@@ -341,7 +341,7 @@ def _show(verdict: _Verdict) -> None:
     if record["text"] and not verdict.fits:
         _wrapped(f"The matchmaker's word on it, at {clock(float(record['at']))}: {record['text']}.", "")
         say("")
-    if record["knob"]:
+    if record["knob"] or record.get("out"):
         _show_kept_out(record)
     else:
         _show_slots(verdict)
@@ -369,6 +369,10 @@ def _show(verdict: _Verdict) -> None:
 
 def _show_kept_out(record: dict[str, Any]) -> None:
     knob = record["knob"]
+    if not knob:
+        # The job's own ad is the reason, which is told already.
+        say("So it is out of matchmaking while the pool has a policy: no slot is even looked at.")
+        return
     place = f" [{knob['place']}]" if knob["place"] else ""
     whose = "its submitter" if "SCHEDD" in knob["name"] or "SUBMITTER" in knob["name"] else "it"
     say(f"The pool's policy keeps {whose} out of matchmaking: no slot is even looked at.")

@@ -88,6 +88,8 @@ def hints(record: dict[str, Any], causes: set[str], nearest: bool) -> list[str]:
     if knob:
         found.append(f"Nothing, while {knob['name']} says so: ask the pool's administrator.")
         return found
+    if record.get("out"):
+        return ["Submit the job again without that attribute."]
     if nearest and causes & {"job-requirements", "slot-requirements"}:
         found.append("Ask for what there is: `roost edit` changes a job that waits; see the nearest slot above.")
     if causes & set(_POLICIES):

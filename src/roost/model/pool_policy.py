@@ -6,7 +6,10 @@ the slot for a job, the one it was matched for or another. What a machine tells 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
+
+from roost.classad import Expr
 
 #: NEGOTIATOR_PE_RESOURCE_EXPR: MY is the slot, TARGET the job; only TRUE permits.
 RESOURCE: Final = "PoolPolicyResourceExpr"
@@ -18,3 +21,20 @@ IMPOSED: Final = (RESOURCE, JOB, JOB_ONLY)
 
 #: Names that mean scopes; an ad that has one could change what a policy's names mean.
 SCOPES: Final = ("my", "target", "self", "parent", "toplevel", "root", "currenttime")
+
+
+def scopes(policy: Iterable[object]) -> tuple[str, ...]:
+    """The scopes that expressions of a policy name: under it no ad may have attributes of those names."""
+    found: dict[str, None] = {}
+    for expr in policy:
+        if isinstance(expr, Expr):
+            mentioned = expr.mentioned
+            found.update(dict.fromkeys(("my",) if mentioned.my else ()))
+            found.update(dict.fromkeys(("target",) if mentioned.target else ()))
+            found.update(dict.fromkeys(scope for scope in SCOPES if scope in mentioned.plain))
+    return tuple(found)
+
+
+def is_true(value: object) -> bool:
+    """Whether a value counts as TRUE: true, or a number other than 0."""
+    return value is True or (value.__class__ in (int, float) and value != 0)

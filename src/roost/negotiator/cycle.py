@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roost.classad import ClassAd, FixedWorld, evaluate
+from roost.model.pool_policy import is_true
 from roost.negotiator.accounts import Accounts, ceiling_of, group_of, person_of
 from roost.negotiator.groups import Group, allocate, assign, tree_of
 from roost.negotiator.limits import LimitBook
 from roost.negotiator.memory import Memory
 from roost.negotiator.pie import ROUNDING, Limit, Pie, limits
-from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy, is_true
+from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy
 from roost.negotiator.preemption import Standing
 from roost.negotiator.serving import Floor, Party, Ration, Want
 from roost.negotiator.settings import ROOT, Settings

@@ -20,13 +20,13 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from roost.classad import ERROR, ClassAd, Expr, FixedWorld, Value, evaluate
+from roost.classad import ERROR, ClassAd, Expr, FixedWorld, evaluate
 from roost.classad.ad import MISSING
 from roost.classad.syntax import Binary, Op, Paren
 from roost.classad.vector import Kind, Table
 from roost.classad.vector.kinds import Array
 from roost.model import pool_policy as handed
-from roost.model.pool_policy import SCOPES
+from roost.model.pool_policy import is_true
 from roost.negotiator.settings import PolicySettings
 
 SCHEDD_ONLY: Final = "NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"
@@ -158,13 +158,13 @@ class PoolPolicy:
         """Whether a submitter takes no part."""
         if self._discards(ad, self.settings.schedd_only, SCHEDD_ONLY, "schedd", name):
             return True
-        return self._is_shadowed(ad, SCHEDD_ONLY, "schedd", name, "")
+        return bool(self._is_shadowed(ad, SCHEDD_ONLY, "schedd", name, ""))
 
     def discards_job(self, ad: ClassAd, job: str, user: str = "", count: int = 1) -> str | None:
-        """The knob for which a job, and `count` in all that are like it, gets nothing; None if it may."""
+        """Why a job, and `count` in all that are like it, gets nothing: a knob, or a sentence; None if it may."""
         if self._discards(ad, self.settings.job_only, JOB_ONLY, "job", job, user, count):
             return JOB_ONLY
-        return JOB_ONLY if self._is_shadowed(ad, JOB_ONLY, "job", job, user) else None
+        return self._is_shadowed(ad, JOB_ONLY, "job", job, user, count) or None
 
     def _discards(
         self, ad: ClassAd, expr: Expr | None, knob: str, kind: str, name: str, user: str = "", count: int = 1
@@ -213,27 +213,20 @@ class PoolPolicy:
 
     def scopes(self) -> tuple[str, ...]:
         """The scopes that the policy's expressions name: no ad may have attributes of those names."""
-        settings = self.settings
-        found: dict[str, None] = {}
-        about = (settings.schedd_only, settings.startd_only, settings.job_only, settings.resource, settings.job)
-        for expr in (*about, settings.audit):
-            if expr is not None:
-                mentioned = expr.mentioned
-                found.update(dict.fromkeys(("my",) if mentioned.my else ()))
-                found.update(dict.fromkeys(("target",) if mentioned.target else ()))
-                found.update(dict.fromkeys(scope for scope in SCOPES if scope in mentioned.plain))
-        return tuple(found)
+        found = self.settings
+        about = (found.schedd_only, found.startd_only, found.job_only, found.resource, found.job, found.audit)
+        return handed.scopes(about)
 
-    def _is_shadowed(self, ad: ClassAd, knob: str, kind: str, name: str, user: str) -> bool:
-        """Whether an ad takes no part for an attribute that is called like a scope."""
+    def _is_shadowed(self, ad: ClassAd, knob: str, kind: str, name: str, user: str, count: int = 1) -> str:
+        """Why an ad takes no part, if it has an attribute that is called like a scope; "" if it may."""
         scope = next((scope for scope in self.scopes() if ad.cell(scope) is not MISSING), None)
         if scope is None:
-            return False
+            return ""
         only, text = not self.enforced, _shadow_text(scope)
         self.findings.add(
-            Finding(act=Act.DISCARD, knob=knob, kind=kind, name=name, user=user, text=text, log_only=only)
+            Finding(act=Act.DISCARD, knob=knob, kind=kind, name=name, user=user, count=count, text=text, log_only=only)
         )
-        return self.enforced
+        return text if self.enforced else ""
 
 
 def restricted(slot: ClassAd, settings: PolicySettings) -> ClassAd:
@@ -262,11 +255,6 @@ def conjunction(original: object, policy: Expr) -> Expr:
 
     left = original if isinstance(original, Node) else Literal(True)
     return Expr(Binary(Op.AND, Paren(left), Paren(policy.tree)))
-
-
-def is_true(value: Value) -> bool:
-    """Whether a value counts as TRUE: true, or a number other than 0."""
-    return value is True or (value.__class__ in (int, float) and value != 0)
 
 
 def _word(name: str) -> str:

@@ -15,9 +15,10 @@ import numpy as np
 from roost.classad import ClassAd, FixedWorld
 from roost.classad.vector.kinds import Array
 from roost.model.audit import AuditKind, AuditRecord, Effect, digest, some
+from roost.model.pool_policy import is_true
 from roost.negotiator import pool_policy
 from roost.negotiator.memory import Key, Memory
-from roost.negotiator.pool_policy import Findings, PoolPolicy, is_true
+from roost.negotiator.pool_policy import Findings, PoolPolicy
 from roost.negotiator.settings import PolicySettings, Settings
 from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.verdicts import JOB_REFUSES, POLICY_JOB, POLICY_RESOURCE, SLOT_REFUSES

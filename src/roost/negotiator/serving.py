@@ -13,6 +13,7 @@ import numpy as np
 
 from roost.classad import ClassAd, Expr
 from roost.classad.vector.kinds import Array
+from roost.model.pool_policy import is_true
 from roost.negotiator import pool_policy, verdicts
 from roost.negotiator.limits import LimitBook, maximum, parse_limits
 from roost.negotiator.memory import Key, Known, Memory
@@ -379,7 +380,7 @@ class Floor:
         for match in self.matches:
             ad = ads[match.schedd, match.submitter, match.autocluster]
             slot = self.snapshot.slots.ad(match.slot)
-            if pool_policy.is_true(slot.eval_expr(audit, ad, self.judge.world)):
+            if is_true(slot.eval_expr(audit, ad, self.judge.world)):
                 self.noted.append(match)
                 self.policy.findings.add(
                     Finding(

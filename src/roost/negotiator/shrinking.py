@@ -18,7 +18,8 @@ from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
-from roost.negotiator.pool_policy import conjunction, is_true
+from roost.model.pool_policy import is_true
+from roost.negotiator.pool_policy import conjunction
 from roost.negotiator.ranks import KEYS, UNUSED, Listing, order
 from roost.negotiator.verdicts import Judge
 

@@ -83,9 +83,11 @@ class Trail:
             return None
         rejection = self.floor.rejection(party, want)
         text = "" if rejection is None else rejection.text
-        knob = text.removeprefix("pool policy: ") if text.startswith("pool policy: ") else ""
-        causes = [] if knob else list(self._causes(want))
+        out = text.removeprefix("pool policy: ") if text.startswith("pool policy: ") else ""
+        knob = out if out.startswith("NEGOTIATOR_") else ""
+        causes = [] if out else list(self._causes(want))
         found = self._answer(submitter, text, knob, causes)
+        found["out"] = "" if knob else out
         found["jobs"], found["left"], found["job"] = want.request.count, want.left, want.request.job
         found["visited"] = want.key in self.floor.known
         found["given"] = [each.slot for each in self.floor.matches if self._is_of(each, want)][:NAMES_MAX]

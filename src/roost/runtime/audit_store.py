@@ -177,10 +177,11 @@ class AuditStore:
         """Records, the newest first, or after a number in their order. Raises StoreError."""
         limit = max(1, min(wanted.limit, PAGE_ROWS))
         found: list[dict[str, Any]] = []
-        last, size = wanted.after or 0, 0
+        last, size, looked_at = wanted.after or 0, 0, 0
         try:
             with self._engine.connect() as connection:
                 for row in _rows(connection, _asked(wanted)):
+                    looked_at += 1
                     record = {"origin": row.origin, **_LOADER.decode(row.record)}
                     if not _is_about(record, wanted):
                         last = row.seq
@@ -192,16 +193,17 @@ class AuditStore:
                     last = row.seq
         except SQLAlchemyError as error:
             raise StoreError(f"the audit database can't be read: {told(error)}") from None
-        return Page(records=tuple(found), last=last, more=False)
+        # What was not looked at is the next page's.
+        return Page(records=tuple(found), last=last, more=looked_at >= LOOKED_AT_MAX)
 
 
 #: Rows that are read at once, and that one question looks at.
 _READ_AT_ONCE: Final = 500
-_LOOKED_AT_MAX: Final = 200_000
+LOOKED_AT_MAX: Final = 200_000
 
 
 def _rows(connection: Connection, query: Select[Any]) -> Iterator[Any]:
-    for first in range(0, _LOOKED_AT_MAX, _READ_AT_ONCE):
+    for first in range(0, LOOKED_AT_MAX, _READ_AT_ONCE):
         rows = connection.execute(query.limit(_READ_AT_ONCE).offset(first)).all()
         yield from rows
         if len(rows) < _READ_AT_ONCE:

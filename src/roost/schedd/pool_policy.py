@@ -9,28 +9,25 @@ from __future__ import annotations
 
 from roost.classad import ClassAd, Expr, Value, evaluate
 from roost.classad.ad import MISSING
-from roost.model.pool_policy import IMPOSED, JOB, JOB_ONLY, RESOURCE, SCOPES
+from roost.model.pool_policy import IMPOSED, JOB, JOB_ONLY, RESOURCE, is_true, scopes
 
 
 def permits(job: ClassAd, slot: ClassAd) -> bool:
     """Whether what a slot ad says of the pool's policy lets a job have the slot."""
-    if all(slot.cell(name.lower()) is MISSING for name in IMPOSED):
+    imposed = [cell for cell in (slot.cell(name.lower()) for name in IMPOSED) if cell is not MISSING]
+    if not imposed:
         return True
-    if any(ad.cell(scope) is not MISSING for ad in (job, slot) for scope in SCOPES):
+    if any(ad.cell(scope) is not MISSING for scope in scopes(imposed) for ad in (job, slot)):
         return False
-    if _is_true(_value(slot, JOB_ONLY, job, None)):
+    if is_true(_value(slot, JOB_ONLY, job, None)):
         return False
     sides = ((RESOURCE, slot, job), (JOB, job, slot))
-    return all(slot.cell(name.lower()) is MISSING or _is_true(_value(slot, name, *side)) for name, *side in sides)
+    return all(slot.cell(name.lower()) is MISSING or is_true(_value(slot, name, *side)) for name, *side in sides)
 
 
 def _value(slot: ClassAd, name: str, my: ClassAd, target: ClassAd | None) -> Value | object:
     cell = slot.cell(name.lower())
     return evaluate(cell, my, target) if isinstance(cell, Expr) else cell
-
-
-def _is_true(value: object) -> bool:
-    return value is True or (value.__class__ in (int, float) and value != 0)
 
 
 def kept(fresh: ClassAd, before: ClassAd | None) -> ClassAd:
