@@ -63,6 +63,8 @@ def test_prolog_and_epilog_decide_what_becomes_of_job_and_slot(start: Callable[.
     (place / "broken").touch()
     sent_back = pool.submit("", script="exit 0")
     (name, *_) = eventually(lambda: closed(pool), "a slot to be closed")
+    log = (pool.home / "log" / "node.log").read_text()
+    assert f"{name} takes no jobs until `roost reopen {name}`: The prolog ended with status 7" in log
     (place / "broken").unlink()
     assert f"{name} takes jobs again" in pool("reopen", name)
     pool("reopen", name, status=1)

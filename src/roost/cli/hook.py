@@ -18,7 +18,7 @@ from roost.config import Config, ConfigError
 from roost.model.command_line import CommandLineError, split_raw
 from roost.model.starter import HookPoint, ScriptPoint
 from roost.node.hook_table import HOOK_NAMED, HOOKS, HookRow, RunBy
-from roost.node.hook_trial import after_script, sample_job, sample_slot, what_follows
+from roost.node.hook_trial import after_failure, after_script, sample_job, sample_slot, what_follows
 from roost.runtime.accounts import own_account
 from roost.runtime.fetching import own_environment
 from roost.runtime.home import Home
@@ -119,8 +119,9 @@ def _try_hook(args: argparse.Namespace, config: Config, row: HookRow, keyword: s
         )
         result = _called(Path(place), call)
     printed, fault = _parsed(row, result)
-    follows = []
-    if isinstance(result, HookResult) and not fault:
+    if isinstance(result, HookFailed):
+        follows = list(after_failure(row))
+    else:
         follows = list(what_follows(row, status=result.status, printed=printed, keyword=keyword, config=config))
     return _tell(args, knob, call, result, follows, fault)
 
@@ -155,7 +156,7 @@ def _try_script(args: argparse.Namespace, config: Config, point: ScriptPoint) ->
             timeout_s=args.time,
         )
         result = _called(Path(place), call)
-    follows = list(after_script(point, result.status)) if isinstance(result, HookResult) else []
+    follows = list(after_script(point, result.status if isinstance(result, HookResult) else None))
     if user is not None:
         follows.append(f"A machine would run it as {user}, if STARTER_SCRIPT_USERS names that account.")
     return _tell(args, knob, call, result, follows, "")
@@ -200,7 +201,7 @@ def _tell(
 ) -> int:
     failed = result.text if isinstance(result, HookFailed) else problem
     if failed:
-        follows = [f"A machine would log this and go on without the hook: {failed}", *follows]
+        follows = [f"A machine would log: {failed}", *follows]
     if args.json:
         data: dict[str, object] = {"knob": knob, "path": str(call.path), "arguments": list(call.arguments)}
         if isinstance(result, HookResult):

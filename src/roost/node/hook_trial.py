@@ -16,7 +16,7 @@ from roost.startd.fetched_job import fetched_job
 from roost.startd.policy_inputs import Inputs
 from roost.startd.slot_ad_config import policy_expressions
 from roost.startd.slot_state import new_slot
-from roost.starter.hooks import prepared
+from roost.starter.hooks import not_run, prepared
 from roost.starter.scripts import breaks_slot, script_cause
 
 
@@ -114,8 +114,19 @@ def _after_prepare(point: HookPoint, status: int, printed: ClassAd | None) -> It
         yield "The job is run as it is."
 
 
-def after_script(point: ScriptPoint, status: int) -> Iterator[str]:
-    """Sentences about what a machine would do after the end of a prolog or epilog."""
+def after_failure(row: HookRow) -> Iterator[str]:
+    """Sentences about what a machine would do about a hook that was not run to its end."""
+    if row.name == "FETCH_WORK":
+        yield "There is no work."
+    elif row.name in (HookPoint.PREPARE, HookPoint.PREPARE_EARLY):
+        cause = not_run(HookPoint(row.name), "as above")
+        yield f"The job is not run and is put on hold (code {int(cause.code)}, {cause.subcode})."
+    else:
+        yield "All goes on without it."
+
+
+def after_script(point: ScriptPoint, status: int | None) -> Iterator[str]:
+    """Sentences about what a machine would do after the end of a prolog or epilog; None for one that was not run."""
     cause = script_cause(point, status)
     if cause is None:
         yield "The job is run." if point is ScriptPoint.PROLOG else "The job stays as it ended."

@@ -319,6 +319,8 @@ class NodeDaemon:
         """A slot has taken a step."""
         if before is not taken.state:
             self.state.touch(slot, self.machine)
+        if taken.state.broken is not None and taken.state.broken != before.broken:
+            _log.warning("%s takes no jobs until `roost reopen %s`: %s", slot.name, slot.name, taken.state.broken)
         if taken.transitions and self._poll_is_far:
             self._poll_as_if_claimed()
         for each in taken.transitions:
