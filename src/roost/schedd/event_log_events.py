@@ -336,7 +336,7 @@ class JobReleased(WithReason):
     """The job is not on hold any more."""
 
     NUMBER: ClassVar[int] = 13
-    NAME: ClassVar[str] = "JobReleasedEvent"
+    NAME: ClassVar[str] = "JobReleaseEvent"
     WORDS: ClassVar[str] = "Job was released."
 
     reason: str = ""

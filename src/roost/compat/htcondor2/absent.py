@@ -18,6 +18,8 @@ def _refuse(what: str) -> NoReturn:
 class CredCheck:
     """Which credentials are there."""
 
+    __slots__ = ("error", "present", "services", "url")
+
     def __init__(self, services: Any, url_or_error: str | None) -> None:
         self.services = services
         is_url = bool(url_or_error) and str(url_or_error).startswith(("http://", "https://"))

@@ -129,6 +129,12 @@ class JobEventLog:
             self._file.close()
         self._file, self._ready = None, []
 
+    def __del__(self) -> None:
+        # Programs leave logs to the interpreter, which would warn of the open file.
+        file = getattr(self, "_file", None)
+        if file is not None:
+            file.close()
+
     def __enter__(self) -> Self:
         return self
 

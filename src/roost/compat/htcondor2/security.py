@@ -6,5 +6,7 @@ from __future__ import annotations
 class SecurityContext:
     """A token that a program prefers; it is kept, and without effect."""
 
+    __slots__ = ("preferred_token",)
+
     def __init__(self, token: str | None = None) -> None:
         self.preferred_token = token
