@@ -15,6 +15,7 @@ from roost.schedd.changes import AppendLog
 from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
+from roost.schedd.provisioned import provisioned
 from roost.schedd.queue import Queue
 from roost.schedd.ranges import Ranges
 from roost.schedd.status import JobStatus
@@ -304,6 +305,46 @@ def test_a_job_that_needs_what_the_machine_does_not_say_is_held_and_the_next_one
         f"{fine}.0": JobStatus.RUNNING,
     }
     world.check()
+
+
+def test_the_next_job_on_a_claim_is_matched_at_the_time_of_the_event() -> None:
+    world = World()
+    _, claim_id, _ = running(world)
+    late = f"=time() >= {int(world.now) + 500}"
+    number = world.submit(source(1, Requirements=late, LeaveJobInQueue=f"=time() < {int(world.now) + 900}"))
+    world.now += 600
+    world.feed(world.nodes["a"].ends("slot1@a", world.now))
+    job = world.queue.book.find(JobId(number, 0))
+    assert job is not None
+    assert (job.status, job.claim_id) == (JobStatus.RUNNING, claim_id)
+    everything_arrives(world)
+    world.feed(world.nodes["a"].ends("slot1@a", world.now))
+    assert world.queue.counts()["completed"] == 1
+    world.now += 400
+    world.feed(ev.Ticked())
+    assert world.queue.counts()["completed"] == 0
+    world.check()
+
+
+def test_a_job_says_what_its_slot_gave_it_and_forgets_what_an_earlier_one_gave() -> None:
+    world = World()
+    job_id, claim_id, _ = running(world)
+    job = world.queue.book.find(job_id)
+    assert job is not None
+    assert (job.ad.get("MemoryProvisioned"), job.ad.get("CpusProvisioned")) == (1000, None)
+    claim = world.queue.holder.claims[claim_id]
+    resources = {"MachineResources": "Cpus Memory Swap GPUs", "Cpus": 2, "Memory": 500, "Swap": 9, "GPUs": 1}
+    slot = ClassAd({**resources, "AssignedGPUs": "GPU-1"})
+    first = provisioned(job.ad, slot)
+    assert first == {"MemoryProvisioned": 500, "AssignedMemory": None, "CpusProvisioned": 2,
+                     "GPUsProvisioned": 1, "AssignedGPUs": "GPU-1"}  # fmt: skip
+    for name, value in first.items():
+        if value is not None:
+            job.ad[name] = value
+    assert claim.slot_ad is not None
+    again = {name: value for name, value in provisioned(job.ad, claim.slot_ad).items() if value is not None}
+    assert again == {"MemoryProvisioned": 1000}
+    assert set(provisioned(job.ad, claim.slot_ad)) >= {"GPUsProvisioned", "AssignedGPUs"}
 
 
 def test_jobs_submitted_on_hold_are_on_hold_after_a_restart() -> None:

@@ -48,6 +48,7 @@ def test_the_report_has_the_exit_attributes() -> None:
     assert dict(hand.report.attributes) == {
         "ImageSize": 777,
         "ResidentSetSize": 500,
+        "MemoryUsage": 1,
         "RemoteUserCpu": 2.5,
         "RemoteSysCpu": 0.5,
         "CpusUsage": 3.0 / 90,
@@ -262,6 +263,7 @@ def test_use_is_reported_after_the_first_interval_and_then_after_each_other() ->
         {
             "ImageSize": 5,
             "ResidentSetSize": 500,
+            "MemoryUsage": 1,
             "RemoteUserCpu": 1.0,
             "RemoteSysCpu": 0.5,
             "CpusUsage": 1.5 / 8,

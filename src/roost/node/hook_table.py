@@ -58,8 +58,8 @@ class HookRow:
 
 _DAEMON: Final = "the daemon's user"
 _RUNNING: Final = (
-    "JobState, JobPid, NumPids, JobStartDate, RemoteUserCpu, RemoteSysCpu, ImageSize, ResidentSetSize and what else is "
-    "measured"
+    "JobState, JobPid, NumPids, JobStartDate, RemoteUserCpu, RemoteSysCpu, ImageSize, ResidentSetSize, MemoryUsage "
+    "and what else is measured"
 )
 _ENDED: Final = (
     "the same, ExitReason (text), JobDuration (s), and if the program ran to an end ExitBySignal with ExitCode or "

@@ -14,6 +14,7 @@ from roost.classad import ERROR, UNDEFINED, ClassAd, Expr, ParseError, Value, ev
 from roost.classad.ad import MISSING, Cell
 from roost.classad.unparse import unparse_value
 from roost.classad.values import fold
+from roost.classad.world import WORLD, World
 
 _OPENING: Final = "$$("
 #: Attributes in which the machine itself puts the name of the scratch directory.
@@ -29,7 +30,7 @@ class Unexpandable(Exception):
     """The machine does not say what the job needs; the text is for the user."""
 
 
-def expanded(job_ad: ClassAd, slot_ad: ClassAd) -> ClassAd:
+def expanded(job_ad: ClassAd, slot_ad: ClassAd, world: World = WORLD) -> ClassAd:
     """The job's whole ad, free of what it was chained to, with every ``$$(…)`` replaced. Raises `Unexpandable`."""
     ad = ClassAd()
     for name in job_ad:
@@ -38,9 +39,9 @@ def expanded(job_ad: ClassAd, slot_ad: ClassAd) -> ClassAd:
         assert cell is not MISSING
         if isinstance(cell, str):
             if _OPENING in cell:
-                cell = _Text(name, job_ad, slot_ad).replaced(cell)
+                cell = _Text(name, job_ad, slot_ad, world).replaced(cell)
         elif isinstance(cell, Expr) and key not in _NEVER and _OPENING in (text := str(cell)):
-            cell = _expression(name, _Text(name, job_ad, slot_ad).replaced(text))
+            cell = _expression(name, _Text(name, job_ad, slot_ad, world).replaced(text))
         ad.put(name, cell)
     return ad
 
@@ -55,10 +56,11 @@ def _expression(name: str, text: str) -> Cell:
 class _Text:
     """One attribute while its references are replaced."""
 
-    def __init__(self, name: str, job_ad: ClassAd, slot_ad: ClassAd) -> None:
+    def __init__(self, name: str, job_ad: ClassAd, slot_ad: ClassAd, world: World) -> None:
         self.name = name
         self.job_ad = job_ad
         self.slot_ad = slot_ad
+        self.world = world
 
     def replaced(self, text: str, depth: int = 0) -> str:
         """The text with every reference replaced."""
@@ -83,7 +85,7 @@ class _Text:
             return "$$"
         if key == _SCRATCH and fold(self.name) in _ENVIRONMENT:
             return f"{_OPENING}{body})"
-        value = self.slot_ad.eval(name.strip(), self.job_ad)
+        value = self.slot_ad.eval(name.strip(), self.job_ad, self.world)
         if key in ("", "requirements") or self.slot_ad.cell(key) is MISSING or value is UNDEFINED or value is ERROR:
             if colon:
                 return self.replaced(default, depth + 1)
@@ -95,7 +97,7 @@ class _Text:
 
     def _computed(self, text: str) -> str:
         try:
-            value = evaluate(parse_expression(text), self.job_ad, self.slot_ad)
+            value = evaluate(parse_expression(text), self.job_ad, self.slot_ad, self.world)
         except ParseError as problem:
             raise Unexpandable(f"{self.name} has $$([{text}]), which is no expression: {problem.message}") from problem
         if value is UNDEFINED or value is ERROR:

@@ -84,10 +84,10 @@ def leave_removed(turn: Turn, job: Job, *, stays: bool = True) -> None:
     """
     if not job.truth(_TOLD):
         turn.log(job, log.JobAborted(reason=job.text("removereason")))
-        if stays and job.ad.eval("LeaveJobInQueue") is True:
+        if stays and job.ad.eval("LeaveJobInQueue", None, turn.world) is True:
             turn.set(job, RemovalTold=True)
             return
-    elif stays and job.ad.eval("LeaveJobInQueue") is True:
+    elif stays and job.ad.eval("LeaveJobInQueue", None, turn.world) is True:
         return
     leave_at_last(turn, job)
 
@@ -100,7 +100,7 @@ def leave_at_last(turn: Turn, job: Job) -> None:
 
 def leave_completed(turn: Turn, job: Job) -> None:
     """A job that is done leaves the queue, unless it is to stay."""
-    if job.ad.eval("LeaveJobInQueue") is True:
+    if job.ad.eval("LeaveJobInQueue", None, turn.world) is True:
         turn.touch(job)
         return
     leave_at_last(turn, job)

@@ -169,7 +169,7 @@ def _let_go(turn: Turn, cluster: Cluster) -> None:
     """Jobs that are done or removed stay as long as they want to."""
     for proc in list(cluster.procs()):
         status = cluster.status(proc)
-        if status is JobStatus.COMPLETED and cluster.ad_of(proc).eval("LeaveJobInQueue") is not True:
+        if status is JobStatus.COMPLETED and cluster.ad_of(proc).eval("LeaveJobInQueue", None, turn.world) is not True:
             leave_at_last(turn, cluster.job(proc))
         elif status is JobStatus.REMOVED and not cluster.job(proc).run:
             leave_removed(turn, cluster.job(proc))

@@ -9,25 +9,29 @@ from __future__ import annotations
 
 from roost.classad import ClassAd, Expr, Value, evaluate
 from roost.classad.ad import MISSING
+from roost.classad.world import WORLD, World
 from roost.model.pool_policy import IMPOSED, JOB, JOB_ONLY, RESOURCE, is_true, scopes
 
 
-def permits(job: ClassAd, slot: ClassAd) -> bool:
+def permits(job: ClassAd, slot: ClassAd, world: World = WORLD) -> bool:
     """Whether what a slot ad says of the pool's policy lets a job have the slot."""
     imposed = [cell for cell in (slot.cell(name.lower()) for name in IMPOSED) if cell is not MISSING]
     if not imposed:
         return True
     if any(ad.cell(scope) is not MISSING for scope in scopes(imposed) for ad in (job, slot)):
         return False
-    if is_true(_value(slot, JOB_ONLY, job, None)):
+    if is_true(_value(slot, JOB_ONLY, job, None, world)):
         return False
     sides = ((RESOURCE, slot, job), (JOB, job, slot))
-    return all(slot.cell(name.lower()) is MISSING or is_true(_value(slot, name, *side)) for name, *side in sides)
+    return all(
+        slot.cell(name.lower()) is MISSING or is_true(_value(slot, name, my, target, world))
+        for name, my, target in sides
+    )
 
 
-def _value(slot: ClassAd, name: str, my: ClassAd, target: ClassAd | None) -> Value | object:
+def _value(slot: ClassAd, name: str, my: ClassAd, target: ClassAd | None, world: World) -> Value | object:
     cell = slot.cell(name.lower())
-    return evaluate(cell, my, target) if isinstance(cell, Expr) else cell
+    return evaluate(cell, my, target, world) if isinstance(cell, Expr) else cell
 
 
 def kept(fresh: ClassAd, before: ClassAd | None) -> ClassAd:

@@ -35,6 +35,7 @@ from roost.schedd.job_policy import raised_memory
 from roost.schedd.local import is_local
 from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
 from roost.schedd.pool_policy import kept, permits
+from roost.schedd.provisioned import provisioned
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
 
@@ -45,6 +46,10 @@ IMMUTABLE: Final = frozenset(
 
 #: ImageSize, KiB, has to grow by this part before the event log is told again.
 _GROWTH: Final = 1.0
+#: What a job's ad says of the start of its run.
+_OF_START: Final = (
+    "NumShadowStarts", "JobRunCount", "ShadowBday", "JobCurrentStartDate", "JobStartDate", "RemoteHost",
+)  # fmt: skip
 
 
 # -- getting a claim -----------------------------------------------------------------------------------------
@@ -59,7 +64,7 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
         turn.order(Decline(claim_id=event.claim_id))
         turn.offer()
         return
-    if not permits(job.ad, event.slot_ad):
+    if not permits(job.ad, event.slot_ad, turn.world):
         # Its autocluster was judged by other attributes than the pool's policy asks for now.
         turn.order(Decline(claim_id=event.claim_id))
         _back_to_idle(turn, job)
@@ -156,7 +161,7 @@ def _fitting(turn: Turn, claim: HeldClaim, *, local: bool) -> Job | None:
             continue
         cluster = turn.book.clusters[group.cluster]
         ad = cluster.ad_of(proc)
-        if ad.symmetric_match(claim.slot_ad) and permits(ad, claim.slot_ad):
+        if ad.symmetric_match(claim.slot_ad, turn.world) and permits(ad, claim.slot_ad, turn.world):
             taken = group.take()
             assert taken == proc
             return cluster.job(proc)
@@ -177,7 +182,7 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
     """Have an idle job, taken from the idle ones, run on a claim; False if it is held instead."""
     number = job.whole("numshadowstarts") + 1
     try:
-        ad = expanded(job.ad, claim.slot_ad or ClassAd())
+        ad = expanded(job.ad, claim.slot_ad or ClassAd(), turn.world)
     except Unexpandable as problem:
         hold(turn, job, code=HoldCode.JOB_POLICY_UNDEFINED, text=str(problem), taken=True)
         turn.decided(job, Ruling(kind=AuditKind.HOLD, reason=str(problem)))
@@ -188,6 +193,7 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
     claim.stage, claim.job, claim.run, claim.idle_since = Stage.RUNNING, job.id, run, None
     claim.confirmed, claim.asked, claim.heard_at = False, holder.asks, turn.now
     turn.set_status(job, JobStatus.RUNNING, taken=True)
+    given = {} if claim.slot_ad is None else provisioned(job.ad, claim.slot_ad)
     now = int(turn.now)
     turn.set(
         job,
@@ -199,10 +205,14 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
         JobStartDate=job.whole("jobstartdate") or now,
         RemoteHost=claim.slot,
         CurrentHosts=1,
+        **given,
     )
     turn.keep(claim)
-    for name in ("NumShadowStarts", "JobRunCount", "ShadowBday", "JobCurrentStartDate", "JobStartDate", "RemoteHost"):
-        ad[name] = job.ad[name]
+    for name in (*_OF_START, *given):
+        if name in job.ad:
+            ad[name] = job.ad[name]
+        elif name in ad:
+            del ad[name]
     ad["JobStatus"] = int(JobStatus.RUNNING)
     turn.order(StartRun(node=claim.node, claim_id=claim.id, run=run, job_ad=ad))
     return True

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from roost.classad import ClassAd
+from roost.classad.world import FixedWorld, World
 from roost.model.audit import NOTHING_KNOWN, InForce
 from roost.schedd import event_log as log
 from roost.schedd.book import Book, Cluster, Job
@@ -37,8 +38,8 @@ class Turn:
     """A step in progress."""
 
     __slots__ = (
-        "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "book", "changes", "effects",
-        "now",
+        "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_world", "book", "changes",
+        "effects", "now",
     )  # fmt: skip
 
     def __init__(self, book: Book, now: float, in_force: InForce = NOTHING_KNOWN) -> None:
@@ -55,6 +56,14 @@ class Turn:
         self._offer = self._offer_later = False
         self._in_force = in_force
         self._rulings: Rulings | None = None
+        self._world: World | None = None
+
+    @property
+    def world(self) -> World:
+        """What expressions are told of the world at the instant of the event."""
+        if self._world is None:
+            self._world = FixedWorld(instant=self.now)
+        return self._world
 
     def decided(self, job: Job, ruling: Ruling) -> None:
         """Something was decided about a job that is to be on record."""

@@ -37,11 +37,11 @@ back.
 {expressions}
 
 They are evaluated with the starter's own ad as MY and the ad of the job, as it was started, as TARGET; a name without
-either is looked up in the starter's ad first. That ad has `ImageSize`, `ResidentSetSize`, `DiskUsage` (KiB, the largest
-so far for the first two), `RemoteUserCpu`, `RemoteSysCpu`, `JobDuration` (s), `CpusUsage` (cores, the mean of the run),
-`NumPids`, `JobState`, `EnteredCurrentState`, `JobPid`, `JobStartDate`, and what the slot has for good: `Memory` (MB),
-`Cpus`, `SlotID` and the like. `EnteredCurrentState` is when the *job* entered its state; in the startd's expressions it
-is the slot.
+either is looked up in the starter's ad first. That ad has `ImageSize`, `ResidentSetSize`, `DiskUsage` (KiB, the
+largest so far for the first two), `MemoryUsage` (ResidentSetSize in MiB), `RemoteUserCpu`, `RemoteSysCpu`,
+`JobDuration` (s), `CpusUsage` (cores, the mean of the run), `NumPids`, `JobState`, `EnteredCurrentState`, `JobPid`,
+`JobStartDate`, and what the slot has for good: `Memory` (MB), `Cpus`, `SlotID` and the like. `EnteredCurrentState` is
+when the *job* entered its state; in the startd's expressions it is the slot.
 What is measured is UNDEFINED until the first sample, even where the job's ad has an attribute of that name.
 
 They are looked at when a state is entered, after each sample, and every `STARTER_POLLING_INTERVAL` unless they are

@@ -27,7 +27,7 @@ DEFERRED: Final = "Deferred"
 
 #: What comes from samples.
 MEASURED: Final = (
-    "ImageSize", "ResidentSetSize", "RemoteUserCpu", "RemoteSysCpu", "CpusUsage", "NumPids", "DiskUsage",
+    "ImageSize", "ResidentSetSize", "MemoryUsage", "RemoteUserCpu", "RemoteSysCpu", "CpusUsage", "NumPids", "DiskUsage",
 )  # fmt: skip
 
 
@@ -49,6 +49,8 @@ def measured(usage: Usage) -> dict[str, int | float]:
     found: dict[str, int | float] = {
         "ImageSize": usage.image_size_kib,
         "ResidentSetSize": usage.resident_kib,
+        # The same, MiB: what RequestMemory and Memory are compared with.
+        "MemoryUsage": (usage.resident_kib + 1023) // 1024,
         "RemoteUserCpu": float(usage.user_cpu_s),
         "RemoteSysCpu": float(usage.system_cpu_s),
         "NumPids": usage.process_count,

@@ -1,0 +1,47 @@
+"""What a job was given of its slot: XProvisioned and AssignedX of its ad, for each resource of the machine.
+
+They are set as a run begins, and stay behind it: the event log's table, the history and the job's own policy show how
+much there was beside how much was asked for and used.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.classad import ClassAd
+
+#: Of a slot that does not say which resources it has.
+_USUAL: Final = ("Cpus", "Memory", "Disk")
+#: Shared by all jobs of the machine, and given to none.
+_SHARED: Final = frozenset(("swap", "virtualmemory"))
+_PROVISIONED: Final = "Provisioned"
+
+
+def provisioned(job_ad: ClassAd, slot_ad: ClassAd) -> dict[str, int | float | str | None]:
+    """Attributes of a job that is to run on a slot; None takes away what is left of another slot."""
+    found: dict[str, int | float | str | None] = dict.fromkeys(_of_before(job_ad))
+    for name in _resources(slot_ad):
+        amount = slot_ad.get(name)
+        if isinstance(amount, int | float) and not isinstance(amount, bool):
+            found[f"{name}{_PROVISIONED}"] = amount
+        devices = slot_ad.get(f"Assigned{name}")
+        if isinstance(devices, str) and devices:
+            found[f"Assigned{name}"] = devices
+    return found
+
+
+def _resources(slot_ad: ClassAd) -> tuple[str, ...]:
+    said = slot_ad.get("MachineResources")
+    if not isinstance(said, str):
+        return _USUAL
+    return tuple(name for name in said.replace(",", " ").split() if name.lower() not in _SHARED)
+
+
+def _of_before(job_ad: ClassAd) -> list[str]:
+    """Attributes that an earlier run has left."""
+    left = []
+    for name in job_ad.cells:
+        if name.endswith(_PROVISIONED.lower()):
+            resource = job_ad.spelling(name)[: -len(_PROVISIONED)]
+            left += [f"{resource}{_PROVISIONED}", f"Assigned{resource}"]
+    return left
