@@ -52,6 +52,11 @@ def test_what_is_in_the_way_is_said_in_words_and_in_figures(
     assert bool(hints(found, set(), False)) is bool(besides)
 
 
+def test_a_quota_that_is_used_up_is_told_where_no_slot_was_free_to_ask_for_it() -> None:
+    assert list(limits(record(group=GROUP))) == ["Group g has 1 of its quota of 2 (allocated in this cycle: 1)."]
+    assert list(limits(record(group={**GROUP, "used": 0.0}))) == []
+
+
 def test_who_is_ahead_is_a_table_that_ends_with_the_next_one() -> None:
     served = [row(f"u{n}@x") for n in range(12)] + [row("ann@x"), row("zoe@x")]
     title, hidden, head, *rows = fair_share(record(served=served))

@@ -19,6 +19,7 @@ WANT_SUSPEND = false
 SYSTEM_PERIODIC_HOLD = JobStatus == 1 && HoldMe =?= true
 use POLICY : Pool_Confine_Group(students, Memory < 100)
 NEGOTIATOR_PE_DRYRUN_JOB_ONLY_EXPR = RequestMemory > 300
+NEGOTIATOR_PE_DRYRUN_STARTD_ONLY_EXPR = SlotID == 2
 """
 
 
@@ -70,10 +71,12 @@ def test_every_kind_of_decision_is_on_record(pool: Pool) -> None:
     ):
         told = pool("story", *words).replace(command["actor"], "root")
         assert all(each in told for each in wanted), told
-    (tried,) = records(pool, "diff")
-    assert (tried["effect"], tried["user"].partition("@")[0]) == ("would-discard", "students.root")
+    tried = {each.get("user", "").partition("@")[0]: each for each in records(pool, "diff", "--kind", "discard")}
+    assert {each["effect"] for each in tried.values()} == {"would-discard"}
+    assert set(tried) == {"students.root", ""}
     shown = pool("audit", "diff")
     assert "It would keep out of matchmaking:" in shown
+    assert "  1  slot\n" in shown
     lines = pool("audit", "export").splitlines()
     assert len({json.loads(line)["id"] + json.loads(line)["origin"] for line in lines}) == len(lines)
     _foolish_questions(pool)

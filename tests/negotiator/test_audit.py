@@ -132,6 +132,15 @@ def test_a_cause_that_grows_is_told_at_once() -> None:
     assert recurrence.fresh([cause(count=4)], 2.0) == []
 
 
+def test_matches_are_others_each_time_and_add_up_with_their_names() -> None:
+    recurrence, told = Recurrence(), []
+    for now, name in ((1.0, "1.0 slot1"), (2.0, "2.0 slot1"), (3.0, "2.0 slot1")):
+        told += recurrence.fresh([cause(kind=AuditKind.MATCH, at=now, until=now, samples=(name,))], now)
+    assert [(each.count, each.samples) for each in told[-2:]] == [(2, ("1.0 slot1", "2.0 slot1"))] + [
+        (3, ("1.0 slot1", "2.0 slot1"))
+    ]
+
+
 def test_a_cause_that_was_gone_for_long_is_another_record_and_so_is_one_of_another_configuration() -> None:
     recurrence = Recurrence()
     first = recurrence.fresh([cause()], 0.0)

@@ -43,15 +43,15 @@ def limits(record: dict[str, Any]) -> Iterator[str]:
     if "ceiling" in besides and mine is not None and mine["ceiling"] is not None:
         yield f"{mine['submitter']} may have {mine['ceiling']:g} at most at once, and has {mine['below_ceiling']:g}."
     group = record.get("group")
-    if "submitter-limit" in besides:
-        if group is not None:
-            yield (
-                f"Group {group['name']} has {group['used']:g} of its quota of {group['quota']:g}"
-                f" (allocated in this cycle: {group['allocated']:g})."
-            )
-        if mine is not None and mine["share"] is not None:
-            of = f"the group's {group['allocated']:g}" if group is not None else f"the pool's {record['weight']:g}"
-            yield f"The share of {mine['submitter']} is {mine['share']:.4g} of {of}; it has {_has(mine):g}."
+    # Where no slot was free nobody asked for the quota, and it would still be in the way.
+    if group is not None and ("submitter-limit" in besides or group["used"] >= group["allocated"]):
+        yield (
+            f"Group {group['name']} has {group['used']:g} of its quota of {group['quota']:g}"
+            f" (allocated in this cycle: {group['allocated']:g})."
+        )
+    if "submitter-limit" in besides and mine is not None and mine["share"] is not None:
+        of = f"the group's {group['allocated']:g}" if group is not None else f"the pool's {record['weight']:g}"
+        yield f"The share of {mine['submitter']} is {mine['share']:.4g} of {of}; it has {_has(mine):g}."
 
 
 def fair_share(record: dict[str, Any]) -> list[str]:

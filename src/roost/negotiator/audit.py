@@ -158,14 +158,17 @@ class Recurrence:
                 told.append(known.record)
             else:
                 # Matches that were made are others each time; of everything else the same may be met again.
-                count = record.count if record.kind is not AuditKind.MATCH else record.count + known.record.count
+                count, samples = record.count, record.samples
+                if record.kind is AuditKind.MATCH:
+                    count += known.record.count
+                    samples = some(dict.fromkeys((*known.record.samples, *samples)))
                 grown = count > known.record.count
                 known.cycles += 1
                 known.record = replace(
                     known.record,
                     until=now,
                     count=max(count, known.record.count),
-                    samples=record.samples if grown else known.record.samples,
+                    samples=samples if grown else known.record.samples,
                     detail={"cycles": known.cycles},
                 )
                 if grown or now - known.told_at >= TOLD_EVERY_S:
