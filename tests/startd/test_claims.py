@@ -58,6 +58,15 @@ def test_a_lost_timer_is_made_good_by_the_next_poll() -> None:
     assert hand.last.transitions[0].reason is Reason.MATCH_TIMEOUT
 
 
+def test_a_match_is_not_given_up_because_start_asks_for_a_job_of_some_kind() -> None:
+    hand = in_pair(at.UNCLAIMED, policy({"START": "TARGET.InteractiveJob =?= true", "IS_OWNER": "false"}))
+    hand.match()
+    hand.poll(5)
+    assert hand.pair == at.MATCHED
+    hand.request(job(InteractiveJob=True))
+    assert hand.numbers == ["9"]
+
+
 def test_a_matched_slot_offers_itself_to_nobody_else() -> None:
     hand = in_pair(at.MATCHED)
     assert slot_attributes(hand.state, hand.policy, hand.now)["Requirements"] is False

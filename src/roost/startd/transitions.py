@@ -235,6 +235,7 @@ _BENCHMARKING: Final = (
     _row("7", at.BENCHMARKING, at.BACKFILL, On.POLL, Guard.START_BACKFILL, Reason.BACKFILL_WANTED, _STOP, Entry.START_BACKFILL),
 )
 
+_NOT_ON_OFFER = (Guard.START_LOCALLY_FALSE, Guard.OWNER_PRESENT)
 _LEAVE_MATCH = (Entry.STOP_MATCH_TIMER, Entry.RENEW_CLAIM)
 
 _MATCHED: Final = (
@@ -244,7 +245,8 @@ _MATCHED: Final = (
     _row("8", at.MATCHED, at.OWNER, On.MOVED, (), Reason.CLAIM_MOVED, *_LEAVE_MATCH),
     _row("8", at.MATCHED, at.OWNER, On.CLEAR_ORDER, (), Reason.EVICTION_ORDERED, *_LEAVE_MATCH),
     _row("8", at.MATCHED, at.OWNER, (On.MATCH_LATE, On.POLL), Guard.MATCH_EXPIRED, Reason.MATCH_TIMEOUT, *_LEAVE_MATCH),
-    _row("8", at.MATCHED, at.OWNER, On.POLL, Guard.START_LOCALLY_FALSE, Reason.START_FALSE, *_LEAVE_MATCH),
+    # START alone does not say that: one that asks for something of a job is FALSE without one, and the slot is on offer.
+    _row("8", at.MATCHED, at.OWNER, On.POLL, _NOT_ON_OFFER, Reason.START_FALSE, *_LEAVE_MATCH),
 )
 
 _CLAIMED: Final = (

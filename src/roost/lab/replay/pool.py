@@ -6,6 +6,7 @@ made anew for each, in a directory of its own.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -232,8 +233,7 @@ class ReplayPool:
     async def _settle(self) -> None:
         """Let everything arrive that is on its way: what was sent, and then what the server had for others."""
         for _ in range(2):
-            for bus in self._buses:
-                await bus.settled()
+            await asyncio.gather(*(bus.settled() for bus in self._buses))
         for family in self.nursery.running:
             if self.jobs.look(family):
                 await self.jobs.ask(family)
