@@ -56,6 +56,49 @@ steps = [
 ]
 """
 
+SAVING = """
+policy = '''
+START = True
+PERIODIC_CHECKPOINT = time() - LastPeriodicCheckpoint > 60
+'''
+
+[jobs.saving]
+run = "1h"
+checkpoints = true
+WantCheckpointSignal = true
+
+[[scenario]]
+name = "who is asked to save its work goes on"
+steps = [
+  { at = "1m", submit = "saving" },
+  { at = "4m", expect = { state = "Claimed/Busy", "time() - LastPeriodicCheckpoint < 70" = true } },
+]
+"""
+
+PARTS = """
+policy = '''
+NUM_SLOTS_TYPE_1 = 1
+SLOT_TYPE_1 = 100%
+SLOT_TYPE_1_PARTITIONABLE = true
+CLAIM_WORKLIFE = 60
+START = True
+'''
+machine = { cpus = 2 }
+
+[jobs.whole]
+RequestCpus = 2
+run = "1m40s"
+[jobs.other]
+run = "10m"
+
+[[scenario]]
+name = "what a part had is given away again"
+steps = [
+  { at = "1m", submit = ["whole", "other"] },
+  { at = "3m30s", slot = "1_1", expect = { state = "Claimed/Busy", job = "other" } },
+]
+"""
+
 
 @pytest.fixture(scope="module")
 def worlds() -> Iterator[BothWorlds]:
@@ -88,6 +131,16 @@ def test_jobs_are_suspended_continued_and_evicted_alike_and_twice_the_same(world
     for (slot, one), (same_slot, other) in zip(once.taken, again.taken, strict=True):
         assert (slot, one.number, one.reason) == (same_slot, other.number, other.reason)
         assert abs(one.at - other.at) < 0.2
+
+
+@pytest.mark.parametrize("text", [SAVING, PARTS])
+def test_jobs_save_their_work_and_parts_are_given_back_alike(worlds: BothWorlds, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(text)
+    (scenario,) = read_scenarios(file)
+    verdict, found = worlds.run(scenario, Coverage())
+    assert verdict.passed
+    assert not found, "\n".join(line for each in found for line in each.lines)
 
 
 def test_what_differs_is_shown_with_both_timelines(tmp_path: Path) -> None:

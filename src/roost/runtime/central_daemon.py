@@ -107,6 +107,12 @@ class _Known:
                 del self.given[key]
 
 
+def _parts(ad: ClassAd) -> int:
+    """Into how many parts a slot is divided."""
+    count = ad.get("NumDynamicSlots")
+    return count if isinstance(count, int) else 0
+
+
 class CentralDaemon:
     """Collector and matchmaker at work."""
 
@@ -155,7 +161,7 @@ class CentralDaemon:
         await self._hello()
         self.spawn(self._cycles())
         self.spawn(self._expire())
-        self.spawn(self._account())
+        self.spawn(self.show_accounts())
         self.audit.start()
         if self.defragmenter is not None:
             self.defragmenter.start()
@@ -273,9 +279,12 @@ class CentralDaemon:
         self._want(wish)
 
     def _offers_itself(self, name: str, ad: ClassAd, claim_id: str) -> bool:
-        """Whether a slot may be given to somebody who could not have it before: another claim, or another state."""
+        """Whether a slot may be given to somebody who could not have it before.
+
+        It has another claim or another state, or has got back what a part of it had.
+        """
         known = self.table.get(SLOT, name)
-        if known is None or known.claim_id != claim_id:
+        if known is None or known.claim_id != claim_id or _parts(ad) < _parts(known.ad):
             return True
         return any(known.ad.get(key) != ad.get(key) for key in ("State", "Activity"))
 
@@ -346,7 +355,7 @@ class CentralDaemon:
             ended = asyncio.get_running_loop().time()
             self.pace.end(ended)
 
-    async def _account(self) -> None:
+    async def show_accounts(self) -> None:
         """Charge users also while nothing is asked for, and show the accounts and the matchmaker to the pool."""
         while True:
             await asyncio.sleep(ACCOUNTS_EVERY_S)

@@ -104,7 +104,7 @@ class NodeDaemon:
         self.configuration = ""
         self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.fetching = Fetching(self.machine, config, context.home.execute, self.clock, self.spawn, self._fetched)
+        self.fetching = Fetching(self.machine, config, context.home.execute, self.clock, self.spawn, self.fetched)
         self.ads = SlotPublisher(self.machine, self.name, self._tell_pool, self.clock)
         self.words = QueueWords(self)
         self._answers = NodeAnswers(self)
@@ -455,7 +455,8 @@ class NodeDaemon:
             self._report_lost(slot)
             self.carry_out(self.machine.host.starter_lost(slot, starter, self.clock.now()))
 
-    def _fetched(self, slot: NodeSlot, event: ev.FetchedWorkOffered) -> None:
+    def fetched(self, slot: NodeSlot, event: ev.FetchedWorkOffered) -> None:
+        """A hook has said whether there is work for a slot."""
         self.carry_out(self.machine.host.receive(slot, event, self.clock.now()))
 
     async def _benchmark(self, slot: NodeSlot) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
+from roost.model.slots import SlotId
 from roost.node.machine import Machine, NodeSlot
 from roost.runtime.clock import Clock
 from roost.wire.ads import ad_data
@@ -33,7 +35,7 @@ class SlotPublisher:
         self._timer: asyncio.TimerHandle | None = None
         self._dirty: set[str] = set()
         #: Slots that the pool knows of.
-        self._told: set[str] = set()
+        self._told: dict[str, SlotId] = {}
         self._whole = True
 
     def mark(self, slot: NodeSlot) -> None:
@@ -71,10 +73,16 @@ class SlotPublisher:
         whole, self._whole = self._whole, False
         dirty, self._dirty = self._dirty, set()
         slots = self._machine.slots
-        changed = [slot for slot in slots if whole or slot.name in dirty or slot.name not in self._told]
+        present = {slot.name: slot.plan.id for slot in slots}
+        gone = sorted(self._told.keys() - present.keys())
+        # What a part had is its whole's again.
+        larger = {replace(self._told[name], dynamic=0) for name in gone}
+        changed = [
+            slot
+            for slot in slots
+            if whole or slot.name in dirty or slot.name not in self._told or slot.plan.id in larger
+        ]
         ads = [ad_data(ad) for ad in self._machine.ads(changed, self._clock.now())]
         claims = {slot.name: (slot.state.preempting or slot.state.claim).id.text for slot in changed}
-        present = {slot.name for slot in slots}
-        gone = sorted(self._told - present)
         self._told = present
         self._send(SlotAds(node=self._name, ads=ads, claim_ids=claims, gone=gone, whole=whole))

@@ -24,6 +24,8 @@ class MachinePlan:
     #: STARTD_LATCH_EXPRS and STARTD_SLOT_ATTRS.
     latch_names: tuple[str, ...] = ()
     neighbour_names: tuple[str, ...] = ()
+    #: Numbers of slots and hooks that are to tell a source what becomes of its work, and are not configured.
+    silent_hooks: frozenset[tuple[int, str]] = frozenset()
     #: None for a machine of static slots that keeps no accounts.
     division: Division | None = None
 

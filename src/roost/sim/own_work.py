@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.classad import ClassAd
 from roost.model import effects as ef
 from roost.model import events as ev
 
@@ -47,9 +48,14 @@ class OwnWork:
             case ef.FetchWork():
                 self._fetch(slot, now)
             case ef.ReplyFetch(accepted=accepted, job_ad=job_ad):
-                self.machine.watcher.fetched(job_ad, accepted)
+                self._tell(slot, "REPLY_FETCH", job_ad, accepted)
             case ef.EvictFetched(job_ad=job_ad):
-                self.machine.watcher.fetched(job_ad, False)
+                self._tell(slot, "EVICT_CLAIM", job_ad, False)
+
+    def _tell(self, slot: Slot, hook: str, job_ad: ClassAd, accepted: bool) -> None:
+        """The source hears what becomes of its work, if there is a hook for that."""
+        if (slot.plan.id.number, hook) not in self.machine.plan.silent_hooks:
+            self.machine.watcher.fetched(job_ad, accepted)
 
     def _benchmark(self, slot: Slot, now: float) -> None:
         slot.benchmark += 1

@@ -6,7 +6,7 @@ machine's name and size as a real one does. A `Pattern` is made once and stamped
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, cast
@@ -21,7 +21,7 @@ from roost.sim.chance import stream
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.owners import OwnerTrace
 from roost.sim.sensors import Sensors
-from roost.startd.configured import hook_keyword, slot_policy
+from roost.startd.configured import fetch_hook, hook_keyword, slot_policy
 from roost.startd.idleness import connections
 from roost.startd.layout import plan_layout
 from roost.startd.layout_machine import MachineSlots
@@ -137,8 +137,16 @@ class Pattern:
             phase_s=phase_s,
             latch_names=names_in(config, "STARTD_LATCH_EXPRS"),
             neighbour_names=names_in(config, "STARTD_SLOT_ATTRS"),
+            silent_hooks=frozenset(self._silent_hooks()),
             division=self._division(identity, settings) if divided else None,
         )
+
+    def _silent_hooks(self) -> Iterator[tuple[int, str]]:
+        for slot in self.slots.ids:
+            keyword = hook_keyword(self.config, slot.number)
+            for hook in ("REPLY_FETCH", "EVICT_CLAIM") if keyword else ():
+                if fetch_hook(self.config, keyword or "", hook) is None:
+                    yield slot.number, hook
 
     def _slot(self, slot: SlotId, identity: HostIdentity, mine: SlotSettings, starter: StarterPolicy) -> SlotPlan:
         config = self.config

@@ -68,7 +68,8 @@ POLICIES: Final[Mapping[str, str]] = {
     "backfill": _DESKTOP
     + "ENABLE_BACKFILL = True\nBACKFILL_SYSTEM = BOINC\n"
     + "START_BACKFILL = $(StateTimer) > 600\nEVICT_BACKFILL = KeyboardIdle < 60\n",
-    "fetches": _ALWAYS + "STARTD_JOB_HOOK_KEYWORD = W\nW_HOOK_FETCH_WORK = /hook\nFetchWorkDelay = 120\n",
+    "fetches": _ALWAYS
+    + "STARTD_JOB_HOOK_KEYWORD = W\nW_HOOK_FETCH_WORK = /hook\nW_HOOK_REPLY_FETCH = /hook\nFetchWorkDelay = 120\n",
     "suspendable": "use POLICY : Suspendable_Slots\n",
 }
 #: Policies that need a layout of their own.

@@ -89,6 +89,8 @@ class StandIns:
         #: Work of a job that it need not do again, s.
         self.done_s = dict.fromkeys(self.jobs, 0.0)
         self.by_pid: dict[int, StandIn] = {}
+        #: Whether a process has been told to end by the signal that it gets.
+        self.is_to_end: Callable[[int], bool] = lambda pid: True
         #: Words of processes so far.
         self.heard = 0
         self._server: asyncio.Server | None = None
@@ -152,7 +154,7 @@ class StandIns:
             elif word == "signal" and mine is not None:
                 # Who speaks does not stand still any more.
                 mine.process.resume(self.clock.now())
-                mine.process.signal(Signals(int(rest[0])).name, self.clock.now())
+                self._signalled(mine, Signals(int(rest[0])).name)
             elif word == "fetch":
                 await self._fetch(writer)
             elif word in ("accept", "reject", "evict"):
@@ -178,6 +180,13 @@ class StandIns:
         found.append(mine)
         process.start(self.clock.now())
         return mine
+
+    def _signalled(self, mine: StandIn, name: str) -> None:
+        """A signal has reached a job: who is not to end is asked to save its work."""
+        if self.is_to_end(mine.pid):
+            mine.process.signal(name, self.clock.now())
+        else:
+            mine.process.save(self.clock.now())
 
     def _gone(self, mine: StandIn) -> None:
         mine.silent()

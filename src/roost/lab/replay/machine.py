@@ -18,6 +18,7 @@ from roost.config import Config
 from roost.lab.replay.jobs import StandIns
 from roost.lab.scenario import Scenario
 from roost.lab.scenario_sensors import ScenarioSensors
+from roost.model.events import FetchedWorkOffered
 from roost.model.slots import SlotId
 from roost.model.starter import Usage
 from roost.node.host_slots import Starter
@@ -31,9 +32,10 @@ from roost.runtime.runner import Surroundings
 from roost.runtime.sensors import Replacements, Sensors
 from roost.runtime.shepherd.processes import kill_family
 from roost.runtime.spawn_order import NotStarted, SpawnOrder
-from roost.sim.own_work import BENCHMARK_S
+from roost.sim.own_work import BENCHMARK_S, FETCH_S
 from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
+from roost.starter.states import State
 
 if TYPE_CHECKING:
     from roost.lab.replay.pool import ReplayPool
@@ -210,6 +212,13 @@ class ReplayNode(NodeDaemon):
         runner = None if slot.starter is None else self.runners.get(slot.starter)
         return runner is not None and self.pool.jobs.runs(runner.family)
 
+    def is_to_end(self, pid: int) -> bool:
+        """Whether the job that is this process has to end; one that runs on is only asked to save its work."""
+        return not any(
+            runner.family is not None and runner.family.pid == pid and starter.state.state is State.RUNNING
+            for starter, runner in self.runners.items()
+        )
+
     def mean_percent(self, percents: dict[SlotId, float], now: float) -> float:
         """What all slots' jobs will have used on the average, after a poll with these samples; percent of one core."""
         polled_at, polling_s = self.machine.polled_at, self.machine.plan.polling_s
@@ -219,6 +228,10 @@ class ReplayNode(NodeDaemon):
             for slot in self.machine.slots
         )
         return sum(use.mean_percent for use in uses)
+
+    def fetched(self, slot: NodeSlot, event: FetchedWorkOffered) -> None:
+        """A hook has said whether there is work: it has taken as long as the simulation's."""
+        asyncio.get_running_loop().call_later(FETCH_S, super().fetched, slot, event)
 
     def carry_out(self, outs: Any) -> None:
         """Do what the core has ordered."""

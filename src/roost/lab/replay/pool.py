@@ -95,6 +95,13 @@ class MutedBus(Bus):
             self.on_reconnect()
 
 
+class ReplayCentral(CentralDaemon):
+    """The central manager of a pool of whose accounts nobody asks: they are brought up to date by cycles alone."""
+
+    async def show_accounts(self) -> None:
+        """Show them to nobody."""
+
+
 class Stage:
     """What lasts from scenario to scenario."""
 
@@ -149,7 +156,7 @@ class ReplayPool:
         self.jobs: StandIns
         self.node: ReplayNode
         self.schedd: ScheddDaemon
-        self.central: CentralDaemon
+        self.central: ReplayCentral
         self._buses: list[MutedBus] = []
         #: The scenario's name of a job to that of the queue.
         self.ids: dict[str, JobId] = {}
@@ -173,7 +180,7 @@ class ReplayPool:
         self.clock = self.jobs.clock = DrivenClock(loop, self.start)
         loop.settle, loop.happened, loop.under_way = self._settle, self._happened, self._under_way
         self.buses = buses
-        self.central = CentralDaemon(self._context(Role.CENTRAL), config, buses[Role.CENTRAL])
+        self.central = ReplayCentral(self._context(Role.CENTRAL), config, buses[Role.CENTRAL])
         self.schedd = ScheddDaemon(self._context(Role.SCHEDD), config, buses[Role.SCHEDD])
         await self.central.start()
         await self.schedd.start()
@@ -182,6 +189,7 @@ class ReplayPool:
     async def begin(self, config: Config) -> None:
         """Start the machine's daemon."""
         self.node = ReplayNode(self, self._context(Role.NODE), config, self.buses[Role.NODE])
+        self.jobs.is_to_end = self.node.is_to_end
         await self.node.start()
 
     def _context(self, role: Role) -> RoleContext:
