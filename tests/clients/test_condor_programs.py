@@ -1,4 +1,4 @@
-"""Programs that drive HTCondor by its commands, unmodified from PyPI, against a pool of Roost's.
+"""Programs that drive HTCondor by its commands or Python modules, unmodified from PyPI, against a pool of Roost's.
 
 Each has a virtual environment of its own, kept below the cache directory. They are tried where ROOST_TEST_CLIENTS
 is set (`make clients`): the first time takes minutes and needs a package index.
@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from roost.cli.condor.names import COMMANDS
-from roost.cli.shims import condor_script, write_commands
+from roost.cli.shims import condor_script, write_commands, write_modules
 from roost.runtime.home import user_name
 from tests.integration.kit import Pool, running
 
@@ -63,8 +63,13 @@ def tried(pool: Pool, requirement: str, program: str) -> Any:
     place = pool.work / program
     place.mkdir()
     script = Path(shutil.copy(PROGRAMS / f"{program}_try.py", place))
-    environment = {name: value for name, value in pool.environment.items() if name != "PYTHONPATH"}
-    environment |= {"PATH": f"{commands}:{os.environ['PATH']}", "ROOST_HOME": str(pool.home)}
+    write_modules(pool.place / "modules")
+    environment = pool.environment | {
+        "PATH": f"{commands}:{os.environ['PATH']}",
+        "PYTHONPATH": str(pool.place / "modules"),
+        "ROOST_HOME": str(pool.home),
+        "HOME": str(place),
+    }
     done = subprocess.run(
         [python, script],
         cwd=place,
@@ -97,3 +102,12 @@ def test_law_follows_and_cancels_jobs(pool: Pool) -> None:
 
 def test_b2luigi_runs_tasks_as_jobs(pool: Pool) -> None:
     assert tried(pool, "b2luigi==1.3.0", "b2luigi") == {"answer": "42"}
+
+
+def test_htmap_maps_holds_and_releases_by_the_python_modules(pool: Pool) -> None:
+    assert tried(pool, "htmap==0.6.1", "htmap") == {
+        "answers": [2, 4, 6],
+        "states": ["HELD", "IDLE"],
+        "tags": ["doubles", "waits"],
+        "left": 0,
+    }
