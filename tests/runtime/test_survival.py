@@ -11,11 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from roost.runtime.cgroup import remove_parent_group
 from roost.runtime.family import Family, adopt
-from roost.runtime.nursery import Nursery
+from roost.runtime.nursery import DEATHS_MAX, Nursery, NurseryFailed
 from roost.runtime.records import read_end, read_start
-from roost.runtime.shepherd.processes import look
+from roost.runtime.shepherd.processes import children, look
 from roost.runtime.spawn_order import NotStarted
 from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
 from tests.runtime.test_family import STAY, ZOO
@@ -171,6 +173,32 @@ def test_a_nursery_killed_again_and_again_loses_no_order_and_doubles_none(place:
                     os.kill(nursery.pid, signal.SIGKILL)
             assert await asyncio.gather(*tasks) == [number % 90 for number in range(90)]
         assert [len(each.read_text().splitlines()) for each in ran.iterdir()] == [1] * 90
+
+    run(work())
+
+
+@pytest.mark.parametrize("deaths", [1, DEATHS_MAX])
+def test_a_shepherd_that_is_killed_before_it_answers_is_replaced_a_few_times(one_place: Place, deaths: int) -> None:
+    async def work() -> None:
+        program = one_place.path / "program"
+        program.write_text("#!/bin/sh\nexit 4\n")
+        program.chmod(0o755)
+        async with one_place.nursery() as nursery:
+            # A program that is open for writing keeps its shepherd waiting for a moment.
+            with program.open("a"):
+                starting = asyncio.create_task(nursery.spawn(one_place.order("1", program)))
+                for _ in range(deaths):
+                    await eventually(lambda: bool(children(nursery.pid)))
+                    shepherds = children(nursery.pid)
+                    os.kill(shepherds[0], signal.SIGKILL)
+                    await eventually(lambda gone=shepherds: children(nursery.pid) != gone)
+            if deaths < DEATHS_MAX:
+                family = await starting
+                assert isinstance(family, Family)
+                assert (await family.wait()).exit_code == 4
+            else:
+                with pytest.raises(NurseryFailed, match="died 3 times"):
+                    await starting
 
     run(work())
 

@@ -47,7 +47,7 @@ from roost.runtime.spawn_order import ORDER_BYTES_MAX, NotStarted, OrderTooLarge
 
 #: How long a predecessor's last shepherds may take to let go of the lock, and a new nursery to be ready, s.
 START_S: Final = 30.0
-#: How often a nursery may die over one order before it is given up.
+#: How often nurseries and shepherds may die over one order before it is given up.
 DEATHS_MAX: Final = 3
 #: Jobs that are being started at once; others wait. More do not start faster, and answers have to fit into a socket.
 STARTING_MAX: Final = 64
@@ -309,7 +309,8 @@ class Nursery:
         elif pending.abandoned:
             pending.answer.cancel()
         elif pending.deaths >= DEATHS_MAX:
-            pending.answer.set_exception(NurseryFailed(f"the nursery died {DEATHS_MAX} times: {self._last_words()}"))
+            text = f"the nursery or the job's shepherd died {DEATHS_MAX} times: {self._last_words()}"
+            pending.answer.set_exception(NurseryFailed(text))
         else:
             await self._ensure()
             self._send(*self._packed(pending.order), pending)
@@ -369,6 +370,11 @@ class Nursery:
 
     def _answered(self, fields: dict[str, Any], handle: int | None) -> None:
         pending = self._pending.pop(fields["order"], None)
+        if "killed" in fields:
+            if pending is not None:
+                # Its shepherd died before it could answer: another one does it, unless it was done.
+                self._in_background(self._repeat([pending]))
+            return
         if pending is None or "failed" in fields:
             if handle is not None:
                 os.close(handle)
