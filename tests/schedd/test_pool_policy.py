@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from roost.classad import ClassAd, Expr
-from roost.schedd.pool_policy import kept, permits
+from roost.model.audit import AuditKind, InForce
+from roost.schedd.changes import AddAudit
+from roost.schedd.effects import Decline
+from roost.schedd.events import MatchGiven, Ticked
+from roost.schedd.pool_policy import forbids, kept
+from roost.schedd.vetoes import Vetoes
+from tests.schedd.queue_world import World, source
 
 SLOT = ClassAd(Name="slot1", Memory=4000, Class="new")
 
@@ -41,7 +47,7 @@ def test_the_rules_are_the_matchmakers(imposed: dict[str, str], job: dict[str, o
     for name, value in job.items():
         expression = isinstance(value, str) and value.startswith("=")
         ad[name] = Expr.parse(value[1:]) if expression else value  # type: ignore[index, assignment]
-    assert permits(ad, slot(**imposed)) is permitted
+    assert (forbids(ad, slot(**imposed)) == "") is permitted
 
 
 def test_what_a_machine_says_later_changes_nothing_of_the_policy() -> None:
@@ -53,3 +59,37 @@ def test_what_a_machine_says_later_changes_nothing_of_the_policy() -> None:
     assert found["Memory"] == 10
     assert "PoolPolicyResourceExpr" not in kept(fresh, None)
     assert kept(SLOT, SLOT) is SLOT
+
+
+def test_prevented_matches_are_one_record_a_cause_told_seldom() -> None:
+    vetoes, in_force = Vetoes(), InForce(configuration="c")
+
+    def note(job: str, now: float) -> list[tuple[int, tuple[str, ...], float]]:
+        vetoes.note("NEGOTIATOR_PE_JOB_EXPR", "MY.A", job, "ann@x", "slot1", in_force, now)
+        return [(each.count, each.samples, each.at) for each in vetoes.due(now)]
+
+    assert note("1.0", 10.0) == [(1, ("1.0 slot1",), 10.0)]
+    assert note("2.0", 11.0) == note("2.0", 12.0) == []
+    assert note("2.0", 70.0) == [(2, ("1.0 slot1", "2.0 slot1"), 10.0)]
+    assert list(vetoes.due(700.0)) == []
+    assert note("3.0", 700.0) == [(1, ("3.0 slot1",), 700.0)]
+
+
+def test_a_job_that_may_not_have_a_claim_is_on_record_and_the_next_one_runs() -> None:
+    world = World()
+    barred, fine = world.submit(source(1, Kind="no", JobPrio=5)), world.submit(source(1))
+    job = world.queue.book.clusters[barred].job(0)
+    group = next(iter(world.queue.book.clusters[fine].groups.values()))
+    assert world.queue.book.autoclusters.of(job.ad) == group.autocluster, "the matchmaker was not told of Kind"
+    step = world.queue.step(
+        MatchGiven(
+            submitter=group.submitter, autocluster=group.autocluster, slot="slot1", node="a", claim_id="c",
+            slot_ad=slot(JobExpr='MY.Kind =!= "no"'),
+        ),
+        world.now,
+    )  # fmt: skip
+    assert any(isinstance(each, Decline) for each in step.effects)
+    (record,) = [each.record for each in world.queue.step(Ticked(), world.now).changes if isinstance(each, AddAudit)]
+    assert (record.kind, record.knob, record.expression, record.user, record.samples) == (
+        AuditKind.VETO, "NEGOTIATOR_PE_JOB_EXPR", 'MY.Kind isnt "no"', group.submitter, (f"{barred}.0 slot1",),
+    )  # fmt: skip

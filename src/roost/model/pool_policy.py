@@ -18,6 +18,12 @@ JOB: Final = "PoolPolicyJobExpr"
 #: NEGOTIATOR_PE_JOB_ONLY_EXPR: MY is the job; TRUE forbids.
 JOB_ONLY: Final = "PoolPolicyJobOnlyExpr"
 IMPOSED: Final = (RESOURCE, JOB, JOB_ONLY)
+#: Attribute to the knob that it carries.
+KNOBS: Final = {
+    RESOURCE: "NEGOTIATOR_PE_RESOURCE_EXPR",
+    JOB: "NEGOTIATOR_PE_JOB_EXPR",
+    JOB_ONLY: "NEGOTIATOR_PE_JOB_ONLY_EXPR",
+}
 
 #: Names that mean scopes; an ad that has one could change what a policy's names mean.
 SCOPES: Final = ("my", "target", "self", "parent", "toplevel", "root", "currenttime")

@@ -10,6 +10,7 @@ from roost.schedd.book import Job
 from roost.schedd.claims import HeldClaim
 from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.local import LocalPolicy
+from roost.schedd.vetoes import Vetoes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,8 @@ class Holder:
     nodes: dict[str, None] = field(default_factory=dict)
     #: Number of the last question to machines about claims. Grows over restarts, too.
     asks: int = 0
+    #: Matches that the pool's policy prevented here.
+    vetoes: Vetoes = field(default_factory=Vetoes)
 
     def is_local(self, node: str) -> bool:
         """Whether a machine is the one beside the queue."""

@@ -10,6 +10,7 @@ from typing import Final
 
 from roost.model.codes import VacateCode
 from roost.schedd.book import Cluster, Job
+from roost.schedd.changes import AddAudit
 from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.effects import AskAgain, EndRun, GiveBack, SayAlive
 from roost.schedd.events import ClaimLost
@@ -58,6 +59,7 @@ def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
         for claim in holder.claims.values():
             claim.heard_at = turn.now
     clock.ticked_at = turn.now
+    turn.changes.extend(AddAudit(record=each) for each in holder.vetoes.due(turn.now))
     if turn.now - clock.alive_at >= settings.alive_interval_s:
         clock.alive_at = turn.now
         _say_alive(turn, holder)

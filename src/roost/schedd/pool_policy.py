@@ -13,20 +13,20 @@ from roost.classad.world import WORLD, World
 from roost.model.pool_policy import IMPOSED, JOB, JOB_ONLY, RESOURCE, is_true, scopes
 
 
-def permits(job: ClassAd, slot: ClassAd, world: World = WORLD) -> bool:
-    """Whether what a slot ad says of the pool's policy lets a job have the slot."""
+def forbids(job: ClassAd, slot: ClassAd, world: World = WORLD) -> str:
+    """What a slot ad says of the pool's policy that keeps a job from the slot: one of IMPOSED; "" if it may have it."""
     imposed = [cell for cell in (slot.cell(name.lower()) for name in IMPOSED) if cell is not MISSING]
     if not imposed:
-        return True
+        return ""
     if any(ad.cell(scope) is not MISSING for scope in scopes(imposed) for ad in (job, slot)):
-        return False
+        return JOB_ONLY
     if is_true(_value(slot, JOB_ONLY, job, None, world)):
-        return False
+        return JOB_ONLY
     sides = ((RESOURCE, slot, job), (JOB, job, slot))
-    return all(
-        slot.cell(name.lower()) is MISSING or is_true(_value(slot, name, my, target, world))
-        for name, my, target in sides
-    )
+    for name, my, target in sides:
+        if slot.cell(name.lower()) is not MISSING and not is_true(_value(slot, name, my, target, world)):
+            return name
+    return ""
 
 
 def _value(slot: ClassAd, name: str, my: ClassAd, target: ClassAd | None, world: World) -> Value | object:

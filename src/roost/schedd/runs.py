@@ -13,6 +13,7 @@ from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.model.audit import AuditKind
 from roost.model.codes import HoldCode, VacateCode
+from roost.model.pool_policy import KNOBS
 from roost.schedd import event_log as log
 from roost.schedd.book import COUNTED, Job
 from roost.schedd.claims import HeldClaim, Stage
@@ -34,7 +35,7 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import raised_memory
 from roost.schedd.local import is_local
 from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
-from roost.schedd.pool_policy import kept, permits
+from roost.schedd.pool_policy import forbids, kept
 from roost.schedd.provisioned import provisioned
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
@@ -64,7 +65,7 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
         turn.order(Decline(claim_id=event.claim_id))
         turn.offer()
         return
-    if not permits(job.ad, event.slot_ad, turn.world):
+    if _forbidden(turn, holder, job.ad, event.slot_ad, event.submitter):
         # Its autocluster was judged by other attributes than the pool's policy asks for now.
         turn.order(Decline(claim_id=event.claim_id))
         _back_to_idle(turn, job)
@@ -145,27 +146,39 @@ def _back_to_idle(turn: Turn, job: Job) -> None:
 def next_job(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
     """Use the claim for another job of the same submitter that fits, or give it back."""
     if not claim.unwanted and claim.slot_ad is not None:
-        while (job := _fitting(turn, claim, local=holder.is_local(claim.node))) is not None:
+        while (job := _fitting(turn, holder, claim)) is not None:
             turn.offer(later=True)
             if start_run(turn, holder, claim, job):
                 return
     give_back(turn, holder, claim)
 
 
-def _fitting(turn: Turn, claim: HeldClaim, *, local: bool) -> Job | None:
+def _fitting(turn: Turn, holder: Holder, claim: HeldClaim) -> Job | None:
     """The first idle job of the claim's submitter that the slot and the job agree on; it is taken."""
     assert claim.slot_ad is not None
-    for group in turn.book.waiting(local=local).get(claim.submitter, ()):
+    for group in turn.book.waiting(local=holder.is_local(claim.node)).get(claim.submitter, ()):
         proc = group.first()
         if proc is None:
             continue
         cluster = turn.book.clusters[group.cluster]
         ad = cluster.ad_of(proc)
-        if ad.symmetric_match(claim.slot_ad, turn.world) and permits(ad, claim.slot_ad, turn.world):
+        if ad.symmetric_match(claim.slot_ad, turn.world) and not _forbidden(
+            turn, holder, ad, claim.slot_ad, claim.submitter
+        ):
             taken = group.take()
             assert taken == proc
             return cluster.job(proc)
     return None
+
+
+def _forbidden(turn: Turn, holder: Holder, job: ClassAd, slot: ClassAd, submitter: str) -> bool:
+    """Whether the pool's policy keeps a job from a slot; then that is noted for the record."""
+    name = forbids(job, slot, turn.world)
+    if name:
+        number, expression = f"{job.eval('ClusterId')}.{job.eval('ProcId')}", str(slot.get(name, ""))
+        in_force = holder.settings.in_force
+        holder.vetoes.note(KNOBS[name], expression, number, submitter, str(slot.eval("Name")), in_force, turn.now)
+    return bool(name)
 
 
 def give_back(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
