@@ -46,6 +46,29 @@ def _copier(kind: type[Any]) -> Callable[[Any, Mapping[str, Any]], Any]:
     return copied
 
 
+def changer(kind: type[T], *names: str) -> Callable[..., T]:
+    """`changed` for the fields named, at half its cost: a function of a value and of what they become, in that order.
+
+    Raises TypeError for a name that is no field, and for other classes than `changed` takes.
+    """
+    known: list[str] = [each.name for each in fields(kind)]  # type: ignore[arg-type]
+    if not set(names) <= set(known):
+        raise TypeError(f"{kind.__name__} lacks some of the fields {', '.join(names)}")
+    others = [name for name in known if name not in names]
+    lines = [
+        f"def change(value, {', '.join(names)}):",
+        " made = twin()",
+        *(f" made.{name} = value.{name}" for name in others),
+        *(f" made.{name} = {name}" for name in names),
+        " made.__class__ = kind",
+        " return made",
+    ]
+    given: dict[str, Any] = {"twin": _twin(kind), "kind": kind}
+    exec("\n".join(lines), given)
+    change: Callable[..., T] = given["change"]
+    return change
+
+
 def maker(kind: Callable[P, T]) -> Callable[P, T]:
     """A function that makes values of a frozen, slotted dataclass without bases, at a fifth of the cost of its class.
 

@@ -191,7 +191,7 @@ class Host(Generic[S]):
         for slot in self.slots:
             state = slot.state
             for claim in (state.claim, state.preempting, state.pre_preempting):
-                if claim is not None and claim.id == claim_id:
+                if claim is not None and (claim.id is claim_id or claim.id == claim_id):
                     return slot
         return None
 

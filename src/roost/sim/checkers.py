@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: Problems kept at most.
 PROBLEMS_MAX: Final = 20
+_LEGAL: Final = frozenset(PAIRS)
 
 
 class Checker:
@@ -39,13 +40,16 @@ class Checker:
     def check_slot(self, slot: Slot) -> None:
         """One slot, after a step."""
         state = slot.state
-        if state.pair not in PAIRS:
-            self._report(f"{state.name} is in {state.pair}")
-        if (state.claim.activation is not None) and state.pair not in WITH_STARTER:
-            self._report(f"{state.name} has a job in {state.pair}")
-        if slot.process is not None and slot.process.here and state.claim.activation is None:
+        pair = state.pair
+        if pair not in _LEGAL:
+            self._report(f"{state.name} is in {pair}")
+        if state.claim.activation is not None:
+            if pair not in WITH_STARTER:
+                self._report(f"{state.name} has a job in {pair}")
+            return
+        if slot.process is not None and slot.process.here:
             self._report(f"{state.name} has no job, and {slot.process.job.name} runs")
-        if slot.starter is not None and slot.starter.alive and state.claim.activation is None:
+        if slot.starter is not None and slot.starter.alive:
             self._report(f"{state.name} has forgotten the job {slot.starter.state.job_ad.eval('ClusterId')}")
 
     def check_all(self) -> None:

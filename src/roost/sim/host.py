@@ -32,15 +32,12 @@ from roost.sim.machine_plan import MachinePlan
 from roost.sim.own_work import OwnWork
 from roost.sim.polling import Polling
 from roost.sim.process import Process
-from roost.sim.run import Run
+from roost.sim.run import REPEATED, Run
 from roost.sim.watcher import Watcher
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
 from roost.starter.machine import Step as StarterStep
-
-#: Orders that come with looks that may be left out; no death falls between them, for it would fall elsewhere then.
-REPEATED = (sef.SetTimer, sef.CancelTimer, sef.ReportUsage, sef.Warn, ef.Warn)
 
 
 class Slot(HostSlot):
@@ -329,7 +326,7 @@ class Machine:
                     slot.run = None
                 return
         if slot.run is not None and slot.run.starter is starter:
-            slot.run.perform(effect, now, counted=not isinstance(effect, REPEATED))
+            slot.run.perform(effect, now)
 
     def _crash_in(self) -> int | None:
         if self._chance is None or self._chance.random() >= self._crashes:

@@ -10,13 +10,13 @@ prove that.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roost.classad import ClassAd, Expr, Value
 from roost.classad.ad import MISSING
 from roost.classad.refs import references_in
 from roost.classad.values import fold
-from roost.model.changed import changed
+from roost.model.changed import changed, changer
 from roost.model.slots import SlotKind
 from roost.policy.decision import StepWorld, truth_of
 from roost.sim.engine import RANK_POLL
@@ -25,6 +25,7 @@ from roost.sim.sensors import Loads
 from roost.startd.attributes import OWNED
 from roost.startd.policy_inputs import Inputs
 from roost.startd.slot_ad_neighbours import shown_to_neighbours
+from roost.startd.slot_state import SlotState
 from roost.startd.states import State
 from roost.startd.timers import idle_interval_s, polling_needed
 
@@ -36,12 +37,15 @@ if TYPE_CHECKING:
 _FAST = frozenset((State.CLAIMED, State.PREEMPTING, State.BACKFILL))
 
 
+_sensed: Final = changer(SlotState, "ad", "machine")
+
+
 class Polling:
     """The polls of one machine."""
 
     __slots__ = (
-        "_born_at", "_busy_is_sensed", "_due_at", "_generation", "_has_busy", "_planned_at", "_start", "count",
-        "event_at", "machine", "plan", "polled_at",
+        "_born_at", "_busy_is_sensed", "_due_at", "_generation", "_has_busy", "_idle_s", "_planned_at", "_start",
+        "count", "event_at", "machine", "plan", "polled_at",
     )  # fmt: skip
 
     def __init__(self, machine: Machine) -> None:
@@ -59,8 +63,13 @@ class Polling:
         self._due_at = -math.inf
         self._start = machine.engine.now + machine.plan.phase_s
         self._born_at = machine.engine.now
-        self._has_busy = any(each.policy.expressions.cell("cpubusy") is not MISSING for each in self.plan.slots)
+        self._read_plan()
         self._busy_is_sensed = False
+
+    def _read_plan(self) -> None:
+        plan = self.plan
+        self._has_busy = any(each.policy.expressions.cell("cpubusy") is not MISSING for each in plan.slots)
+        self._idle_s = idle_interval_s(plan.polling_s, plan.update_s)
 
     def begin(self, now: float) -> None:
         """The daemon has started. It looks at its policy as soon as it runs; machines are not started in step."""
@@ -75,7 +84,7 @@ class Polling:
     def reconfigured(self, now: float) -> None:
         """The machine's plan is another one. The daemon looks at its new policy at once."""
         self.plan = self.machine.plan
-        self._has_busy = any(each.policy.expressions.cell("cpubusy") is not MISSING for each in self.plan.slots)
+        self._read_plan()
         self._busy_is_sensed = self._only_sensed()
         self.event_at = now
         self._due_at = -math.inf
@@ -106,7 +115,7 @@ class Polling:
 
     def _grid(self, now: float, fast: bool) -> tuple[float, float]:
         """The last instant of the grid that is not after `now`, and the first one that is."""
-        start, update_s = self._start, idle_interval_s(self.plan.polling_s, self.plan.update_s)
+        start, update_s = self._start, self._idle_s
         passed = math.floor((now - start) / update_s)
         last, after = start + passed * update_s, start + (passed + 1) * update_s
         if fast:
@@ -183,7 +192,7 @@ class Polling:
                 if busy is not (slot.latches.busy_since is not None):
                     quiet = now
                     break
-            slot.state = changed(slot.state, {"ad": ad, "machine": facts})
+            slot.state = _sensed(slot.state, ad, facts)
         else:
             quiet = self._quiet(now)
         if quiet > now:
@@ -230,7 +239,7 @@ class Polling:
         facts = machine.host.drains.facts(last)
         loads = self._loads(last)
         for number, slot in enumerate(machine.host.slots):
-            slot.state = changed(slot.state, {"ad": self._sense(number, last, loads), "machine": facts})
+            slot.state = _sensed(slot.state, self._sense(number, last, loads), facts)
 
     # -- sensors -----------------------------------------------------------------------------------------
 

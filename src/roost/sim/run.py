@@ -16,6 +16,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from roost.classad import ClassAd
+from roost.model import effects as slot_ef
 from roost.model import starter_effects as ef
 from roost.model import starter_events as ev
 from roost.model.changed import changed, maker
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Time that a hook, a prolog or an epilog takes, s.
 HOOK_S: Final = 1.0
+#: Orders that come with looks that may be left out; no death falls between them, for it would fall elsewhere then.
+REPEATED: Final = (ef.SetTimer, ef.CancelTimer, ef.ReportUsage, ef.Warn, slot_ef.Warn)
 #: Number of the process, which is of no interest to anybody.
 _PID: Final = 1000
 _TIMERS: Final = tuple(StarterTimer)
@@ -78,9 +81,9 @@ class Run:
 
     # -- orders ------------------------------------------------------------------------------------------
 
-    def perform(self, effect: ef.StarterEffect, now: float, *, counted: bool = True) -> None:
+    def perform(self, effect: ef.StarterEffect, now: float) -> None:
         """Carry out an order of the starter, unless it dies before."""
-        if self._crash_in is not None and counted:
+        if self._crash_in is not None and not isinstance(effect, REPEATED):
             self._crash_in -= 1
             if self._crash_in < 0:
                 self._crash_in = None
@@ -99,6 +102,13 @@ class Run:
                 self.tell(ev.SandboxMade(), now)
             case ef.RemoveSandbox():
                 self.tell(ev.SandboxRemoved(), now)
+            case ef.StartJob(run=run):
+                self.process.start(now)
+                self.tell(ev.JobStarted(run=run, pid=_PID + run), now)
+            case ef.KillProcesses():
+                self.process.kill(now)
+            case ef.ReportExit(report=report):
+                self._report(report, now)
             case ef.RunHook(point=point, awaited=True):
                 self._later(HOOK_S, ev.HookEnded(point=point), now)
             case ef.RunScript(point=script):
@@ -111,21 +121,14 @@ class Run:
                 self._later(truth.output_s, ev.OutputTransferred(), now)
             case ef.AbortWork():
                 self._work += 1
-            case ef.StartJob(run=run):
-                self.process.start(now)
-                self.tell(ev.JobStarted(run=run, pid=_PID + run), now)
             case ef.SuspendProcesses():
                 self.process.suspend(now)
             case ef.ContinueProcesses():
                 self.process.resume(now)
             case ef.SignalJob(signal=signal):
                 self._signal(signal, now)
-            case ef.KillProcesses():
-                self.process.kill(now)
             case ef.ReportUsage(attributes=attributes):
                 self.reported = attributes
-            case ef.ReportExit(report=report):
-                self._report(report, now)
 
     def _later(self, seconds: float, event: ev.StarterEvent, now: float) -> None:
         """The result of work that takes a while, unless it is stopped."""

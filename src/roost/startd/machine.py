@@ -19,7 +19,7 @@ from functools import cache
 from typing import Final
 
 from roost.classad.ad import MISSING
-from roost.model.changed import changed, maker
+from roost.model.changed import changed, changer, maker
 from roost.model.effects import (
     CancelTimer,
     DeleteDynamicSlot,
@@ -163,9 +163,11 @@ def _rows(pair: Pair, raised: frozenset[On], evaluating: bool) -> tuple[Transiti
 
 
 def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
-    rows = (_POLLED if work.evaluating else _COUPLED)[work.state.pair]
+    pair = work.state.pair
     if work.raised:
-        rows = _rows(work.state.pair, frozenset(work.raised), work.evaluating)
+        rows = _rows(pair, frozenset(work.raised), work.evaluating)
+    else:
+        rows = (_POLLED if work.evaluating else _COUPLED)[pair]
     for row in rows:
         decisions: tuple[Decision, ...] = ()
         for guard in row.when:
@@ -179,6 +181,9 @@ def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
     return None
 
 
+_moved: Final = changer(
+    SlotState, "state", "activity", "entered_state_at", "entered_activity_at", "spent_s", "eviction"
+)
 _PLACES: Final = {pair: place for place, pair in enumerate(PAIRS)}
 
 
@@ -193,13 +198,14 @@ def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
     eviction = state.eviction
     if new_state and row.target.state is State.PREEMPTING:
         eviction = changed(eviction, {"reason": row.reason})
-    work.update(
-        state=row.target.state,
-        activity=row.target.activity,
-        entered_state_at=now if new_state else state.entered_state_at,
-        entered_activity_at=now,
-        spent_s=(*spent_s[:here], spent_s[here] + stay_s, *spent_s[here + 1 :]),
-        eviction=eviction,
+    work.state = _moved(
+        state,
+        row.target.state,
+        row.target.activity,
+        now if new_state else state.entered_state_at,
+        now,
+        (*spent_s[:here], spent_s[here] + stay_s, *spent_s[here + 1 :]),
+        eviction,
     )
     work.raised.clear()
     work.evaluating = row.target in EVALUATED_AT_ONCE
@@ -240,7 +246,7 @@ def note_preemption(work: Work) -> None:
     It is looked at only while retirement is not over, for at its end PREEMPT is asked in any case.
     """
     state = work.state
-    if state.pair != RETIRING or state.claim.activation is None or state.eviction.preempt_seen:
+    if state.claim.activation is None or state.pair != RETIRING or state.eviction.preempt_seen:
         return
     if state.in_retirement and is_over(work.inputs):
         return
@@ -251,11 +257,12 @@ def note_preemption(work: Work) -> None:
 def periodic(work: Work) -> None:
     """What a poll does beside evaluating: save the job's state, start the backfill client, fetch work."""
     state = work.state
-    if state.pair in (BUSY, RETIRING) and _may_checkpoint(work):
+    pair = state.pair
+    if pair in (BUSY, RETIRING) and _may_checkpoint(work):
         decision = work.inputs.decide_for_job("PERIODIC_CHECKPOINT", state.claim.job_ad)
         if decision.truth is True:
             order_checkpoint(work)
-    if state.pair == BACKFILL:
+    if pair == BACKFILL:
         start_backfill(work)
     if state.state is State.OWNER:
         _warn_of_owner(work)
@@ -263,6 +270,8 @@ def periodic(work: Work) -> None:
 
 
 _set_timer: Final = maker(SetTimer)
+_CANCELS: Final = {timer: CancelTimer(timer=timer) for timer in TIMERS}
+_PUBLISH: Final = PublishAd()
 #: A slot that is gone waits for nothing.
 NO_DEADLINES: Final = (None,) * len(TIMERS)
 
@@ -295,9 +304,9 @@ def _consequences(work: Work) -> list[Effect]:
     if due != now_due:
         for timer, old, new in zip(TIMERS, due, now_due, strict=True):
             if old != new:
-                effects.append(CancelTimer(timer=timer) if new is None else _set_timer(timer=timer, at=new))
+                effects.append(_CANCELS[timer] if new is None else _set_timer(timer=timer, at=new))
     if work.taken or is_offered(before) != is_offered(after) or _shown_differently(before, after):
-        effects.append(PublishAd())
+        effects.append(_PUBLISH)
     return effects
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, Self
 
 from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, Value, evaluate, parse_expression
@@ -30,6 +31,9 @@ from roost.startd.slot_state import SlotState
 
 #: JobUniverse to the suffix of the variants that go first for its jobs.
 _SUFFIXES: Final[Mapping[Value, str]] = {number: suffix for suffix, number in VARIANTS.items()}
+
+#: Names that are asked for are few.
+_folded: Final = lru_cache(maxsize=1024)(fold)
 
 #: What the state machine lays over the policy, and classes of cells that nothing else but a copied attribute goes over.
 _OVERLAID: Final = OWNED | {"start"}
@@ -130,7 +134,7 @@ class Inputs:
 
     def decide(self, name: str, target: ClassAd | None = None) -> Decision:
         """The value of an attribute of the slot; of the job if only that has it."""
-        key = fold(name)
+        key = _folded(name)
         my, other = self.my, target
         found = my.cell(key)
         if found is MISSING and target is not None:
@@ -174,7 +178,7 @@ class Inputs:
 
     def _value(self, name: str, target: ClassAd | None) -> Value:
         """The value of `decide`."""
-        key = fold(name)
+        key = _folded(name)
         given = self.policy.expressions.cells.get(key)
         if given.__class__ in _FIGURES and key not in _OVERLAID and not self.policy.job_attributes:
             return given  # type: ignore[return-value]

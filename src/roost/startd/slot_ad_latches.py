@@ -59,6 +59,8 @@ class Latches:
             found[f"{name}Time"] = int(latch.changed_at)
             if isinstance(cell, Expr) and latch.value is not None:
                 found[f"{name}Value"] = latch.value
+        if busy_since == self.busy_since and not others and not self.others:
+            return self, found
         return Latches(busy_since=busy_since, others=others), found
 
     def _latched(self, key: str, value: int | float | None, now: float) -> Latch:

@@ -33,8 +33,9 @@ _LEGAL: Final = frozenset(PAIRS)
 
 def violations(state: SlotState) -> list[str]:
     """What is wrong with a state; empty for a sound one."""
-    if state.pair not in _LEGAL:
-        return [f"{state.pair} is no legal pair"]
+    pair = state.pair
+    if pair not in _LEGAL:
+        return [f"{pair} is no legal pair"]
     return [*_anywhere(state), *_BY_STATE[state.state](state)]
 
 
@@ -110,20 +111,20 @@ def _unclaimed(state: SlotState) -> Iterator[str]:
 
 
 def _claimed(state: SlotState) -> Iterator[str]:
-    activation = state.claim.activation
-    if (state.pair == CLAIMED) != (activation is None):
+    activation, pair = state.claim.activation, state.pair
+    if (pair == CLAIMED) != (activation is None):
         yield "a starter is alive exactly while the claim is not idle"
     if state.preempting is None:
         yield "a claim without the id of a preempting one"
     if (state.waiting is not None) != (state.pre_preempting is not None):
         yield "the third claim has an id exactly while the second waits"
-    if activation is not None and (activation.suspended_since is not None) != (state.pair == SUSPENDED):
+    if activation is not None and (activation.suspended_since is not None) != (pair == SUSPENDED):
         yield "a job is suspended exactly while the slot is"
     if activation is not None and (activation.running_since is None) == (activation.suspended_since is None):
         yield "a job either runs or is suspended"
-    if state.pair == BUSY and state.eviction.irrevocable:
+    if pair == BUSY and state.eviction.irrevocable:
         yield "a claim that is to end goes on"
-    if state.pair == CLEANING and activation is not None and not activation.ended:
+    if pair == CLEANING and activation is not None and not activation.ended:
         yield "cleaning up after a job that has not ended"
 
 

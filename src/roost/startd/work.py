@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from roost.model.changed import changed, maker
+from roost.model.changed import changed, changer, maker
+from roost.model.claims import Claim
 from roost.model.effects import Effect
 from roost.model.events import Timer
 from roost.model.reasons import Reason, Refusal
@@ -48,6 +49,11 @@ TIMERS: Final = tuple(Timer)
 transition: Final = maker(Taken)
 
 
+_with_claim: Final = changer(SlotState, "claim")
+_with_eviction: Final = changer(SlotState, "eviction")
+_with_activation: Final = changer(Claim, "activation")
+
+
 class Work:
     """A step in progress."""
 
@@ -81,17 +87,20 @@ class Work:
 
     def update_claim(self, **changes: Any) -> None:
         """Change fields of the present claim."""
-        self.update(claim=changed(self.state.claim, changes))
+        state = self.state
+        self.state = _with_claim(state, changed(state.claim, changes))
 
     def update_activation(self, **changes: Any) -> None:
         """Change fields of the running job."""
         activation = self.state.claim.activation
         assert activation is not None
-        self.update_claim(activation=changed(activation, changes))
+        state = self.state
+        self.state = _with_claim(state, _with_activation(state.claim, changed(activation, changes)))
 
     def update_eviction(self, **changes: Any) -> None:
         """Change fields of why and how the claim has to go."""
-        self.update(eviction=changed(self.state.eviction, changes))
+        state = self.state
+        self.state = _with_eviction(state, changed(state.eviction, changes))
 
     def order(self, effect: Effect) -> None:
         """Add an effect."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from roost.classad import ClassAd
-from roost.model.changed import maker
+from roost.model.changed import changer, maker
 from roost.model.starter import Doing, Ending, ExitReport, HookPoint, OrderedBy, Output, ScriptPoint
 from roost.model.starter_effects import (
     AbortWork,
@@ -35,7 +35,7 @@ from roost.starter.endings import EVICTED, weightier
 from roost.starter.hooks import HookProgram
 from roost.starter.signals import DEFAULT, signal_named, soft_kill_attribute
 from roost.starter.starter_ad import exit_attributes, vacate_attributes
-from roost.starter.starter_state import Deadlines
+from roost.starter.starter_state import Deadlines, StarterState
 from roost.starter.states import Stage
 from roost.starter.transfer_plan import moves_files, output_due
 from roost.starter.transitions import Entry
@@ -100,9 +100,14 @@ def start_job(work: Work) -> None:
 # -- suspending and saving ---------------------------------------------------------------------------------
 
 
+_stopped: Final = changer(StarterState, "run_s", "running_since")
+
+
 def stop_clock(work: Work) -> None:
     """The program does not run any more, or not for now."""
-    work.update(run_s=work.state.run_time_s(work.now), running_since=None)
+    state = work.state
+    if state.running_since is not None:
+        work.state = _stopped(state, state.run_time_s(work.now), None)
 
 
 def suspend(work: Work) -> None:
@@ -248,13 +253,18 @@ def abandon(work: Work) -> None:
     work.schedule(hook_until=None)
 
 
+_NO_DEADLINES: Final = Deadlines()
+
+
 def wind_up(work: Work) -> None:
     """The job is gone; what it left behind goes as well. Only the limit of the time for finishing stays."""
     state = work.state
     stop_clock(work)
     if state.run and work.taken[-1].source.stage not in _WITHOUT_PROCESS:
         work.order(KillProcesses())
-    work.update(process=False, frozen=False, deadlines=Deadlines(finish_until=state.deadlines.finish_until))
+    finish_until = state.deadlines.finish_until
+    deadlines = _NO_DEADLINES if finish_until is None else Deadlines(finish_until=finish_until)
+    work.update(process=False, frozen=False, deadlines=deadlines)
 
 
 def time_left(work: Work) -> bool:
@@ -351,7 +361,7 @@ def report_exit(work: Work) -> None:
 def remove_sandbox(work: Work) -> None:
     """Also one that was not made as it should have been."""
     work.order(RemoveSandbox())
-    work.update(doing=Doing.CLEANUP, deadlines=Deadlines())
+    work.update(doing=Doing.CLEANUP, deadlines=_NO_DEADLINES)
 
 
 ENTRIES: Final[Mapping[Entry, Callable[[Work], None]]] = {

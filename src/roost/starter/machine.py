@@ -18,7 +18,7 @@ from functools import cache
 from typing import Final
 
 from roost.classad import UNDEFINED, unparse_value
-from roost.model.changed import maker
+from roost.model.changed import changer, maker
 from roost.model.starter import Doing, StarterTimer
 from roost.model.starter_effects import CancelTimer, MakeSandbox, SetTimer, StarterEffect, Warn
 from roost.model.starter_events import StarterEvent
@@ -79,9 +79,10 @@ def begin(launch: Launch, now: float, policy: StarterPolicy) -> Step:
 def step(state: StarterState, event: StarterEvent, now: float, policy: StarterPolicy) -> Step:
     """What `event`, at `now` (epoch s), leads to. Raises ImpossibleEvent, and nothing else but for our own mistakes."""
     reception = RECEPTIONS[type(event)]
-    if state.pair in reception.impossible_in:
-        raise ImpossibleEvent(f"{type(event).__name__} in {state.pair}: nothing that could lead to it was ordered")
-    if state.pair not in reception.handled_in:
+    pair = state.pair
+    if pair in reception.impossible_in:
+        raise ImpossibleEvent(f"{type(event).__name__} in {pair}: nothing that could lead to it was ordered")
+    if pair not in reception.handled_in:
         return Step(state=state, outcome=Outcome.IGNORED)
     work = Work(state, policy, now)
     if not reception.handler(work, event):
@@ -126,9 +127,11 @@ def _rows(pair: Pair, raised: frozenset[On], evaluating: bool) -> tuple[Transiti
 
 
 def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
-    rows = (_POLLED if work.evaluating else _COUPLED)[work.state.pair]
+    pair = work.state.pair
     if work.raised:
-        rows = _rows(work.state.pair, frozenset(work.raised), work.evaluating)
+        rows = _rows(pair, frozenset(work.raised), work.evaluating)
+    else:
+        rows = (_POLLED if work.evaluating else _COUPLED)[pair]
     for row in rows:
         decisions: tuple[Decision, ...] = ()
         for guard in row.when:
@@ -142,16 +145,16 @@ def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
     return None
 
 
+_moved: Final = changer(StarterState, "state", "stage", "entered_state_at")
+
+
 def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
     """Go from the row's source to its target, and do what it names."""
     state = work.state
     assert state.pair == row.source
     new_state = row.target.state is not state.state
-    work.update(
-        state=row.target.state,
-        stage=row.target.stage,
-        entered_state_at=work.now if new_state else state.entered_state_at,
-    )
+    entered_at = work.now if new_state else state.entered_state_at
+    work.state = _moved(state, row.target.state, row.target.stage, entered_at)
     work.raised.clear()
     work.evaluating = row.target.state in EVALUATED
     work.taken.append(
@@ -192,6 +195,7 @@ def warn_of_values(work: Work) -> None:
 
 _TIMERS: Final = tuple(StarterTimer)
 _set_timer: Final = maker(SetTimer)
+_CANCELS: Final = {timer: CancelTimer(timer=timer) for timer in _TIMERS}
 
 
 def _timers(before: StarterState, after: StarterState) -> list[StarterEffect]:
@@ -201,7 +205,7 @@ def _timers(before: StarterState, after: StarterState) -> list[StarterEffect]:
     was, will_be = times(before.deadlines), times(after.deadlines)
     for timer, old, new in zip(_TIMERS, was, will_be, strict=True):
         if old != new:
-            effects.append(CancelTimer(timer=timer) if new is None else _set_timer(timer=timer, at=new))
+            effects.append(_CANCELS[timer] if new is None else _set_timer(timer=timer, at=new))
     return effects
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from roost.model.changed import changed, maker
+from roost.model.changed import changed, changer, maker
 from roost.model.starter import StarterReason, StarterTimer
 from roost.model.starter_effects import StarterEffect
 from roost.policy.decision import Decision
@@ -39,6 +39,9 @@ class Taken:
 
 #: A transition that happened, made faster.
 transition: Final = maker(Taken)
+
+
+_with_deadlines: Final = changer(StarterState, "deadlines")
 
 
 class Work:
@@ -93,7 +96,10 @@ class Work:
 
     def schedule(self, **deadlines: float | None) -> None:
         """Change deadlines."""
-        self.update(deadlines=changed(self.state.deadlines, deadlines))
+        state = self.state
+        times = state.deadlines
+        if any(getattr(times, name) != at for name, at in deadlines.items()):
+            self.state = _with_deadlines(state, changed(times, deadlines))
 
     def order(self, effect: StarterEffect) -> None:
         """Add an effect."""
