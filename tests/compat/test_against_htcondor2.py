@@ -10,6 +10,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from roost.compat import classad2 as our_classad2
 from roost.compat import htcondor2 as ours
@@ -83,6 +85,27 @@ def test_arguments_have_the_same_names_in_the_same_order(theirs: ModuleType) -> 
         *("Submit.setQArgs", "ping", "send_command", "log"),
     ):
         assert arguments(ours, name) == arguments(theirs, name), name
+
+
+# -- macros --------------------------------------------------------------------------------------------------------
+
+LINES = {"a": "va", "n": "7", "w": "abcdef", "p": "/x/y/z.tar.gz", "i": "1", "l": "u,v,w", "MY.z": "5"}
+PIECES = st.sampled_from(
+    [
+        *("$(a)", "$(b:x)", "$(a:x)", "$(MY.z)", "$(nothing:$(a))", "text ", "$$(Name)", "$$([1 + 2])", "$(DOLLAR)"),
+        *("$INT(n)", "$INT(n,%05d)", "$REAL(n)", "$STRING(a)", "$EVAL(n + 1)", "$CHOICE(i,l)", "$CHOICE(1,p,q,r)"),
+        *("$SUBSTR(w,1,3)", "$SUBSTR(w,-2)", "$RANDOM_INTEGER(3,3)", "$ENV(HOME)", "$ENV(NO_SUCH_ONE:7)"),
+        *("$(ProcId)", "$(Process)", "$(ClusterId)", "$(Cluster)", "$(Step)", "$(Row)", "$(ItemIndex)", "$(OPSYS)"),
+    ]
+)
+PARTS = st.builds("$F{}(p)".format, st.text("pdnxqfbu", max_size=4).map(lambda each: "".join(sorted(set(each)))))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(pieces=st.lists(PIECES | PARTS, min_size=1, max_size=4))
+def test_macros_come_to_the_same(theirs: ModuleType, pieces: list[str]) -> None:
+    lines = {**LINES, "k": "".join(pieces)}
+    assert ours.Submit(lines).expand("k") == theirs.Submit(lines).expand("k")
 
 
 # -- event logs ----------------------------------------------------------------------------------------------------

@@ -223,7 +223,7 @@ def _dirname(parts: list[str], value_of: ValueOf, caller: Caller) -> str:
 
 
 def file_parts(path: str, letters: str) -> str:
-    """The wanted parts of a path: p directory, d last directory (dd the last two), n name, x extension.
+    """The wanted parts of a path: p directory, d only its last (dd the last two), n name, x extension.
 
     b drops the slash after a lone directory or the dot before a lone extension; q quotes the result, with a
     in single quotes; w turns slashes into backslashes, u the reverse; f, or no letter for a part, is the
@@ -254,7 +254,7 @@ def file_parts(path: str, letters: str) -> str:
 
 def _directory(directory: str, letters: str) -> str:
     count = letters.count("d")
-    if "p" in letters or not count:
+    if not count:
         return directory
     parts = directory.rstrip("/").split("/")
     last = "/".join(parts[-count:]) + "/" if directory else ""

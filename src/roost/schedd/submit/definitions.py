@@ -14,12 +14,11 @@ from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS
 from roost.schedd.submit.diagnostics import Findings
 from roost.schedd.submit.host import LanguageHost, SubmitHost
-from roost.schedd.submit.macros import JobScope, Macros, Position, expander
+from roost.schedd.submit.macros import PLATFORM, JobScope, Macros, Position, expander
 from roost.schedd.submit.queue_statement import QueueItems, read_queue
 from roost.schedd.submit.script import Script
 
 _SUBSYSTEM = "SUBMIT"
-_BUILT_IN: Mapping[str, str] = {}
 
 
 class DefinitionsError(ValueError):
@@ -40,7 +39,7 @@ class Definitions:
 
 def read_definitions(text: str, host: SubmitHost, *, now: float) -> Definitions:
     """Read a description up to its first queue statement. Raises `DefinitionsError`."""
-    script = Script(host=LanguageHost(host=host, now=now), subsystem=_SUBSYSTEM, built_in=_BUILT_IN)
+    script = Script(host=LanguageHost(host=host, now=now), subsystem=_SUBSYSTEM, built_in=PLATFORM)
     script.source(text, "<text>", Origin.FILE)
     findings = Findings()
     findings.take(script.log)
@@ -58,7 +57,7 @@ def expanded(texts: Mapping[str, str], name: str, host: SubmitHost, *, now: floa
     macros = Macros(
         defined={each.lower(): Found(each, text, Span("<text>")) for each, text in texts.items()},
         variables=(),
-        built_in=_BUILT_IN,
+        built_in=PLATFORM,
         host=LanguageHost(host=host, now=now),
         limits=DEFAULT_LIMITS,
         cwd=host.cwd,
@@ -72,7 +71,7 @@ def read_items(
 ) -> QueueItems:
     """The items of a queue statement. Raises `DefinitionsError`."""
     language = LanguageHost(host=host, now=now)
-    script = Script(host=language, subsystem=_SUBSYSTEM, built_in=_BUILT_IN)
+    script = Script(host=language, subsystem=_SUBSYSTEM, built_in=PLATFORM)
     where = Span("<queue>")
     script.source("".join(f"{name} = {text}\n" for name, text in texts.items()), "<text>", Origin.FILE)
     findings = Findings()

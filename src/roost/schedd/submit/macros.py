@@ -25,6 +25,8 @@ from roost.config.references import FILE_FUNCTION, NAME, Call, Reference, pieces
 PROC_NAMES: Final = frozenset(("process", "procid", "jobid", "step", "itemindex", "row"))
 #: Names that are known only once the queue has given the cluster its number.
 CLUSTER_NAMES: Final = frozenset(("cluster", "clusterid", "jobid"))
+#: Names that every description finds, whatever machine it is read on.
+PLATFORM: Final[Mapping[str, str]] = {"arch": "X86_64", "opsys": "LINUX", "islinux": "1", "iswindows": "0"}
 _RANDOM: Final = re.compile(r"\$RANDOM_(?:CHOICE|INTEGER)\(")
 LIVE: Final = Span("<queue>")
 BUILT_IN: Final = Span("<built in>")

@@ -25,7 +25,7 @@ from roost.schedd.submit.commands import ALL, ELSEWHERE
 from roost.schedd.submit.diagnostics import Finding, Findings, SubmitCode
 from roost.schedd.submit.host import LanguageHost, SubmitHost
 from roost.schedd.submit.job import Defaults, Job
-from roost.schedd.submit.macros import Position
+from roost.schedd.submit.macros import PLATFORM, Position
 from roost.schedd.submit.plan import ClusterPlan, fill, merged
 from roost.schedd.submit.planning import Planned, Planner
 from roost.schedd.submit.program import inherited_by
@@ -246,15 +246,12 @@ class _Reader:
             "year": f"{moment.year}",
             "month": f"{moment.month:02}",
             "day": f"{moment.day:02}",
-            "islinux": "1",
-            "iswindows": "0",
+            **PLATFORM,
         }
         for name in ("arch", "opsys", "opsysver", "opsysandver", "opsysmajorver", "spool"):
             value = self._knob(name.upper())
             if value:
                 found[name] = value
-        found.setdefault("arch", "X86_64")
-        found.setdefault("opsys", "LINUX")
         return found
 
     def _knob(self, name: str, default: str = "") -> str:
