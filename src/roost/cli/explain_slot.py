@@ -135,7 +135,12 @@ def _seen(seen: dict[str, Any]) -> Iterator[str]:
         each = seen["given"][0]
         yield f"The matchmaker gave it to job {each['job']} of {each['user']} at {at}."
     elif seen["out"]:
-        by = f": {knob['name']} = {knob['text']}{place}" if knob else ""
+        by = f": {knob['name']} = {knob['text']}{place}" if knob and knob["text"] else ""
+        if seen["out"] == "pool-policy" and not by:
+            by = (
+                " for an attribute of its ad that is called like a scope (MY, TARGET, …); "
+                "`roost audit --kind discard` names it"
+            )
         yield from wrapped(f"The matchmaker gives it to nobody (at {at}): it {_OUT[seen['out']]}{by}.", width())
     elif not seen["requests"]:
         yield f"No job asked for a slot when the matchmaker looked last, at {at}."
