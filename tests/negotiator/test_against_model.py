@@ -29,11 +29,12 @@ def test_a_cycle_gives_what_trying_job_by_job_and_slot_by_slot_gives(seed):
 @given(st.integers(0, 10**6), st.booleans())
 def test_memory_changes_nothing_but_the_time(seed, short):
     pool, kept = make_pool(seed), Memory()
-    before = memory_module.LISTED_MIN, memory_module.LISTED_TIMES, memory_module._SLOT_COST
+    names = ("LISTED_MIN", "LISTED_TIMES", "PAIRS_MAX", "_SLOTS_COST", "_SLOT_COST")
+    before = {name: getattr(memory_module, name) for name in names}
     try:
         if short:
-            memory_module.LISTED_MIN, memory_module.LISTED_TIMES = 2, 1
-        memory_module._SLOT_COST = 1
+            memory_module.LISTED_MIN, memory_module.LISTED_TIMES, memory_module.PAIRS_MAX = 2, 1, 5
+        memory_module._SLOTS_COST = memory_module._SLOT_COST = 0
         for _ in range(5):
             plan = negotiate(pool.snapshot(), settings=pool.settings, accounts=pool.accounts, memory=kept)
             fresh = negotiate(pool.snapshot(), settings=pool.settings, accounts=pool.accounts)
@@ -43,4 +44,5 @@ def test_memory_changes_nothing_but_the_time(seed, short):
                 pool.promised.update(match.slot for match in plan.matches)
             change(pool)
     finally:
-        memory_module.LISTED_MIN, memory_module.LISTED_TIMES, memory_module._SLOT_COST = before
+        for name, value in before.items():
+            setattr(memory_module, name, value)

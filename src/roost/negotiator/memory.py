@@ -2,7 +2,7 @@
 
 A request is known by queue, submitter and autocluster. Of each known one a byte a slot is kept, and the best slots in
 order. At the beginning of a cycle the slots that changed, or are to be had again, are judged for all known requests at
-once, one slot after the other; everything else stands. That is dropped as a whole when it would cost more than to
+once, as pairs (`of_slots`); everything else stands. That is dropped as a whole when it would cost more than to
 begin anew, and whenever the clock or attributes of the cycle itself are among what Requirements or ranks depend on.
 
 The results are the same with and without: `tests/negotiator/test_against_model.py` holds it to that.
@@ -35,11 +35,16 @@ BYTES_MAX: Final = 512 * 1024 * 1024
 LISTED_MIN: Final = 512
 LISTED_TIMES: Final = 8
 
+#: Pairs of a request and a slot that are judged at once: what they take stays in the processor's cache.
+PAIRS_MAX: Final = 2**18
+
 #: Sets of expressions in requests whose reach is remembered.
 TEXTS_MAX: Final = 4096
 
 # What things cost, in units of a pair judged at full width: only their proportions matter.
-_SLOT_COST: Final = 8_000
+_SLOTS_COST: Final = 75_000
+_SLOT_COST: Final = 1_000
+_PAIR_COST: Final = 4
 _REQUEST_COST: Final = 15_000
 
 
@@ -246,40 +251,48 @@ class Memory:
         size = len(judge.table)
         rows = np.flatnonzero(changes.fresh)
         requests = len(self.known)
-        one_by_one = len(rows) * (_SLOT_COST + requests)
-        if one_by_one > requests * (_REQUEST_COST + size):
+        of_slots = 0 if not len(rows) else _SLOTS_COST + len(rows) * (_SLOT_COST + _PAIR_COST * requests)
+        if of_slots > requests * (_REQUEST_COST + size):
             self.forget()
             return
         self.jobs.extend((key, known.ad) for key, known in self.known.items() if key not in self.jobs)
         self.judged_slots = len(rows)
-        names = self._asked_of_slots()
-        codes = np.empty((len(rows), requests), np.uint8)
-        keys = np.empty((requests, KEYS, len(rows)))
-        for at, row in enumerate(rows.tolist()):
-            codes[at], found = judge.of_slot(self.jobs, row, judge.table.ad(judge.view.names[row], names))
-            if found is not None:
-                keys[:, :, at] = found.T
-        gone = np.flatnonzero(changes.gone)
+        codes, keys = self._judged(judge, rows)
+        self._recount(np.flatnonzero(changes.gone), codes)
         stale = changes.fresh | changes.gone
-        codes = np.ascontiguousarray(codes.T)
         for key, known in self.known.items():
             place = self.jobs.place(key)
-            self._renew(known, size, gone, rows, codes[place])
+            self._renew(known, size, rows, codes[place])
             if known.listing is not None:
                 inside = np.flatnonzero(codes[place] < REFUSED)
-                fresh = keys[place].take(inside, axis=1)
+                fresh = keys[:, place].take(inside, axis=1)
                 known.listing = self._relist(known.listing, changes, stale, rows.take(inside), fresh)
 
-    def _asked_of_slots(self) -> frozenset[str]:
-        """Folded names of all that judging a slot may ask it for."""
-        different = {id(known.reach): known.reach.names for known in self.known.values()}
-        return self.names.union(*different.values())
+    def _judged(self, judge: Judge, rows: Array) -> tuple[Array, Array]:
+        """Verdicts and keys of some slots for all known requests, in the order of `jobs`; see `Judge.of_slots`."""
+        requests = len(self.jobs)
+        codes, keys = np.empty((requests, len(rows)), np.uint8), np.empty((KEYS, requests, len(rows)))
+        step = max(1, PAIRS_MAX // requests)
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            codes[:, part], keys[:, :, part] = judge.of_slots(self.jobs, rows[part])
+        return codes, keys
 
-    def _renew(self, known: Known, size: int, gone: Array, rows: Array, codes: Array) -> None:
+    def _recount(self, gone: Array, codes: Array) -> None:
+        """Bring the numbers of verdicts up to date: without the rows `gone`, with the new `codes`."""
+        counted = [(known, self.jobs.place(key)) for key, known in self.known.items() if known.counts is not None]
+        if not counted:
+            return
+        former = np.empty((len(counted), len(gone)), np.uint8)
+        for at, (known, _) in enumerate(counted):
+            known.verdicts.take(gone, out=former[at], mode="clip")
+        fresh = codes.take([place for _, place in counted], axis=0)
+        changes = _tally(fresh) - _tally(former)
+        for (known, _), change in zip(counted, changes, strict=True):
+            known.counts = known.counts + change
+
+    def _renew(self, known: Known, size: int, rows: Array, codes: Array) -> None:
         verdicts = known.verdicts
-        if known.counts is not None:
-            known.counts = known.counts - np.bincount(verdicts.take(gone), minlength=VERDICTS)
-            known.counts += np.bincount(codes, minlength=VERDICTS)
         if len(verdicts) != size:
             known.verdicts = np.zeros(size, np.uint8)
             known.verdicts[: min(size, len(verdicts))] = verdicts[:size]
@@ -295,6 +308,11 @@ class Memory:
                 return None
             listing = Listing(listing.rows, listing.keys, listing.complete)
         return renewed(listing, stale, rows, keys)
+
+
+def _tally(codes: Array) -> Array:
+    """How often each verdict stands in each row; int64, shape (rows, VERDICTS)."""
+    return np.stack([np.count_nonzero(codes == code, axis=1) for code in range(VERDICTS)], axis=1)
 
 
 def _expressions_in(ad: ClassAd) -> Iterable[tuple[str, Expr | None]]:

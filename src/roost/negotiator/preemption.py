@@ -148,21 +148,24 @@ class Preemption:
             self._names |= reached.names
             self._ads = Table()
             self._whole = any(_calls(each, _ANY_NAME) for each in (*seeds, *slots.all()))
-        self._ads.extend((row, self._shown(row)) for row in rows.tolist() if row not in self._ads)
+        fresh = [row for row in rows.tolist() if row not in self._ads]
+        holders = {code: self._remote(code) for code in set(self.view.holder.take(fresh).tolist())} if fresh else {}
+        self._ads.extend((row, self._shown(row, holders[self.view.holder.item(row)])) for row in fresh)
 
-    def _shown(self, row: int) -> ClassAd:
-        key = self.view.names[row]
+    def _remote(self, code: int) -> dict[str, Any]:
+        """What is shown of a holder at this moment, as far as it can be asked about; by folded names."""
+        shown = self.standing(self.view.holders[code]).as_remote()
+        by_key = {fold(name): value for name, value in shown.items()}
+        return {key: value for key, value in by_key.items() if self._whole or key in self._names}
+
+    def _shown(self, row: int, remote: dict[str, Any]) -> ClassAd:
         if self._whole:
-            shown = self.table.ad(key)
+            shown = self.table.ad(self.view.names[row])
         else:
+            # Cells as they are: the names are folded, and nobody sees this ad.
             shown = ClassAd()
-            for name in self._names:
-                value = self.table.value(key, name)
-                if value is not None:
-                    # Cells as they are: the names are folded, and nobody sees this ad.
-                    shown.cells[name] = value
-        for name, remote in self.standing(self.view.holders[self.view.holder.item(row)]).as_remote().items():
-            shown.cells[fold(name)] = remote
+            shown.cells.update(self.table.cells(row, self._names))
+        shown.cells.update(remote)
         if shown.cell("preemptingrank") is not MISSING:
             shown["CurrentRank"] = float(self.view.current_rank.item(row))
         return shown

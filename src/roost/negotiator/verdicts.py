@@ -1,5 +1,5 @@
 """Whether a request and a slot accept each other, and how good the slot is: for all slots of a request at once, or for
-all requests of a slot.
+all requests of some slots.
 
 Both ways give the same; which is cheaper depends on how many there are of each. A verdict is a byte a pair, so that
 what stood in the way can be counted without evaluating anything again.
@@ -16,6 +16,7 @@ from roost.classad import ClassAd, Expr, FixedWorld
 from roost.classad.ad import MISSING
 from roost.classad.vector import Kind, Table
 from roost.classad.vector.kinds import Array
+from roost.classad.vector.pairs import Pairs, Side
 from roost.classad.vector.result import Parted, Result
 from roost.model.pool_policy import SCOPES as SCOPE_NAMES
 from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, KEYS, UNUSED
@@ -123,15 +124,23 @@ class Judge:
 
     def _impose(self, found: Array, result: Result, code: int, noted: int, name: str) -> None:
         """Let a condition of the pool's policy forbid what is accepted, and note where it is ERROR."""
+        wrong = self._forbid(found, result, code, noted)
+        if wrong is not None and (count := int(np.count_nonzero(wrong))):
+            self._note_error(code, name, count)
+
+    def _forbid(self, found: Array, result: Result, code: int, noted: int) -> Array | None:
+        """Change verdicts of what a condition forbids; mask of where it is ERROR, None if it forbids nothing."""
         if result.is_true:
-            return
-        forbidden = ~result.true & (found == ACCEPTED)
+            return None
+        forbidden = ~result.true.reshape(found.shape) & (found == ACCEPTED)
         if not forbidden.any():
-            return
-        wrong = int(np.count_nonzero(forbidden & (result.state == Kind.ERROR)))
-        if wrong:
-            self.errors[code, name] = self.errors.get((code, name), 0) + wrong
+            return None
         np.putmask(found, forbidden, noted if self.settings.policy.log_only else code)
+        wrong: Array = forbidden & (result.state.reshape(found.shape) == Kind.ERROR)
+        return wrong
+
+    def _note_error(self, code: int, name: str, count: int) -> None:
+        self.errors[code, name] = self.errors.get((code, name), 0) + count
 
     def slot_ranks(self, ad: ClassAd) -> Parted:
         """The slots' Rank of a request; what is no number counts as 0."""
@@ -177,41 +186,56 @@ class Judge:
     def _apart(self, expression: Expr, ad: ClassAd) -> Parted:
         return self.table.evaluate_apart(expression, "rank", ad, self.world)
 
-    # -- one slot, all requests --------------------------------------------------------------------
+    # -- some slots, all requests ------------------------------------------------------------------
 
-    def of_slot(self, jobs: Table, row: int, slot: ClassAd) -> tuple[Array, Array | None]:
-        """The verdict of each request (rows of `jobs`) on a slot, and the keys where at least one is yes."""
-        policy, world, view = self.settings.policy, self.world, self.view
-        accepts, accepted = jobs.sides(slot, world)
-        if policy.resource is not None and slot.cell("requirements") is MISSING:
-            accepts = np.ones(len(jobs), bool)
+    def of_slots(self, jobs: Table, rows: Array) -> tuple[Array, Array]:
+        """The verdict of each request (rows of `jobs`) on some slots (ascending rows), and the keys.
+
+        uint8, shape (requests, rows), and float64, shape (KEYS, requests, rows): where the verdict is no, a key says
+        nothing.
+        """
+        policy, settings = self.settings.policy, self.settings
+        pairs = Pairs(jobs, self.table, rows, self.world)
+        accepted, accepts = pairs.accepting(Side.LEFT), pairs.accepting(Side.RIGHT)
+        if policy.resource is not None:
+            accepts |= self.table.lacking("requirements").take(rows)
         if policy.job is not None:
-            accepted |= jobs.lacking("requirements")
+            accepted |= jobs.lacking("requirements")[:, None]
         found = _first_verdicts(accepted, accepts)
         if policy.resource is not None:
-            result = jobs.evaluate_for(slot, policy.resource, world)
-            self._impose(found, result, POLICY_RESOURCE, NOTED_RESOURCE, view.names[row])
+            result = pairs.evaluate(policy.resource, Side.RIGHT)
+            self._impose_on_pairs(found, result, POLICY_RESOURCE, NOTED_RESOURCE, rows)
         if policy.job is not None:
-            self._impose(found, jobs.evaluate(policy.job, slot, world), POLICY_JOB, NOTED_JOB, view.names[row])
-        if not (found < REFUSED).any():
-            return found, None
-        keys = np.empty((KEYS, len(jobs)))
-        keys[3] = UNUSED
-        if view.occupied.item(row):
-            rank, current = self._rank_by(jobs, slot), view.current_rank.item(row)
-            keeps = rank < current if self.priority_preempts else rank <= current
-            np.putmask(found, keeps & (found < REFUSED), OCCUPIED)
-            keys[3] = np.where(rank > current, BY_RANK, BY_PRIORITY)
-        keys[0] = _for(jobs, slot, self.settings.pre_job_rank, world)
-        keys[1] = jobs.attribute("Rank", slot, world).numbers_or(0.0)
-        keys[2] = _for(jobs, slot, self.settings.post_job_rank, world)
+            self._impose_on_pairs(found, pairs.evaluate(policy.job, Side.LEFT), POLICY_JOB, NOTED_JOB, rows)
+        keys = np.empty((KEYS, *pairs.shape))
+        if (found < REFUSED).any():
+            keys[0] = _for(pairs, settings.pre_job_rank)
+            keys[1] = pairs.attribute("Rank", Side.LEFT).numbers_or(0.0).reshape(pairs.shape)
+            keys[2] = _for(pairs, settings.post_job_rank)
+            keys[3] = self._state_in(pairs, found, rows)
         return found, keys
 
-    def _rank_by(self, jobs: Table, slot: ClassAd) -> Array:
-        cell = slot.cell("rank")
-        if isinstance(cell, Expr):
-            return jobs.evaluate_for(slot, cell, self.world).numbers_or(0.0)
-        return Result(cell, len(jobs)).numbers_or(0.0) if cell is not MISSING else np.zeros(len(jobs))
+    def _impose_on_pairs(self, found: Array, result: Result, code: int, noted: int, rows: Array) -> None:
+        """`_impose` for pairs: what is wrong is noted under the name of the slot."""
+        wrong = self._forbid(found, result, code, noted)
+        if wrong is not None:
+            counts = np.count_nonzero(wrong, axis=0)
+            for place in np.flatnonzero(counts).tolist():
+                self._note_error(code, self.view.names[rows.item(place)], counts.item(place))
+
+    def _state_in(self, pairs: Pairs, found: Array, rows: Array) -> Array | float:
+        """The last row of the key; marks as OCCUPIED the slots that who has them keeps."""
+        view = self.view
+        occupied = view.occupied.take(rows)
+        if not occupied.any():
+            return UNUSED
+        rank, current = (
+            pairs.attribute("Rank", Side.RIGHT).numbers_or(0.0).reshape(pairs.shape),
+            view.current_rank.take(rows),
+        )
+        keeps = rank < current if self.priority_preempts else rank <= current
+        np.putmask(found, keeps & occupied & (found < REFUSED), OCCUPIED)
+        return np.where(occupied, np.where(rank > current, BY_RANK, BY_PRIORITY), UNUSED)
 
 
 _RANK: Final = Expr.parse("MY.Rank")
@@ -224,8 +248,12 @@ def _first_verdicts(accepted: Array, accepts: Array) -> Array:
     return found
 
 
-def _for(jobs: Table, slot: ClassAd, expression: Expr | None, world: FixedWorld) -> Array | float:
-    return -np.inf if expression is None else jobs.evaluate_for(slot, expression, world).numbers_or(-np.inf)
+def _for(pairs: Pairs, expression: Expr | None) -> Array | float:
+    """One of the matchmaker's ranks for each pair."""
+    if expression is None:
+        return -np.inf
+    found = pairs.evaluate(expression, Side.RIGHT)
+    return found.number_or(-np.inf) if found.is_single else found.numbers_or(-np.inf).reshape(pairs.shape)
 
 
 def may_be_true(expression: Expr | None) -> bool:

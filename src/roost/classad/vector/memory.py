@@ -254,7 +254,12 @@ class Groups:
         self.rows = rows
 
 
-def grouped(rows: Rows, column: Column, cells: Vector, mask: Array) -> Groups:
+#: An expression that more than one row in so many has is evaluated for all rows: that shares the parts it
+#: has in common with others, and slicing columns costs as much as computing on them.
+FULL_WIDTH_SHARE: Final = 6
+
+
+def grouped(rows: Rows, column: Column, cells: Vector, mask: Array, full_width_share: int = FULL_WIDTH_SHARE) -> Groups:
     """The groups of `cells`, a column's cells in `rows`, of which `mask` has expressions."""
     known = rows.children.get(column.key)
     if known is not None and known.version == column.version:
@@ -268,7 +273,7 @@ def grouped(rows: Rows, column: Column, cells: Vector, mask: Array) -> Groups:
     for start, end in zip(bounds.tolist(), [*bounds.tolist()[1:], len(order)], strict=False):
         index = where.take(order[start:end])
         expression = cells.words.values[cells.codes.item(index.item(0))]
-        if len(index) * FULL_WIDTH_SHARE > rows.size:
+        if len(index) * full_width_share > rows.size:
             own = np.zeros(rows.size, bool)
             own[index] = True
             groups.append((expression, own, None))
@@ -279,10 +284,6 @@ def grouped(rows: Rows, column: Column, cells: Vector, mask: Array) -> Groups:
     rows.children[column.key] = known
     return known
 
-
-#: An expression that more than one row in so many has is evaluated for all rows: that shares the parts it
-#: has in common with others, and slicing columns costs as much as computing on them.
-FULL_WIDTH_SHARE: Final = 6
 
 #: Evaluates a part of an expression.
 Compute = Callable[[], Operand]

@@ -243,6 +243,16 @@ class Store:
             return cell.copy()
         return None if cell is MISSING else cell
 
+    def cells(self, row: int, names: Iterable[str]) -> dict[str, Cell]:
+        """What a row has under some folded names, those that it lacks left out."""
+        found: dict[str, Cell] = {}
+        for name in names:
+            column = self._columns.get(name)
+            cell = MISSING if column is None else column.get(row)
+            if cell is not MISSING:
+                found[name] = cell.copy() if isinstance(cell, ClassAd) else cell
+        return found
+
     def _ad(self, row: int, names: Container[str] | None = None) -> ClassAd:
         layout, columns = self._layout(row), self._columns
         ad = ClassAd()
