@@ -10,7 +10,7 @@ import pytest
 from tests.integration.kit import Pool, running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def running_pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     """A pool with two slots."""
     if sys.platform != "linux":

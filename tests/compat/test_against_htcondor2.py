@@ -101,7 +101,7 @@ PIECES = st.sampled_from(
 PARTS = st.builds("$F{}(p)".format, st.text("pdnxqfbu", max_size=4).map(lambda each: "".join(sorted(set(each)))))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(pieces=st.lists(PIECES | PARTS, min_size=1, max_size=4))
 def test_macros_come_to_the_same(theirs: ModuleType, pieces: list[str]) -> None:
     lines = {**LINES, "k": "".join(pieces)}

@@ -66,7 +66,7 @@ def plain(value: Any) -> Any:
     return (type(value).__name__, str(value)) if type(value).__module__ != "builtins" else value
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.dictionaries(NAMES, PLAIN, max_size=5))
 def test_ads_of_python_data_look_the_same(theirs: ModuleType, data: dict[str, Any]) -> None:
     if any("\0" in str(value) for value in data.values()) or "\\x00" in repr(data):
