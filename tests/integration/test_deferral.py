@@ -29,3 +29,21 @@ def test_a_job_waits_on_its_slot_for_its_time_and_one_that_comes_too_late_is_hel
     assert 0 <= int(out.read_text()) - at <= 3
     assert pool.job(f"{waits}.0")["NumJobStarts"] == 1
     assert not pool.mistakes()
+
+
+def test_a_job_of_a_crontab_takes_its_slot_for_the_next_minute_and_a_bad_one_is_held(
+    start: Callable[..., Pool],
+) -> None:
+    pool = start("", cpus=2)
+    now = int(time.time())
+    every = pool.submit("cron_minute = *\non_exit_remove = false\ncron_window = 30", script="exit 0")
+    wrong = pool.submit("cron_hour = 7\ncron_minute = 0-59,70", script="exit 0")
+    held = pool.seen(f"{wrong}.0", JobStatus=5)
+    assert held["HoldReasonCode"] == 25
+    assert held["HoldReason"].startswith("CronMinute = 0-59,70: '70' is not within 0 to 59")
+    waiting = pool.seen(f"{every}.0", JobState="Deferred")
+    assert waiting["JobStatus"] == 2 and waiting["ScheddInterval"] == 300
+    assert waiting["DeferralTime"] % 60 == 0 and now < waiting["DeferralTime"] <= now + 120
+    pool("rm", str(every))
+    eventually(lambda: not pool.jobs(every), "the job to leave")
+    assert not pool.mistakes()

@@ -10,8 +10,12 @@ Work outside of daemons (shepherds, the bus's server) takes the time that it tak
 
 from __future__ import annotations
 
+import os
 import time
+from datetime import UTC, timedelta, timezone, tzinfo
+from pathlib import Path
 from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
 class Clock:
@@ -25,6 +29,22 @@ class Clock:
         """Seconds that the machine's time is east of UTC."""
         return time.localtime(self.now()).tm_gmtoff
 
+    def zone(self) -> tzinfo:
+        """The machine's time zone with its changes of the clock: TZ, or /etc/localtime."""
+        name = os.environ.get("TZ", "").removeprefix(":")
+        try:
+            if name and not name.startswith("/"):
+                return ZoneInfo(name)
+            with Path(name or _LOCALTIME).open("rb") as file:
+                return ZoneInfo.from_file(file)
+        except (OSError, ValueError, ZoneInfoNotFoundError):
+            # TZ may be a rule that names no zone, and the file may be missing: then the present offset counts.
+            offset_s = self.zone_offset_s()
+            return timezone(timedelta(seconds=offset_s)) if offset_s else UTC
+
+
+#: The machine's time zone where TZ names none.
+_LOCALTIME: Final = "/etc/localtime"
 
 #: The clock of the system.
 SYSTEM: Final = Clock()

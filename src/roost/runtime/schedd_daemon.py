@@ -102,7 +102,7 @@ class ScheddDaemon:
     def _settings(self, config: Config) -> QueueSettings:
         try:
             name = self.context.name
-            found = queue_settings(config, name=name, local_node=local_name(name))
+            found = queue_settings(config, name=name, local_node=local_name(name), zone=self.clock.zone())
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
         for problem in found.problems:

@@ -204,6 +204,8 @@ class Book:
         self.clusters: dict[int, Cluster] = {}
         self.next_cluster = 1
         self.autoclusters = Autoclusters()
+        #: Clusters with jobs that run by a crontab, in the order in which they came.
+        self.recurring: dict[int, None] = {}
 
     def find(self, job: JobId) -> Job | None:
         """A job that is in the queue, as one to which something is about to happen."""

@@ -15,6 +15,7 @@ from roost.model.audit import AuditKind, Effect
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd import event_log as log
 from roost.schedd.book import COUNTED, Job, not_plain
+from roost.schedd.crontab import KEYS
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import EndRun, Reply, StandStill
 from roost.schedd.events import Acted, Action
@@ -210,6 +211,10 @@ def _edit(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
         old = "" if before is None else _shown(before)
         turn.log(job, log.AttributeUpdate(attribute=name, value=_shown(cell), old_value=old))
     turn.touch(job)
+    if names & KEYS:
+        turn.book.recurring[job.id.cluster] = None
+        if waits:
+            turn.plan_start(job)
     if waits:
         turn.book.put_idle(job.cluster, job.id.proc)
         turn.offer()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, tzinfo
 
 from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.classad.values import fold
@@ -18,8 +19,11 @@ _SUBSYSTEM = "SCHEDD"
 _SUPERUSERS = "root, condor"
 
 
-def queue_settings(config: Config, *, name: str, local_node: str = "") -> QueueSettings:
-    """The settings of the queue of that name; `local_node` runs the jobs beside it. Raises ConfigError."""
+def queue_settings(config: Config, *, name: str, local_node: str = "", zone: tzinfo = UTC) -> QueueSettings:
+    """The settings of the queue of that name; `local_node` runs the jobs beside it, crontabs are those of `zone`.
+
+    Raises ConfigError.
+    """
     policy, problems = system_policy(config)
     rules, unread = admission(config, name=name)
     local_policy, wrong = _local_policy(config)
@@ -29,6 +33,8 @@ def queue_settings(config: Config, *, name: str, local_node: str = "") -> QueueS
         uid_domain=config.get("UID_DOMAIN") or name,
         alive_interval_s=config.get_float("ALIVE_INTERVAL", 300.0, subsys=_SUBSYSTEM),
         periodic_interval_s=config.get_float("PERIODIC_EXPR_INTERVAL", 60.0, subsys=_SUBSYSTEM),
+        interval_s=config.get_int("SCHEDD_INTERVAL", 300, subsys=_SUBSYSTEM),
+        zone=zone,
         jobs_max=config.get_int("MAX_JOBS_SUBMITTED", 2**31 - 1, subsys=_SUBSYSTEM),
         jobs_per_submission_max=config.get_int("MAX_JOBS_PER_SUBMISSION", 2**31 - 1, subsys=_SUBSYSTEM),
         superusers=frozenset(word for word in re.split(r"[,\s]+", superusers) if word),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 
 from roost.model.audit import InForce
 from roost.schedd.admission import Admission
@@ -24,6 +25,10 @@ class QueueSettings:
     alive_interval_s: float = 300.0
     #: PERIODIC_EXPR_INTERVAL, s.
     periodic_interval_s: float = 60.0
+    #: SCHEDD_INTERVAL, s: jobs that are to start at an instant may be matched that much earlier.
+    interval_s: int = 300
+    #: The time zone of crontabs.
+    zone: tzinfo = UTC
     #: MAX_JOBS_SUBMITTED, MAX_JOBS_PER_SUBMISSION.
     jobs_max: int = 2**31 - 1
     jobs_per_submission_max: int = 2**31 - 1

@@ -18,6 +18,7 @@ from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import PERIODIC_ATTRIBUTES, Occasion, Outcome, Verdict, decide
 from roost.schedd.outcome import carry_out, hold, leave_at_last, leave_removed, note_verdict, remove
+from roost.schedd.recurring import look
 from roost.schedd.runs import ask_for_slot, claim_lost, end_again, give_back
 from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
@@ -60,6 +61,7 @@ def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
             claim.heard_at = turn.now
     clock.ticked_at = turn.now
     turn.changes.extend(AddAudit(record=each) for each in holder.vetoes.due(turn.now))
+    look(turn)
     if turn.now - clock.alive_at >= settings.alive_interval_s:
         clock.alive_at = turn.now
         _say_alive(turn, holder)

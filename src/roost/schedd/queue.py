@@ -15,7 +15,7 @@ from typing import Any, Final, assert_never
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
-from roost.schedd import commands, periodic, runs
+from roost.schedd import commands, periodic, recurring, runs
 from roost.schedd import event_log as log
 from roost.schedd.admission import NotAdmitted, check_groups
 from roost.schedd.book import COUNTERS, Book, Cluster, JobSource, submitter_of
@@ -107,8 +107,9 @@ class Queue:
 
     def step(self, event: Event, now: float) -> Step:
         """What `event`, at `now` (epoch s), leads to."""
-        turn = Turn(self.book, now, self.holder.settings.in_force)
+        turn = Turn(self.book, now, self.holder.settings.in_force, self.holder.settings.zone)
         self._handle(turn, event)
+        recurring.hold_unplanned(turn)
         turn.finish()
         return Step(changes=tuple(turn.changes), effects=tuple(turn.effects))
 
@@ -213,6 +214,9 @@ class Queue:
                 **dict.fromkeys(COUNTERS, 0),
             }
         )
+        if "ScheddInterval" in ad:
+            # What Requirements of a job with a time to start at refer to.
+            ad["ScheddInterval"] = settings.interval_s
         return Cluster(number, ad, source, count=source.count, owner=owner, submitted_at=now)
 
     def _take(self, turn: Turn, cluster: Cluster) -> None:
@@ -224,6 +228,7 @@ class Queue:
         if held:
             cluster.statuses = bytearray([JobStatus.HELD]) * source.count
         self.book.clusters[number] = cluster
+        recurring.submitted(turn, cluster)
         self.book.index(cluster)
         turn.changes.append(
             PutCluster(
@@ -283,6 +288,7 @@ class Queue:
                     turn.set_status(job, JobStatus.IDLE)
                 elif job.status is JobStatus.REMOVED:
                     leave_removed(turn, job)
+        recurring.kept(turn)
         periodic.ask_about_claims(turn, self.holder, {claim.node for claim in self.holder.claims.values()})
         turn.offer()
 

@@ -17,6 +17,7 @@ from roost.model.pool_policy import KNOBS
 from roost.schedd import event_log as log
 from roost.schedd.book import COUNTED, Job
 from roost.schedd.claims import HeldClaim, Stage
+from roost.schedd.crontab import has_crontab
 from roost.schedd.decisions import Ruling
 from roost.schedd.dollars import Unexpandable, expanded
 from roost.schedd.effects import AskForSlot, Decline, EndRun, GiveBack, StartRun, Taken
@@ -427,6 +428,9 @@ def _outcome(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
         case "hold" if (memory_mb := raised_memory(job.ad, event.code, event.subcode, turn.now)) is not None:
             turn.set(job, RequestMemory=memory_mb)
             requeue(turn, job, code=event.code, subcode=event.subcode, text=f"{event.text}; next with {memory_mb} MB")
+        case "hold" if event.code == HoldCode.MISSED_DEFERRED_EXECUTION_TIME and has_crontab(job.ad):
+            # It runs at its next time.
+            requeue(turn, job, code=VacateCode.JOB_NOT_STARTED, text=event.text)
         case "hold":
             turn.log(job, log.JobEvicted.of(job.ad, reason=event.text, code=event.code, subcode=event.subcode))
             hold(turn, job, code=event.code, subcode=event.subcode, text=event.text)

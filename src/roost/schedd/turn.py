@@ -7,9 +7,10 @@ that a job that changed five times is written once.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, tzinfo
 from typing import Any
 
-from roost.classad import ClassAd
+from roost.classad import UNDEFINED, ClassAd
 from roost.classad.world import FixedWorld, World
 from roost.model.audit import NOTHING_KNOWN, InForce
 from roost.schedd import event_log as log
@@ -27,6 +28,7 @@ from roost.schedd.changes import (
     PutJob,
 )
 from roost.schedd.claims import HeldClaim
+from roost.schedd.crontab import CronError, next_start
 from roost.schedd.decisions import Ruling, Rulings
 from roost.schedd.effects import Effect, OfferJobs
 from roost.schedd.event_log_base import Event
@@ -39,10 +41,10 @@ class Turn:
 
     __slots__ = (
         "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_world", "book", "changes",
-        "effects", "now",
+        "effects", "now", "unplanned", "zone",
     )  # fmt: skip
 
-    def __init__(self, book: Book, now: float, in_force: InForce = NOTHING_KNOWN) -> None:
+    def __init__(self, book: Book, now: float, in_force: InForce = NOTHING_KNOWN, zone: tzinfo = UTC) -> None:
         self.book = book
         self.now = now
         self.changes: list[Change] = []
@@ -57,6 +59,10 @@ class Turn:
         self._in_force = in_force
         self._rulings: Rulings | None = None
         self._world: World | None = None
+        #: The time zone of crontabs.
+        self.zone = zone
+        #: Jobs whose crontab makes no sense, and why.
+        self.unplanned: dict[JobId, tuple[Job, str]] = {}
 
     @property
     def world(self) -> World:
@@ -108,8 +114,22 @@ class Turn:
         self.set(job, LastJobStatus=int(old), JobStatus=int(status), EnteredCurrentStatus=int(self.now))
         if status is JobStatus.IDLE:
             assert not job.claim_id, "a job that waits holds no claim"
+            if cluster.number in self.book.recurring:
+                self.plan_start(job)
             self.book.put_idle(cluster, proc)
             self.offer()
+
+    def plan_start(self, job: Job) -> None:
+        """Set when a job starts that runs by a crontab, and has become idle, or is about to."""
+        try:
+            at = next_start(job.ad, self.now, self.zone, self.world)
+        except CronError as problem:
+            # A time that it had before is not meant any more.
+            self.set(job, DeferralTime=UNDEFINED)
+            self.unplanned[job.id] = job, f"{problem}; edit the job, and release it"
+            return
+        if at is not None:
+            self.set(job, DeferralTime=at)
 
     def leave(self, job: Job) -> None:
         """A job leaves the queue as it is."""

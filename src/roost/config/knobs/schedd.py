@@ -17,7 +17,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("SCHEDD_NAME", KnobType.STRING, None, "Name of the queue when a host has several.", reload=Reload.RESTART),
     _k("SCHEDD_HOST", KnobType.STRING, None, "Queue that commands speak to when they run elsewhere.", reload=Reload.COMMAND),
     _k("ALIVE_INTERVAL", KnobType.INTEGER, "300", "Longest time between two keep-alives for a claim.", unit="s", low=10),
-    _k("SCHEDD_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of the queue's ads.", unit="s", low=1),
+    _k("SCHEDD_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of the queue's ads; jobs with a deferral_time may be matched that much earlier.", unit="s", low=1),
     _k("SCHEDD_MIN_INTERVAL", KnobType.INTEGER, "5", "Shortest time between two updates of the queue's ads.", unit="s", low=0),
     _k("REQUEST_CLAIM_TIMEOUT", KnobType.INTEGER, "1800", "How long a claim request may stay unanswered.", unit="s", low=1),
     _k("MAX_JOBS_RUNNING", KnobType.INTEGER, "10000", "Most jobs of this queue that run at a time.", low=0),

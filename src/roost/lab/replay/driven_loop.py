@@ -15,6 +15,7 @@ import selectors
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, tzinfo
 from typing import Any, Final
 
 from roost.runtime.clock import Clock
@@ -166,3 +167,7 @@ class DrivenClock(Clock):
     def zone_offset_s(self) -> int:
         """It is always UTC."""
         return 0
+
+    def zone(self) -> tzinfo:
+        """It is always UTC."""
+        return UTC

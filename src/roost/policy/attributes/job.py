@@ -141,6 +141,12 @@ REQUESTS: tuple[Attribute, ...] = (
     _row(
         "DeferralPrepTime", Kind.INTEGER, "How much earlier the job may take its slot.", Unit.SECONDS, when=_REQUESTED
     ),
+    _row("CronMinute", Kind.STRING, "Minutes at which the job starts, 0 to 59, as in a crontab.", when=_REQUESTED),
+    _row("CronHour", Kind.STRING, "Hours, 0 to 23.", when=_REQUESTED),
+    _row("CronDayOfMonth", Kind.STRING, "Days of the month, 1 to 31.", when=_REQUESTED),
+    _row("CronMonth", Kind.STRING, "Months, 1 to 12.", when=_REQUESTED),
+    _row("CronDayOfWeek", Kind.STRING, "Days of the week, 0 to 7.", when=_REQUESTED),
+    _row("ScheddInterval", Kind.INTEGER, "SCHEDD_INTERVAL of the queue.", Unit.SECONDS, when=_REQUESTED),
     _row("TimerRemove", Kind.INTEGER, "When to remove the job.", Unit.INSTANT, when=_REQUESTED),
     _row(
         "LeaveJobInQueue", Kind.BOOLEAN, "A job that has ended, or was removed, stays in the queue while this is true."

@@ -87,8 +87,8 @@ description | JobDescription | Words for the job.
 hold | JobStatus | Whether the job waits on hold until you release it.
 deferral_time | DeferralTime | The instant at which it starts on the machine, epoch s.
 deferral_window | DeferralWindow | How much later it may start, s.
-deferral_prep_time | DeferralPrepTime | How long before it may be matched, s; default 300.
-cron_minute, cron_hour, cron_day_of_month, cron_month, cron_day_of_week | CronMinute, CronHour, CronDayOfMonth, CronMonth, CronDayOfWeek | The same as in a crontab.
+deferral_prep_time | DeferralPrepTime | How long before it may take its slot, s; default 300.
+cron_minute, cron_hour, cron_day_of_month, cron_month, cron_day_of_week | CronMinute, CronHour, CronDayOfMonth, CronMonth, CronDayOfWeek | When it starts again and again, as in a crontab; needs `on_exit_remove = false`.
 cron_window, cron_prep_time | DeferralWindow, DeferralPrepTime | As the two above.
 max_materialize | JobMaterializeLimit | How many jobs of the submission are in the queue at a time.
 max_idle | JobMaterializeMaxIdle | How many of them wait at a time.
