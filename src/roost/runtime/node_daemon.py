@@ -13,7 +13,6 @@ import contextlib
 import itertools
 import logging
 import os
-import platform
 import signal
 from collections.abc import Coroutine
 from dataclasses import replace
@@ -29,10 +28,8 @@ from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.audit import AuditRecord
 from roost.model.claims import ClaimKind
-from roost.model.compatible import CONDOR_VERSION
 from roost.model.events import ShutdownKind, Timer
 from roost.model.slots import SlotId
-from roost.model.starter import Ending
 from roost.node.decisions import is_eviction, of_slot, of_starter
 from roost.node.host import OfferLeftovers, Out
 from roost.node.host_slots import Starter
@@ -48,6 +45,7 @@ from roost.runtime.daemon_ads import REFRESH_S, master_ad
 from roost.runtime.deputies import Deputies
 from roost.runtime.fetching import Fetching
 from roost.runtime.node_answers import NodeAnswers
+from roost.runtime.node_messages import claim_answer, ended_run, lost_run, platform_of
 from roost.runtime.node_state import NodeState
 from roost.runtime.nursery import Nursery, NurseryFailed
 from roost.runtime.queue_words import QueueWords
@@ -167,7 +165,7 @@ class NodeDaemon:
 
     def platform(self, config: Config) -> dict[str, Any]:
         """What the slots' ads say of the system."""
-        return _platform(config)
+        return platform_of(config)
 
     # -- life ----------------------------------------------------------------------------------------
 
@@ -425,20 +423,8 @@ class NodeDaemon:
         self.carry_out(self.machine.host.receive(slot, ev.TimerFired(timer=timer), self.clock.now()))
 
     def _reply_claim(self, slot: NodeSlot, effect: ef.SendClaimReply) -> None:
-        schedd, _, asked = effect.reply_to.rpartition("|")
-        accepted = effect.accepted
-        self.send(
-            schedd,
-            m.ClaimAnswered(
-                asked_id=asked,
-                reply_to=asked,
-                accepted=accepted,
-                refusal="" if effect.refusal is None else str(effect.refusal),
-                claim_id=slot.state.claim.id.text if accepted else asked,
-                slot=slot.name,
-                slot_ad=ad_data(self.machine.ad(slot, self.clock.now())) if accepted else None,
-            ),
-        )
+        ad = ad_data(self.machine.ad(slot, self.clock.now())) if effect.accepted else None
+        self.send(*claim_answer(slot, effect, ad))
 
     def _kill(self, slot: NodeSlot) -> None:
         starter = slot.starter
@@ -496,7 +482,7 @@ class NodeDaemon:
             case sef.ReportEviction():
                 pass
             case sef.ReportExit(report=report):
-                self._report(slot, report, starter.claim_id.text)
+                self._keep_report(slot.schedd, ended_run(slot, report, starter.claim_id.text, self.clock.now()))
                 self.runner_of(slot, starter).log_end(report)
             case sef.Warn(about=what, text=text):
                 _log.warning("%s %s: %s: %s", slot.name, slot.run, what, text)
@@ -603,45 +589,10 @@ class NodeDaemon:
             subject, message = await self._outbox.get()
             await self.bus.send(subject, message)
 
-    def _report(self, slot: NodeSlot, report: Any, claim_id: str) -> None:
-        cause = report.cause
-        self._keep_report(
-            slot.schedd,
-            m.RunEnded(
-                claim_id=claim_id,
-                run=slot.run,
-                at=self.clock.now(),
-                ending=str(report.ending),
-                started=report.started,
-                code=0 if cause is None else cause.code,
-                subcode=0 if cause is None else cause.subcode,
-                text="" if cause is None else cause.text,
-                exit_code=report.exit_code,
-                exit_signal=report.exit_signal,
-                core_dumped=report.core_dumped,
-                output=str(report.output),
-                checkpoints=report.checkpoints,
-                slot=slot.name,
-                attributes=ad_data(report.attributes),
-            ),
-        )
-
     def _report_lost(self, slot: NodeSlot) -> None:
-        if slot.starter is None or slot.run in self.reports:
-            return
-        self._keep_report(
-            slot.schedd,
-            m.RunEnded(
-                claim_id=slot.starter.claim_id.text,
-                run=slot.run,
-                at=self.clock.now(),
-                ending=str(Ending.EVICT),
-                started=slot.starter.state.started_at is not None,
-                code=1007,
-                text="nobody saw how the run ended",
-                slot=slot.name,
-            ),
-        )
+        """Nobody saw how the run of a slot ended."""
+        if slot.starter is not None and slot.run not in self.reports:
+            self._keep_report(slot.schedd, lost_run(slot, slot.starter, self.clock.now()))
 
     def _keep_report(self, schedd: str, message: m.RunEnded) -> None:
         if schedd:
@@ -672,20 +623,6 @@ class NodeDaemon:
                 self.ads.all_anew()
             case m.AuditKept(kept=kept):
                 self.audit.kept(kept.get(f"{self.context.role} {self.name}", 0))
-
-
-def _platform(config: Config) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "Arch": config.get("ARCH") or platform.machine().upper(),
-        "OpSys": config.get("OPSYS") or platform.system().upper(),
-        "HasFileTransfer": True,
-        "HasJobDeferral": True,
-        "CondorVersion": CONDOR_VERSION,
-    }
-    version = config.get("OPSYSANDVER")
-    if version:
-        found["OpSysAndVer"] = version
-    return found
 
 
 def make(context: RoleContext, config: Config, bus: Carrier) -> NodeDaemon:

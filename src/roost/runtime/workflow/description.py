@@ -15,6 +15,7 @@ from typing import Final
 
 from roost.dag import Dag
 from roost.model.command_line import environment_to_raw, join_raw, quote
+from roost.model.compatible import CONDOR_VERSION
 from roost.runtime.workflow.files import RunFiles
 
 #: What a run's environment keeps of where it is started.
@@ -22,8 +23,7 @@ KEPT: Final = (
     "CONDOR_CONFIG,_CONDOR_*,PATH,PYTHONPATH,PERL*,PEGASUS_*,TZ,HOME,USER,LANG,LC_ALL,BEARER_TOKEN,"
     "BEARER_TOKEN_FILE,XDG_RUNTIME_DIR,ROOST_HOME,XDG_STATE_HOME"
 )
-#: What the description says of who wrote it.
-CONDOR_VERSION: Final = "$CondorVersion: 25.0.0 Roost $"
+
 #: Exit statuses that end the run; with others its process is started again, and goes on.
 _REMOVE: Final = "(ExitSignal =?= 11 || (ExitCode =!= UNDEFINED && ExitCode >=0 && ExitCode <= 2))"
 
