@@ -38,9 +38,13 @@ def test_jobs_are_submitted_followed_in_their_log_and_found_in_the_history(pool:
     assert sorted(ends) == [(0, 0, True), (1, 0, True)]
     assert [(pool.work / f"o.{proc}").read_text() for proc in (0, 1)] == ["one, two\n", "three\n"]
 
-    past = eventually(lambda: schedd.history(f"ClusterId == {int(result)}", ["ProcId", "Args"], match=5))
+    where, names = f"ClusterId == {int(result)}", ["ProcId", "Args"]
+    pool.wait(int(result))
+    past = eventually(lambda: two if len(two := schedd.history(where, names, match=5)) == 2 else None)
     assert sorted((each["ProcId"], each["Args"]) for each in past) == [(0, "one, two"), (1, "three")]
-    assert list(schedd.history(f"ClusterId == {int(result)}", since=f"{int(result)}.1")) in ([], [past[0]], past[:1])
+    last, first = (each["ProcId"] for each in past)
+    assert [each["ProcId"] for each in schedd.history(where, names, since=f"{int(result)}.{first}")] == [last]
+    assert schedd.history(where, names, match=1, since=ExprTree("false")) == past[:1]
 
 
 def test_queries_give_the_expressions_that_are_asked_for(pool: Pool) -> None:
