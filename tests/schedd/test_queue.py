@@ -15,6 +15,7 @@ from roost.schedd.changes import AppendLog
 from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
+from roost.schedd.pacing import FREE_TRIES, MISS_GAP_S, PAUSE_S_MAX
 from roost.schedd.provisioned import provisioned
 from roost.schedd.queue import Queue
 from roost.schedd.ranges import Ranges
@@ -345,6 +346,57 @@ def test_a_job_says_what_its_slot_gave_it_and_forgets_what_an_earlier_one_gave()
     again = {name: value for name, value in provisioned(job.ad, claim.slot_ad).items() if value is not None}
     assert again == {"MemoryProvisioned": 1000}
     assert set(provisioned(job.ad, claim.slot_ad)) >= {"GPUsProvisioned", "AssignedGPUs"}
+
+
+def test_jobs_that_machines_refuse_over_and_over_are_offered_less_and_less_often_until_one_begins() -> None:
+    world = World()
+    number = world.submit(source(2))
+    pauses = []
+    for node in world.nodes.values():
+        node.unwilling = True
+    for _ in range(FREE_TRIES + 7):
+        assert world.queue.offered(world.now)
+        assert world.match()
+        everything_arrives(world)
+        pause = world.queue.holder.pauses.of(number, world.now)
+        pauses.append(0.0 if pause is None else pause.until - world.now)
+        world.now += 2 * MISS_GAP_S
+        if pause is not None:
+            world.feed(ev.Ticked())
+            world.queue.holder.pauses.missed(number, world.now)
+            assert not world.queue.offered(world.now)
+            world.now = pause.until
+            assert any(isinstance(each, ef.OfferJobs) for each in world.queue.step(ev.Ticked(), world.now).effects)
+    assert pauses == [0.0] * FREE_TRIES + [1.0, 2.0, 4.0, 8.0, 16.0, PAUSE_S_MAX, PAUSE_S_MAX]
+    for node in world.nodes.values():
+        node.unwilling = False
+    world.match()
+    everything_arrives(world)
+    assert world.queue.counts()["running"] == 1
+    world.queue.holder.pauses.missed(number, world.now)
+    assert world.queue.holder.pauses.of(number, world.now) is None
+    world.check()
+
+
+def test_a_run_that_ends_before_its_program_ran_counts_as_a_miss() -> None:
+    world = World()
+    number = world.submit(source(1))
+    for _ in range(FREE_TRIES + 1):
+        assert world.match()
+        order = next(each for queue in world.to_node.values() for each in queue)
+        assert isinstance(order, ef.AskForSlot)
+        accepted = ev.ClaimAnswered(node=order.node, asked_id=order.claim_id, accepted=True, slot=order.slot,
+                                    claim_id=order.claim_id, slot_ad=None, refusal="")  # fmt: skip
+        world.feed(accepted)
+        job = world.queue.book.find(JobId(number, 0))
+        assert job is not None
+        end = ev.RunEnded(node=order.node, claim_id=job.claim_id, run=job.run, at=world.now, ending="evict",
+                          started=False, text="the machine could not start it")  # fmt: skip
+        world.feed(end)
+        world.now += 2 * MISS_GAP_S
+        for queue in world.to_node.values():
+            queue.clear()
+    assert world.queue.holder.pauses.of(number, world.now) is not None
 
 
 def test_jobs_submitted_on_hold_are_on_hold_after_a_restart() -> None:

@@ -114,7 +114,7 @@ def explain_job(pool: Pool, args: argparse.Namespace) -> int:
     fits = bool(claim) or (verdict is not None and bool(verdict.fits))
     if args.json:
         found = {} if verdict is None else _verdict_data(verdict)
-        print_json({"job": args.name, "status": "idle", "claim": claim, **found})
+        print_json({"job": args.name, "status": "idle", "claim": claim, "pause": asked.get("pause"), **found})
         return Exit.OK if fits else Exit.NO
     since = time.time() - float(data.get("EnteredCurrentStatus", time.time()))
     say(f"Job {args.name} of {data.get('Owner', '?')} waits for a slot, for {duration(since)} now.")
@@ -125,6 +125,12 @@ def explain_job(pool: Pool, args: argparse.Namespace) -> int:
         say(f"A machine that it was matched with refused it: {data['LastRejMatchReason']}.")
     if claim:
         _tell_claim(claim)
+    pause = asked.get("pause")
+    if pause:
+        say(
+            f"Jobs of its cluster had slots {pause['misses']} times in a row and did not begin: its queue asks for "
+            f"another one at {clock(float(pause['until']))}."
+        )
     say("")
     if verdict is None:
         _unknown(pool, str(asked.get("rejection", "")), bool(claim))

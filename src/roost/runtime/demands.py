@@ -76,7 +76,8 @@ class Demands:
         self._offer = None
         self._offered_at = asyncio.get_running_loop().time()
         told: set[int] = set()
-        submitters = {name: self._requests(groups, told) for name, groups in self._daemon.queue.book.waiting().items()}
+        offered = self._daemon.queue.offered(self._daemon.clock.now())
+        submitters = {name: self._requests(groups, told) for name, groups in offered.items()}
         # The matchmaker forgets the ads of autoclusters that it was not told of last.
         self._known = told
         self._serial += 1

@@ -89,7 +89,7 @@ class LocalRuns:
 
     def look(self) -> None:
         """Idle jobs may have changed."""
-        if self._task is None and self._daemon.queue.book.waiting(local=True):
+        if self._task is None and self._daemon.queue.offered(self._daemon.clock.now(), local=True):
             self._task = asyncio.create_task(self._match(), name="jobs beside the queue")
             self._task.add_done_callback(self._looked)
 
@@ -109,7 +109,7 @@ class LocalRuns:
         if claim_id in queue.holder.claims:
             return
         running = running_of((cluster.ad, cluster.statuses) for cluster in queue.book.clusters.values())
-        for submitter, groups in queue.book.waiting(local=True).items():
+        for submitter, groups in queue.offered(self._daemon.clock.now(), local=True).items():
             for group in groups:
                 ad = queue.book.autoclusters.sample(group.autocluster)
                 if self._daemon.settings.local_policy.allows(ad, running):

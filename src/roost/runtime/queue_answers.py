@@ -265,6 +265,9 @@ class QueueAnswers:
         }
         found = cluster.jobs.get(job.proc)
         claim = None if found is None else self._daemon.queue.holder.claims.get(found.claim_id)
+        pause = self._daemon.queue.holder.pauses.of(job.cluster, self._daemon.clock.now())
+        if pause is not None:
+            data["pause"] = {"until": pause.until, "misses": pause.misses}
         if claim is not None:
             data["claim"] = {"slot": claim.slot, "stage": str(claim.stage), "heard_at": claim.heard_at}
         await self._daemon.bus.answer(reply, Answer(data=data))

@@ -55,6 +55,8 @@ class Clock:
 def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
     """Do what is due."""
     settings = holder.settings
+    if holder.pauses.ended(turn.book.clusters, turn.now):
+        turn.offer()
     if turn.now - clock.ticked_at > _PAUSE_S:
         # This machine slept, and could not have heard anybody.
         for claim in holder.claims.values():

@@ -43,6 +43,7 @@ from roost.schedd.events import (
     Ticked,
 )
 from roost.schedd.holder import Holder, QueueSettings
+from roost.schedd.idle import IdleGroup
 from roost.schedd.outcome import held_at_submit, leave_removed
 from roost.schedd.ranges import Ranges
 from roost.schedd.refused_logs import log_refused
@@ -331,6 +332,13 @@ class Queue:
         turn.offer()
 
     # -- questions -----------------------------------------------------------------------------------
+
+    def offered(self, now: float, *, local: bool = False) -> dict[str, list[IdleGroup]]:
+        """Submitter to the groups of idle jobs that a slot is wanted for: those without a pause."""
+        pauses = self.holder.pauses
+        waiting = self.book.waiting(local=local).items()
+        found = {name: [each for each in groups if pauses.of(each.cluster, now) is None] for name, groups in waiting}
+        return {name: groups for name, groups in found.items() if groups}
 
     def counts(self) -> dict[str, int]:
         """Jobs by status, in words."""

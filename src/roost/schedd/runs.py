@@ -109,6 +109,7 @@ def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
         turn.drop(claim)
         if job is not None:
             turn.set(job, LastRejMatchTime=int(turn.now), LastRejMatchReason=event.refusal or "claim refused")
+            holder.pauses.missed(job.id.cluster, turn.now)
             _back_to_idle(turn, job)
         return
     if event.claim_id and event.claim_id != claim.id:
@@ -283,6 +284,7 @@ def run_refused(turn: Turn, holder: Holder, event: RunRefused) -> None:
     if job is not None:
         job.claim_id = job.run = ""
         turn.set(job, CurrentHosts=0, RemoteHost=None, LastRejMatchReason=event.refusal or "run refused")
+        holder.pauses.missed(job.id.cluster, turn.now)
         _settle(turn, job)
     if claim is not None and claim.run == event.run:
         claim.job, claim.run = None, ""
@@ -313,6 +315,7 @@ def _began(turn: Turn, holder: Holder, job: Job, at: float, slot: str) -> None:
     """The program of the present run runs, or has run. Heard twice, it counts once."""
     if job.ad.cell("jobcurrentstartexecutingdate") is not MISSING:
         return
+    holder.pauses.began(job.id.cluster)
     turn.set(job, NumJobStarts=job.whole("numjobstarts") + 1, JobCurrentStartExecutingDate=int(at))
     turn.log(job, log.Execute(host=_address(holder, job), slot_name=slot))
 
@@ -440,6 +443,8 @@ def _outcome(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
                             reason=event.text)  # fmt: skip
             turn.decided(job, ruling)
         case _:
+            if not event.started:
+                holder.pauses.missed(job.id.cluster, turn.now)
             requeue(turn, job, code=event.code or VacateCode.STARTER_ERROR, subcode=event.subcode, text=event.text)
 
 

@@ -1,0 +1,77 @@
+"""Pauses of clusters whose jobs get slots and yet do not begin.
+
+A job that a machine refuses, or that ends there before its program ran, waits again and would be matched again at once:
+nothing else stands between a machine that can start nothing and a cycle of the matchmaker for every try. So a cluster
+gets some tries for nothing, since refusals are also what races look like; then its jobs are offered to nobody for a
+while that doubles with each further miss. As soon as one of them begins all is forgotten.
+
+Pauses are not kept over a restart of the queue, and do not hold up jobs on claims that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Final
+
+#: Misses in a row that cost nothing.
+FREE_TRIES: Final = 3
+#: Misses within this time of one that counted are of one cause, and count with it, s.
+MISS_GAP_S: Final = 0.1
+#: The first pause, and the longest, s.
+PAUSE_S: Final = 1.0
+PAUSE_S_MAX: Final = 30.0
+
+
+@dataclass(slots=True)
+class Pause:
+    """Misses of one cluster in a row, and until when it is offered to nobody, epoch s."""
+
+    misses: int = 0
+    until: float = 0.0
+    #: When a miss counted last, epoch s.
+    missed_at: float = 0.0
+    #: Its end has been seen.
+    is_over: bool = True
+
+
+class Pauses:
+    """Those of all clusters; no more than there are clusters."""
+
+    def __init__(self) -> None:
+        self._pauses: dict[int, Pause] = {}
+
+    def missed(self, cluster: int, now: float) -> None:
+        """A job had a slot, or was promised one, and did not begin."""
+        pause = self._pauses.setdefault(cluster, Pause())
+        if 0 <= now - pause.missed_at < MISS_GAP_S or self.of(cluster, now) is not None:
+            # What was on its way to other machines at the same time.
+            return
+        pause.missed_at = now
+        pause.misses += 1
+        over = pause.misses - FREE_TRIES - 1
+        if over >= 0:
+            pause.until = now + min(PAUSE_S_MAX, PAUSE_S * 2.0 ** min(over, 30))
+            pause.is_over = False
+
+    def began(self, cluster: int) -> None:
+        """A job's program runs."""
+        if self._pauses:
+            self._pauses.pop(cluster, None)
+
+    def of(self, cluster: int, now: float) -> Pause | None:
+        """The pause that a cluster has; None if its jobs are offered."""
+        pause = self._pauses.get(cluster)
+        # A clock that was set back makes no pause longer.
+        return pause if pause is not None and 0 < pause.until - now <= PAUSE_S_MAX else None
+
+    def ended(self, present: Container[int], now: float) -> bool:
+        """Whether a pause has ended since this was asked last; clusters that are gone are forgotten."""
+        for cluster in [each for each in self._pauses if each not in present]:
+            del self._pauses[cluster]
+        ended = [
+            pause for cluster, pause in self._pauses.items() if not pause.is_over and self.of(cluster, now) is None
+        ]
+        for pause in ended:
+            pause.is_over = True
+        return bool(ended)
