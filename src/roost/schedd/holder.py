@@ -11,11 +11,8 @@ from roost.schedd.book import Job
 from roost.schedd.claims import HeldClaim
 from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.local import LocalPolicy
-<<<<<<< HEAD
-from roost.schedd.vetoes import Vetoes
-=======
 from roost.schedd.pacing import Pauses
->>>>>>> 1792106 (Jobs that get slots and do not begin are offered after a pause that grows)
+from roost.schedd.vetoes import Vetoes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +62,10 @@ class Holder:
     nodes: dict[str, None] = field(default_factory=dict)
     #: Number of the last question to machines about claims. Grows over restarts, too.
     asks: int = 0
-<<<<<<< HEAD
     #: Matches that the pool's policy prevented here.
     vetoes: Vetoes = field(default_factory=Vetoes)
-=======
+    #: Of clusters whose jobs get slots and do not begin.
     pauses: Pauses = field(default_factory=Pauses)
->>>>>>> 1792106 (Jobs that get slots and do not begin are offered after a pause that grows)
 
     def is_local(self, node: str) -> bool:
         """Whether a machine is the one beside the queue."""
