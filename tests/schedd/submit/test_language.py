@@ -357,3 +357,10 @@ def test_whatever_is_written_is_answered(lines: list[str]) -> None:
 @given(st.text(max_size=60))
 def test_any_text_is_answered(text: str) -> None:
     submitted(text, MemorySubmitHost(files={"/bin/sleep": ""}))
+
+
+@pytest.mark.parametrize("command", ["deferral_time = 100", "cron_minute = 5"])
+def test_a_job_of_the_scheduler_universe_waits_for_no_time(command: str) -> None:
+    text = f"executable = /bin/sleep\nuniverse = scheduler\n{command}\nqueue\n"
+    assert [code for code, line, _ in said(text) if line == 3] == ["universe"]
+    assert not submitted(text.replace("scheduler", "local")).errors

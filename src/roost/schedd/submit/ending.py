@@ -9,6 +9,7 @@ from roost.classad import ParseError, Syntax, parse_expression
 from roost.model.signals import signal_named
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job
+from roost.schedd.submit.program import universe_of
 
 _CRON: Final = (
     ("cron_minute", "CronMinute"),
@@ -122,6 +123,11 @@ def is_deferred(job: Job) -> bool:
 def deferral(job: Job) -> None:
     """DeferralTime and the attributes of cron."""
     if not job.fact(is_deferred):
+        return
+    if job.fact(universe_of) == "scheduler":
+        name = job.given("deferral_time", "DeferralTime", *(name for name, _ in _CRON))
+        message = f"{name}: jobs of the scheduler universe do not wait for a time"
+        job.report(SubmitCode.UNIVERSE, message, name, remedy="Use universe = local, or leave the time out.")
         return
     _instant(job, "DeferralTime", ("deferral_time", "DeferralTime"), None)
     for command, attribute in _CRON:
