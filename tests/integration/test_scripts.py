@@ -74,7 +74,7 @@ def test_prolog_and_epilog_decide_what_becomes_of_job_and_slot(start: Callable[.
 
 
 #: Which status 100 leads to which hold.
-HELD = {"PROLOG": 48, "EPILOG": 49}
+HELD = {"PROLOG": 43, "EPILOG": 44}
 
 
 def closed(pool: Pool) -> list[str]:

@@ -72,8 +72,8 @@ class StarterHold(IntEnum):
     OUTPUT_TOO_LARGE = 33
     FAILED_TO_CHECKPOINT = 36
     #: HTCondor's numbers of failed scripts before and after a job.
-    PROLOG_FAILED = 48
-    EPILOG_FAILED = 49
+    PROLOG_FAILED = 43
+    EPILOG_FAILED = 44
 
 
 class StarterVacate(IntEnum):

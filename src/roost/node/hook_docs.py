@@ -98,7 +98,7 @@ job's exit status, or 128 and its signal, in `SGE_JOBEXIT_STAT`. Both have `JOB_
 |---|---|---|
 | 0 | goes on; after the epilog it is done | |
 | 99 | goes back to its queue, even if it ended well | |
-| 100 | is held (code 48 for the prolog, 49 for the epilog) | |
+| 100 | is held (code 43 for the prolog, 44 for the epilog) | |
 | any other, a signal, or it can't be run | goes back to its queue | takes no more jobs: `SlotBrokenReason`, until `roost reopen` or a new start of its daemon |
 
 `user@` runs a script as somebody else than the job's user, root among them, if `STARTER_SCRIPT_USERS` names that account;
