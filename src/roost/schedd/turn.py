@@ -7,7 +7,7 @@ that a job that changed five times is written once.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from roost.classad import UNDEFINED, ClassAd
@@ -59,7 +59,7 @@ class Turn:
         self._in_force = in_force
         self._rulings: Rulings | None = None
         self._world: World | None = None
-        #: The time zone of crontabs.
+        #: The time zone of crontabs, and of what expressions hear of the clock.
         self.zone = zone
         #: Jobs whose crontab makes no sense, and why.
         self.unplanned: dict[JobId, tuple[Job, str]] = {}
@@ -68,7 +68,8 @@ class Turn:
     def world(self) -> World:
         """What expressions are told of the world at the instant of the event."""
         if self._world is None:
-            self._world = FixedWorld(instant=self.now)
+            offset = datetime.fromtimestamp(self.now, self.zone).utcoffset()
+            self._world = FixedWorld(instant=self.now, offset=0 if offset is None else int(offset.total_seconds()))
         return self._world
 
     def decided(self, job: Job, ruling: Ruling) -> None:
