@@ -2,8 +2,10 @@
 
 A run is only written down when it has lasted a while, so that short jobs cost nothing; a daemon killed before that
 finds the record of the run, but no slot for it: it tells the run's end if there was one, and else ends
-it (`takeover`). Files are not forced to the disk: they are to outlive the daemon, not the machine, with which all jobs
-are gone anyway.
+it (`takeover`). What a run uses changes at every poll, and is measured again after a start: it is only written down
+with other things, and once in a while for the sake of its peaks.
+
+Files are not forced to the disk: they are to outlive the daemon, not the machine, with which all jobs are gone anyway.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +22,8 @@ from roost.node.records import is_kept, machine_record, slot_record
 from roost.runtime.clock import Clock
 from roost.runtime.nats_server import write_private
 from roost.runtime.reports import file_name
+from roost.startd.slot_state import SlotState
+from roost.starter.starter_state import StarterState
 
 _log = logging.getLogger("roost.node")
 
@@ -30,7 +35,23 @@ RIPE_S: Final = 1.0
 #: How long the record of a claim without a run is left as it is, s.
 RESTED_S: Final = 5.0
 
+#: How old the figures of a run may be in its record, s.
+MEASURED_S: Final = 60.0
+
 _SHARED: Final = "machine.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    """What was written down of a slot last."""
+
+    #: The claim and the run, "" for none.
+    claim: str = ""
+    run: str = ""
+    #: When, epoch s.
+    at: float = 0.0
+    #: The slot and its starter without what is measured again; None for what an earlier daemon wrote.
+    content: tuple[SlotState, StarterState | None] | None = None
 
 
 class NodeState:
@@ -41,8 +62,7 @@ class NodeState:
         self._clock = clock
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._dirty: set[str] = set()
-        #: Slot to the claim and the run that were written down, "" for none, and when.
-        self._written: dict[str, tuple[str, str, float]] = {}
+        self._written: dict[str, _Written] = {}
         self._soon: asyncio.TimerHandle | None = None
 
     def load(self) -> tuple[object, dict[str, object]]:
@@ -53,7 +73,7 @@ class NodeState:
             record = _read(path)
             if isinstance(record, dict) and isinstance(record.get("name"), str):
                 records[record["name"]] = record
-                self._written[record["name"]] = ("", "", 0.0)
+                self._written[record["name"]] = _Written()
         return shared, records
 
     def touch(self, slot: NodeSlot, machine: Machine) -> None:
@@ -74,10 +94,15 @@ class NodeState:
                 if slot is not None and is_kept(slot) and not unripe and not self._is_due(slot, now):
                     self.touch(slot, machine)
                 elif slot is not None and is_kept(slot):
+                    content = _content(slot)
+                    if not unripe and self._is_fresh(name, content, now):
+                        self._dirty.add(name)
+                        continue
                     shared = True
                     record: dict[str, Any] = {"name": name, **slot_record(slot)}  # type: ignore[dict-item]
                     write_private(self._path(name), json.dumps(record))
-                    self._written[name] = (*_kept_by(slot), now)
+                    claim, run = _kept_by(slot)
+                    self._written[name] = _Written(claim=claim, run=run, at=now, content=content)
                 elif name in self._written:
                     shared = True
                     self._path(name).unlink(missing_ok=True)
@@ -89,9 +114,14 @@ class NodeState:
 
     def _is_due(self, slot: NodeSlot, now: float) -> bool:
         """Whether a slot is to be written down now; a claim between two runs is as it was between the last two."""
-        claim, run, at = self._written.get(slot.name, ("", "", 0.0))
-        rests = (claim, run) == _kept_by(slot) and not run and abs(now - at) < RESTED_S
+        last = self._written.get(slot.name, _Written())
+        rests = (last.claim, last.run) == _kept_by(slot) and not last.run and abs(now - last.at) < RESTED_S
         return not rests and _is_ripe(slot, now)
+
+    def _is_fresh(self, name: str, content: tuple[SlotState, StarterState | None], now: float) -> bool:
+        """Whether the record of a slot says what a restart needs."""
+        last = self._written.get(name)
+        return last is not None and last.content == content and abs(now - last.at) < MEASURED_S
 
     def close(self) -> None:
         """Write no more."""
@@ -105,6 +135,15 @@ class NodeState:
 def _kept_by(slot: NodeSlot) -> tuple[str, str]:
     """The claim and the run of a slot."""
     return slot.state.claim.id.text, "" if slot.starter is None else slot.run
+
+
+def _content(slot: NodeSlot) -> tuple[SlotState, StarterState | None]:
+    """A slot and its starter, without what is measured again and timers that come again anyway."""
+    if slot.starter is None:
+        return slot.state, None
+    state = slot.starter.state
+    deadlines = replace(state.deadlines, poll_at=None, update_at=None)
+    return slot.state, replace(state, usage=None, deadlines=deadlines)
 
 
 def _is_ripe(slot: NodeSlot, now: float) -> bool:

@@ -1,0 +1,102 @@
+"""When the state of a machine is written to disk."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from roost.model import events as ev
+from roost.model import starter_events as sev
+from roost.model.starter import Usage
+from roost.node.machine import Machine
+from roost.runtime.clock import Clock
+from roost.runtime.node_state import MEASURED_S, RIPE_S, SETTLE_S, NodeState
+from tests.node.kit import NOW, granted, machine, started, starter_hears
+
+RUN = "1.0#1@q"
+
+
+class At(Clock):
+    """A clock that stands still until it is set."""
+
+    time = NOW
+
+    def now(self) -> float:
+        """Seconds since 1970, UTC."""
+        return self.time
+
+
+class Kept:
+    """A machine whose job runs, and what is on its disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.clock = At()
+        self.state = NodeState(path, self.clock)
+        self.machine: Machine = machine()
+        (self.slot, *_) = self.machine.slots
+        started(self.machine, granted(self.machine, self.slot), RUN)
+        self.pass_(RIPE_S + 1)
+
+    def pass_(self, seconds: float) -> None:
+        """Time goes on, and what has changed is written if it is to be."""
+        self.clock.time += seconds
+        self.state._dirty.add(self.slot.name)
+        self.state.write(self.machine)
+
+    def sampled(self, cpu_s: float) -> None:
+        """The job was measured."""
+        usage = Usage(user_cpu_s=cpu_s, system_cpu_s=0.0, resident_kib=100, image_size_kib=100, process_count=1)
+        starter_hears(self.machine, RUN, sev.UsageSampled(run=1, usage=usage), self.clock.time)
+
+    @property
+    def record(self) -> tuple[int, str]:
+        """Which file it is, for each record is a new one, and what it says."""
+        (file,) = self.path.glob("*.slot")
+        return file.stat().st_mtime_ns, file.read_text()
+
+
+def test_what_a_run_uses_is_not_written_at_every_poll(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    before = kept.record
+    for poll in range(1, 6):
+        kept.sampled(5.0 * poll)
+        kept.pass_(5)
+    assert kept.record == before
+
+
+def test_what_a_run_uses_is_written_once_in_a_while_and_when_the_daemon_leaves(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    kept.sampled(4321.0)
+    kept.pass_(MEASURED_S)
+    assert "4321" in kept.record[1]
+    kept.sampled(6543.0)
+    kept.pass_(1)
+    assert "6543" not in kept.record[1]
+    kept.state.write(kept.machine, unripe=True)
+    assert "6543" in kept.record[1]
+
+
+def test_whatever_a_restart_needs_is_written_when_it_changes(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    before = kept.record
+    claim_id = kept.slot.state.claim.id
+    kept.machine.host.receive(kept.slot, ev.AliveReceived(claim_id=claim_id), kept.clock.time)
+    kept.pass_(1)
+    renewed = kept.record
+    assert renewed != before
+    kept.machine.host.receive(kept.slot, ev.SuspendRequested(claim_id=claim_id), kept.clock.time)
+    kept.pass_(1)
+    assert kept.record != renewed
+
+
+def test_changes_within_a_moment_are_written_together(tmp_path: Path) -> None:
+    async def changes() -> None:
+        kept = Kept(tmp_path)
+        for _ in range(3):
+            kept.state.touch(kept.slot, kept.machine)
+        assert kept.state._soon is not None
+        assert kept.state._soon.when() <= asyncio.get_running_loop().time() + SETTLE_S
+        kept.state.close()
+
+    asyncio.run(changes())
