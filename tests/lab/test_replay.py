@@ -6,6 +6,8 @@ Here a sample of the shipped files, all of their scenarios that are short; `make
 from __future__ import annotations
 
 import argparse
+import asyncio
+import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,6 +19,7 @@ import roost.lab
 from roost.cli import lab
 from roost.lab.coverage import Coverage
 from roost.lab.replay.comparison import differences
+from roost.lab.replay.driven_loop import DrivenLoop
 from roost.lab.replay.worlds import BothWorlds
 from roost.lab.scenario import Scenario
 from roost.lab.scenario_file import read_scenarios
@@ -164,6 +167,25 @@ def test_what_differs_is_shown_with_both_timelines(tmp_path: Path) -> None:
     missing = taken[:place]
     (found,) = differences(scenario, start, taken, missing)
     assert found.real == ""
+
+
+def test_driven_time_goes_on_for_whoever_waits_for_less_than_a_clock_can_tell() -> None:
+    loop = DrivenLoop()
+    turns = []
+
+    async def wait_until_due() -> None:
+        loop.drive()
+        never, due = asyncio.Event(), loop.time() + 1e-10
+        while (left := due - loop.time()) > 0 and len(turns) < 5:
+            turns.append(left)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(never.wait(), left)
+
+    try:
+        loop.run_until_complete(wait_until_due())
+    finally:
+        loop.close()
+    assert len(turns) == 1
 
 
 def test_the_command_says_whether_both_worlds_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ While the time is `held`, it is the system's: for building up and taking down.
 from __future__ import annotations
 
 import asyncio
+import math
 import selectors
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -65,6 +66,8 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         selector = _Selector()
         selector.loop = self
         super().__init__(selector)
+        # No timer is early: who waits for the rest of a time would wait for ever for less than the resolution.
+        self._clock_resolution = 0.0
 
     # -- time ----------------------------------------------------------------------------------------
 
@@ -124,7 +127,8 @@ class DrivenLoop(asyncio.SelectorEventLoop):
             return 0.0
         if timeout is None:
             return _LOOK_S
-        self._time += timeout
+        # A timer is due when its time is over.
+        self._time = math.nextafter(self._time + timeout, math.inf)
         return 0.0
 
     def _wait(self, what: str) -> float:
