@@ -40,6 +40,7 @@ class _Selector(selectors.DefaultSelector):
         """What is ready, after as long a wait as is needed."""
         ready: list[tuple[selectors.SelectorKey, int]] = super().select(0)
         if ready or (timeout is not None and timeout <= 0):
+            self.loop.tick()
             return ready
         wait_s = self.loop.idle(timeout)
         return super().select(wait_s) if wait_s else []
@@ -127,9 +128,13 @@ class DrivenLoop(asyncio.SelectorEventLoop):
             return 0.0
         if timeout is None:
             return _LOOK_S
-        # A timer is due when its time is over.
-        self._time = math.nextafter(self._time + timeout, math.inf)
+        self._time += timeout
+        self.tick()
         return 0.0
+
+    def tick(self) -> None:
+        """Let the least time pass: a timer is only due when its time is over."""
+        self._time = math.nextafter(self._time, math.inf)
 
     def _wait(self, what: str) -> float:
         now = time.monotonic()
