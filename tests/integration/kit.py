@@ -168,6 +168,11 @@ class Pool:
         except AssertionError:
             raise AssertionError(f"{name}: {attributes} not seen in {self.job(name)}\n{self.logs()}") from None
 
+    def written_down(self, run: str) -> None:
+        """Wait until the machine has written down that it has a run; a younger one begins anew after a kill."""
+        slots = self.home / "run" / "slots"
+        eventually(lambda: any(run in path.read_text() for path in slots.glob("*.slot")), f"a record of {run}")
+
     def events(self, cluster: int | None = None, proc: int | None = None) -> list[str]:
         """The numbers of what users were told, in order."""
         heads = re.findall(r"^(\d{3}) \((\d+)\.(\d+)\.\d+\)", (self.work / "log").read_text(), re.M)
@@ -253,6 +258,7 @@ def running(place: Path, config: str = "", **options: Any) -> Iterator[Pool]:
             pool.down("--fast")
         eventually(lambda: not pool.processes(), lambda: f"the end of {pool.processes()}", 10)
         assert not pool.mistakes(), pool.mistakes()
-        assert not list((pool.home / "execute").iterdir()), "a scratch directory is left"
+        left = [str(path) for path in (pool.home / "execute").rglob("*")]
+        assert not left, f"of scratch directories is left: {left}"
     finally:
         pool.end_all()

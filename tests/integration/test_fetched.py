@@ -170,7 +170,7 @@ def test_work_goes_on_when_the_daemon_is_killed_and_its_end_is_told(start: Calla
     eventually(lambda: (hooks.place / "pid").exists() and (hooks.place / "pid").read_text(), "the job")
     eventually(lambda: hooks.told("update"), "the job to be known")
     # A run is written down when it has lasted a second; before that it ends with its daemon.
-    eventually(lambda: list((pool.home / "run" / "slots").glob("*.slot")), "the run to be written down")
+    pool.written_down("fetched")
     old = pool.kill("node")
     eventually(lambda: pool.pid("node") not in (0, old), "another daemon")
     os.kill(int((hooks.place / "pid").read_text()), 0)

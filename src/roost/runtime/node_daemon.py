@@ -75,6 +75,8 @@ _log = logging.getLogger("roost.node")
 REPORT_AGAIN_S: Final = 5.0
 #: How long hooks that still run at the daemon's end may take to be gone, s.
 HOOKS_END_S: Final = 10.0
+#: How often what still runs is told to end when the daemon does.
+_ROUNDS: Final = 3
 #: With every so many of these times queues are told of their claims.
 CLAIMS_EVERY: Final = 3
 
@@ -227,20 +229,24 @@ class NodeDaemon:
             await asyncio.sleep(0.01)
         for runner in self.runners.values():
             runner.forget()
-        left = list(self._tasks)
-        for task in left:
-            task.cancel()
-        if left:
-            # Hooks that still run are killed, and what they read and printed is removed.
-            _, stuck = await asyncio.wait(left, timeout=HOOKS_END_S)
-            for task in stuck:
-                _log.warning("left behind, since it does not end: %r", task)
+        # Hooks that still run are killed, and what they read and printed is removed; the end of one may begin another.
+        for _ in range(_ROUNDS):
+            await self._end_tasks()
         if self.nursery is not None:
             await self.nursery.close()
         self.deputies.close()
         self.chronicle.write(explained=True)
         self.state.close()
         self.state.write(self.machine, unripe=True)
+
+    async def _end_tasks(self) -> None:
+        left = list(self._tasks)
+        for task in left:
+            task.cancel()
+        if left:
+            _, stuck = await asyncio.wait(left, timeout=HOOKS_END_S)
+            for task in stuck:
+                _log.warning("left behind, since it does not end: %r", task)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Do something beside."""

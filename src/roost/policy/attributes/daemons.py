@@ -41,6 +41,14 @@ STARTER: tuple[Attribute, ...] = (
         when="after the first sample",
     ),
     _starter(
+        "MemoryUsage",
+        Kind.INTEGER,
+        "Memory that the job uses.",
+        Unit.MIB,
+        varies=True,
+        when="after the first sample",
+    ),
+    _starter(
         "CpusUsage",
         Kind.REAL,
         "Cores that the job uses, the mean of its run.",
