@@ -407,3 +407,19 @@ def test_jobs_submitted_on_hold_are_on_hold_after_a_restart() -> None:
     world.act(ev.Action.RELEASE, JobId(number, 1))
     world.check()
     assert world.queue.counts() == {**dict.fromkeys(world.queue.counts(), 0), "held": 1, "idle": 1}
+
+
+def test_a_machine_whose_answer_was_lost_is_asked_again_though_it_says_that_it_holds_the_claim() -> None:
+    queue = Queue(QueueSettings(name="q"), 0.0)
+    queue.step(ev.Submitted(clusters=(source(1),), owner="ann", reply_to="r"), 1.0)
+    (submitter,) = queue.book.waiting()
+    (group,) = queue.book.waiting()[submitter]
+    match = ev.MatchGiven(
+        submitter=submitter, autocluster=group.autocluster, slot="s@n", node="n", claim_id="c", slot_ad=ClassAd()
+    )
+    assert [each for each in queue.step(match, 2.0).effects if isinstance(each, ef.AskForSlot)]
+    asked = 0
+    for now in range(7, 60, 5):
+        queue.step(ev.ClaimsHeard(node="n", known={"c": ""}, unknown=(), serial=0), float(now))
+        asked += sum(isinstance(each, ef.AskForSlot) for each in queue.step(ev.Ticked(), float(now)).effects)
+    assert asked == 2

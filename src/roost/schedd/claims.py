@@ -39,6 +39,8 @@ class HeldClaim:
     #: The job that it was asked for, that runs, or is about to; None for none.
     job: JobId | None = None
     run: str = ""
+    #: When the machine was last asked for it, epoch s.
+    asked_at: float = 0.0
     #: When the machine was last known to hold it, epoch s.
     heard_at: float
     #: Since when it has no job, epoch s; None while it has one.

@@ -102,7 +102,8 @@ def _ask_again(turn: Turn, holder: Holder) -> None:
     _say_alive_of(turn, holder, [each for each in quiet if each.node not in unsure])
     for claim in claims:
         end_again(turn, holder, claim)
-        if claim.stage is Stage.ASKED and turn.now - claim.heard_at >= _ASK_AGAIN_S:
+        # The machine may have granted it, and tell so again and again: it is the answer that is missing.
+        if claim.stage is Stage.ASKED and turn.now - claim.asked_at >= _ASK_AGAIN_S:
             _ask_for_slot_again(turn, claim)
 
 
