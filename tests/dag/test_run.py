@@ -270,3 +270,12 @@ def test_the_rows_of_the_table_are_numbered_and_every_trigger_finds_one_without_
             last = [row for row in rows if row.on is on][-1]
             assert not last.when, f"{state.name} has no way out when {on}"
     assert {row.on for row in ROWS} == set(On)
+
+
+def test_hold_scripts_have_a_limit_of_their_own() -> None:
+    told = Told("JOB A a\nSCRIPT HOLD A h", held_max=1)
+    told.submitted("A", jobs=2)
+    script = o.RunScript(node="A", point=ScriptPoint.HOLD, words=("h",))
+    assert told.tell(o.JobHeld(cluster=1, proc=0, reason="x")) == (script,)
+    assert told.tell(o.JobHeld(cluster=1, proc=1, reason="x")) == ()
+    assert told.script("A", ScriptPoint.HOLD) == (script,)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roost.cli.pool import Pool, add_pool_options, counted, duration, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
-from roost.runtime.home import Home, HomeError, user_name
+from roost.runtime.home import Home, HomeError
 
 if TYPE_CHECKING:
     from roost.dag import Dag
@@ -138,24 +138,18 @@ def write_description(files: tuple[str, ...], options: SubmitOptions) -> Path:
 
 
 def _submission(path: Path, home: Home) -> Submission:
-    from roost.runtime.submit_host import SystemSubmitHost
-    from roost.schedd.submit import read_submission
+    from roost.cli.submit import pool_config, read_description
 
-    found = read_submission(
-        path.read_text(),
-        file=str(path),
-        host=SystemSubmitHost(),
-        now=time.time(),
-        owner=user_name(),
-        uid_domain=str(contact_of(home).get("uid_domain", "")),
-    )
+    contact = contact_of(home)
+    domain = str(contact.get("uid_domain", ""))
+    found = read_description(str(path), config=pool_config(home, contact), uid_domain=domain)
     if found.errors:
         raise CommandError("\n".join(map(str, found.errors)))
     return found
 
 
 def contact_of(home: Home) -> dict[str, Any]:
-    """How the pool is reached; Raises CommandError."""
+    """How the pool is reached. Raises CommandError."""
     try:
         return home.contact()
     except HomeError as error:

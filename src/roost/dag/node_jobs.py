@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from roost.dag import orders as o
 from roost.dag.ending import look_abort
-from roost.dag.plan import NodeKind, ScriptPoint
+from roost.dag.plan import NodeKind
+from roost.dag.ready import HELD
 from roost.dag.states import JOB_REMOVED, SUBMIT_FAILED, NodeState, Part, Progress
 from roost.dag.table import BY_STATE, On
 
@@ -83,7 +84,7 @@ def of_job(run: Run, event: o.JobRan | o.JobWaits | o.JobHeld | o.JobEnded | o.J
             progress.held.add(event.proc)
             progress.details = reason
             if progress.node.held is not None and not run.replaying and run.ending is None:
-                run.run_script(progress, ScriptPoint.HOLD)
+                run.waiting.add((HELD, ""), progress.node.name, progress.node.priority)
         case o.JobEnded(status=status):
             _job_ended(run, progress, event.proc, status)
         case o.JobRemoved():

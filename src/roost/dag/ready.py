@@ -6,9 +6,9 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-#: What is waited for: room for a PRE script, for a POST script, or for a job of a category.
+#: What is waited for: room for a script of a kind, or for a job of a category.
 Line = tuple[str, str]
-PRE, POST, JOB = "pre", "post", "job"
+PRE, POST, HELD, JOB = "pre", "post", "held", "job"
 
 
 @dataclass(slots=True)

@@ -16,13 +16,15 @@ from typing import Final
 from roost.dag import ending, node_jobs, rules
 from roost.dag import orders as o
 from roost.dag.plan import Dag, NodeKind, ScriptPoint
-from roost.dag.ready import JOB, POST, PRE, Line, Waiting
+from roost.dag.ready import HELD, JOB, POST, PRE, Line, Waiting
 from roost.dag.scripts import script_words
 from roost.dag.states import PRE_FAILED, NodeState, Part, Progress, RunStatus
 from roost.dag.table import BY_STATE, Guard, On, Row
 
 #: What a run that was removed exits with.
 REMOVED_EXIT: Final = 2
+
+_LINES: Final = {ScriptPoint.PRE: PRE, ScriptPoint.POST: POST, ScriptPoint.HOLD: HELD}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +205,8 @@ class Run:
             if line[0] == POST:
                 if progress.state is NodeState.POSTRUN:
                     self.run_script(progress, ScriptPoint.POST)
+            elif line[0] == HELD:
+                self.run_script(progress, ScriptPoint.HOLD)
             elif progress.state is NodeState.READY:
                 self._save(progress)
                 self.raised(progress, On.CHANCE)
@@ -212,6 +216,8 @@ class Run:
         limits = self.settings
         if kind == POST:
             return not limits.post_max or self.scripts[POST] < limits.post_max
+        if kind == HELD:
+            return not limits.held_max or self.scripts[HELD] < limits.held_max
         if self.halted or (self.ending is not None and not self.final_begun):
             return False
         if kind == PRE:
@@ -245,15 +251,18 @@ class Run:
         assert script is not None, "a script that the node does not have"
         if point is not ScriptPoint.HOLD:
             progress.part = Part.PRE if point is ScriptPoint.PRE else Part.POST
-            self.scripts[PRE if point is ScriptPoint.PRE else POST] += 1
+        self.scripts[_LINES[point]] += 1
         words = script_words(script.words, point, progress, self.counts, self.status)
         self.orders.append(o.RunScript(node=node.name, point=point, words=words))
 
     def _script_ended(self, event: o.ScriptEnded) -> None:
         progress = self.nodes[event.node]
+        if event.point is ScriptPoint.HOLD:
+            self.scripts[HELD] -= self.scripts[HELD] > 0
+            return
         pre = event.point is ScriptPoint.PRE
         wanted = NodeState.PRERUN if pre else NodeState.POSTRUN
-        if event.point is ScriptPoint.HOLD or progress.state is not wanted:
+        if progress.state is not wanted:
             return
         if progress.part in (Part.PRE, Part.POST):
             self.scripts[PRE if pre else POST] -= 1

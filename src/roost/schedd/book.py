@@ -204,6 +204,8 @@ class Book:
         self.clusters: dict[int, Cluster] = {}
         self.next_cluster = 1
         self.autoclusters = Autoclusters()
+        #: Clusters with jobs that run beside the queue.
+        self._beside: set[int] = set()
         #: Clusters with jobs that run by a crontab, in the order in which they came.
         self.recurring: dict[int, None] = {}
 
@@ -267,6 +269,8 @@ class Book:
         group = cluster.groups.get(key)
         if group is None:
             # What names the submitter is significant: it is the same in a whole group.
+            if is_local(ad):
+                self._beside.add(cluster.number)
             group = cluster.groups[key] = IdleGroup(
                 cluster.number, *key, cluster.is_idle_in, submitter=submitter_of(ad), local=is_local(ad)
             )
@@ -297,13 +301,18 @@ class Book:
     def waiting(self, *, local: bool = False) -> dict[str, list[IdleGroup]]:
         """Submitter to groups of idle jobs, in the order in which they are offered; `local`: those beside the queue."""
         found: dict[str, list[IdleGroup]] = {}
-        for cluster in self.clusters.values():
+        for cluster in self._with_local() if local else self.clusters.values():
             for group in cluster.groups.values():
                 if group.count > 0 and group.local is local:
                     found.setdefault(group.submitter, []).append(group)
         for groups in found.values():
             groups.sort(key=lambda g: (-g.prio, self.clusters[g.cluster].submitted_at, g.cluster, g.autocluster))
         return {name: found[name] for name in sorted(found)}
+
+    def _with_local(self) -> list[Cluster]:
+        """The few clusters with jobs beside the queue: they are looked for at every step."""
+        self._beside &= self.clusters.keys()
+        return [self.clusters[number] for number in sorted(self._beside)]
 
     def take_idle(self, submitter: str, autocluster: int, *, local: bool = False) -> Job | None:
         """The next idle job of a submitter and an autocluster; it is out of its group then."""

@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.integration.kit import Pool
+
 from roost.cli.condor.entry import main
 from roost.cli.condor.printing.renderers import date
 
@@ -53,3 +55,24 @@ def _zone(environment: dict[str, str]) -> None:
     if "TZ" in environment:
         time.tzset()
         date.cache_clear()
+
+
+class Desk:
+    """A pool, and somebody before it who knows HTCondor."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    def __call__(self, name: str, *arguments: str, status: int = 0, text: str = "") -> Done:
+        done = run(name, *arguments, text=text, cwd=self.pool.work, ROOST_HOME=str(self.pool.home))
+        assert done.status == status, (name, arguments, done, self.pool.logs())
+        return done
+
+    def submit(self, more: str = "hold = true", count: int = 1, seconds: int = 60) -> int:
+        """Submit jobs that sleep; the cluster."""
+        text = f"executable = /bin/sleep\narguments = {seconds}\nlog = events\n{more}\nqueue {count}\n"
+        return int(self("condor_submit", "-terse", text=text).out.partition(".")[0])
+
+    def af(self, *arguments: str) -> list[str]:
+        """Lines of ``condor_q -af``."""
+        return self("condor_q", *arguments).lines

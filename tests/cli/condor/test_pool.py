@@ -12,34 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.condor.kit import Done, run
+from tests.cli.condor.kit import Desk, Done, run
 from tests.integration.kit import Pool, eventually, running
 
 if sys.platform != "linux":
     pytest.skip("jobs run on Linux only", allow_module_level=True)
 
 ME, HOST = getpass.getuser(), socket.gethostname()
-
-
-class Desk:
-    """The pool, and an administrator before it."""
-
-    def __init__(self, pool: Pool) -> None:
-        self.pool = pool
-
-    def __call__(self, name: str, *arguments: str, status: int = 0, text: str = "") -> Done:
-        done = run(name, *arguments, text=text, cwd=self.pool.work, ROOST_HOME=str(self.pool.home))
-        assert done.status == status, (name, arguments, done, self.pool.logs())
-        return done
-
-    def submit(self, more: str = "hold = true", count: int = 1, seconds: int = 60) -> int:
-        """Submit jobs that sleep; the cluster."""
-        text = f"executable = /bin/sleep\narguments = {seconds}\nlog = events\n{more}\nqueue {count}\n"
-        return int(self("condor_submit", "-terse", text=text).out.partition(".")[0])
-
-    def af(self, *arguments: str) -> list[str]:
-        """Lines of ``condor_q -af``."""
-        return self("condor_q", *arguments).lines
 
 
 @pytest.fixture(scope="module")

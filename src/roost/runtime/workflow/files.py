@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +96,11 @@ def replace_text(path: Path, text: str) -> None:
         with contextlib.suppress(OSError):
             fresh.unlink()
         raise
+
+
+def unused(path: Path) -> Path:
+    """The first of `path.0`, `path.1`, … that is not there."""
+    return next(found for number in itertools.count() if not (found := Path(f"{path}.{number}")).exists())
 
 
 def read_text(path: str) -> str | None:

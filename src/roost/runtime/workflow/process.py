@@ -32,7 +32,7 @@ from roost.dag.texts import (
     run_attributes,
     status_table,
 )
-from roost.runtime.workflow.files import RunFiles, read_text, replace_text
+from roost.runtime.workflow.files import RunFiles, read_text, replace_text, unused
 from roost.runtime.workflow.nodes_log import NodesLog
 from roost.runtime.workflow.scripts import Scripts
 from roost.runtime.workflow.signals import Signals
@@ -47,8 +47,6 @@ LOOK_S: Final = 0.2
 TELL_S: Final = 2.0
 #: Exit status of a run that is to be started again.
 AGAIN_EXIT: Final = 3
-#: What of a log is read at once, bytes.
-_PIECE: Final = 1 << 20
 
 
 class QueueAway(Exception):
@@ -283,7 +281,8 @@ class Process:
         dot = self.dag.dot
         if dot is not None and (dot.update or at_once):
             include = read_text(dot.include) if dot.include else None
-            self._write(Path(dot.path), lambda run, at: dot_text(run, at, include or ""))
+            path = Path(dot.path) if dot.overwrite else unused(Path(dot.path))
+            self._write(path, lambda run, at: dot_text(run, at, include or ""))
         if self.submitter.cluster is not None:
             try:
                 self.queue.tell(self.submitter.cluster, {**run_attributes(self.run), "DAG_AdUpdateTime": int(now)})
