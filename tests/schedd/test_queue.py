@@ -409,7 +409,8 @@ def test_jobs_submitted_on_hold_are_on_hold_after_a_restart() -> None:
     assert world.queue.counts() == {**dict.fromkeys(world.queue.counts(), 0), "held": 1, "idle": 1}
 
 
-def test_a_machine_whose_answer_was_lost_is_asked_again_though_it_says_that_it_holds_the_claim() -> None:
+def _matched() -> Queue:
+    """A queue at 2 s that asks machine n for slot s, as claim c, for its only job."""
     queue = Queue(QueueSettings(name="q"), 0.0)
     queue.step(ev.Submitted(clusters=(source(1),), owner="ann", reply_to="r"), 1.0)
     (submitter,) = queue.book.waiting()
@@ -418,8 +419,25 @@ def test_a_machine_whose_answer_was_lost_is_asked_again_though_it_says_that_it_h
         submitter=submitter, autocluster=group.autocluster, slot="s@n", node="n", claim_id="c", slot_ad=ClassAd()
     )
     assert [each for each in queue.step(match, 2.0).effects if isinstance(each, ef.AskForSlot)]
+    return queue
+
+
+def test_a_machine_whose_answer_was_lost_is_asked_again_though_it_says_that_it_holds_the_claim() -> None:
+    queue = _matched()
     asked = 0
     for now in range(7, 60, 5):
         queue.step(ev.ClaimsHeard(node="n", known={"c": ""}, unknown=(), serial=0), float(now))
         asked += sum(isinstance(each, ef.AskForSlot) for each in queue.step(ev.Ticked(), float(now)).effects)
-    assert asked == 2
+    assert asked == 4, "after 5, 10, 20 and 20 s"
+
+
+def test_a_machine_that_does_not_say_that_a_run_has_begun_is_asked_and_a_lost_order_found_out() -> None:
+    queue = _matched()
+    answer = ev.ClaimAnswered(
+        asked_id="c", accepted=True, refusal="", claim_id="c", slot="s@n", slot_ad=ClassAd(), node="n"
+    )
+    assert [each for each in queue.step(answer, 2.0).effects if isinstance(each, ef.StartRun)]
+    assert not [each for each in queue.step(ev.Ticked(), 6.0).effects if isinstance(each, ef.SayAlive)], "a moment ago"
+    (asked,) = [each for each in queue.step(ev.Ticked(), 7.0).effects if isinstance(each, ef.SayAlive)]
+    queue.step(ev.ClaimsHeard(node="n", known={"c": ""}, unknown=(), serial=asked.serial), 7.1)
+    assert queue.counts()["idle"] == 1, "the machine has the claim, and no run on it"

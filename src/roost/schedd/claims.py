@@ -41,6 +41,8 @@ class HeldClaim:
     run: str = ""
     #: When the machine was last asked for it, epoch s.
     asked_at: float = 0.0
+    #: How often it was asked.
+    askings: int = 0
     #: When the machine was last known to hold it, epoch s.
     heard_at: float
     #: Since when it has no job, epoch s; None while it has one.

@@ -25,8 +25,13 @@ from roost.schedd.turn import Turn
 
 #: How long a machine that was asked for a slot may be silent, s. One whose slot gets rid of its job first says so.
 _ANSWER_S: Final = 120.0
-#: How often what has not been answered is said again, s.
+#: How often orders that are not carried out are given again, and machines with claims in doubt are asked, s.
 _ASK_AGAIN_S: Final = 20.0
+#: How long a machine may be silent on what it was just told, s, before it is told or asked again: the word to it or
+#: from it is lost, and a slot stands idle until somebody notices.
+_QUIET_S: Final = 5.0
+#: How often the time between two askings for the same slot is doubled.
+_LESS_OFTEN: Final = 2
 #: A longer time without a tick was a pause of the whole machine, s.
 _PAUSE_S: Final = 120.0
 #: MAX_CLAIM_ALIVES_MISSED: signs of life without an answer, for a job that names no lease.
@@ -67,6 +72,7 @@ def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
     if turn.now - clock.alive_at >= settings.alive_interval_s:
         clock.alive_at = turn.now
         _say_alive(turn, holder)
+    _ask_the_quiet(turn, holder)
     if turn.now - clock.asked_at >= _ASK_AGAIN_S:
         clock.asked_at = turn.now
         _ask_again(turn, holder)
@@ -92,18 +98,28 @@ def _say_alive_of(turn: Turn, holder: Holder, claims: list[HeldClaim]) -> None:
 def _ask_again(turn: Turn, holder: Holder) -> None:
     """Say again what machines have not answered: any message may be lost."""
     claims = holder.claims.values()
-    unsure = {claim.node for claim in claims if claim.stage is Stage.UNSURE}
-    ask_about_claims(turn, holder, unsure)
-    quiet = [
-        each
-        for each in claims
-        if each.stage is Stage.RUNNING and not each.confirmed and turn.now - each.heard_at >= _ASK_AGAIN_S
-    ]
-    _say_alive_of(turn, holder, [each for each in quiet if each.node not in unsure])
+    ask_about_claims(turn, holder, {claim.node for claim in claims if claim.stage is Stage.UNSURE})
     for claim in claims:
         end_again(turn, holder, claim)
+
+
+def _ask_the_quiet(turn: Turn, holder: Holder) -> None:
+    """Ask machines that have not answered to the asking for a slot or the start of a run."""
+    claims = holder.claims.values()
+    _say_alive_of(
+        turn,
+        holder,
+        [
+            each
+            for each in claims
+            if each.stage is Stage.RUNNING and not each.confirmed and turn.now - each.heard_at >= _QUIET_S
+        ],
+    )
+    for claim in claims:
         # The machine may have granted it, and tell so again and again: it is the answer that is missing.
-        if claim.stage is Stage.ASKED and turn.now - claim.asked_at >= _ASK_AGAIN_S:
+        # One whose slot has first to get rid of its job may take long, and is asked less and less often.
+        patience_s = _QUIET_S * 2 ** min(claim.askings - 1, _LESS_OFTEN)
+        if claim.stage is Stage.ASKED and turn.now - claim.asked_at >= patience_s:
             _ask_for_slot_again(turn, claim)
 
 

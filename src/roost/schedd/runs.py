@@ -92,6 +92,7 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
 def ask_for_slot(turn: Turn, claim: HeldClaim, job: Job) -> None:
     """Ask for a slot in the name of a job; said again, it counts once."""
     claim.asked_at = turn.now
+    claim.askings += 1
     turn.order(AskForSlot(node=claim.node, slot=claim.slot, claim_id=claim.id, job_ad=job.ad, reply_to=claim.id))
 
 
