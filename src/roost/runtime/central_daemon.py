@@ -1,10 +1,8 @@
 """The central manager's daemon: the collector's table and the matchmaker between them and the bus.
 
 Cycles are driven by events: an idle job or a free slot starts one at once, what else changes is looked at now and then
-(`roost.negotiator.timing`); NEGOTIATOR_INTERVAL is the longest time between two.
-
-A slot that was given away is not given again until its machine offers another claim, or until MATCH_TIMEOUT has passed.
-What a queue was given and has not been seen to act upon is not given to it again.
+(`roost.negotiator.timing`); NEGOTIATOR_INTERVAL is the longest time between two. What was given to whom is in the
+`Bookings`; questions are answered by `CentralAnswers`, and what was decided is kept by `CentralAudit`.
 
 It keeps nothing that others would not tell it again, but users' accounts: after a start it says hello, and everybody
 answers.
@@ -17,26 +15,26 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
-from roost.classad import ClassAd, ParseError, parse_expression
+from roost.classad import ClassAd
 from roost.collector.table import LIFETIME_S, SLOT, AdTable
 from roost.config import Config, ConfigError
 from roost.negotiator.settings import intervals_from
-from roost.negotiator.snapshot import Plan, Pledge, Request, Snapshot, SubmitterDemand
+from roost.negotiator.snapshot import Plan, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Pace, Wish
+from roost.runtime.bookings import Bookings
 from roost.runtime.bus import Bus
+from roost.runtime.central_answers import CentralAnswers
 from roost.runtime.central_audit import CentralAudit
 from roost.runtime.defragmenter import Defragmenter, is_wanted
 from roost.runtime.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
-from roost.runtime.queue_rows import projected
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
 from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.errors import WireError
-from roost.wire.messages import Answer, Ask, Message
+from roost.wire.messages import Message
 
 _log = logging.getLogger("roost.central")
 
@@ -46,65 +44,11 @@ _M = TypeVar("_M", bound=Message)
 GATHER_S: Final = 0.005
 #: What comes after no cycle for so long comes alone, s: whoever submits one job waits for it.
 QUIET_S: Final = 0.1
-#: How long a slot that was given away is kept for who got it, s.
-PROMISE_S: Final = 120.0
-#: How long a queue may take to say that it has heard what it was given, s; then the message is taken for lost.
-HEARD_S: Final = 15.0
 _EXPIRE_S: Final = 60.0
 #: Longest time between two ads of the matchmaker, s.
 SHOW_EVERY_S: Final = 300.0
 #: MyType of ads that queues and machines tell about themselves.
 _ABOUT_ITSELF: Final = ("Scheduler", "DaemonMaster")
-#: MyType of ads that only daemons tell.
-_OF_DAEMONS: Final = frozenset(
-    (SLOT, "Submitter", "Accounting", "Scheduler", "DaemonMaster", "Collector", "Negotiator")
-)
-
-
-@dataclass(slots=True)
-class _Known:
-    """What is known of one queue."""
-
-    #: (submitter, autocluster) to slots given and not seen to be acted upon: serial, when, name of the slot.
-    given: dict[tuple[str, int], list[tuple[int, float, str]]] = field(default_factory=dict)
-    ads: dict[int, ClassAd] = field(default_factory=dict)
-    demand: m.Demand | None = None
-    serial: int = 0
-    #: What it was told last of requests that got nothing.
-    rejected: dict[str, str] = field(default_factory=dict)
-
-    def pending(self, submitter: str, autocluster: int) -> int:
-        """Jobs of an autocluster that a slot is on its way to."""
-        return len(self.given.get((submitter, autocluster), ()))
-
-    def idle(self) -> dict[tuple[str, int], int]:
-        """(submitter, autocluster) to jobs that no slot is on its way to."""
-        if self.demand is None:
-            return {}
-        return {
-            (submitter, each.autocluster): each.count - self.pending(submitter, each.autocluster)
-            for submitter, wanted in self.demand.submitters.items()
-            for each in wanted
-        }
-
-    def heard(self, serial: int) -> None:
-        """The queue has acted upon everything up to that."""
-        self._keep(lambda each: each[0] > serial)
-
-    def lost(self, before: float) -> list[str]:
-        """What was given before then and not heard of since did not arrive; the slots."""
-        slots = [slot for given in self.given.values() for _, at, slot in given if at < before]
-        if slots:
-            self._keep(lambda each: each[1] >= before)
-        return slots
-
-    def _keep(self, wanted: Callable[[tuple[int, float, str]], bool]) -> None:
-        for key, given in list(self.given.items()):
-            left = [each for each in given if wanted(each)]
-            if left:
-                self.given[key] = left
-            else:
-                del self.given[key]
 
 
 def _parts(ad: ClassAd) -> int:
@@ -130,13 +74,10 @@ class CentralDaemon:
             raise ConfigurationRefused(str(error)) from error
         self.audit = CentralAudit(self, config)
         self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False)
-        self._queues: dict[str, _Known] = {}
+        self.answers = CentralAnswers(self)
+        self._bookings = Bookings()
         #: Job attributes that matching depends on; None while there was no cycle.
         self._significant: list[str] | None = None
-        #: Name of a slot to the claim that was given away, and when.
-        self._promised: dict[str, tuple[str, float]] = {}
-        #: And what that costs whom until the slot says so itself.
-        self._pledges: dict[str, Pledge] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._wanted = asyncio.Event()
         self.last: Plan | None = None
@@ -156,7 +97,7 @@ class CentralDaemon:
         await self.bus.listen(self.subjects.demand("*"), self._on_demand)
         await self.bus.listen(self.subjects.ads("*"), self._on_ads)
         await self.bus.listen(self.subjects.audit("*"), self._on_audit)
-        await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self._on_ask)
+        await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self.answers.on_ask)
         self.bus.on_reconnect = self._came_back
         await self._hello()
         self.spawn(self._cycles())
@@ -169,14 +110,9 @@ class CentralDaemon:
     def _came_back(self) -> None:
         """Whatever was sent lately may be lost."""
         self.matchmaker.told = False
-        for known in self._queues.values():
-            self._take_back(known, math.inf)
+        self._bookings.all_lost()
         self.spawn(self._hello())
         self.spawn(self._repeat_significant())
-
-    def _take_back(self, known: _Known, before: float) -> None:
-        for slot in known.lost(before):
-            self._promised.pop(slot, None)
 
     async def _hello(self) -> None:
         await self.bus.send(self.subjects.everybody(self.context.name), m.Hello(started_at=self.started_at))
@@ -267,13 +203,11 @@ class CentralDaemon:
             if self._offers_itself(name, ad, claim_id):
                 wish = Wish.URGENT
             self.table.put(ad, sender=sender, now=now, claim_id=claim_id)
-            promised = self._promised.get(name)
-            if promised is not None and promised[0] != claim_id:
-                del self._promised[name]
+            self._bookings.offered(name, claim_id)
         for name in message.gone:
             self._own(SLOT, name, sender)
             self.table.remove(SLOT, name)
-            self._promised.pop(name, None)
+            self._bookings.gone(name)
         if message.whole:
             self.table.only(SLOT, sender, names)
         self._want(wish)
@@ -305,39 +239,18 @@ class CentralDaemon:
                 self.table.remove(kind, sender)
 
     def _demand(self, message: m.Demand, sender: str) -> None:
-        if sender not in self._queues or message.serial <= 1:
-            # A queue that is new, or has started again, has not heard what is significant.
+        heard = self._bookings.wanted(message, sender)
+        if heard.begins:
             self.matchmaker.told = False
-        known = self._queues.setdefault(sender, _Known())
-        before = known.idle()
-        for requests in message.submitters.values():
-            for request in requests:
-                if request.ad:
-                    known.ads[request.autocluster] = ad_from(request.ad)
-        present = {request.autocluster for requests in message.submitters.values() for request in requests}
-        known.ads = {number: ad for number, ad in known.ads.items() if number in present}
-        if known.demand is not None and message.serial <= known.demand.serial:
-            # The queue has started again, and what it was given is forgotten.
-            self._take_back(known, math.inf)
-        if known.demand is None or message.serial <= known.demand.serial:
             self.spawn(self._repeat_significant())
-        known.demand = message
-        known.heard(message.heard)
-        for claim_id in message.declined:
-            for name, (promised, _) in list(self._promised.items()):
-                if promised == claim_id:
-                    del self._promised[name]
         now = self.clock.now()
         for name, data in message.ads.items():
             about = {"MyType": "Submitter", "Name": f"{name}", "ScheddName": sender, "Machine": sender}
             ad = ad_from({**data, **about})
             self.table.put(ad, sender=sender, now=now)
         self.table.only("Submitter", sender, message.ads)
-        idle = known.idle()
-        if message.declined or any(count > before.get(key, 0) for key, count in idle.items()):
-            self._want(Wish.URGENT)
-        elif idle:
-            self._want(Wish.CHANGED)
+        if heard.wish is not None:
+            self._want(heard.wish)
 
     # -- cycles --------------------------------------------------------------------------------------
 
@@ -399,39 +312,22 @@ class CentralDaemon:
 
     def _snapshot(self) -> Snapshot:
         now = self.clock.now()
-        for known in self._queues.values():
-            self._take_back(known, now - HEARD_S)
-        for name, (_, at) in list(self._promised.items()):
-            if now - at > PROMISE_S:
-                del self._promised[name]
-        self._pledges = {name: each for name, each in self._pledges.items() if name in self._promised}
+        self._bookings.tidy(now)
         return Snapshot(
             slots=self.table.slots,
             claims=self.table.claims,
             nodes=self.table.senders,
-            demands=tuple(self._demands()),
+            demands=tuple(
+                SubmitterDemand(
+                    schedd=schedd, submitter=name, requests=requests, ad=self._submitter_ad(schedd, name, demand)
+                )
+                for schedd, name, demand, requests in self._bookings.requests()
+            ),
             now=now,
-            promised=self._promised,
-            pledges=tuple(self._pledges.values()),
+            promised=self._bookings.promised,
+            pledges=self._bookings.pledges,
             versions=self.table.versions,
         )
-
-    def _demands(self) -> list[SubmitterDemand]:
-        found = []
-        for schedd, known in sorted(self._queues.items()):
-            if known.demand is None:
-                continue
-            for submitter, wanted in known.demand.submitters.items():
-                requests = []
-                for each in wanted:
-                    ad = known.ads.get(each.autocluster)
-                    count = each.count - known.pending(submitter, each.autocluster)
-                    if ad is not None and count > 0:
-                        requests.append(Request(autocluster=each.autocluster, ad=ad, count=count, job=each.job))
-                if requests:
-                    ad = self._submitter_ad(schedd, submitter, known.demand)
-                    found.append(SubmitterDemand(schedd=schedd, submitter=submitter, requests=tuple(requests), ad=ad))
-        return found
 
     def _submitter_ad(self, schedd: str, submitter: str, demand: m.Demand) -> ClassAd:
         """What the pool's policy sees of a submitter: its ad, and behind it the queue's."""
@@ -449,9 +345,7 @@ class CentralDaemon:
         if self.informs:
             await self._inform(plan)
         for match in plan.matches:
-            self._promised[match.slot] = (match.claim_id, now)
-            if match.pledge is not None:
-                self._pledges[match.slot] = match.pledge
+            self._bookings.promise(match, now)
             kept = self.table.get(SLOT, match.slot)
             assert kept is not None
             by_queue.setdefault(match.schedd, []).append(
@@ -480,108 +374,9 @@ class CentralDaemon:
             await self.bus.send(self.subjects.matched(node, self.context.name), m.SlotsMatched(claim_ids=claim_ids))
 
     async def _tell(self, schedd: str, matches: list[m.Match], rejected: dict[str, str]) -> None:
-        known, now = self._queues[schedd], self.clock.now()
-        if not matches and rejected == known.rejected:
-            return
-        known.rejected = rejected
-        known.serial += 1
-        for match in matches:
-            given = known.given.setdefault((match.submitter, match.autocluster), [])
-            given.append((known.serial, now, match.slot))
-        message = m.Matched(matches=matches, rejected=rejected, serial=known.serial)
-        await self.bus.send(self.subjects.given(schedd, self.context.name), message)
-
-    # -- questions -----------------------------------------------------------------------------------
-
-    async def _on_ask(self, message: Message, sender: str, reply: str) -> None:
-        if not isinstance(message, Ask):
-            return
-        try:
-            if message.what == "audit":
-                answer = await self.audit.answered(message.args)
-            else:
-                answer = self._answered(message, sender)
-        except (KeyError, TypeError, ValueError, ParseError) as error:
-            answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
-        await self.bus.answer(reply, answer)
-
-    def _answered(self, ask: Ask, sender: str) -> Answer:
-        args = ask.args
-        match ask.what:
-            case "ads":
-                constraint = args.get("constraint")
-                expression = None if not constraint else parse_expression(str(constraint))
-                kind, limit = str(args.get("kind", "")), int(args.get("limit", 0))
-                wanted = [str(name) for name in args.get("projection", ())]
-                if args.get("names"):
-                    kept = (self.table.get(kind, str(name)) for name in args["names"])
-                    return Answer(data=[ad_data(each.ad) for each in kept if each is not None])
-                if wanted and args.get("values"):
-                    found = self.table.query(kind, expression, limit=limit)
-                    texts = frozenset(str(name) for name in args.get("texts", ()))
-                    return Answer(data=[projected(ad, wanted, texts=texts) for ad in found])
-                found = self.table.query(kind, expression, limit=limit, projection=wanted)
-                return Answer(data=[ad_data(ad) for ad in found])
-            case "explain-job":
-                return Answer(data=self._why(args))
-            case "explain-slot":
-                trail = None if self.last is None else self.last.trail
-                return Answer(data=None if trail is None else trail.about_slot(str(args["slot"])))
-            case "userprio":
-                return self._userprio(args, sender)
-            case "cycle":
-                record = {} if self.last is None else dict(self.last.record)
-                rejected = (
-                    {}
-                    if self.last is None
-                    else {
-                        f"{schedd} {number}": {"text": each.text, "causes": dict(each.causes)}
-                        for (schedd, number), each in self.last.rejected.items()
-                    }
-                )
-                return Answer(data={"cycles": self.cycles, "seconds": self.last_s, **record, "rejections": rejected})
-            case "advertise":
-                return self._advertised(args.get("ads", []), [str(name) for name in args.get("gone", [])], sender)
-        return Answer(ok=False, code="bad-request", text=f"the central manager can't answer {ask.what!r}")
-
-    def _why(self, args: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What the last cycle made of a request; None if it was not asked for it."""
-        trail = None if self.last is None else self.last.trail
-        if trail is None:
-            return None
-        return trail.about_request(str(args["schedd"]), str(args["submitter"]), int(args["autocluster"]))
-
-    def _userprio(self, args: Mapping[str, Any], sender: str) -> Answer:
-        if args.get("action", "list") == "list":
-            self.matchmaker.charge(self.table, self.clock.now(), at_once=True)
-        words = " ".join(f"{name}={value}" for name, value in sorted(args.items()) if name != "action")
-        what = f"userprio {args.get('action', 'list')} {words}".rstrip()
-        try:
-            found = self.matchmaker.userprio(args, sender)
-            if args.get("action", "list") != "list":
-                self.audit.command(what, sender, user=str(args.get("user", "")))
-            return Answer(data=found)
-        except PermissionError as error:
-            self.audit.command(what, sender, user=str(args.get("user", "")), refusal=str(error))
-            remedy = "ask somebody whom QUEUE_SUPER_USERS names, or the user the pool runs as"
-            return Answer(ok=False, code="permission-denied", text=str(error), remedy=remedy)
-
-    def _advertised(self, ads: list[Any], gone: list[str], sender: str) -> Answer:
-        """Ads that somebody tells by a command; those of daemons are theirs to tell."""
-        found = [ad_from(data, "ad") for data in ads]
-        for ad in found:
-            if ad.get("MyType") in _OF_DAEMONS:
-                text = f"ads of the type {ad.get('MyType')} are told by daemons, and by nobody else"
-                return Answer(ok=False, code="permission-denied", text=text, remedy="give it a MyType of your own")
-        now = self.clock.now()
-        for ad in found:
-            self.table.put(ad, sender=sender, now=now)
-        kinds = [kind for kind in self.table.kinds() if kind not in _OF_DAEMONS]
-        if found or gone:
-            names = [str(ad.get("Name", "?")) for ad in found] + gone
-            self.audit.command(f"advertise {len(found)} ads, take {len(gone)} back", sender, names=names)
-        removed = sum(self.table.remove(kind, name) for name in gone for kind in kinds)
-        return Answer(data={"taken": len(found), "gone": removed})
+        message = self._bookings.given(schedd, matches, rejected, self.clock.now())
+        if message is not None:
+            await self.bus.send(self.subjects.given(schedd, self.context.name), message)
 
 
 def make(context: RoleContext, config: Config, bus: Bus) -> CentralDaemon:

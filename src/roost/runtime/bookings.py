@@ -1,0 +1,182 @@
+"""What queues want, and what they have been given and not been heard of since.
+
+A slot that was given away is not given again until its machine offers another claim, or until MATCH_TIMEOUT has passed.
+What a queue was given and has not been seen to act upon is not given to it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from roost.classad import ClassAd
+from roost.negotiator.snapshot import Match, Pledge, Request
+from roost.negotiator.timing import Wish
+from roost.wire import messages as m
+from roost.wire.ads import ad_from
+
+#: How long a slot that was given away is kept for who got it, s.
+PROMISE_S: Final = 120.0
+#: How long a queue may take to say that it has heard what it was given, s; then the message is taken for lost.
+HEARD_S: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What follows from a queue's demand."""
+
+    #: The queue is new, or has started again: it has not been told anything yet.
+    begins: bool
+    #: How soon it wants to be served; None for no wish.
+    wish: Wish | None
+
+
+@dataclass(slots=True)
+class _Queue:
+    """What is known of one queue."""
+
+    #: (submitter, autocluster) to slots given and not seen to be acted upon: serial, when, name of the slot.
+    given: dict[tuple[str, int], list[tuple[int, float, str]]] = field(default_factory=dict)
+    #: Autocluster to the ad of one of its jobs.
+    ads: dict[int, ClassAd] = field(default_factory=dict)
+    demand: m.Demand | None = None
+    serial: int = 0
+    #: What it was told last of requests that got nothing.
+    rejected: dict[str, str] = field(default_factory=dict)
+
+    def pending(self, submitter: str, autocluster: int) -> int:
+        """Jobs of an autocluster that a slot is on its way to."""
+        return len(self.given.get((submitter, autocluster), ()))
+
+    def idle(self) -> dict[tuple[str, int], int]:
+        """(submitter, autocluster) to jobs that no slot is on its way to."""
+        if self.demand is None:
+            return {}
+        return {
+            (submitter, each.autocluster): each.count - self.pending(submitter, each.autocluster)
+            for submitter, wanted in self.demand.submitters.items()
+            for each in wanted
+        }
+
+    def wants(self, demand: m.Demand) -> None:
+        """Take a new demand; ads that it does not repeat are those of before. Raises WireError."""
+        requests = [each for wanted in demand.submitters.values() for each in wanted]
+        fresh = {each.autocluster: ad_from(each.ad) for each in requests if each.ad}
+        present = {each.autocluster for each in requests}
+        self.ads = {number: ad for number, ad in (self.ads | fresh).items() if number in present}
+        self.demand = demand
+        self._keep(lambda each: each[0] > demand.heard)
+
+    def lost(self, before: float) -> list[str]:
+        """What was given before then and not heard of since did not arrive; the slots."""
+        slots = [slot for given in self.given.values() for _, at, slot in given if at < before]
+        if slots:
+            self._keep(lambda each: each[1] >= before)
+        return slots
+
+    def _keep(self, wanted: Callable[[tuple[int, float, str]], bool]) -> None:
+        for key, given in list(self.given.items()):
+            left = [each for each in given if wanted(each)]
+            if left:
+                self.given[key] = left
+            else:
+                del self.given[key]
+
+
+class Bookings:
+    """The queues' wishes, and the slots that are on their way to them."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, _Queue] = {}
+        #: Name of a slot to the claim that was given away, and when (epoch s).
+        self.promised: dict[str, tuple[str, float]] = {}
+        #: And what that costs whom until the slot says so itself.
+        self._pledges: dict[str, Pledge] = {}
+
+    # -- what is heard -------------------------------------------------------------------------------
+
+    def wanted(self, demand: m.Demand, schedd: str) -> Heard:
+        """A queue says what it wants. Raises WireError."""
+        queue = self._queues.setdefault(schedd, _Queue())
+        before = queue.idle()
+        begins = queue.demand is None or demand.serial <= queue.demand.serial
+        if begins:
+            # What an earlier run of it was given is forgotten.
+            self._take_back(queue, math.inf)
+        queue.wants(demand)
+        for name, (claim_id, _) in list(self.promised.items()):
+            if claim_id in demand.declined:
+                del self.promised[name]
+        idle = queue.idle()
+        if demand.declined or any(count > before.get(key, 0) for key, count in idle.items()):
+            return Heard(begins, Wish.URGENT)
+        return Heard(begins, Wish.CHANGED if idle else None)
+
+    def offered(self, slot: str, claim_id: str) -> None:
+        """A slot says which claim may be given away; one that was given is none of them."""
+        promised = self.promised.get(slot)
+        if promised is not None and promised[0] != claim_id:
+            del self.promised[slot]
+
+    def gone(self, slot: str) -> None:
+        """A slot is not there any more."""
+        self.promised.pop(slot, None)
+
+    def all_lost(self) -> None:
+        """Whatever was given lately may not have arrived."""
+        for queue in self._queues.values():
+            self._take_back(queue, math.inf)
+
+    # -- what is given -------------------------------------------------------------------------------
+
+    def tidy(self, now: float) -> None:
+        """Take back what nobody has been heard to take."""
+        for queue in self._queues.values():
+            self._take_back(queue, now - HEARD_S)
+        self.promised = {name: each for name, each in self.promised.items() if now - each[1] <= PROMISE_S}
+        self._pledges = {name: each for name, each in self._pledges.items() if name in self.promised}
+
+    def _take_back(self, queue: _Queue, before: float) -> None:
+        for slot in queue.lost(before):
+            self.promised.pop(slot, None)
+
+    @property
+    def pledges(self) -> tuple[Pledge, ...]:
+        """What slots that are on their way cost."""
+        return tuple(self._pledges.values())
+
+    def requests(self) -> list[tuple[str, str, m.Demand, tuple[Request, ...]]]:
+        """Queue, submitter, the queue's demand, and what is still to be matched of it."""
+        found = []
+        for schedd, queue in sorted(self._queues.items()):
+            if queue.demand is None:
+                continue
+            for submitter, wanted in queue.demand.submitters.items():
+                requests = []
+                for each in wanted:
+                    ad = queue.ads.get(each.autocluster)
+                    count = each.count - queue.pending(submitter, each.autocluster)
+                    if ad is not None and count > 0:
+                        requests.append(Request(autocluster=each.autocluster, ad=ad, count=count, job=each.job))
+                if requests:
+                    found.append((schedd, submitter, queue.demand, tuple(requests)))
+        return found
+
+    def promise(self, match: Match, now: float) -> None:
+        """A slot is about to be given away."""
+        self.promised[match.slot] = (match.claim_id, now)
+        if match.pledge is not None:
+            self._pledges[match.slot] = match.pledge
+
+    def given(self, schedd: str, matches: list[m.Match], rejected: dict[str, str], now: float) -> m.Matched | None:
+        """The message that gives a queue its slots and tells what got none; None if it says nothing new."""
+        queue = self._queues[schedd]
+        if not matches and rejected == queue.rejected:
+            return None
+        queue.rejected = rejected
+        queue.serial += 1
+        for match in matches:
+            queue.given.setdefault((match.submitter, match.autocluster), []).append((queue.serial, now, match.slot))
+        return m.Matched(matches=matches, rejected=rejected, serial=queue.serial)

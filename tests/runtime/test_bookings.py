@@ -1,0 +1,114 @@
+"""What the matchmaker must not give twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from roost.negotiator.snapshot import Match
+from roost.negotiator.timing import Wish
+from roost.runtime.bookings import HEARD_S, PROMISE_S, Bookings
+from roost.wire import messages as m
+from roost.wire.errors import WireError
+
+
+def _demand(serial: int, idle: int, *, heard: int = 0, **more: Any) -> m.Demand:
+    ad = {"RequestCpus": 1} if serial == 1 else {}
+    request = m.Request(autocluster=1, ad=ad, count=idle, job="1.0")
+    return m.Demand(schedd="q", submitters={"ann": [request]}, serial=serial, heard=heard, **more)
+
+
+def _give(bookings: Bookings, slot: str, now: float) -> m.Matched:
+    bookings.promise(
+        Match(schedd="q", submitter="ann", autocluster=1, job="1.0", slot=slot, node="n", claim_id=f"{slot}#1"), now
+    )
+    match = m.Match(submitter="ann", autocluster=1, slot=slot, node="n", claim_id=f"{slot}#1", slot_ad={})
+    message = bookings.given("q", [match], {}, now)
+    assert message is not None
+    return message
+
+
+def _left(bookings: Bookings) -> int:
+    return sum(each.count for _, _, _, requests in bookings.requests() for each in requests)
+
+
+def test_a_queue_that_is_new_is_to_be_told_everything_and_served_at_once() -> None:
+    bookings = Bookings()
+    heard = bookings.wanted(_demand(1, 3), "q")
+    assert (heard.begins, heard.wish) == (True, Wish.URGENT)
+    ((schedd, submitter, _, (request,)),) = bookings.requests()
+    assert (schedd, submitter, request.count, request.ad["RequestCpus"]) == ("q", "ann", 3, 1)
+
+
+def test_what_is_on_its_way_is_not_given_again_until_the_queue_has_heard_of_it() -> None:
+    bookings = Bookings()
+    bookings.wanted(_demand(1, 3), "q")
+    given = _give(bookings, "s1", 10.0)
+    assert _left(bookings) == 2
+    assert bookings.wanted(_demand(2, 3), "q").wish is Wish.CHANGED
+    assert _left(bookings) == 2, "the queue told its demand before it heard"
+    bookings.wanted(_demand(3, 2, heard=given.serial), "q")
+    assert _left(bookings) == 2
+    assert bookings.promised == {"s1": ("s1#1", 10.0)}, "the slot has not said yet that it is taken"
+    bookings.offered("s1", "s1#2")
+    assert not bookings.promised
+
+
+def test_what_nobody_is_heard_to_take_is_taken_back() -> None:
+    bookings = Bookings()
+    bookings.wanted(_demand(1, 3), "q")
+    _give(bookings, "s1", 10.0)
+    bookings.tidy(10.0 + HEARD_S)
+    assert _left(bookings) == 2
+    bookings.tidy(10.1 + HEARD_S)
+    assert (_left(bookings), bookings.promised) == (3, {})
+
+
+def test_a_slot_whose_queue_heard_is_kept_for_it_for_a_while() -> None:
+    bookings = Bookings()
+    bookings.wanted(_demand(1, 3), "q")
+    serial = _give(bookings, "s1", 10.0).serial
+    bookings.wanted(_demand(2, 2, heard=serial), "q")
+    bookings.tidy(10.0 + PROMISE_S)
+    assert "s1" in bookings.promised
+    bookings.tidy(10.1 + PROMISE_S)
+    assert "s1" not in bookings.promised
+
+
+def test_a_slot_that_is_declined_is_free_at_once() -> None:
+    bookings = Bookings()
+    bookings.wanted(_demand(1, 1), "q")
+    serial = _give(bookings, "s1", 10.0).serial
+    assert bookings.wanted(_demand(2, 0, heard=serial, declined=["s1#1"]), "q").wish is Wish.URGENT
+    assert not bookings.promised
+
+
+@pytest.mark.parametrize("how", ["starts again", "the bus was away"])
+def test_what_was_given_is_forgotten_when_it_may_not_have_arrived(how: str) -> None:
+    bookings = Bookings()
+    bookings.wanted(_demand(1, 2), "q")
+    _give(bookings, "s1", 10.0)
+    if how == "starts again":
+        assert bookings.wanted(_demand(1, 2), "q").begins
+    else:
+        bookings.all_lost()
+    assert (_left(bookings), bookings.promised) == (2, {})
+
+
+def test_rejections_are_told_once() -> None:
+    bookings = Bookings()
+    bookings.wanted(_demand(1, 1), "q")
+    first = bookings.given("q", [], {"1": "no match found"}, 1.0)
+    assert first is not None and first.rejected == {"1": "no match found"}
+    assert bookings.given("q", [], {"1": "no match found"}, 2.0) is None
+    assert bookings.given("q", [], {}, 3.0) is not None, "that there are none any more is news"
+
+
+def test_an_ad_that_cannot_be_read_changes_nothing() -> None:
+    bookings = Bookings()
+    bookings.wanted(_demand(1, 1), "q")
+    bad = m.Request(autocluster=2, ad={"Requirements": {"text": "1 +"}}, count=5, job="2.0")
+    with pytest.raises(WireError):
+        bookings.wanted(m.Demand(schedd="q", submitters={"ann": [bad]}, serial=2), "q")
+    assert _left(bookings) == 1
