@@ -49,7 +49,7 @@ def test_what_is_in_the_way_is_said_in_words_and_in_figures(
     found = record(besides=besides, **more)
     assert held_up(found) == words
     assert next(limits(found), "") == sentence
-    assert bool(hints(found, set(), False)) is bool(besides)
+    assert bool(hints(found, set())) is bool(besides)
 
 
 def test_a_quota_that_is_used_up_is_told_where_no_slot_was_free_to_ask_for_it() -> None:
@@ -72,5 +72,13 @@ def test_somebody_who_is_alone_has_no_table() -> None:
 
 
 def test_what_the_pools_policy_keeps_out_nobody_but_the_administrator_can_help() -> None:
-    (hint,) = hints(record(knob={"name": "NEGOTIATOR_PE_JOB_ONLY_EXPR", "text": "true", "place": ""}), set(), False)
+    (hint,) = hints(record(knob={"name": "NEGOTIATOR_PE_JOB_ONLY_EXPR", "text": "true", "place": ""}), set())
     assert "NEGOTIATOR_PE_JOB_ONLY_EXPR" in hint and "administrator" in hint
+
+
+def test_a_change_of_the_job_is_advised_only_where_it_would_do() -> None:
+    causes = {"slot-requirements"}
+    (edit,) = hints(record(), causes, edit="slot1@desk")
+    assert "`roost edit`" in edit and "slot1@desk" in edit
+    (wait,) = hints(record(), causes, others=["slot2@desk", "slot3@desk"])
+    assert "`roost edit`" not in wait and "slot2@desk and 1 more" in wait and "roost explain slot slot2@desk" in wait

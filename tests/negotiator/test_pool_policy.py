@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from roost.classad import ClassAd, Expr
+from roost.model.audit import InForce, Source
 from roost.negotiator.pool_policy import Act, Finding, lines, restricted
 from roost.negotiator.settings import PolicySettings, Settings
 from tests.negotiator.kit import claimed, demand, given, job, plan, slot
@@ -131,7 +132,11 @@ def test_matches_that_the_audit_expression_names_are_noted():
 
 def test_the_ad_handed_out_with_a_match_has_the_policy_and_nothing_that_the_machine_says_of_it():
     settings = policy(resource='TARGET.Owner != "smith"', job_only="NumJobStarts > 3").policy
-    ad = restricted(slot("a", PoolPolicyJobExpr="=true", PoolPolicyResourceExpr="=true"), settings)
+    places = InForce(sources={"NEGOTIATOR_PE_RESOURCE_EXPR": Source(text="…", place="/etc/central:7:1")})
+    lies = {"PoolPolicyJobExpr": "=true", "PoolPolicyResourceExpr": "=true", "PoolPolicyJobExprPlace": "x:1"}
+    ad = restricted(slot("a", **lies), settings, places)
+    assert ad["PoolPolicyResourceExprPlace"] == "/etc/central:7:1"
+    assert "PoolPolicyJobExprPlace" not in ad and "PoolPolicyJobOnlyExprPlace" not in ad
     assert str(ad["PoolPolicyResourceExpr"]) == 'TARGET.Owner != "smith"'
     assert str(ad["PoolPolicyJobOnlyExpr"]) == "NumJobStarts > 3"
     assert "PoolPolicyJobExpr" not in ad

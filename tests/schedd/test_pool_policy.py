@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roost.classad import ClassAd, Expr
-from roost.model.audit import AuditKind, InForce
+from roost.model.audit import AuditKind, InForce, Source
 from roost.schedd.changes import AddAudit
 from roost.schedd.effects import Decline
 from roost.schedd.events import MatchGiven, Ticked
@@ -58,6 +58,9 @@ def test_what_a_machine_says_later_changes_nothing_of_the_policy() -> None:
     assert "PoolPolicyJobExpr" not in found
     assert found["Memory"] == 10
     assert "PoolPolicyResourceExpr" not in kept(fresh, None)
+    placed = slot(ResourceExpr="false", ResourceExprPlace='"central:3"')
+    fresh["PoolPolicyResourceExprPlace"] = "nowhere:1"
+    assert kept(fresh, placed).get("PoolPolicyResourceExprPlace") == "central:3"
     assert kept(SLOT, SLOT) is SLOT
 
 
@@ -65,7 +68,7 @@ def test_prevented_matches_are_one_record_a_cause_told_seldom() -> None:
     vetoes, in_force = Vetoes(), InForce(configuration="c")
 
     def note(job: str, now: float) -> list[tuple[int, tuple[str, ...], float]]:
-        vetoes.note("NEGOTIATOR_PE_JOB_EXPR", "MY.A", job, "ann@x", "slot1", in_force, now)
+        vetoes.note("NEGOTIATOR_PE_JOB_EXPR", Source(text="MY.A"), job, "ann@x", "slot1", in_force, now)
         return [(each.count, each.samples, each.at) for each in vetoes.due(now)]
 
     assert note("1.0", 10.0) == [(1, ("1.0 slot1",), 10.0)]
@@ -84,12 +87,13 @@ def test_a_job_that_may_not_have_a_claim_is_on_record_and_the_next_one_runs() ->
     step = world.queue.step(
         MatchGiven(
             submitter=group.submitter, autocluster=group.autocluster, slot="slot1", node="a", claim_id="c",
-            slot_ad=slot(JobExpr='MY.Kind =!= "no"'),
+            slot_ad=slot(JobExpr='MY.Kind =!= "no"', JobExprPlace='"/etc/central:7:1"'),
         ),
         world.now,
     )  # fmt: skip
     assert any(isinstance(each, Decline) for each in step.effects)
     (record,) = [each.record for each in world.queue.step(Ticked(), world.now).changes if isinstance(each, AddAudit)]
-    assert (record.kind, record.knob, record.expression, record.user, record.samples) == (
-        AuditKind.VETO, "NEGOTIATOR_PE_JOB_EXPR", 'MY.Kind isnt "no"', group.submitter, (f"{barred}.0 slot1",),
+    assert (record.kind, record.knob, record.expression, record.place, record.user, record.samples) == (
+        AuditKind.VETO, "NEGOTIATOR_PE_JOB_EXPR", 'MY.Kind isnt "no"', "/etc/central:7:1", group.submitter,
+        (f"{barred}.0 slot1",),
     )  # fmt: skip

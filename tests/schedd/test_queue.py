@@ -170,6 +170,22 @@ def test_the_end_of_a_claim_waits_for_the_report_of_its_run() -> None:
     assert world.disk.history == [(job, JobStatus.COMPLETED)]
 
 
+@pytest.mark.parametrize("closing", [True, False])
+def test_a_claim_that_ends_with_its_job_is_given_back_and_not_tried_for_another(closing: bool) -> None:
+    world = World()
+    _, claim_id, run = running(world)
+    waiting = JobId(world.submit(source(1)), 0)
+    end = ev.RunEnded(node="a", claim_id=claim_id, run=run, at=world.now, ending="exit", started=True, exit_code=0,
+                      closing=closing)  # fmt: skip
+    world.feed(end)
+    other = world.queue.book.find(waiting)
+    assert other is not None
+    assert (other.status, other.whole("numshadowstarts")) == (
+        (JobStatus.IDLE, 0) if closing else (JobStatus.RUNNING, 1)
+    )
+    assert (claim_id in world.queue.holder.claims) is not closing
+
+
 def test_an_order_to_end_a_run_is_repeated_until_it_ends() -> None:
     world = World()
     job, _, run = running(world)

@@ -23,7 +23,9 @@ from roost.model.reasons import Reason, Refusal, VacateReason
 from roost.model.slots import SlotKind
 from roost.startd import states as at
 from roost.startd.attributes import is_offered
+from roost.startd.claim_life import is_closing
 from roost.startd.machine import Outcome
+from roost.startd.policy_inputs import Inputs
 from roost.startd.publication import slot_attributes
 from tests.startd.kit import STRANGE, Hand, in_pair, job, policy
 
@@ -309,6 +311,22 @@ def test_a_work_life_of_nothing_is_one_job_a_claim() -> None:
     assert hand.ordered(SendDeactivationReply) == [SendDeactivationReply(reply_to="d", start=False)]
     hand.gone()
     assert hand.numbers == ["12", "10", "22", "1"]
+
+
+def test_that_a_claim_ends_with_its_job_is_known_before_the_job_is_gone() -> None:
+    def closing(hand: Hand) -> bool:
+        return is_closing(Inputs(hand.state, hand.policy, hand.now))
+
+    assert not closing(in_pair(at.BUSY)) and closing(in_pair(at.RETIRING)) and closing(in_pair(at.VACATING))
+    away = Hand(policy=policy({"CLAIM_WORKLIFE": "10", "IsOwner": "JobUniverse == 5 && KeyboardIdle < 3"}))
+    away.poll(1)
+    away.request()
+    away.activate(job(JobUniverse=5))
+    assert not closing(away)
+    away.poll(5, KeyboardIdle=1)
+    assert away.pair == at.BUSY and closing(away), "its owner is back"
+    away.poll(6, KeyboardIdle=100)
+    assert closing(away), "it is older than it may be"
 
 
 def test_a_claim_runs_one_job_after_another() -> None:

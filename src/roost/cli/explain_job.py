@@ -17,14 +17,16 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, FixedWorld, ParseError
 from roost.classad.ops import truth
+from roost.classad.values import fold
 from roost.cli import job_limits
 from roost.cli.pool import Pool, Refused, counted, duration, print_json
 from roost.cli.story import job_ad
 from roost.cli.telling import clock, of_audit
 from roost.cli.terminal import CommandError, Exit, say, width
-from roost.policy.explain import Explanation, Origin, explain
+from roost.policy.explain import Explanation, Origin, Side, explain
 from roost.policy.explain.configured import configured_machine
 from roost.policy.render.words import change_text, one_line, reasons
+from roost.schedd.runs import IMMUTABLE
 from roost.wire.ads import ad_from
 
 #: Refusals that are taken apart, of the slots that the record names.
@@ -90,6 +92,10 @@ class _Verdict:
     groups: dict[tuple[str, str], _Group] = field(default_factory=dict)
     #: Name, and what would have to be different, of the slot that lacks least.
     nearest: tuple[str, list[str]] | None = None
+    #: A slot that a change of the job would do for.
+    by_edit: str = ""
+    #: Slots that nothing but what the job can't change keeps from it: their owners, broken machines.
+    others: list[str] = field(default_factory=list)
 
     @property
     def fits(self) -> list[str]:
@@ -226,9 +232,9 @@ def _verdict(pool: Pool, job: ClassAd, record: dict[str, Any]) -> _Verdict:
         traced = names[:left]
         left -= len(traced)
         for name, slot in tracer.slots(traced):
-            why = tracer.refusal(cause, name, slot)
-            _count(verdict, cause, why, name, _shut(slot) if cause == "slot-requirements" else "")
-            _consider(verdict, name, tracer.unmet(name, slot))
+            why, shut = tracer.refusal(cause, name, slot), _shut(slot)
+            _count(verdict, cause, why, name, shut if cause == "slot-requirements" else "")
+            _consider(verdict, name, tracer.unmet(name, slot), shut)
         if each["count"] > len(traced):
             beyond = _Group(cause, "not looked into", each["count"] - len(traced), list(names[len(traced) :]))
             verdict.groups[cause, beyond.clause] = beyond
@@ -273,11 +279,11 @@ class _Tracer:
     def _explained(self, name: str, mine: ClassAd, other: ClassAd, origins: Mapping[str, Origin]) -> Explanation:
         return explain(mine.lookup(name), mine, other, world=self.world, name=name, origins=origins)
 
-    def unmet(self, name: str, slot: ClassAd) -> list[Explanation]:
-        """All that refuses, and not only what was found first."""
+    def unmet(self, name: str, slot: ClassAd) -> dict[str, Explanation]:
+        """All that refuses by cause, and not only what was found first."""
         causes = ("job-requirements", "slot-requirements", *self.policies)
-        found = (self.refusal(cause, name, slot) for cause in causes)
-        return [each for each in found if each is not None]
+        found = {cause: self.refusal(cause, name, slot) for cause in causes}
+        return {cause: each for cause, each in found.items() if each is not None}
 
 
 def _shut(slot: ClassAd) -> str:
@@ -308,13 +314,29 @@ def _count(verdict: _Verdict, cause: str, why: Explanation | None, name: str, sh
     group.slots.append(name)
 
 
-def _consider(verdict: _Verdict, name: str, whys: list[Explanation]) -> None:
+def _consider(verdict: _Verdict, name: str, whys: dict[str, Explanation], shut: str) -> None:
     """Whether a slot is the nearest so far: all that refuses can be changed, and it is less than elsewhere."""
-    if not whys or not all(why.changes for why in whys):
+    if not whys:
         return
-    changes = [change_text(change) for why in whys for change in why.changes]
+    if shut or any(not _is_the_jobs(cause, why) for cause, why in whys.items()):
+        verdict.others.append(name)
+    elif not verdict.by_edit:
+        verdict.by_edit = name
+    if shut or not all(why.changes for why in whys.values()):
+        return
+    changes = [change_text(change) for why in whys.values() for change in why.changes]
     if verdict.nearest is None or len(changes) < len(verdict.nearest[1]):
         verdict.nearest = name, changes
+
+
+def _is_the_jobs(cause: str, why: Explanation) -> bool:
+    """Whether whoever changes the job can do something about a refusal: what it asks for, or is asked of it."""
+    if cause != "slot-requirements":
+        return cause == "job-requirements"
+    return all(
+        any(used.side in (Side.TARGET, Side.NOWHERE) and fold(used.name) not in IMMUTABLE for used in clause.attributes)
+        for clause in why.clauses
+    )
 
 
 def _verdict_data(verdict: _Verdict) -> dict[str, Any]:
@@ -365,7 +387,8 @@ def _show(verdict: _Verdict) -> None:
         say("")
         for line in rows:
             say(line)
-    hints = job_limits.hints(record, {group.cause for group in verdict.groups.values()}, bool(verdict.nearest))
+    causes = {group.cause for group in verdict.groups.values()}
+    hints = job_limits.hints(record, causes, edit=verdict.by_edit, others=verdict.others)
     if hints and not verdict.fits:
         say("")
         say("What would help:")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 #: Submitters shown before the one that is asked about.
@@ -82,16 +82,26 @@ def fair_share(record: dict[str, Any]) -> list[str]:
     return found
 
 
-def hints(record: dict[str, Any], causes: set[str], nearest: bool) -> list[str]:
-    """What the user or the administrator can do."""
+def hints(record: dict[str, Any], causes: set[str], *, edit: str = "", others: Sequence[str] = ()) -> list[str]:
+    """What the user or the administrator can do.
+
+    `edit` is a slot that a change of the job would do for, "" for none; `others` are those of which their owners or
+    machines keep it.
+    """
     found, besides, knob = [], record.get("besides", {}), record.get("knob")
     if knob:
         found.append(f"Nothing, while {knob['name']} says so: ask the pool's administrator.")
         return found
     if record.get("out"):
         return ["Submit the job again without that attribute."]
-    if nearest and causes & {"job-requirements", "slot-requirements"}:
-        found.append("Ask for what there is: `roost edit` changes a job that waits; see the nearest slot above.")
+    if edit:
+        found.append(f"Ask for what there is: `roost edit` changes a job that waits, and {edit} might do.")
+    if others and "slot-requirements" in causes:
+        which = others[0] if len(others) == 1 else f"{others[0]} and {len(others) - 1} more"
+        found.append(
+            f"Wait: what keeps {which} from the job is not the job's. `roost explain slot {others[0]}` says what "
+            "its owner's policy, or its machine, waits for."
+        )
     if causes & set(_POLICIES):
         names = [record["sources"][each]["name"] for each in _POLICIES if record["sources"].get(each)]
         found.append(f"The pool's policy ({', '.join(names)}) is the administrator's to change.")

@@ -18,6 +18,10 @@ JOB: Final = "PoolPolicyJobExpr"
 #: NEGOTIATOR_PE_JOB_ONLY_EXPR: MY is the job; TRUE forbids.
 JOB_ONLY: Final = "PoolPolicyJobOnlyExpr"
 IMPOSED: Final = (RESOURCE, JOB, JOB_ONLY)
+#: Attribute to the one that says where the matchmaker's configuration sets it, ``file:line:column``.
+PLACES: Final = {name: f"{name}Place" for name in IMPOSED}
+#: All that a match brings of the policy.
+HANDED: Final = (*IMPOSED, *PLACES.values())
 #: Attribute to the knob that it carries.
 KNOBS: Final = {
     RESOURCE: "NEGOTIATOR_PE_RESOURCE_EXPR",

@@ -26,6 +26,7 @@ from roost.classad.syntax import Binary, Op, Paren
 from roost.classad.vector import Kind, Table
 from roost.classad.vector.kinds import Array
 from roost.model import pool_policy as handed
+from roost.model.audit import NOTHING_KNOWN, InForce
 from roost.model.pool_policy import is_true
 from roost.negotiator.settings import PolicySettings
 
@@ -229,21 +230,25 @@ class PoolPolicy:
         return text if self.enforced else ""
 
 
-def restricted(slot: ClassAd, settings: PolicySettings) -> ClassAd:
+def restricted(slot: ClassAd, settings: PolicySettings, in_force: InForce = NOTHING_KNOWN) -> ClassAd:
     """A slot's ad as the holder of a match is given it, with the policy in attributes of its own.
 
-    A queue evaluates them before it starts a job on the claim, and so keeps to the policy. The ad itself where nothing
-    is imposed and the machine does not pretend anything, else a copy.
+    A queue evaluates them before it starts a job on the claim, and so keeps to the policy; where they were set goes
+    along, for its record. The ad itself where nothing is imposed and the machine does not pretend anything, else a
+    copy.
     """
     imposed = {handed.RESOURCE: settings.resource, handed.JOB: settings.job, handed.JOB_ONLY: settings.job_only}
     if settings.log_only:
         imposed = dict.fromkeys(imposed)
-    if all(expr is None and slot.cell(name.lower()) is MISSING for name, expr in imposed.items()):
+    given: dict[str, Expr | str | None] = {**imposed}
+    for name, expr in imposed.items():
+        given[handed.PLACES[name]] = None if expr is None else in_force.of(handed.KNOBS[name]).place or None
+    if all(value is None and slot.cell(name.lower()) is MISSING for name, value in given.items()):
         return slot
     found = slot.copy()
-    for name, expr in imposed.items():
-        if expr is not None:
-            found.put(name, expr)
+    for name, value in given.items():
+        if value is not None:
+            found.put(name, value)
         elif name in found:
             del found[name]
     return found

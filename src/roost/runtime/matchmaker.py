@@ -110,7 +110,7 @@ class Matchmaker:
 
     def handed_out(self, slot: ClassAd) -> ClassAd:
         """A slot's ad as who gets the slot is given it."""
-        return restricted(slot, self.settings.policy)
+        return restricted(slot, self.settings.policy, self.settings.in_force)
 
     def news(self, table: AdTable) -> tuple[str, ...] | None:
         """The significant attributes if somebody has not heard them yet, else None.

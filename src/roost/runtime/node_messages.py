@@ -11,13 +11,16 @@ from roost.model.compatible import CONDOR_VERSION
 from roost.model.starter import Ending, ExitReport
 from roost.node.host_slots import Starter
 from roost.node.machine import NodeSlot
+from roost.startd.claim_life import is_closing
+from roost.startd.policy_inputs import Inputs
 from roost.wire import messages as m
 from roost.wire.ads import ad_data
 
 
 def ended_run(slot: NodeSlot, report: ExitReport, claim_id: str, at: float) -> m.RunEnded:
-    """How a run ended, at `at` (epoch s)."""
+    """How a run ended, at `at` (epoch s), and whether its claim ends with it."""
     cause = report.cause
+    closing = slot.state.claim.id.text != claim_id or is_closing(Inputs(slot.state, slot.plan.policy, at))
     return m.RunEnded(
         claim_id=claim_id,
         run=slot.run,
@@ -34,6 +37,7 @@ def ended_run(slot: NodeSlot, report: ExitReport, claim_id: str, at: float) -> m
         checkpoints=report.checkpoints,
         slot=slot.name,
         attributes=ad_data(report.attributes),
+        closing=closing,
     )
 
 

@@ -151,4 +151,5 @@ def _ended(message: m.RunEnded, node: str) -> ev.RunEnded:
         output=message.output,
         checkpoints=message.checkpoints,
         attributes=ad_from(message.attributes, "attributes"),
+        closing=message.closing,
     )

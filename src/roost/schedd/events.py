@@ -148,6 +148,8 @@ class RunEnded:
     output: str = "none"
     checkpoints: int = 0
     attributes: ClassAd = field(default_factory=ClassAd)
+    #: The claim takes no other job: it is of no use for one.
+    closing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

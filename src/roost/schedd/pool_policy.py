@@ -10,7 +10,7 @@ from __future__ import annotations
 from roost.classad import ClassAd, Expr, Value, evaluate
 from roost.classad.ad import MISSING
 from roost.classad.world import WORLD, World
-from roost.model.pool_policy import IMPOSED, JOB, JOB_ONLY, RESOURCE, is_true, scopes
+from roost.model.pool_policy import HANDED, IMPOSED, JOB, JOB_ONLY, RESOURCE, is_true, scopes
 
 
 def forbids(job: ClassAd, slot: ClassAd, world: World = WORLD) -> str:
@@ -36,9 +36,9 @@ def _value(slot: ClassAd, name: str, my: ClassAd, target: ClassAd | None, world:
 
 def kept(fresh: ClassAd, before: ClassAd | None) -> ClassAd:
     """What a machine says of its slot, with the policy that came with the match; what it says of that is dropped."""
-    imposed = {} if before is None else {name: before.cell(name.lower()) for name in IMPOSED}
+    imposed = {} if before is None else {name: before.cell(name.lower()) for name in HANDED}
     found = fresh
-    for name in IMPOSED:
+    for name in HANDED:
         cell = imposed.get(name, MISSING)
         if cell is fresh.cell(name.lower()):
             continue

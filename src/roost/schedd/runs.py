@@ -11,9 +11,9 @@ from typing import Final
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
-from roost.model.audit import AuditKind
+from roost.model.audit import AuditKind, Source
 from roost.model.codes import HoldCode, VacateCode
-from roost.model.pool_policy import KNOBS
+from roost.model.pool_policy import KNOBS, PLACES
 from roost.schedd import event_log as log
 from roost.schedd.book import COUNTED, Job
 from roost.schedd.claims import HeldClaim, Stage
@@ -179,9 +179,10 @@ def _forbidden(turn: Turn, holder: Holder, job: ClassAd, slot: ClassAd, submitte
     """Whether the pool's policy keeps a job from a slot; then that is noted for the record."""
     name = forbids(job, slot, turn.world)
     if name:
-        number, expression = f"{job.eval('ClusterId')}.{job.eval('ProcId')}", str(slot.get(name, ""))
+        number = f"{job.eval('ClusterId')}.{job.eval('ProcId')}"
+        rule = Source(text=str(slot.get(name, "")), place=str(slot.get(PLACES[name], "")))
         in_force = holder.settings.in_force
-        holder.vetoes.note(KNOBS[name], expression, number, submitter, str(slot.eval("Name")), in_force, turn.now)
+        holder.vetoes.note(KNOBS[name], rule, number, submitter, str(slot.eval("Name")), in_force, turn.now)
     return bool(name)
 
 
@@ -407,10 +408,10 @@ def _job_ended(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
 
 def _claim_free(turn: Turn, holder: Holder, claim: HeldClaim, event: RunEnded) -> None:
     claim.job, claim.run, claim.stage, claim.idle_since = None, "", Stage.IDLE, turn.now
-    if event.ending in ("exit", "hold", "remove"):
+    if event.ending in ("exit", "hold", "remove") and not event.closing:
         next_job(turn, holder, claim)
     else:
-        # The machine got rid of the job: it says itself when the claim is over, or else waits for it back.
+        # The machine got rid of the job, or of the claim: it says itself when that is over, or else waits for it back.
         give_back(turn, holder, claim)
 
 

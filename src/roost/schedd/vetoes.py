@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from roost.model.audit import AuditKind, AuditRecord, InForce, clipped, digest, some
+from roost.model.audit import AuditKind, AuditRecord, InForce, Source, clipped, digest, some
 
 #: A cause that is met again after this time is a new record, s.
 QUIET_S: Final = 600.0
@@ -38,12 +38,12 @@ class Vetoes:
     #: Knob, user and configuration to it, what was met last at the end.
     _going: dict[tuple[str, str, str], _Going] = field(default_factory=dict)
 
-    def note(self, knob: str, expression: str, job: str, user: str, slot: str, in_force: InForce, now: float) -> None:
-        """A job was not given a slot that it agrees with, for a knob of the pool's policy."""
+    def note(self, knob: str, rule: Source, job: str, user: str, slot: str, in_force: InForce, now: float) -> None:
+        """A job was not given a slot that it agrees with, for a knob of the pool's policy as the match brought it."""
         key = (knob, user, in_force.configuration)
         known = self._going.pop(key, None)
         if known is None or now - known.record.until > QUIET_S or now < known.record.at:
-            known = _Going(_record(knob, expression, user, in_force, now))
+            known = _Going(_record(knob, rule, user, in_force, now))
         known.changed = True
         known.record = replace(known.record, until=now)
         if len(known.pairs) < PAIRS_MAX:
@@ -61,7 +61,7 @@ class Vetoes:
                 yield each.record
 
 
-def _record(knob: str, expression: str, user: str, in_force: InForce, now: float) -> AuditRecord:
+def _record(knob: str, rule: Source, user: str, in_force: InForce, now: float) -> AuditRecord:
     return AuditRecord(
         id=f"veto/{digest(knob, user)}/{round(now * 1000)}",
         kind=AuditKind.VETO,
@@ -69,8 +69,8 @@ def _record(knob: str, expression: str, user: str, in_force: InForce, now: float
         until=now,
         user=user,
         knob=knob,
-        expression=clipped(expression),
-        place=in_force.of(knob).place,
+        expression=clipped(rule.text),
+        place=rule.place,
         configuration=in_force.configuration,
         reason="matches prevented by the queue on which job and slot agree",
     )

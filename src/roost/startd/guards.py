@@ -13,7 +13,7 @@ from roost.model.claims import ClaimKind
 from roost.model.slots import SlotKind
 from roost.policy.decision import Decision
 from roost.startd import retirement
-from roost.startd.policy_inputs import whole
+from roost.startd.claim_life import worklife
 from roost.startd.slot_state import Destination
 from roost.startd.transitions import Guard
 from roost.startd.work import Work
@@ -133,13 +133,9 @@ def successor_accepted(work: Work) -> Verdict:
 
 
 def worklife_over(work: Work) -> Verdict:
-    """CLAIM_WORKLIFE without a limit: absent, no number, or below 0."""
-    claim = work.state.claim
-    if claim.jobs_begun == 0 or claim.granted_at is None:
-        return _NO
-    decision = work.inputs.decide("CLAIM_WORKLIFE")
-    limit = whole(decision.value, -1)
-    return Verdict(0 <= limit < work.now - claim.granted_at, (decision,))
+    """The claim has lasted as long as it may."""
+    holds, decision = worklife(work.inputs)
+    return _NO if decision is None else Verdict(holds, (decision,))
 
 
 def drain_grace_over(work: Work) -> Verdict:

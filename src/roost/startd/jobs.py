@@ -31,10 +31,10 @@ from roost.model.events import (
 )
 from roost.model.identifiers import ClaimId
 from roost.model.reasons import Refusal
+from roost.startd.claim_life import takes_more
 from roost.startd.claiming import drain_refuses
 from roost.startd.entries import killing_timeout_s, notice_for, vacate_end
-from roost.startd.guards import worklife_over
-from roost.startd.states import BUSY, CLAIMED, RETIRING, SUSPENDED, State
+from roost.startd.states import BUSY, CLAIMED, SUSPENDED, State
 from roost.startd.transitions import On
 from roost.startd.work import Work
 
@@ -80,19 +80,8 @@ def deactivation_requested(work: Work, event: DeactivationRequested) -> bool:
     elif event.forcible:
         work.raised.add(On.KILL_ORDER)
     if event.reply_to:
-        work.order(SendDeactivationReply(reply_to=event.reply_to, start=_takes_more(work)))
+        work.order(SendDeactivationReply(reply_to=event.reply_to, start=takes_more(work.inputs)))
     return True
-
-
-def _takes_more(work: Work) -> bool:
-    state = work.state
-    return (
-        state.state is State.CLAIMED
-        and state.pair != RETIRING
-        and not state.in_retirement
-        and state.shutdown is None
-        and not worklife_over(work).holds
-    )
 
 
 def _order_soft_kill(work: Work) -> None:

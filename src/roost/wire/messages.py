@@ -218,6 +218,8 @@ class RunEnded(Message, frozen=True, kw_only=True):
     checkpoints: int = 0
     slot: str = ""
     attributes: AdData = {}
+    #: The claim takes no other job: the slot is emptied, or the claim has lasted as long as it may.
+    closing: bool = False
 
 
 class ClaimGone(Message, frozen=True, kw_only=True):
