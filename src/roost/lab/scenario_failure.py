@@ -17,7 +17,8 @@ from roost.lab.durations import shown
 from roost.lab.scenario import Scenario
 from roost.policy.explain import Origin, explain
 from roost.policy.render import render_text
-from roost.startd.guards import GUARDS, Verdict
+from roost.policy.rows import Verdict
+from roost.startd.guards import GUARDS
 from roost.startd.policy_inputs import Decision, Inputs, StepWorld
 from roost.startd.states import Pair, State
 from roost.startd.transitions import ROWS, Guard, On, Transition

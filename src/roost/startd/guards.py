@@ -7,32 +7,17 @@ neither TRUE nor FALSE, the guard has the meaning that the catalogue gives to th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from roost.model.claims import ClaimKind
 from roost.model.slots import SlotKind
 from roost.policy.decision import Decision
+from roost.policy.rows import NO, YES, Verdict, plain
 from roost.startd import retirement
 from roost.startd.claim_life import worklife
 from roost.startd.slot_state import Destination
 from roost.startd.transitions import Guard
 from roost.startd.work import Work
-
-
-class Verdict(NamedTuple):
-    """What a guard found."""
-
-    holds: bool
-    decisions: tuple[Decision, ...] = ()
-
-
-_YES: Final = Verdict(True)
-_NO: Final = Verdict(False)
-
-
-def _plain(holds: bool) -> Verdict:
-    """Of a guard that asks for no expression."""
-    return _YES if holds else _NO
 
 
 def _is(decision: Decision) -> Verdict:
@@ -62,14 +47,14 @@ def start_locally_false(work: Work) -> Verdict:
 def run_benchmarks(work: Work) -> Verdict:
     """A slot that has just left Benchmarking skips the evaluation that follows."""
     if work.taken and work.taken[-1].number == "4":
-        return _NO
+        return NO
     return _is(work.inputs.decide("RunBenchmarks"))
 
 
 def start_backfill(work: Work) -> Verdict:
     """Only where a backfill system is configured, and not on the way down."""
     if not work.policy.backfill or work.state.shutdown is not None:
-        return _NO
+        return NO
     return _is(work.inputs.decide("START_BACKFILL"))
 
 
@@ -80,7 +65,7 @@ def evict_backfill(work: Work) -> Verdict:
 
 def draining(work: Work) -> Verdict:
     """A dynamic slot is given back instead."""
-    return _plain(work.state.draining is not None and work.state.kind is not SlotKind.DYNAMIC)
+    return plain(work.state.draining is not None and work.state.kind is not SlotKind.DYNAMIC)
 
 
 def retirement_over(work: Work) -> Verdict:
@@ -89,9 +74,9 @@ def retirement_over(work: Work) -> Verdict:
     PREEMPT is asked once more, for what follows depends on whether it is the cause.
     """
     if not work.state.in_retirement or not retirement.is_over(work.inputs):
-        return _NO
+        return NO
     if work.state.claim.activation is None:
-        return _YES
+        return YES
     return Verdict(True, (work.inputs.with_job("PREEMPT"),))
 
 
@@ -105,21 +90,21 @@ def preempt_is_cause(work: Work) -> bool:
 def preempt_hard(work: Work) -> Verdict:
     """WANT_VACATE counts only where PREEMPT is the cause; UNDEFINED counts as TRUE."""
     if not preempt_is_cause(work):
-        return _NO
+        return NO
     decision = work.inputs.with_job("WANT_VACATE")
     return Verdict(decision.truth is False, (decision,))
 
 
 def may_unretire(work: Work) -> Verdict:
     """There is no cause left that would make the slot retire again."""
-    return _plain(not work.state.in_retirement)
+    return plain(not work.state.in_retirement)
 
 
 def continue_(work: Work) -> Verdict:
     """CONTINUE; a job suspended by command waits for a command."""
     activation = work.state.claim.activation
     if activation is None or activation.held_still:
-        return _NO
+        return NO
     return _is(work.inputs.with_job("CONTINUE"))
 
 
@@ -127,7 +112,7 @@ def successor_accepted(work: Work) -> Verdict:
     """START does not say FALSE to the job of the claim that waits."""
     waiting = work.state.waiting
     if waiting is None or work.state.shutdown is not None:
-        return _NO
+        return NO
     decision = work.inputs.decide("START", waiting.job_ad)
     return Verdict(decision.truth is not False, (decision,))
 
@@ -135,31 +120,31 @@ def successor_accepted(work: Work) -> Verdict:
 def worklife_over(work: Work) -> Verdict:
     """The claim has lasted as long as it may."""
     holds, decision = worklife(work.inputs)
-    return _NO if decision is None else Verdict(holds, (decision,))
+    return NO if decision is None else Verdict(holds, (decision,))
 
 
 def drain_grace_over(work: Work) -> Verdict:
     """A young claim may still be waiting for its first job."""
     granted_at = work.state.claim.granted_at
     if work.state.draining is None or granted_at is None:
-        return _NO
-    return _plain(work.now - granted_at >= work.policy.drain_activation_grace_s)
+        return NO
+    return plain(work.now - granted_at >= work.policy.drain_activation_grace_s)
 
 
 def to_claimed(work: Work) -> Verdict:
     """The request may be withdrawn while the backfill client is being killed."""
-    return _plain(work.state.destination is Destination.CLAIMED and work.state.claim.request is not None)
+    return plain(work.state.destination is Destination.CLAIMED and work.state.claim.request is not None)
 
 
 def to_owner(work: Work) -> Verdict:
     """Also where a claim was the destination and its request is gone."""
     if work.state.destination is Destination.CLAIMED:
-        return _plain(work.state.claim.request is None)
-    return _plain(work.state.destination is Destination.OWNER)
+        return plain(work.state.claim.request is None)
+    return plain(work.state.destination is Destination.OWNER)
 
 
 def _passed(at: float | None, now: float) -> Verdict:
-    return _plain(at is not None and at <= now)
+    return plain(at is not None and at <= now)
 
 
 GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
@@ -170,34 +155,34 @@ GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
     Guard.START_BACKFILL: start_backfill,
     Guard.EVICT_BACKFILL: evict_backfill,
     Guard.DRAINING: draining,
-    Guard.NOT_DRAINING: lambda work: _plain(work.state.draining is None),
-    Guard.ALL_DRAINED: lambda work: _plain(work.state.machine.all_drained),
-    Guard.NO_STARTER: lambda work: _plain(work.state.claim.activation is None),
+    Guard.NOT_DRAINING: lambda work: plain(work.state.draining is None),
+    Guard.ALL_DRAINED: lambda work: plain(work.state.machine.all_drained),
+    Guard.NO_STARTER: lambda work: plain(work.state.claim.activation is None),
     Guard.RETIREMENT_OVER: retirement_over,
-    Guard.IN_RETIREMENT: lambda work: _plain(work.state.in_retirement),
+    Guard.IN_RETIREMENT: lambda work: plain(work.state.in_retirement),
     Guard.MAY_UNRETIRE: may_unretire,
     Guard.WANT_SUSPEND: lambda work: _is(work.inputs.with_job("WANT_SUSPEND")),
     Guard.NOT_WANT_SUSPEND: lambda work: _is_not(work.inputs.with_job("WANT_SUSPEND")),
     Guard.SUSPEND: lambda work: _is(work.inputs.with_job("SUSPEND")),
     Guard.CONTINUE: continue_,
     Guard.PREEMPT: lambda work: _is(work.inputs.with_job("PREEMPT")),
-    Guard.NOT_PREEMPT_SEEN: lambda work: _plain(not work.state.eviction.preempt_seen),
-    Guard.HARD: lambda work: _plain(work.state.eviction.hard),
+    Guard.NOT_PREEMPT_SEEN: lambda work: plain(not work.state.eviction.preempt_seen),
+    Guard.HARD: lambda work: plain(work.state.eviction.hard),
     Guard.PREEMPT_HARD: preempt_hard,
     Guard.KILL: lambda work: _is(work.inputs.with_job("KILL")),
-    Guard.EVICTION_REMEMBERED: lambda work: _plain(work.state.eviction.irrevocable),
-    Guard.SUCCESSOR_WAITING: lambda work: _plain(work.state.waiting is not None),
+    Guard.EVICTION_REMEMBERED: lambda work: plain(work.state.eviction.irrevocable),
+    Guard.SUCCESSOR_WAITING: lambda work: plain(work.state.waiting is not None),
     Guard.SUCCESSOR_ACCEPTED: successor_accepted,
     Guard.WORKLIFE_OVER: worklife_over,
     Guard.DRAIN_GRACE_OVER: drain_grace_over,
-    Guard.FETCHED_JOB_WAITING: lambda work: _plain(
+    Guard.FETCHED_JOB_WAITING: lambda work: plain(
         work.state.claim.job_waiting and work.state.claim.kind is ClaimKind.FETCHED
     ),
     Guard.MATCH_EXPIRED: lambda work: _passed(work.state.match_until, work.now),
     Guard.VACATE_EXPIRED: lambda work: _passed(work.state.vacate_until, work.now),
-    Guard.BACKFILL_RUNNING: lambda work: _plain(work.state.machine.backfill_running),
+    Guard.BACKFILL_RUNNING: lambda work: plain(work.state.machine.backfill_running),
     Guard.TO_OWNER: to_owner,
-    Guard.TO_MATCHED: lambda work: _plain(work.state.destination is Destination.MATCHED),
+    Guard.TO_MATCHED: lambda work: plain(work.state.destination is Destination.MATCHED),
     Guard.TO_CLAIMED: to_claimed,
-    Guard.HEADING_AWAY: lambda work: _plain(work.state.destination is not None),
+    Guard.HEADING_AWAY: lambda work: plain(work.state.destination is not None),
 }

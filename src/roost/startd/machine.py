@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from typing import Final
 
 from roost.classad.ad import MISSING
@@ -42,6 +41,7 @@ from roost.model.events import (
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotKind
 from roost.policy.decision import Decision
+from roost.policy.rows import row_finder
 from roost.startd.attributes import is_offered
 from roost.startd.entries import ENTRIES, preempted, start_backfill
 from roost.startd.guards import GUARDS
@@ -51,7 +51,7 @@ from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.receptions import RECEPTIONS
 from roost.startd.retirement import is_over
 from roost.startd.slot_state import SlotState
-from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, Pair, State
+from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, State
 from roost.startd.transitions import CHAIN_MAX, EVALUATED_AT_ONCE, ROWS, On, Transition
 from roost.startd.validation import check
 from roost.startd.work import TIMERS, Taken, Work, deadlines, transition
@@ -148,38 +148,7 @@ def settle(work: Work) -> None:
     raise AssertionError(f"{work.state.name}: no end of transitions: {[row.number for row in work.taken]}")
 
 
-#: Triggers that are always there, and those that an evaluation adds to; and the rows that may be taken by them alone.
-_ALWAYS: Final = frozenset({On.COUPLED})
-_EVALUATING: Final = frozenset({On.COUPLED, On.POLL})
-_COUPLED: Final = {pair: tuple(row for row in rows if not _ALWAYS.isdisjoint(row.on)) for pair, rows in ROWS.items()}
-_POLLED: Final = {pair: tuple(row for row in rows if not _EVALUATING.isdisjoint(row.on)) for pair, rows in ROWS.items()}
-
-
-@cache
-def _rows(pair: Pair, raised: frozenset[On], evaluating: bool) -> tuple[Transition, ...]:
-    """The rows that may be taken when these triggers were raised. There are few sets of them."""
-    triggers = raised | (_EVALUATING if evaluating else _ALWAYS)
-    return tuple(row for row in ROWS[pair] if not triggers.isdisjoint(row.on))
-
-
-def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
-    pair = work.state.pair
-    if work.raised:
-        rows = _rows(pair, frozenset(work.raised), work.evaluating)
-    else:
-        rows = (_POLLED if work.evaluating else _COUPLED)[pair]
-    for row in rows:
-        decisions: tuple[Decision, ...] = ()
-        for guard in row.when:
-            verdict = GUARDS[guard](work)
-            if verdict.decisions:
-                decisions += verdict.decisions
-            if not verdict.holds:
-                break
-        else:
-            return row, decisions
-    return None
-
+_first_row: Final = row_finder(ROWS, GUARDS, always=On.COUPLED, evaluating=On.POLL)
 
 _moved: Final = changer(
     SlotState, "state", "activity", "entered_state_at", "entered_activity_at", "spent_s", "eviction"

@@ -6,11 +6,11 @@ A guard says whether it holds and which evaluations it asked for; it changes not
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from roost.classad.syntax import Literal
 from roost.model.starter import HookPoint, OrderedBy
-from roost.policy.decision import Decision
+from roost.policy.rows import NO, Verdict, plain
 from roost.starter.deferral import is_deferred, missed
 from roost.starter.entries import hook_program, time_left
 from roost.starter.policy_inputs import EVICT, EXEMPT_UNIVERSES, KILL, WANT_VACATE
@@ -19,29 +19,13 @@ from roost.starter.transitions import Guard
 from roost.starter.work import Work
 
 
-class Verdict(NamedTuple):
-    """What a guard found."""
-
-    holds: bool
-    decisions: tuple[Decision, ...] = ()
-
-
-_YES: Final = Verdict(True)
-_NO: Final = Verdict(False)
-
-
-def _plain(holds: bool) -> Verdict:
-    """Of a guard that asks for no expression."""
-    return _YES if holds else _NO
-
-
 def _expression(work: Work, name: str, wanted: bool = True) -> Verdict:
     if work.state.universe in EXEMPT_UNIVERSES:
-        return _NO
+        return NO
     tree = work.policy.expressions[name].tree
     if isinstance(tree, Literal) and tree.value is (not wanted):
         # Nobody is shown what a constant did not bring about; so the ads are not made for it.
-        return _NO
+        return NO
     decision = work.decide(name)
     return Verdict(decision.holds is wanted, (decision,))
 
@@ -49,13 +33,13 @@ def _expression(work: Work, name: str, wanted: bool = True) -> Verdict:
 def checkpoint_exit(work: Work) -> Verdict:
     """The program ended with SuccessCheckpointExitCode, and there is time to move what it saved."""
     end = work.state.end
-    return _plain(end is not None and not work.state.hard and is_checkpoint(work.state.job_ad, end))
+    return plain(end is not None and not work.state.hard and is_checkpoint(work.state.job_ad, end))
 
 
 def vacate_expired(work: Work) -> Verdict:
     """The vacate time is over; without a limit it never is."""
     until = work.state.deadlines.vacate_until
-    return _plain(until is not None and until <= work.now)
+    return plain(until is not None and until <= work.now)
 
 
 def vacate_hook(work: Work) -> Verdict:
@@ -72,11 +56,11 @@ def failure_hook(work: Work) -> Verdict:
 
 
 GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
-    Guard.WORK_DONE: lambda work: _plain(work.state.doing is None),
-    Guard.SUSPEND_WANTED: lambda work: _plain(work.state.suspend_wanted),
-    Guard.UNDEFERRED: lambda work: _plain(not is_deferred(work.state.job_ad)),
-    Guard.IN_TIME: lambda work: _plain(missed(work) is None),
-    Guard.TOO_LATE: lambda work: _plain(missed(work) is not None),
+    Guard.WORK_DONE: lambda work: plain(work.state.doing is None),
+    Guard.SUSPEND_WANTED: lambda work: plain(work.state.suspend_wanted),
+    Guard.UNDEFERRED: lambda work: plain(not is_deferred(work.state.job_ad)),
+    Guard.IN_TIME: lambda work: plain(missed(work) is None),
+    Guard.TOO_LATE: lambda work: plain(missed(work) is not None),
     Guard.CHECKPOINT_EXIT: checkpoint_exit,
     Guard.EVICT: lambda work: _expression(work, EVICT),
     Guard.WANT_VACATE: lambda work: _expression(work, WANT_VACATE),

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from typing import Final
 
 from roost.classad import UNDEFINED, unparse_value
@@ -23,13 +22,14 @@ from roost.model.starter import Doing, StarterTimer
 from roost.model.starter_effects import CancelTimer, MakeSandbox, SetTimer, StarterEffect, Warn
 from roost.model.starter_events import StarterEvent
 from roost.policy.decision import Decision
+from roost.policy.rows import row_finder
 from roost.starter.entries import ENTRIES
 from roost.starter.guards import GUARDS
 from roost.starter.hooks import hook_keyword
 from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.receptions import RECEPTIONS
 from roost.starter.starter_state import Launch, StarterState
-from roost.starter.states import EVALUATED, Pair
+from roost.starter.states import EVALUATED
 from roost.starter.transitions import CHAIN_MAX, ROWS, On, Transition
 from roost.starter.validation import check
 from roost.starter.work import Taken, Work, times, transition
@@ -112,38 +112,7 @@ def settle(work: Work) -> None:
     raise AssertionError(f"no end of transitions: {[row.number for row in work.taken]}")
 
 
-#: Triggers that are always there, and those that an evaluation adds to; and the rows that may be taken by them alone.
-_ALWAYS: Final = frozenset({On.COUPLED})
-_EVALUATING: Final = frozenset({On.COUPLED, On.POLL})
-_COUPLED: Final = {pair: tuple(row for row in rows if not _ALWAYS.isdisjoint(row.on)) for pair, rows in ROWS.items()}
-_POLLED: Final = {pair: tuple(row for row in rows if not _EVALUATING.isdisjoint(row.on)) for pair, rows in ROWS.items()}
-
-
-@cache
-def _rows(pair: Pair, raised: frozenset[On], evaluating: bool) -> tuple[Transition, ...]:
-    """The rows that may be taken when these triggers were raised. There are few sets of them."""
-    triggers = raised | (_EVALUATING if evaluating else _ALWAYS)
-    return tuple(row for row in ROWS[pair] if not triggers.isdisjoint(row.on))
-
-
-def _first_row(work: Work) -> tuple[Transition, tuple[Decision, ...]] | None:
-    pair = work.state.pair
-    if work.raised:
-        rows = _rows(pair, frozenset(work.raised), work.evaluating)
-    else:
-        rows = (_POLLED if work.evaluating else _COUPLED)[pair]
-    for row in rows:
-        decisions: tuple[Decision, ...] = ()
-        for guard in row.when:
-            verdict = GUARDS[guard](work)
-            if verdict.decisions:
-                decisions += verdict.decisions
-            if not verdict.holds:
-                break
-        else:
-            return row, decisions
-    return None
-
+_first_row: Final = row_finder(ROWS, GUARDS, always=On.COUPLED, evaluating=On.POLL)
 
 _moved: Final = changer(StarterState, "state", "stage", "entered_state_at")
 

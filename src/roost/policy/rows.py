@@ -1,0 +1,110 @@
+"""Tables of transitions as machines execute them: guards, and the first row whose triggers and guards allow it.
+
+The machines of slots and of starters are both such tables. What a table's rows are, and what taking one does, is
+theirs; how the row is found is here. It is the innermost loop of everything that is simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Set
+from enum import Enum
+from functools import cache
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+
+from roost.policy.decision import Decision
+
+
+class Verdict(NamedTuple):
+    """What a guard found."""
+
+    holds: bool
+    decisions: tuple[Decision, ...] = ()
+
+
+YES: Final = Verdict(True)
+NO: Final = Verdict(False)
+
+
+def plain(holds: bool) -> Verdict:
+    """Of a guard that asks for no expression."""
+    return YES if holds else NO
+
+
+class Row(Protocol):
+    """A row, as far as finding it goes."""
+
+    @property
+    def on(self) -> tuple[Any, ...]:
+        """Triggers, any of which will do."""
+
+    @property
+    def when(self) -> tuple[Any, ...]:
+        """Guards, all of which must hold."""
+
+
+class Work(Protocol):
+    """A step in progress, as far as finding a row goes."""
+
+    @property
+    def state(self) -> Any:
+        """Whose `pair` says which rows there are."""
+
+    @property
+    def raised(self) -> Set[Any]:
+        """Triggers for the first row of the step."""
+
+    @property
+    def evaluating(self) -> bool:
+        """Whether the policy is evaluated."""
+
+
+_Row = TypeVar("_Row", bound=Row)
+_Work = TypeVar("_Work", bound=Work)
+_Pair = TypeVar("_Pair", bound=Hashable)
+_Guard = TypeVar("_Guard", bound=Enum)
+
+
+def row_finder(
+    rows: Mapping[_Pair, tuple[_Row, ...]],
+    guards: Mapping[_Guard, Callable[[_Work], Verdict]],
+    *,
+    always: Enum,
+    evaluating: Enum,
+) -> Callable[[_Work], tuple[_Row, tuple[Decision, ...]] | None]:
+    """A function that gives the row to be taken in a step, with the evaluations that decided; None for none.
+
+    `always` is the trigger that is always there, `evaluating` the one of evaluating the policy.
+    """
+    coupled = frozenset({always})
+    polled = frozenset({always, evaluating})
+
+    def triggered(pair: _Pair, triggers: frozenset[Enum]) -> tuple[_Row, ...]:
+        return tuple(row for row in rows[pair] if not triggers.isdisjoint(row.on))
+
+    by_coupling = {pair: triggered(pair, coupled) for pair in rows}
+    by_polling = {pair: triggered(pair, polled) for pair in rows}
+
+    @cache
+    def by_triggers(pair: _Pair, raised: frozenset[Enum], evaluates: bool) -> tuple[_Row, ...]:
+        """There are few sets of them."""
+        return triggered(pair, raised | (polled if evaluates else coupled))
+
+    def first_row(work: _Work) -> tuple[_Row, tuple[Decision, ...]] | None:
+        pair = work.state.pair
+        if work.raised:
+            found = by_triggers(pair, frozenset(work.raised), work.evaluating)
+        else:
+            found = (by_polling if work.evaluating else by_coupling)[pair]
+        for row in found:
+            decisions: tuple[Decision, ...] = ()
+            for guard in row.when:
+                verdict = guards[guard](work)
+                if verdict.decisions:
+                    decisions += verdict.decisions
+                if not verdict.holds:
+                    break
+            else:
+                return row, decisions
+        return None
+
+    return first_row
