@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import signal
 import sys
 import tempfile
@@ -37,8 +36,7 @@ def read_values(root: Path, request: dict[str, Any]) -> dict[str, Any]:
     return {"values": values}
 
 
-def in_child(request: dict[str, Any], write: int, error_file: str) -> None:
-    root = Path(tempfile.mkdtemp(prefix="reference-config-"))
+def in_child(request: dict[str, Any], root: Path, write: int, error_file: str) -> None:
     try:
         with Path(error_file).open("w", encoding="utf-8") as errors:
             os.dup2(errors.fileno(), 2)
@@ -54,19 +52,25 @@ def in_child(request: dict[str, Any], write: int, error_file: str) -> None:
         text = json.dumps(answer).replace(str(root), "@ROOT@")
         os.write(write, text.encode())
     finally:
-        shutil.rmtree(root, ignore_errors=True)
         os._exit(0)
 
 
 def ask(request: dict[str, Any]) -> dict[str, Any]:
     """Answer one request by way of a child with a time limit."""
+    # The child may be ended by the reader, so that it cannot clear up itself.
+    with tempfile.TemporaryDirectory(prefix="reference-config-", ignore_cleanup_errors=True) as root:
+        return ask_in(Path(root), request)
+
+
+def ask_in(root: Path, request: dict[str, Any]) -> dict[str, Any]:
+    """Answer one request with the configuration in a directory."""
     read, write = os.pipe()
     handle, error_file = tempfile.mkstemp()
     os.close(handle)
     child = os.fork()
     if child == 0:
         os.close(read)
-        in_child(request, write, error_file)
+        in_child(request, root, write, error_file)
     os.close(write)
     data = b""
     hung = False
