@@ -55,7 +55,8 @@ class Checker:
     def check_all(self) -> None:
         """The pool."""
         queue = self.world.queue
-        idle = sum(len(heap) for heap in queue.idle.values())
+        offered = sum(len(heap) for heap in queue.idle.kinds.values())
+        idle = offered + sum(len(each) for each in queue.idle.paused.values())
         places = dict.fromkeys(Place, 0)
         holders: dict[str, str] = {}
         for name, entry in queue.entries.items():
@@ -67,8 +68,9 @@ class Checker:
                 other = holders.setdefault(entry.claim.claim_id.text, name)
                 if other != name:
                     self._report(f"jobs {other} and {name} have the same claim")
-        if not places[Place.IDLE] == idle == queue.idle_count:
-            self._report(f"{places[Place.IDLE]} jobs are idle, {idle} wait, {queue.idle_count} are counted")
+        if places[Place.IDLE] != idle or offered != queue.idle.count:
+            counted = f"{offered} of these are offered, {queue.idle.count} are counted"
+            self._report(f"{places[Place.IDLE]} jobs are idle, {idle} wait, {counted}")
         self._check_accounts()
         running: dict[str, str] = {}
         for machine in self.world.machines:

@@ -121,13 +121,13 @@ class Matcher:
     def _cycle(self, now: float) -> None:
         self.engine.at(now + self.interval_s, self._cycle, RANK_CYCLE)
         preempts = self._ranks or self.preemption is not None
-        if not self.queue.alive or self.queue.idle_count == 0 or not (self._free or preempts):
+        if not self.queue.alive or self.queue.idle.count == 0 or not (self._free or preempts):
             return
         offers = _Offers(self._free, self._slots)
         if preempts and (claimed := self._claimed()):
             offers = _Offers([*self._free, *claimed], self._slots | claimed)
         users: dict[str, list[str]] = {}
-        for kind, entry in self.queue.heads():
+        for kind, entry in self.queue.idle.heads():
             users.setdefault(entry.job.owner, []).append(kind)
         priorities = {user: self._priority(user, now) for user in users}
         order = sorted(users, key=lambda user: (priorities[user], user))
@@ -172,13 +172,13 @@ class Matcher:
         found: str | None = None
         first: tuple[float, int] | None = None
         for kind in kinds:
-            entry = None if kind in hopeless else self.queue.head(kind)
+            entry = None if kind in hopeless else self.queue.idle.head(kind)
             if entry is not None and (first is None or (entry.job.submitted_at, entry.number) < first):
                 found, first = kind, (entry.job.submitted_at, entry.number)
         return found
 
     def _best(self, kind: str, offers: _Offers, now: float) -> tuple[int, int] | None:
-        entry = self.queue.head(kind)
+        entry = self.queue.idle.head(kind)
         assert entry is not None
         job = entry.job.ad
         ranks = job.cell("rank") is not MISSING

@@ -72,7 +72,7 @@ class Negotiation(Matcher):
         self.engine.at(now + self.interval_s, self._cycle, RANK_CYCLE)
         if not self.queue.alive:
             return
-        wanted = self.queue.idle_count > 0 and bool(self._free or self._preempts)
+        wanted = self.queue.idle.count > 0 and bool(self._free or self._preempts)
         if not wanted and self.queue.running == self._running:
             # As long as nobody begins or ends, priorities move by a rule that the next update makes up for.
             return
@@ -153,7 +153,7 @@ class Negotiation(Matcher):
     def _demands(self, waiting: dict[int, _Waiting]) -> Iterable[SubmitterDemand]:
         apart = not _STARTS.isdisjoint(significant(self.slots, self.settings))
         requests: dict[str, list[tuple[tuple[float, float, int], Request]]] = {}
-        for kind, heap in sorted(self.queue.idle.items()):
+        for kind, heap in sorted(self.queue.idle.kinds.items()):
             groups: dict[int, list[Entry]] = {}
             for _, _, entry in sorted(heap, key=lambda each: each[:2]) if apart else heap[:1]:
                 groups.setdefault(entry.starts if apart else 0, []).append(entry)
@@ -179,7 +179,7 @@ class Negotiation(Matcher):
         kind, entries = waiting
         machine, preempts = slot.machine, match.preempts != "none"
         claim = slot.state.preempting if preempts else slot.state.claim
-        if claim is None or (entries is None and self.queue.head(kind) is None):
+        if claim is None or (entries is None and self.queue.idle.head(kind) is None):
             return
         entry = None if entries is None else entries.pop(0)
         if not self.queue.matched(machine, claim.id, kind, now, preempts=preempts, entry=entry):

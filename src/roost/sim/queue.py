@@ -11,7 +11,6 @@ ALIVE_INTERVAL: to the slot it is the same. Unless the run is exhaustive it is n
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -31,6 +30,7 @@ from roost.sim.queue_entry import Entry, Held, Place
 from roost.sim.record import Recorder
 from roost.sim.run import Run
 from roost.sim.signs_of_life import SignsOfLife, interval_s
+from roost.sim.waiting import Waiting
 from roost.sim.workload import Job
 
 #: Time after which a request that waits for the end of somebody else's job is given up, s.
@@ -50,9 +50,7 @@ class Queue:
         self._signs = SignsOfLife(bus)
         self.entries: dict[str, Entry] = {}
         self.claims: dict[str, Held] = {}
-        #: Kind to its idle jobs: (time of submission, number, entry).
-        self.idle: dict[str, list[tuple[float, int, Entry]]] = {}
-        self.idle_count = 0
+        self.idle = Waiting(engine)
         self._replies = 0
         #: Owner to the number of jobs that run for them.
         self.running: dict[str, int] = {}
@@ -97,8 +95,7 @@ class Queue:
         entry.claim = None
         if entry.then is not Place.IDLE:
             return
-        heapq.heappush(self.idle.setdefault(entry.job.kind, []), (entry.job.submitted_at, entry.number, entry))
-        self.idle_count += 1
+        self.idle.put(entry)
 
     def _put(self, entry: Entry, place: Place) -> None:
         """A job is somewhere else from now on."""
@@ -108,26 +105,6 @@ class Queue:
             self.priorities.used(owner, count, self.engine.now)
             self.running[owner] = count + (1 if place is Place.RUNNING else -1)
         entry.place = place
-
-    def heads(self) -> list[tuple[str, Entry]]:
-        """The kinds of idle jobs, each with the oldest of them."""
-        return [(kind, heap[0][2]) for kind, heap in self.idle.items() if heap]
-
-    def head(self, kind: str) -> Entry | None:
-        """The oldest idle job of a kind."""
-        heap = self.idle.get(kind)
-        return heap[0][2] if heap else None
-
-    def _take_out(self, entry: Entry) -> None:
-        """An idle job does not wait any longer."""
-        heap = self.idle[entry.job.kind]
-        heap.remove((entry.job.submitted_at, entry.number, entry))
-        heapq.heapify(heap)
-        self.idle_count -= 1
-
-    def _pop(self, kind: str) -> Entry:
-        self.idle_count -= 1
-        return heapq.heappop(self.idle[kind])[2]
 
     def lookup(self, ad: ClassAd) -> tuple[Job, float]:
         """The job of an ad, and the work of it that is done, s."""
@@ -161,16 +138,16 @@ class Queue:
 
     def leftovers(self, machine: Machine, claim_id: ClaimId, kind: str, now: float) -> None:
         """What is left of a slot that was cut for a job may be had for another of its kind."""
-        if self.alive and self.head(kind) is not None and claim_id.text not in self.claims:
+        if self.alive and self.idle.head(kind) is not None and claim_id.text not in self.claims:
             self._send(*self._asked(machine, claim_id, kind, now))
 
     def _asked(
         self, machine: Machine, claim_id: ClaimId, kind: str, now: float, entry: Entry | None = None
     ) -> tuple[Held, ev.ClaimRequested]:
         if entry is None:
-            entry = self._pop(kind)
+            entry = self.idle.pop(kind)
         else:
-            self._take_out(entry)
+            self.idle.take(entry)
         held = Held(machine, claim_id, entry, now)
         self._put(entry, Place.CLAIMING)
         entry.claim = held
@@ -227,6 +204,7 @@ class Queue:
             case ef.SendActivationReply(reply_to=to, accepted=accepted):
                 held = self._held(to)
                 if held is not None and held.entry is not None and not accepted:
+                    self.idle.missed(held.entry, now)
                     self._release(held)
             case ef.SendAliveReply(reply_to=to, known=known):
                 held = self.claims.get(to.rsplit("|", 1)[0])
@@ -253,6 +231,8 @@ class Queue:
         if held is None:
             return
         if not accepted:
+            if held.entry is not None:
+                self.idle.missed(held.entry, now)
             self._close(held)
             return
         held.granted = True
@@ -319,6 +299,10 @@ class Queue:
         if entry.place is Place.CLAIMING and held is not None and held.claim_id == run.starter.claim_id:
             self._put(entry, Place.RUNNING)
 
+    def run_started(self, run: Run) -> None:
+        """The program of a job runs."""
+        self.idle.began(self.entries[run.process.job.name])
+
     def run_ended(self, run: Run, end: End, now: float) -> None:
         """A starter reports the end of a run. What it says of work done and of completion counts in any case."""
         entry = self.entries[run.process.job.name]
@@ -339,6 +323,8 @@ class Queue:
             self._put(entry, Place.HELD)
             entry.claim, entry.ended_at = None, now
         else:
+            if not run.started and entry.then is Place.IDLE:
+                self.idle.missed(entry, now)
             self._to_idle(entry)
         if held.deactivated and held.open:
             held.deactivated = False
@@ -352,7 +338,7 @@ class Queue:
     def _complete(self, entry: Entry, mine: bool, now: float) -> None:
         held = entry.claim
         if entry.place is Place.IDLE:
-            self._take_out(entry)
+            self.idle.take(entry)
         self._put(entry, Place.COMPLETED)
         entry.claim, entry.ended_at = None, now
         self.recorder.write(now, "complete", job=entry.job.name, starts=entry.starts, evictions=entry.evictions)
@@ -366,10 +352,10 @@ class Queue:
 
     def _next_job(self, held: Held, kind: str) -> None:
         """Another job of the same kind, or the end of the claim."""
-        if not self.alive or self.head(kind) is None:
+        entry = self.idle.next(kind) if self.alive else None
+        if entry is None:
             self._release(held)
             return
-        entry = self._pop(kind)
         self._put(entry, Place.CLAIMING)
         entry.claim, held.entry = held, entry
         self._activate(held)
@@ -383,7 +369,7 @@ class Queue:
         entry.then = then
         match entry.place:
             case Place.IDLE if then is not Place.IDLE:
-                self._take_out(entry)
+                self.idle.take(entry)
                 self._put(entry, then)
             case Place.HELD if then is Place.REMOVED:
                 self._put(entry, then)

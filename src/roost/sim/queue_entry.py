@@ -46,6 +46,11 @@ class Entry:
     #: Where it goes when its run ends before it is complete: IDLE, or what somebody ordered.
     then: Place = Place.IDLE
 
+    @property
+    def cluster(self) -> int:
+        """The number before the dot of its name."""
+        return int(self.job.name.partition(".")[0])
+
 
 class Held:
     """A claim that the queue has, or has asked for."""

@@ -52,7 +52,7 @@ class Run:
 
     __slots__ = (
         "_crash_in", "_finished", "_timers", "_work", "asked_for", "checkpoints", "engine", "machine", "process",
-        "reported", "slot", "starter",
+        "reported", "slot", "started", "starter",
     )  # fmt: skip
 
     def __init__(self, slot: Slot, starter: Starter, job: Job, done_s: float, crash_in: int | None) -> None:
@@ -61,6 +61,8 @@ class Run:
         self.engine = self.machine.engine
         self.starter = starter
         self.process = Process(self.engine, job, done_s, self._ended, self._stretch)
+        #: Its program has run.
+        self.started = False
         #: States of the job that are safe.
         self.checkpoints = 0
         #: Names of what is reported that expressions ask for.
@@ -103,6 +105,9 @@ class Run:
             case ef.RemoveSandbox():
                 self.tell(ev.SandboxRemoved(), now)
             case ef.StartJob(run=run):
+                if not self.started:
+                    self.started = True
+                    self.machine.watcher.run_started(self)
                 self.process.start(now)
                 self.tell(ev.JobStarted(run=run, pid=_PID + run), now)
             case ef.KillProcesses():

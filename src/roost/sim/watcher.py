@@ -31,6 +31,9 @@ class Watcher(Protocol):
     def run_begun(self, machine: Machine, slot: Slot, run: Run, now: float) -> None:
         """A starter has begun with a job."""
 
+    def run_started(self, run: Run) -> None:
+        """The program of a job runs."""
+
     def ran(self, machine: Machine, slot: Slot, process: Process, begin: float, end: float) -> None:
         """A job has run for a stretch without standing still."""
 

@@ -335,6 +335,11 @@ class World:
         if job.name not in self.source:
             self.queue.run_begun(run, now)
 
+    def run_started(self, run: Run) -> None:
+        """The program of a job runs."""
+        if run.process.job.name not in self.source:
+            self.queue.run_started(run)
+
     def ran(self, machine: Machine, slot: Slot, process: Process, begin: float, end: float) -> None:
         """Time that the job ran while somebody was there."""
         self._interference[process] += machine.plan.sensors.owner.presence_s(begin, end)

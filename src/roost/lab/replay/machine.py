@@ -255,6 +255,7 @@ class ReplayNode(NodeDaemon):
             runner.forget()
             if family is not None:
                 await asyncio.to_thread(kill_family, family.shepherd, None)
+        await self.backfill.stop()
         self.nursery = None
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.sleep(0)
