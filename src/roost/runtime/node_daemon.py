@@ -10,28 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import logging
-import os
-import signal
 from collections.abc import Coroutine
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 from roost.classad import ClassAd
 from roost.config import Config, ConfigError
 from roost.config.in_force import configuration_record
-from roost.model import effects as ef
 from roost.model import events as ev
-from roost.model import starter_effects as sef
-from roost.model import starter_events as sev
 from roost.model.audit import AuditRecord
-from roost.model.claims import ClaimKind
-from roost.model.events import ShutdownKind, Timer
+from roost.model.events import ShutdownKind
 from roost.model.slots import SlotId
 from roost.node.decisions import is_eviction, of_slot, of_starter
-from roost.node.host import OfferLeftovers, Out
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot, Outs
 from roost.node.plan import NodePlan, make_plan
@@ -45,19 +36,20 @@ from roost.runtime.daemon_ads import REFRESH_S, master_ad
 from roost.runtime.deputies import Deputies
 from roost.runtime.fetching import Fetching
 from roost.runtime.node_answers import NodeAnswers
-from roost.runtime.node_messages import claim_answer, ended_run, lost_run, platform_of
+from roost.runtime.node_mail import NodeMail
+from roost.runtime.node_messages import platform_of
+from roost.runtime.node_orders import NodeOrders
 from roost.runtime.node_state import NodeState
 from roost.runtime.nursery import Nursery, NurseryFailed
 from roost.runtime.queue_words import QueueWords
 from roost.runtime.reports import Reports
 from roost.runtime.role import ConfigurationRefused, RoleContext
 from roost.runtime.role import Ending as DaemonEnding
-from roost.runtime.runner import Runner, Surroundings
+from roost.runtime.runner import Surroundings
 from roost.runtime.sensors import Sensors
 from roost.runtime.slot_ads import SlotPublisher
 from roost.runtime.takeover import take_over
 from roost.runtime.trouble import AGAIN_S, Trouble
-from roost.startd.draining import OnCompletion
 from roost.startd.layout_problems import LayoutRefused
 from roost.startd.machine import Step
 from roost.startd.slot_ad import host_identity
@@ -65,20 +57,17 @@ from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL_BUSY, State
 from roost.starter.machine import Step as StarterStep
 from roost.wire import messages as m
-from roost.wire.ads import ad_data
 from roost.wire.audit import audit_data
 from roost.wire.messages import Message
 
 _log = logging.getLogger("roost.node")
 
-#: Reports of ends of runs are sent again after this time, s.
-REPORT_AGAIN_S: Final = 5.0
 #: How long hooks that still run at the daemon's end may take to be gone, s.
 HOOKS_END_S: Final = 10.0
 #: How often what still runs is told to end when the daemon does.
 _ROUNDS: Final = 3
-#: With every so many of these times queues are told of their claims.
-CLAIMS_EVERY: Final = 3
+#: How often deputies that have nothing to do are looked for, s.
+TIDY_S: Final = 15.0
 
 
 class NodeDaemon:
@@ -95,17 +84,17 @@ class NodeDaemon:
         self.sensors = self._sensors(config)
         plan = self._plan(config)
         self.machine = Machine(plan, self, birth=int(self.started_at), key=context.home.secret(), now=self.started_at)
-        self.runners: dict[Starter, Runner] = {}
         self.reports = Reports(context.home.jobs)
+        self.mail = NodeMail(self.name, bus, self.reports, self.clock)
+        self.orders = NodeOrders(self)
         self.state = NodeState(context.home.run / "slots", self.clock)
         self.chronicle = Chronicle(context.home.log / "transitions.jsonl", config)
         path = context.home.run / "node-audit.jsonl"
         self.audit = AuditSender(self._tell_decisions, role=context.role, now=self.started_at, path=path)
         self.configuration = ""
-        self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self.fetching = Fetching(self.machine, config, context.home.execute, self.clock, self.spawn, self.fetched)
-        self.ads = SlotPublisher(self.machine, self.name, self._tell_pool, self.clock)
+        self.ads = SlotPublisher(self.machine, self.name, self.mail.to_pool, self.clock)
         self.words = QueueWords(self)
         self._answers = NodeAnswers(self)
         self._poll_now = asyncio.Event()
@@ -114,7 +103,6 @@ class NodeDaemon:
         self._polls_since = 0.0
         self._stopping = False
         self._empty = asyncio.Event()
-        self._outbox: asyncio.Queue[tuple[str, Message]] = asyncio.Queue()
         self.nursery: Nursery | None = None
         self.deputies = Deputies()
         self.backfill = self._backfill_client(config)
@@ -188,9 +176,10 @@ class NodeDaemon:
         self.bus.on_reconnect = self.ads.all_anew
         for work in (
             self._polls(),
-            self._send_all(),
-            self._report_again(),
+            self.mail.send_all(),
+            self.mail.repeat(self.machine.held_claims),
             self._tell_master(),
+            self._tidy(),
             self.ads.refresh(),
             self.chronicle.keep(),
             self.audit.send_all(),
@@ -225,9 +214,8 @@ class NodeDaemon:
                 await asyncio.wait_for(self.reports.all_taken(), 3)
             self.ads.withdraw()
         await self.backfill.stop()
-        while not self._outbox.empty():
-            await asyncio.sleep(0.01)
-        for runner in self.runners.values():
+        await self.mail.sent()
+        for runner in self.orders.runners.values():
             runner.forget()
         # Hooks that still run are killed, and what they read and printed is removed; the end of one may begin another.
         for _ in range(_ROUNDS):
@@ -271,9 +259,9 @@ class NodeDaemon:
         problem = trouble = ""
         while True:
             percents = {
-                slot.plan.id: self.runners[slot.starter].cpu_percent()
+                slot.plan.id: self.orders.runners[slot.starter].cpu_percent()
                 for slot in self.machine.slots
-                if slot.starter is not None and slot.starter in self.runners
+                if slot.starter is not None and slot.starter in self.orders.runners
             }
             percents |= await self._backfill_percents()
             await self.trouble.look()
@@ -289,7 +277,7 @@ class NodeDaemon:
                 self.ads.all_anew()
             await self._until_next_poll()
 
-    def _failed(self, text: str) -> None:
+    def job_failed(self, text: str) -> None:
         """A job could not be run here: the pool is to hear of it before another comes."""
         self.trouble.found(text)
         self._poll_now.set()
@@ -317,7 +305,7 @@ class NodeDaemon:
             self._poll_is_far = False
             asyncio.get_running_loop().call_later(self._to_grid_s(self.machine.plan.polling_s), self._poll_now.set)
 
-    # -- what the core is told of its steps ----------------------------------------------------------
+    # -- what the core tells of its steps ----------------------------------------------------------
 
     def stepped(self, slot: NodeSlot, before: SlotState, taken: Step, now: float) -> None:
         """A slot has taken a step."""
@@ -369,213 +357,39 @@ class NodeDaemon:
             return
         for out in outs:
             if out.starter is not None:
-                self._for_starter(out)
+                self.orders.of_starter(out)
             else:
-                self._for_slot(out.slot, out.effect)
-        self._after_drain()
+                self.orders.of_slot(out.slot, out.effect)
+        self.orders.after_drain()
         self._look_empty()
-
-    def _for_slot(self, slot: NodeSlot, effect: Any) -> None:
-        match effect:
-            case ef.SetTimer(timer=timer, at=at):
-                self._wake(slot, timer, at)
-            case ef.CancelTimer(timer=timer):
-                self._wake(slot, timer, None)
-            case ef.PublishAd():
-                self.ads.mark(slot)
-            case ef.SendClaimReply():
-                self._reply_claim(slot, effect)
-            case ef.SendActivationReply(reply_to=run, accepted=accepted, refusal=refusal):
-                text = "" if refusal is None else str(refusal)
-                claim_id = slot.state.claim.id.text
-                answer = m.ActivationAnswered(claim_id=claim_id, run=run, accepted=accepted, refusal=text)
-                self.send(slot.schedd, answer)
-            case ef.TellSchedd(schedd=schedd, claim_id=claim, reason=reason, cause=cause):
-                text = str(reason) if cause is None else cause.text
-                code = 0 if cause is None else int(cause)
-                run = self.reports.run_of(claim.text)
-                self.send(schedd, m.ClaimGone(claim_id=claim.text, reason=text, code=code, run=run))
-            case ef.KillFamily():
-                self._kill(slot)
-            case ef.RunBenchmarks():
-                self.spawn(self._benchmark(slot))
-            case ef.Warn(expression=expression, text=text):
-                _log.warning("%s: %s: %s", slot.name, expression, text)
-            case ef.CheckpointJob() | ef.SendDeactivationReply() | ef.SendAliveReply() | ef.CancelBenchmarks():
-                pass
-            case OfferLeftovers():
-                # The matchmaker hears of what is left with the slot's next ad, which is under way.
-                self.ads.mark(slot)
-            case ef.StartBackfill():
-                self.backfill.start()
-            case ef.KillBackfill():
-                self.backfill.kill()
-            case ef.FetchWork() | ef.ReplyFetch() | ef.EvictFetched():
-                self.fetching.perform(slot, effect)
-            case _:
-                _log.warning("%s: %s is not done by this machine yet", slot.name, type(effect).__name__)
-
-    def _wake(self, slot: NodeSlot, timer: Timer, at: float | None) -> None:
-        old = self._timers.pop((slot, timer), None)
-        if old is not None:
-            old.cancel()
-        if at is not None:
-            wait_s = max(0.0, at - self.clock.now())
-            loop = asyncio.get_running_loop()
-            self._timers[slot, timer] = loop.call_later(wait_s, self._timer_fired, slot, timer)
-
-    def _timer_fired(self, slot: NodeSlot, timer: Timer) -> None:
-        self._timers.pop((slot, timer), None)
-        self.carry_out(self.machine.host.receive(slot, ev.TimerFired(timer=timer), self.clock.now()))
-
-    def _reply_claim(self, slot: NodeSlot, effect: ef.SendClaimReply) -> None:
-        ad = ad_data(self.machine.ad(slot, self.clock.now())) if effect.accepted else None
-        self.send(*claim_answer(slot, effect, ad))
-
-    def _kill(self, slot: NodeSlot) -> None:
-        starter = slot.starter
-        if starter is not None:
-            self.spawn(self._kill_all(slot, starter))
-
-    async def _kill_all(self, slot: NodeSlot, starter: Starter) -> None:
-        """The starter does not get rid of its job: everything is killed, and nobody saw how it ended."""
-        runner = self.runners.pop(starter, None)
-        if runner is not None:
-            await runner.kill()
-            runner.done()
-        if starter.alive:
-            self._report_lost(slot)
-            self.carry_out(self.machine.host.starter_lost(slot, starter, self.clock.now()))
 
     def fetched(self, slot: NodeSlot, event: ev.FetchedWorkOffered) -> None:
         """A hook has said whether there is work for a slot."""
-        self.carry_out(self.machine.host.receive(slot, event, self.clock.now()))
-
-    async def _benchmark(self, slot: NodeSlot) -> None:
-        mips, kflops = await self.benchmark()
-        event = ev.BenchmarksFinished(mips=mips, kflops=kflops)
         self.carry_out(self.machine.host.receive(slot, event, self.clock.now()))
 
     async def benchmark(self) -> tuple[int | None, int | None]:
         """How fast the machine is: Mips and KFlops."""
         return await run_benchmarks()
 
-    def _after_drain(self) -> None:
-        what, self.machine.host.ended = self.machine.host.ended, None
-        if what is None:
-            return
-        _log.info("the drain is over: %s", what.name.lower())
-        match what:
-            case OnCompletion.EXIT | OnCompletion.RESTART:
-                # The master starts a daemon that ends again.
-                os.kill(os.getpid(), signal.SIGTERM)
-            case OnCompletion.RECONFIGURE:
-                os.kill(os.getpid(), signal.SIGHUP)
-            case _:
-                pass
-
-    # -- orders of starters --------------------------------------------------------------------------
-
-    def _for_starter(self, out: Out[NodeSlot]) -> None:
-        slot, starter, effect = out.slot, out.starter, out.effect
-        assert starter is not None
-        about = {"claim_id": starter.claim_id.text, "run": slot.run, "at": self.clock.now()}
-        match effect:
-            case ef.CheckpointJob():
-                pass
-            case sef.ReportUsage(attributes=attributes):
-                self.send(slot.schedd, m.JobMeasured(attributes=ad_data(attributes), **about))  # type: ignore[arg-type]
-            case sef.ReportEviction():
-                pass
-            case sef.ReportExit(report=report):
-                self._keep_report(slot.schedd, ended_run(slot, report, starter.claim_id.text, self.clock.now()))
-                self.runner_of(slot, starter).log_end(report)
-            case sef.Warn(about=what, text=text):
-                _log.warning("%s %s: %s: %s", slot.name, slot.run, what, text)
-            case sef.Quit():
-                runner = self.runners.pop(starter, None)
-                if runner is not None:
-                    runner.done()
-            case _:
-                self.runner_of(slot, starter).perform(effect)  # type: ignore[arg-type]
-                # A job that has to go is continued only so that it can end.
-                if isinstance(effect, sef.ContinueProcesses) and slot.state.state is not State.PREEMPTING:
-                    self.send(slot.schedd, m.JobResumed(**about))  # type: ignore[arg-type]
-
-    def runner_of(self, slot: NodeSlot, starter: Starter, *, resumed: bool = False) -> Runner:
-        """The hands of a starter; `resumed`: of one that an earlier daemon had."""
-        found = self.runners.get(starter)
-        if found is None:
-            if starter.kind is ClaimKind.FETCHED and starter.state.run == 0:
-                self.machine.name_fetched(slot)
-            slot_ad = self.machine.ad(slot, self.clock.now())
-            around, job_ad = self.surroundings(slot, starter), starter.state.job_ad
-            found = Runner(around, slot.run, slot.schedd, slot.name, slot_ad, job_ad)
-            self.runners[starter] = found
-            if not resumed:
-                self.reports.begin(slot.run, schedd=slot.schedd, claim_id=starter.claim_id.text, slot=slot.name)
-        return found
-
     def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
         """What the hands of a starter work with."""
-        assert self.nursery is not None
-        return Surroundings(
-            home=self.context.home,
-            nursery=self.nursery,
-            deputies=self.deputies,
-            bus=self.bus,
-            name=self.name,
-            config=self.config,
-            clock=self.clock,
-            record=self.reports.record(slot.run),
-            done=partial(self.reports.done, slot.run),
-            tell=partial(self._starter_event, slot, starter),
-            failed=self._failed,
-            began=partial(self._began, slot, starter),
-            stopped=partial(self._stopped, slot, starter),
-        )
+        return self.orders.surroundings(slot, starter)
 
-    def _starter_event(self, slot: NodeSlot, starter: Starter, event: sev.StarterEvent) -> None:
-        self.carry_out(self.machine.host.receive_starter(slot, starter, event, self.clock.now()))
-
-    def _stopped(self, slot: NodeSlot, starter: Starter, processes: int) -> None:
-        claim_id = starter.claim_id.text
-        told = m.JobSuspended(claim_id=claim_id, run=slot.run, at=self.clock.now(), processes=processes)
-        self.send(slot.schedd, told)
-
-    def _began(self, slot: NodeSlot, starter: Starter, number: int, pid: int) -> None:
-        now = self.clock.now()
-        if number == 1:
-            claim_id = starter.claim_id.text
-            self.send(slot.schedd, m.JobBegan(claim_id=claim_id, run=slot.run, at=now, pid=pid, slot=slot.name))
-            self.runner_of(slot, starter).log_begin()
-        self._starter_event(slot, starter, sev.JobStarted(run=number, pid=pid))
-
-    # -- words to queues -----------------------------------------------------------------------------
-
-    def send(self, schedd: str, message: Message) -> None:
-        """Say something to a queue; "" is nobody's."""
-        if schedd:
-            self._outbox.put_nowait((self.subjects.schedd(schedd, self.name), message))
-
-    def _tell_pool(self, message: Message) -> None:
-        match message:
-            case m.SlotAds():
-                subject = self.subjects.slots(self.name)
-            case m.Audit():
-                subject = self.subjects.audit(self.name)
-            case _:
-                subject = self.subjects.ads(self.name)
-        self._outbox.put_nowait((subject, message))
+    # -- records -------------------------------------------------------------------------------------
 
     async def _tell_master(self) -> None:
         """The master has no connection of its own, and is there as long as this machine is."""
         while True:
-            self._tell_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
+            self.mail.to_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
             await asyncio.sleep(REFRESH_S)
 
+    async def _tidy(self) -> None:
+        while True:
+            await asyncio.sleep(TIDY_S)
+            self.deputies.tidy()
+
     async def _tell_decisions(self, message: m.Audit) -> None:
-        self._tell_pool(message)
+        self.mail.to_pool(message)
 
     def record(self, decision: AuditRecord | None) -> None:
         """Have a decision on record."""
@@ -590,32 +404,6 @@ class NodeDaemon:
         self.configuration = found.configuration
         self.record(found)
 
-    async def _send_all(self) -> None:
-        while True:
-            subject, message = await self._outbox.get()
-            await self.bus.send(subject, message)
-
-    def _report_lost(self, slot: NodeSlot) -> None:
-        """Nobody saw how the run of a slot ended."""
-        if slot.starter is not None and slot.run not in self.reports:
-            self._keep_report(slot.schedd, lost_run(slot, slot.starter, self.clock.now()))
-
-    def _keep_report(self, schedd: str, message: m.RunEnded) -> None:
-        if schedd:
-            self.reports.keep(schedd, message)
-            self.send(schedd, message)
-
-    async def _report_again(self) -> None:
-        for number in itertools.count():
-            for schedd, message in self.reports.waiting():
-                self.send(schedd, message)
-            if number % CLAIMS_EVERY == 0:
-                # A queue that knows nothing of one of them gives it back: its word to do so was lost.
-                for schedd, known in self.machine.held_claims().items():
-                    self.send(schedd, m.ClaimsKnown(reply_to="", known=known, unknown=[]))
-                self.deputies.tidy()
-            await asyncio.sleep(REPORT_AGAIN_S)
-
     # -- words of others -----------------------------------------------------------------------------
 
     def poll_now(self) -> None:
@@ -625,7 +413,7 @@ class NodeDaemon:
     def _on_central(self, message: Message, sender: str, reply: str) -> None:
         match message:
             case m.Hello():
-                self._tell_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
+                self.mail.to_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
                 self.ads.all_anew()
             case m.AuditKept(kept=kept):
                 self.audit.kept(kept.get(f"{self.context.role} {self.name}", 0))

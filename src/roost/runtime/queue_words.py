@@ -54,7 +54,7 @@ class QueueWords:
                 outs = machine.activate(message.claim_id, message.run, ad_from(message.job_ad, "job_ad"), now)
                 if outs is None:
                     refusal = str(Refusal.UNKNOWN_CLAIM)
-                    self._daemon.send(
+                    self._daemon.mail.to_queue(
                         sender,
                         m.ActivationAnswered(
                             claim_id=message.claim_id, run=message.run, accepted=False, refusal=refusal
@@ -91,10 +91,10 @@ class QueueWords:
                 claim_id=message.claim_id,
                 slot=message.slot,
             )
-            self._daemon.send(sender, refused)
+            self._daemon.mail.to_queue(sender, refused)
         elif not any(isinstance(out.effect, ef.SendClaimReply) for out in outs):
             # The slot gets rid of its job first, and the queue is to know that it is not forgotten.
-            self._daemon.send(sender, m.ClaimsKnown(reply_to="", known={message.claim_id: ""}, unknown=[]))
+            self._daemon.mail.to_queue(sender, m.ClaimsKnown(reply_to="", known={message.claim_id: ""}, unknown=[]))
         return outs
 
     def _matched(self, claim_ids: list[str], now: float) -> Outs:
@@ -118,7 +118,7 @@ class QueueWords:
             else:
                 known[claim_id] = runs.get(claim_id, reported)
         if reply_to:
-            self._daemon.send(sender, m.ClaimsKnown(reply_to=reply_to, known=known, unknown=unknown))
+            self._daemon.mail.to_queue(sender, m.ClaimsKnown(reply_to=reply_to, known=known, unknown=unknown))
         return found
 
     def _end_job(self, message: m.EndJob, sender: str, now: float) -> Outs | None:
@@ -129,7 +129,7 @@ class QueueWords:
         cause = Cause(ending=ending, code=message.code, subcode=message.subcode, text=message.text, by=OrderedBy.QUEUE)
         if self._machine.slot_of(message.claim_id) is None:
             if message.run not in self._daemon.reports:
-                self._daemon.send(sender, m.ClaimsKnown(reply_to="end", known={}, unknown=[message.claim_id]))
+                self._daemon.mail.to_queue(sender, m.ClaimsKnown(reply_to="end", known={}, unknown=[message.claim_id]))
             return None
         return self._machine.end_run(message.claim_id, message.run, cause, hard=message.hard, now=now)
 
@@ -137,7 +137,7 @@ class QueueWords:
         """A queue has started again. Claims that it does not name are not its any more."""
         for schedd, report in self._daemon.reports.waiting():
             if schedd == sender:
-                self._daemon.send(sender, report)
+                self._daemon.mail.to_queue(sender, report)
         found = self._keep_alive(list(message.claims), message.reply_to, sender, now)
         for claim_id in self._machine.claims_of(sender):
             if claim_id not in message.claims:

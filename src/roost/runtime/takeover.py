@@ -56,7 +56,7 @@ async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord) -> None:
     starter = slot.starter
     assert starter is not None
     daemon.reports.resume(slot.run)
-    runner = daemon.runner_of(slot, starter, resumed=True)
+    runner = daemon.orders.runner_of(slot, starter, resumed=True)
     runner.resume(starter.state)
     number = starter.state.run
     key = f"{slot.run}/{number}"

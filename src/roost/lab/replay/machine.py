@@ -209,14 +209,14 @@ class ReplayNode(NodeDaemon):
 
     def runs(self, slot: NodeSlot) -> bool:
         """Whether the job of a slot runs, and does not stand still."""
-        runner = None if slot.starter is None else self.runners.get(slot.starter)
+        runner = None if slot.starter is None else self.orders.runners.get(slot.starter)
         return runner is not None and self.pool.jobs.runs(runner.family)
 
     def is_to_end(self, pid: int) -> bool:
         """Whether the job that is this process has to end; one that runs on is only asked to save its work."""
         return not any(
             runner.family is not None and runner.family.pid == pid and starter.state.state is State.RUNNING
-            for starter, runner in self.runners.items()
+            for starter, runner in self.orders.runners.items()
         )
 
     def mean_percent(self, percents: dict[SlotId, float], now: float) -> float:
@@ -248,9 +248,8 @@ class ReplayNode(NodeDaemon):
         """The machine's power fails: daemon and jobs are gone, and nobody has heard a word."""
         for task in list(self._tasks):
             task.cancel()
-        for each in self._timers.values():
-            each.cancel()
-        for runner in list(self.runners.values()):
+        self.orders.drop_timers()
+        for runner in list(self.orders.runners.values()):
             family = runner.family
             runner.forget()
             if family is not None:
