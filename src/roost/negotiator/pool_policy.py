@@ -147,6 +147,12 @@ class PoolPolicy:
     settings: PolicySettings
     findings: Findings
     world: FixedWorld
+    _scopes: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = self.settings
+        about = (found.schedd_only, found.startd_only, found.job_only, found.resource, found.job, found.audit)
+        self._scopes = handed.scopes(about)
 
     @property
     def enforced(self) -> bool:
@@ -214,9 +220,7 @@ class PoolPolicy:
 
     def scopes(self) -> tuple[str, ...]:
         """The scopes that the policy's expressions name: no ad may have attributes of those names."""
-        found = self.settings
-        about = (found.schedd_only, found.startd_only, found.job_only, found.resource, found.job, found.audit)
-        return handed.scopes(about)
+        return self._scopes
 
     def _is_shadowed(self, ad: ClassAd, knob: str, kind: str, name: str, user: str, count: int = 1) -> str:
         """Why an ad takes no part, if it has an attribute that is called like a scope; "" if it may."""

@@ -347,12 +347,16 @@ class Floor:
             for party in parties:
                 for want in party.wants:
                     known = self.known.get(want.key)
-                    if known is not None:
+                    if known is not None and self._may_be_vetoed(known):
                         self._note_vetoes(party, want, known, knobs)
         for (code, name), count in sorted(self.judge.errors.items()):
             finding = Finding(act=Act.ERROR, knob=knobs[code], kind="job", name=name, count=count, text="is ERROR")
             self.policy.findings.add(finding)
         self._note_matches(parties)
+
+    def _may_be_vetoed(self, known: Known) -> bool:
+        """Whether a verdict of the policy may be among a request's; those of notes are looked for by counting."""
+        return self.settings.policy.log_only or known.verdicts.max(initial=0) >= POLICY_RESOURCE
 
     def _note_vetoes(self, party: Party, want: Want, known: Known, knobs: Mapping[int, str]) -> None:
         for code, knob in knobs.items():

@@ -19,6 +19,7 @@ from roost.classad.vector.kinds import Array
 from roost.classad.vector.pairs import Pairs, Side
 from roost.classad.vector.result import Parted, Result
 from roost.model.pool_policy import SCOPES as SCOPE_NAMES
+from roost.negotiator.conditions import Condition
 from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, KEYS, UNUSED
 from roost.negotiator.reach import SlotExpressions, reach
 from roost.negotiator.settings import Settings
@@ -83,25 +84,37 @@ class Judge:
     #: Which of them are kept, by the slots' ranks.
     _kept: dict[tuple[float, ...], Array] = field(default_factory=dict)
     _fixed: dict[int, Fixed] = field(default_factory=dict)
+    #: The policy's conditions on slots and on jobs, and the slots that have no Requirements; None for none.
+    _resource: Condition | None = field(init=False)
+    _job: Condition | None = field(init=False)
+    _open: Array | None = field(init=False)
 
     def __post_init__(self) -> None:
+        table, world, policy = self.table, self.world, self.settings.policy
         self.priority_preempts = may_be_true(self.settings.preemption_requirements)
+        self._resource = self._job = self._open = None
+        if (resource := policy.resource) is not None:
+            self._resource = Condition.of(table, resource, lambda ad: table.evaluate(resource, ad, world))
+            lacking = table.lacking("requirements")
+            self._open = lacking if lacking.any() else None
+        if (job := policy.job) is not None:
+            self._job = Condition.of(table, job, lambda ad: table.evaluate_for(ad, job, world))
 
     # -- one request, all slots --------------------------------------------------------------------
 
     def verdicts(self, ad: ClassAd, job: str = "") -> Array:
         """The verdict on each slot; uint8, shape (rows,). `job` is what errors are noted under."""
-        table, world, policy, view = self.table, self.world, self.settings.policy, self.view
-        accepted, accepts = table.sides(ad, world)
-        if policy.resource is not None:
-            accepts = accepts | table.lacking("requirements")
-        if policy.job is not None and ad.cell("requirements") is MISSING:
+        table, view = self.table, self.view
+        accepted, accepts = table.sides(ad, self.world)
+        if self._open is not None:
+            accepts = accepts | self._open
+        if self._job is not None and ad.cell("requirements") is MISSING:
             accepted = np.ones(len(table), bool)
         found = _first_verdicts(accepted, accepts)
-        if policy.resource is not None:
-            self._impose(found, table.evaluate(policy.resource, ad, world), POLICY_RESOURCE, NOTED_RESOURCE, job)
-        if policy.job is not None:
-            self._impose(found, table.evaluate_for(ad, policy.job, world), POLICY_JOB, NOTED_JOB, job)
+        if self._resource is not None:
+            self._impose(found, self._resource.on(ad), POLICY_RESOURCE, NOTED_RESOURCE, job)
+        if self._job is not None:
+            self._impose(found, self._job.on(ad), POLICY_JOB, NOTED_JOB, job)
         if self._held is None:
             self._held = view.occupied & view.available
         if (self._held & (found < REFUSED)).any():
@@ -197,8 +210,8 @@ class Judge:
         policy, settings = self.settings.policy, self.settings
         pairs = Pairs(jobs, self.table, rows, self.world)
         accepted, accepts = pairs.accepting(Side.LEFT), pairs.accepting(Side.RIGHT)
-        if policy.resource is not None:
-            accepts |= self.table.lacking("requirements").take(rows)
+        if self._open is not None:
+            accepts |= self._open.take(rows)
         if policy.job is not None:
             accepted |= jobs.lacking("requirements")[:, None]
         found = _first_verdicts(accepted, accepts)
