@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -90,14 +91,20 @@ def test_a_start_that_fails_leaves_the_shepherds_of_others(place: Place) -> None
     run(work())
 
 
-def test_a_shepherd_with_nothing_to_do_goes_soon(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_the_shepherds_with_nothing_to_do_one_stays(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shepherd_lines, "IDLE_S", 0.05)
 
     async def work() -> None:
         async with place.nursery() as nursery:
-            family = await started(nursery, place.shell("1", "exit 1"))
-            await family.wait()
-            await eventually(lambda: look(family.shepherd) is None)
+            families = [await started(nursery, place.shell(str(number), "sleep 0.2")) for number in range(3)]
+            shepherds = {family.shepherd for family in families}
+            assert len(shepherds) == 3
+            await asyncio.gather(*(family.wait() for family in families))
+            await eventually(lambda: sum(look(shepherd) is not None for shepherd in shepherds) == 1)
+            following = await started(nursery, place.shell("3", "exit 3"))
+            assert following.shepherd in shepherds
+            assert (await following.wait()).exit_code == 3
+        await eventually(lambda: look(following.shepherd) is None)
 
     run(work())
 

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from roost.model.starter import StarterHold
+from roost.runtime import nursery as nursery_module
 from roost.runtime.accounts import NoSuchAccount, account_named
 from roost.runtime.family import Family
-from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
+from roost.runtime.nursery import CROWD, AlreadyStarted, Nursery, NurseryFailed
 from roost.runtime.shepherd.processes import children
 from roost.runtime.spawn_order import UNLIMITED, OrderTooLarge, SpawnOrder
 from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
@@ -90,7 +91,9 @@ def test_the_process_is_as_ordered(one_place: Place) -> None:
     assert (one_place.path / "out").stat().st_mode & 0o777 == 0o640
 
 
-def test_a_plain_order_has_a_clean_process_too(place: Place) -> None:
+@pytest.mark.parametrize("crowd", [1, CROWD], ids=["crowd", "alone"])
+def test_a_plain_order_has_a_clean_process_too(place: Place, monkeypatch: pytest.MonkeyPatch, crowd: int) -> None:
+    monkeypatch.setattr(nursery_module, "CROWD", crowd)
     os.mkfifo(place.path / "go")
     script = (
         # What the shepherd took on for the start it has laid down when the start is told.

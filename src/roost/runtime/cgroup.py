@@ -7,6 +7,7 @@ takes longer and can be outrun for a moment by a program that forks without end.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
@@ -47,6 +48,15 @@ def remove_parent_group(parent: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def remove_unused_groups(parent: Path) -> None:
+    """Remove the groups in a group that have no process: shepherds that were killed have left them."""
+    with contextlib.suppress(OSError):
+        for group in parent.iterdir():
+            if group.is_dir():
+                with contextlib.suppress(OSError):
+                    group.rmdir()
 
 
 def _can_join(group: Path) -> bool:

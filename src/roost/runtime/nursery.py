@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Self
 
 import roost
-from roost.runtime.cgroup import make_parent_group, remove_parent_group
+from roost.runtime.cgroup import make_parent_group, remove_parent_group, remove_unused_groups
 from roost.runtime.family import Family, adopt
 from roost.runtime.records import StartRecord, is_told_of
 from roost.runtime.shepherd.serve import READY
@@ -51,6 +51,9 @@ START_S: Final = 30.0
 DEATHS_MAX: Final = 3
 #: Jobs that are being started at once; others wait. More do not start faster, and answers have to fit into a socket.
 STARTING_MAX: Final = 64
+#: A job is started alone unless it is the last of so many within so long, s (see `roost.runtime.shepherd.launch`).
+CROWD: Final = 8
+CROWD_S: Final = 0.1
 
 _LOCK: Final = "nursery.lock"
 _LOG: Final = "nursery.log"
@@ -95,6 +98,8 @@ class Nursery:
         self._outbox: deque[bytes] = deque()
         self._writing = False
         self._number = 0
+        #: When the latest jobs were started, in the loop's time.
+        self._starts: deque[float] = deque(maxlen=CROWD)
         self._starting = asyncio.Lock()
         self._slots = asyncio.Semaphore(STARTING_MAX)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -114,6 +119,9 @@ class Nursery:
             group = await asyncio.to_thread(make_parent_group, _group_name(directory))
         nursery = cls(directory, group)
         await nursery._ensure()
+        if group is not None:
+            # Nobody makes one at this moment: who would have it needs the lock.
+            remove_unused_groups(group)
         return nursery
 
     @property
@@ -321,10 +329,16 @@ class Nursery:
         """An order and its number."""
         self._number += 1
         group = None if self.group is None else self.group / _group_of(order.key)
-        data = marshal.dumps(order.packed(self._number, group))
+        data = marshal.dumps(order.packed(self._number, group, alone=self._is_alone()))
         if len(data) > ORDER_BYTES_MAX:
             raise OrderTooLarge(f"arguments and environment of {order.key} are {len(data)} bytes; put them into a file")
         return self._number, data
+
+    def _is_alone(self) -> bool:
+        """Whether the job that is started now is about the only one."""
+        now = self._loop.time()
+        self._starts.append(now)
+        return len(self._starts) < CROWD or now - self._starts[0] > CROWD_S
 
     def _send(self, number: int, data: bytes, pending: _Pending) -> None:
         self._pending[number] = pending

@@ -1,8 +1,9 @@
 """The node's lines to the shepherds that it started: the end of a job comes over one, and then the next order may go.
 
 A shepherd whose job came to its own end is kept for a moment, since a process that is there is had for less than half
-the price of another one. One whose job was stopped or killed is not: whoever does that works by the number of the
-shepherd, and might still be at it.
+the price of another one. One of them is kept for longer: a job that comes to a machine with nothing to do starts at
+once. One whose job was stopped or killed is not kept: whoever does that works by the number of the shepherd, and might
+still be at it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from roost.runtime.shepherd.system import PACKET_BYTES_MAX
 if TYPE_CHECKING:
     from roost.runtime.family import Family
 
-#: How long a shepherd without a job is kept, s, and how many jobs it gets in its life.
+#: How long a shepherd without a job is kept, s, how many are kept longer, and how many jobs one gets in its life.
 IDLE_S: Final = 2.0
+KEPT: Final = 1
 JOBS_MAX: Final = 1000
 #: The longest order that a line takes at once.
 ORDER_MAX: Final = PACKET_BYTES_MAX - 1
@@ -142,8 +144,9 @@ class IdleShepherds:
     def _dismiss(self) -> None:
         """Let those go that have waited long enough."""
         now, self._dismissal = self._loop.time(), None
-        while self._lines and now - self._lines[0].idle_since >= IDLE_S:
+        self._lines = deque(line for line in self._lines if line.is_open)
+        while len(self._lines) > KEPT and now - self._lines[0].idle_since >= IDLE_S:
             self._lines.popleft().close()
-        if self._lines:
+        if len(self._lines) > KEPT:
             at = self._lines[0].idle_since + IDLE_S
             self._dismissal = self._loop.call_at(at, self._dismiss)

@@ -66,7 +66,7 @@ class SpawnOrder:
     #: What the main process leaves behind is waited for, not killed.
     await_family: bool = False
 
-    def packed(self, number: int, group: Path | None) -> dict[str, object]:
+    def packed(self, number: int, group: Path | None, *, alone: bool) -> dict[str, object]:
         """The order as the nursery reads it (`roost.runtime.shepherd.launch`). Raises KeyError for unknown limits."""
         environment = {os.fsencode(name): os.fsencode(value) for name, value in self.environment.items()}
         environment[MARK] = self.key.encode()
@@ -88,6 +88,7 @@ class SpawnOrder:
             "processors": None if self.processors is None else list(self.processors),
             "oom_score": self.oom_score,
             "group": None if group is None else os.fsencode(group),
+            "alone": alone,
             "await_family": self.await_family,
         }
 

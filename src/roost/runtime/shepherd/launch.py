@@ -18,16 +18,21 @@ An order is a dictionary; texts that reach the kernel are bytes:
 ``processors``          list of processor numbers to stay on, or None
 ``oom_score``           added to what the kernel judges by when memory runs out, or None
 ``group``               control group directory to make and to be in, or None
+``alone``               no other jobs are being started at this time
 ``await_family``        what the main process leaves is waited for, not killed
 ======================  ==========================================================================================
 
 What fails is told as (stage, errno, detail), in the words of `STAGES`; by a forked child through a pipe.
 
-There are two ways. `launch` is for a forked child, which sets up all of the above for itself. A plain order, of a job
-that changes neither user nor limits, niceness or processors, needs no Python in the child: `launch_plain` has the C
-library make it (posix_spawn), at half the cost, because a child that shares its parent's memory until it executes its
-program has no pages to copy. What such a child inherits the shepherd takes on for the moment. Its one loss: the kernel
-does not kill it when the shepherd is killed; the node does, when it sees that.
+There are two ways. `launch` is for a forked child, which sets up all of the above for itself. Such a child is born in
+its control group (`system.fork_into`) where the kernel allows that, and moves there where not.
+
+A plain order, of a job that changes neither user nor limits, niceness or processors, needs no Python in the child:
+`launch_plain` has the C library make it (posix_spawn), at half the cost, because a child that shares its parent's
+memory until it executes its program has no pages to copy. What such a child inherits the shepherd takes on for the
+moment, its control group as well. The kernel makes wait who moves into a group, but not who does so right after
+another: this is the way where many jobs are started, and the first way is taken for one that is started alone. One
+loss: the kernel does not kill such a child when the shepherd is killed; the node does, when it sees that.
 
 What this module does not do: decide what a failure means.
 """
@@ -84,10 +89,10 @@ class Failed(Exception):
         return cls(stage.decode(), OSError(int(number), ""), detail or b"?")
 
 
-def launch(order: dict[str, Any], pipe: int, shepherd: int) -> NoReturn:
-    """Become the job's program, or write into the pipe why not and exit."""
+def launch(order: dict[str, Any], pipe: int, shepherd: int, *, moves: bool) -> NoReturn:
+    """Become the job's program, or write into the pipe why not and exit. `moves`: it is not in its group yet."""
     try:
-        _set_up(order, shepherd)
+        _set_up(order, shepherd, moves)
         _execute(order)
     except Failed as failed:
         report = f"{failed.stage}\0{failed.number}\0".encode() + failed.detail
@@ -186,10 +191,10 @@ def _patiently(execute: Callable[[], Any]) -> Any:
     return execute()
 
 
-def _set_up(order: dict[str, Any], shepherd: int) -> None:
+def _set_up(order: dict[str, Any], shepherd: int, moves: bool) -> None:
     try:
         os.setsid()
-        if order["group"] is not None:
+        if moves and order["group"] is not None:
             write_kernel_file(order["group"] + b"/cgroup.procs", b"0")
         if order["oom_score"] is not None:
             _set_oom_score(b"%d" % order["oom_score"])
