@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -33,6 +34,8 @@ WANTED_JOB_BYTES: Final = 1024.0
 WANTED_IDLE_MB: Final = 150.0
 WANTED_QUEUE_EMPTY_S: Final = 0.150
 WANTED_QUEUE_MANY_S: Final = 2.0
+#: What `condor_submit` of one job may take, in starts of an interpreter that does nothing.
+WANTED_SUBMIT_STARTS: Final = 9.0
 MANY: Final = 100_000
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -141,6 +144,7 @@ def run(*, quick: bool) -> Iterator[Row]:
         time.sleep(2 if quick else 10)
         yield _idle_memory(pool)
         yield _queue(pool, "no job", WANTED_QUEUE_EMPTY_S)
+        yield _one_submission(pool, 5 if quick else 15)
         yield _start(pool, 5 if quick else 30)
         yield from _rate(pool, 500 if quick else 5_000)
     many = MANY // 10 if quick else MANY
@@ -168,6 +172,35 @@ def _queue(pool: Pool, what: str, wanted_s: float) -> Row:
         wanted=1,
         detail=f"{seconds:.3f} s, wanted are {wanted_s:g}",
         bound="the start of Python, a connection, one question",
+    )
+
+
+def _one_submission(pool: Pool, rounds: int) -> Row:
+    """`condor_submit` of a small file to its end, and the bare interpreter in turn with it."""
+    file = pool.work / "one.sub"
+    file.write_text("executable = /bin/true\nlog = one.log\nrequest_memory = 64\nhold = true\nqueue\n")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["ROOST_HOME"] = str(pool.home)
+
+    def seconds(*words: str) -> float:
+        """Processor time: a machine with other work lets both wait, and not alike."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *words], cwd=pool.work, env=environment, capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    submit = ("-m", "roost.cli.condor", "condor_submit", str(file))
+    seconds(*submit)  # which leaves the modules' byte code behind
+    pairs = [(seconds("-c", "pass"), seconds(*submit)) for _ in range(rounds)]
+    bare, whole = (statistics.median(each) for each in zip(*pairs, strict=True))
+    pool("rm", "--all")
+    return Row(
+        name="pool (f) condor_submit of one job, against bare Python",
+        ratio=WANTED_SUBMIT_STARTS * bare / whole,
+        wanted=1,
+        detail=f"{whole * 1000:.0f} ms of processor, {whole / bare:.1f} starts of an interpreter that does nothing "
+        f"({bare * 1000:.0f} ms); wanted are {WANTED_SUBMIT_STARTS:g}",
+        bound="the modules of the languages of configuration, submission and ClassAds; one commit to disk",
     )
 
 

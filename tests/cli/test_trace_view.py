@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.classad.forms.strategies import ads, trees
 
 from roost.classad import ClassAd, Expr, parse_expression, unparse
-from roost.classad.trace import trace
+from roost.classad.tracing import trace
 from roost.cli.trace_view import draw
 
 # hypothesis finds the representation of the strategies too long when it reports on them.

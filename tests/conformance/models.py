@@ -274,7 +274,7 @@ def _watching(seen: Witness) -> Iterator[None]:
 
     with (
         mock.patch.object(evaluation, "deeply", watched_deeply),
-        mock.patch.object(sys.modules["roost.classad.trace"], "deeply", watched_deeply),
+        mock.patch.object(sys.modules["roost.classad.tracing"], "deeply", watched_deeply),
         mock.patch.object(closures, "subscript_value", watched_subscript),
         mock.patch.object(closures, "select_value", watched_select),
         mock.patch.object(lookup, "select_value", watched_select),

@@ -10,7 +10,7 @@ from roost.classad.ad import ClassAd
 from roost.classad.errors import ClassAdError, ParseError
 from roost.classad.evaluation import evaluate
 from roost.classad.expr import Expr, parse_expression
-from roost.classad.trace import trace
+from roost.classad.tracing import trace
 from roost.classad.unparse import unparse_value
 from roost.classad.values import AbsTime, Exceptional, ListValue, RelTime, Value
 from roost.classad.world import FixedWorld, SystemWorld

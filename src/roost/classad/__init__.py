@@ -10,15 +10,48 @@ The room is pure and imports nothing else of Roost. It needs the standard librar
 `roost.classad.vector` alone, which is imported only by those who use it.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
 from roost.classad.ad import ClassAd
-from roost.classad.errors import ClassAdError, ParseError
-from roost.classad.evaluation import evaluate
-from roost.classad.expr import Expr, parse_expression
-from roost.classad.lexer import Syntax
-from roost.classad.trace import Trace, Traced, trace
-from roost.classad.unparse import unparse, unparse_value
-from roost.classad.values import ERROR, UNDEFINED, AbsTime, ListValue, RelTime, Value, type_name
-from roost.classad.world import WORLD, FixedWorld, World
+from roost.classad.unparse import unparse
+
+if TYPE_CHECKING:
+    from roost.classad.errors import ClassAdError, ParseError
+    from roost.classad.evaluation import evaluate
+    from roost.classad.expr import Expr, parse_expression
+    from roost.classad.lexer import Syntax
+    from roost.classad.tracing import Trace, Traced, trace
+    from roost.classad.unparse import unparse_value
+    from roost.classad.values import ERROR, UNDEFINED, AbsTime, ListValue, RelTime, Value, type_name
+    from roost.classad.world import WORLD, FixedWorld, World
+
+#: Modules are imported when something of theirs is first asked for: commands must start at once.
+_HOMES: Final = {
+    name: module
+    for module, names in {
+        "errors": ("ClassAdError", "ParseError"),
+        "evaluation": ("evaluate",),
+        "expr": ("Expr", "parse_expression"),
+        "lexer": ("Syntax",),
+        "tracing": ("Trace", "Traced", "trace"),
+        "unparse": ("unparse_value",),
+        "values": ("ERROR", "UNDEFINED", "AbsTime", "ListValue", "RelTime", "Value", "type_name"),
+        "world": ("WORLD", "FixedWorld", "World"),
+    }.items()
+    for name in names
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
 
 __all__ = [
     "ERROR",

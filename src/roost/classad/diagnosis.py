@@ -8,12 +8,12 @@ is not closed. Nothing is repaired here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from roost.classad.errors import ParseError
 from roost.classad.frames import CLOSER, OPENED_BY, Frame, Open
 from roost.classad.lexer import SIZE_FACTORS, Kind, Token
+from roost.classad.records import dataclass
 from roost.classad.syntax import Op
 from roost.classad.values import fold
 

@@ -6,7 +6,7 @@ Python interface raise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from roost.classad.records import dataclass
 
 
 class ClassAdError(Exception):

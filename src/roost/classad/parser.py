@@ -14,9 +14,8 @@ a postfix expression: it can't begin with a prefix operator.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from roost.classad.diagnosis import Diagnosis
 from roost.classad.errors import ParseError
 from roost.classad.frames import CLOSER, Frame, Open
 from roost.classad.lexer import Kind, Syntax, Token, tokenize
@@ -38,6 +37,9 @@ from roost.classad.syntax import (
     Unary,
 )
 from roost.classad.values import AbsTime, RelTime, fold
+
+if TYPE_CHECKING:
+    from roost.classad.diagnosis import Diagnosis
 
 #: Binding strength of the infix operators.
 PRECEDENCE: Final[dict[str, int]] = {
@@ -371,6 +373,8 @@ class Parser:
     # -- errors --------------------------------------------------------------------------------
 
     def _diagnosis(self) -> Diagnosis:
+        from roost.classad.diagnosis import Diagnosis
+
         return Diagnosis(text=self.text, tokens=self._tokens, at=self.at, frames=self._frames)
 
     def _error(self, message: str, start: int, end: int, *, code: str, hint: str | None = None) -> ParseError:

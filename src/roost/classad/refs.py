@@ -12,9 +12,9 @@ base itself only the internal names count.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from roost.classad.records import dataclass, field
 from roost.classad.syntax import AdNode, Name, Node, Select, children, strip
 from roost.classad.unparse import item_node, unparse
 from roost.classad.values import UNDEFINED, Value, fold

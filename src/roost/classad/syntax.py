@@ -6,10 +6,10 @@ Two trees are equal when they mean and print the same; spans do not count. Paren
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, TypeAlias, TypeVar, dataclass_transform
+from typing import TypeAlias
 
+from roost.classad.records import dataclass, field
 from roost.classad.values import AbsTime, Exceptional, RelTime
 
 #: First character offset and the offset after the last one.
@@ -52,23 +52,7 @@ class Op(StrEnum):
     __hash__ = str.__hash__
 
 
-_N = TypeVar("_N")
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def _node(cls: type[_N]) -> type[_N]:
-    """A frozen dataclass with slots. Parsing makes many: the constructor stores straight through the slots."""
-    made: Any = dataclass(frozen=True, slots=True)(cls)
-    names = [entry.name for entry in fields(made)]
-    known: dict[str, Any] = {f"store_{name}": getattr(made, name).__set__ for name in names}
-    lines = [f"def __init__(self, {', '.join(names)}):", *[f" store_{name}(self, {name})" for name in names]]
-    exec("\n".join(lines), known)
-    known["__init__"].__defaults__ = made.__init__.__defaults__
-    made.__init__ = known["__init__"]
-    return made  # type: ignore[no-any-return]
-
-
-@_node
+@dataclass(frozen=True, slots=True)
 class Literal:
     """A constant."""
 
@@ -87,7 +71,7 @@ class Literal:
         return hash((self.value.__class__, self.value))
 
 
-@_node
+@dataclass(frozen=True, slots=True)
 class Name:
     """An unscoped reference ``name``, or ``.name`` to the outermost ad when `absolute`."""
 
@@ -96,7 +80,7 @@ class Name:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@_node
+@dataclass(frozen=True, slots=True)
 class Select:
     """``base.name``."""
 
@@ -105,7 +89,7 @@ class Select:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@_node
+@dataclass(frozen=True, slots=True)
 class Unary:
     """A prefix operator: ``- + ! ~``."""
 
@@ -114,7 +98,7 @@ class Unary:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@_node
+@dataclass(frozen=True, slots=True)
 class Binary:
     """An infix operator."""
 
@@ -124,7 +108,7 @@ class Binary:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@_node
+@dataclass(frozen=True, slots=True)
 class Conditional:
     """``test ? then : otherwise``."""
 
@@ -134,7 +118,7 @@ class Conditional:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@_node
+@dataclass(frozen=True, slots=True)
 class Elvis:
     """``left ?: right``: `left` unless it is UNDEFINED."""
 
@@ -143,7 +127,7 @@ class Elvis:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@_node
+@dataclass(frozen=True, slots=True)
 class Subscript:
     """``base[index]``."""
 
@@ -152,7 +136,7 @@ class Subscript:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@_node
+@dataclass(frozen=True, slots=True)
 class Call:
     """``name(args)``."""
 
@@ -161,7 +145,7 @@ class Call:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@_node
+@dataclass(frozen=True, slots=True)
 class ListNode:
     """``{ a, b }``."""
 
@@ -169,7 +153,7 @@ class ListNode:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@_node
+@dataclass(frozen=True, slots=True)
 class AdNode:
     """``[ name = expression; … ]``: in source order; a later definition of a name replaces an earlier one."""
 
@@ -177,7 +161,7 @@ class AdNode:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@_node
+@dataclass(frozen=True, slots=True)
 class Paren:
     """``( inner )``, kept so that it prints as written."""
 

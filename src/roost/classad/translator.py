@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final, TypeAlias
 from weakref import WeakValueDictionary
@@ -31,6 +30,7 @@ from roost.classad.ad import MISSING, Missing
 from roost.classad.compiler import Compiler, is_long
 from roost.classad.lookup import enter, name_value
 from roost.classad.ops import BINARY, LONG_TEXT_CHARS, UNARY, truth
+from roost.classad.records import dataclass
 from roost.classad.state import MATCH_NAMES, PLAIN, SPECIAL_NAMES, Code, State
 from roost.classad.syntax import (
     Binary,

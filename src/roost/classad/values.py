@@ -20,9 +20,10 @@ Booleans are integers in Python and not here, so code dispatches on `value.__cla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from roost.classad.records import dataclass
 
 if TYPE_CHECKING:
     from roost.classad.ad import ClassAd

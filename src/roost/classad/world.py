@@ -8,8 +8,9 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, Protocol
+
+from roost.classad.records import dataclass, field
 
 
 class World(Protocol):

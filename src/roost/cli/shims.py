@@ -97,7 +97,7 @@ def _commands(kind: str) -> dict[str, str]:
 
 def condor_script(name: str) -> str:
     """What the script of a command of HTCondor's does."""
-    return f"from roost.cli.condor.entry import main\nsys.exit(main({name!r}, sys.argv[1:]))\n"
+    return f"from roost.cli.condor.entry import run_and_leave\nrun_and_leave({name!r}, sys.argv[1:])\n"
 
 
 # -- scripts -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -10,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
-from roost.config import Config
 from roost.runtime import descriptions
 from roost.runtime.home import Home, HomeError, user_name
 
 if TYPE_CHECKING:
+    import argparse
+
+    from roost.config import Config
     from roost.schedd.submit import Submission
 
 

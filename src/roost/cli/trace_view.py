@@ -35,7 +35,7 @@ from roost.classad.syntax import (
     children,
     strip,
 )
-from roost.classad.trace import Definition, Trace, Traced
+from roost.classad.tracing import Definition, Trace, Traced
 from roost.classad.unparse import unparse_value
 
 #: Definitions drawn below one expression.

@@ -12,15 +12,47 @@ opens no file and runs no command.
 
 from __future__ import annotations
 
-from roost.config.check import check
-from roost.config.diagnostics import Code, ConfigError, Diagnostic, Severity, Span
-from roost.config.explain import Explanation, explain
-from roost.config.host import CommandResult, ExpressionProblem, Host, MemoryHost
-from roost.config.knob import Knob, KnobType, Reload
-from roost.config.limits import Limits
-from roost.config.lookup import Config
-from roost.config.sources import LoadOptions, load, load_text
-from roost.config.table import Definition, Origin
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from roost.config.sources import load
+
+if TYPE_CHECKING:
+    from roost.config.checking import check
+    from roost.config.diagnostics import Code, ConfigError, Diagnostic, Severity, Span
+    from roost.config.explaining import Explanation, explain
+    from roost.config.host import CommandResult, ExpressionProblem, Host, MemoryHost
+    from roost.config.knob import Knob, KnobType, Reload
+    from roost.config.limits import Limits
+    from roost.config.lookup import Config
+    from roost.config.sources import LoadOptions, load_text
+    from roost.config.table import Definition, Origin
+
+#: Modules are imported when something of theirs is first asked for: commands must start at once.
+_HOMES: Final = {
+    name: module
+    for module, names in {
+        "checking": ("check",),
+        "diagnostics": ("Code", "ConfigError", "Diagnostic", "Severity", "Span"),
+        "explaining": ("Explanation", "explain"),
+        "host": ("CommandResult", "ExpressionProblem", "Host", "MemoryHost"),
+        "knob": ("Knob", "KnobType", "Reload"),
+        "limits": ("Limits",),
+        "lookup": ("Config",),
+        "sources": ("LoadOptions", "load_text"),
+        "table": ("Definition", "Origin"),
+    }.items()
+    for name in names
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
 
 __all__ = [
     "Code",

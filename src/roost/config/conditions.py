@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from roost.classad.records import dataclass
 from roost.config.diagnostics import Code
 
 _TRUE = frozenset({"true", "t", "yes", "y"})

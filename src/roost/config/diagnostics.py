@@ -12,8 +12,9 @@ the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from roost.classad.records import dataclass, field
 
 #: how the names of templates begin that are given as sources
 _TEMPLATES = ("ROLE:", "POLICY:", "FEATURE:", "SECURITY:")

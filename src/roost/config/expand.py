@@ -12,9 +12,9 @@ Names are looked up through the `Scope` protocol; this module does not know wher
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol, assert_never
 
+from roost.classad.records import dataclass, field
 from roost.config.diagnostics import Code, Span
 from roost.config.functions import FunctionFailed, call
 from roost.config.host import Host

@@ -6,8 +6,9 @@ The rows themselves are in `roost.config.knobs`, one module per daemon. This mod
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from roost.classad.records import dataclass
 
 
 class KnobType(StrEnum):

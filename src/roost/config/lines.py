@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from roost.classad.records import dataclass
 from roost.config.diagnostics import Code, Diagnostics, Span
 from roost.config.limits import Limits
 

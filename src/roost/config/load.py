@@ -11,9 +11,9 @@ Which sources there are, and in which order, is `roost.config.sources`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import assert_never
 
+from roost.classad.records import dataclass, field
 from roost.config.arguments import argument_problem
 from roost.config.conditions import ConditionProblem, Facts, Version, decide
 from roost.config.diagnostics import Code, Diagnostics, Span

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TypedDict, TypeVar, Unpack
 
+from roost.classad.records import dataclass, field
 from roost.config.diagnostics import Code, ConfigError, Diagnostic, Severity, Span, diagnostic
 from roost.config.expand import Expander, Found
 from roost.config.host import Host

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+
+from roost.classad.records import dataclass
 
 #: functions whose argument is a file name with letters saying which parts of it are wanted: ``$Fpn(…)``
 FILE_FUNCTION = re.compile(r"F[abdfnpquwx]*\Z")

@@ -9,8 +9,8 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
+from roost.classad.records import dataclass, field
 from roost.config.diagnostics import Span
 from roost.config.expand import Found
 from roost.config.knobs import DEFAULTS, PRESETS

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from roost.classad.records import dataclass, field
 from roost.config.conditions import Version
 from roost.config.diagnostics import Code, Span
 from roost.config.host import Host

@@ -6,9 +6,9 @@ the list is executed. Nothing here is expanded: names, paths and conditions keep
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from roost.classad.records import dataclass
 from roost.config.diagnostics import Span
 from roost.config.lines import Segment
 

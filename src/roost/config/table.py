@@ -8,10 +8,10 @@ sources are executed; `freeze` gives the immutable form that `Config` looks thin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from roost.classad.records import dataclass
 from roost.config.diagnostics import Span
 from roost.config.lines import Segment
 

@@ -12,9 +12,9 @@ The catalogue itself is `roost.config.templates`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 
+from roost.classad.records import dataclass
 from roost.config.functions import commas, split
 from roost.config.references import Call, Reference, pieces
 

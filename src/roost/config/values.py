@@ -8,8 +8,8 @@ what is wrong with the text; it never raises.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from roost.classad.records import dataclass
 from roost.config.diagnostics import Code, Span
 from roost.config.host import ExpressionProblem, Host
 from roost.config.knob import Knob, KnobType

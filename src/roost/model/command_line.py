@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from roost.classad import ClassAd
-from roost.classad.functions.environment import quote_argument
+from roost.classad.argument_quoting import quote_argument
 
 _BLANKS: Final = " \t\r\n"
 _BLANK_RUN: Final = re.compile(r"[ \t\r\n]+")

@@ -194,10 +194,13 @@ def account_name() -> str:
 
 
 def user_name() -> str:
-    """Who runs this program."""
-    import getpass
+    """Who runs this program: by the environment's word, else the system's."""
+    named = next((name for each in ("LOGNAME", "USER", "LNAME", "USERNAME") if (name := os.environ.get(each))), None)
+    if named:
+        return named
+    import pwd
 
     try:
-        return getpass.getuser()
-    except (KeyError, OSError):
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
         return str(os.getuid())

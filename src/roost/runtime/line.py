@@ -119,7 +119,9 @@ class Line:
         parts = urlsplit(url if "://" in url else f"nats://{url}")
         host, port = parts.hostname or "127.0.0.1", parts.port or _PORT
         self._buffer.clear()
-        self._socket = socket.create_connection((host, port), CONNECT_S)
+        # As bytes, a name of plain letters is not taken through the tables of international ones, which are large.
+        name: Any = host.encode() if host.isascii() else host
+        self._socket = socket.create_connection((name, port), CONNECT_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         verb, _, rest = self._line().partition(" ")
         if verb != "INFO":

@@ -5,13 +5,8 @@ Everything here is effect: it reads what is there and decides nothing.
 
 from __future__ import annotations
 
-import getpass
 import os
-import platform
-import random
-import shlex
 import socket
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +15,7 @@ from roost.classad import WORLD
 from roost.config import CommandResult
 from roost.config.expressions import constant_value, parsed
 from roost.config.limits import DEFAULT_LIMITS
+from roost.runtime.home import user_name
 
 #: files looked for when neither --config nor the environment names one
 STANDARD_FILES = ("/etc/roost/roost.config", "/etc/condor/condor_config", "/usr/local/etc/condor_config")
@@ -31,9 +27,6 @@ _HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 class SystemHost:
     """The configuration room's view of the machine this program runs on."""
-
-    def __init__(self) -> None:
-        self._random = random.SystemRandom()
 
     def read_text(self, path: str) -> str | None:
         """The text of a regular file, or of a pipe handed to this program; bytes that are not UTF-8 become
@@ -56,6 +49,10 @@ class SystemHost:
 
     def run_command(self, command: str) -> CommandResult:
         """Run a program with arguments; no shell is involved."""
+        # Seldom needed, and every command that submits would import them.
+        import shlex
+        import subprocess
+
         try:
             done = subprocess.run(
                 shlex.split(command),
@@ -85,7 +82,9 @@ class SystemHost:
 
     def random_integer(self, low: int, high: int) -> int:
         """A number from the system's generator."""
-        return self._random.randint(low, high)
+        import random
+
+        return random.SystemRandom().randint(low, high)
 
     def evaluate(self, expression: str) -> object:
         """The value of a constant expression, by the real clock."""
@@ -99,12 +98,12 @@ class SystemHost:
 def detected_values() -> dict[str, str]:
     """What is found out about this machine at start."""
     host = socket.gethostname() or "localhost"
-    system, machine = platform.system(), platform.machine()
+    system, machine = os.uname().sysname, os.uname().machine
     release = _distribution()
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     cores = str(os.cpu_count() or 1)
     major = release.get("VERSION_ID", "").partition(".")[0]
-    values = {
+    return {
         "HOSTNAME": host.partition(".")[0],
         "FULL_HOSTNAME": host,
         "DETECTED_CPUS": cores,
@@ -124,12 +123,8 @@ def detected_values() -> dict[str, str]:
         "OPSYSMAJORVER": major,
         "OPSYSVER": f"{major}00" if major else "",
         "OPSYSANDVER": release.get("ID", system).capitalize() + major,
+        "USERNAME": user_name(),
     }
-    try:
-        values["USERNAME"] = getpass.getuser()
-    except (KeyError, OSError):
-        values["USERNAME"] = str(os.getuid())
-    return values
 
 
 def _memory_mb() -> int:
@@ -140,6 +135,8 @@ def _memory_mb() -> int:
 
 
 def _distribution() -> dict[str, str]:
+    import platform
+
     try:
         return platform.freedesktop_os_release()
     except OSError:

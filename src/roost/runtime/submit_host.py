@@ -6,10 +6,7 @@ program; what cannot be read is as if it were not there.
 
 from __future__ import annotations
 
-import glob
 import os
-import random
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -34,7 +31,6 @@ class SystemSubmitHost:
     def __init__(self, cwd: str | None = None) -> None:
         #: Where the user submits. PWD keeps the path that the user took there, through links.
         self._cwd = cwd or _logical_cwd()
-        self._random = random.SystemRandom()
 
     @property
     def cwd(self) -> str:
@@ -83,12 +79,16 @@ class SystemSubmitHost:
     def glob(self, pattern: str) -> list[str]:
         """The paths that a pattern matches; names that begin with a dot only where the pattern has it."""
         try:
-            return glob.glob(pattern, root_dir=None if pattern.startswith("/") else self._cwd)  # noqa: PTH207
+            from glob import glob
+
+            return glob(pattern, root_dir=None if pattern.startswith("/") else self._cwd)  # noqa: PTH207
         except (OSError, ValueError):
             return []
 
     def run_command(self, command: str) -> CommandResult:
         """Run a command line by the shell, where the user submits."""
+        import subprocess
+
         try:
             done = subprocess.run(
                 ["/bin/sh", "-c", command],
@@ -104,7 +104,9 @@ class SystemSubmitHost:
 
     def random_integer(self, low: int, high: int) -> int:
         """A number from the system's generator."""
-        return self._random.randint(low, high)
+        import random
+
+        return random.SystemRandom().randint(low, high)
 
 
 def _logical_cwd() -> str:

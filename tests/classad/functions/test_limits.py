@@ -10,7 +10,7 @@ from roost.classad.evaluation import evaluate
 from roost.classad.expr import Expr, parse_expression
 from roost.classad.state import EvaluationStopped, State
 from roost.classad.syntax import Call, Literal
-from roost.classad.trace import trace
+from roost.classad.tracing import trace
 from roost.classad.translator import translate
 from roost.classad.values import ERROR, Value
 from roost.classad.vector import Table

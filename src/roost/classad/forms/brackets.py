@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from roost.classad.forms.source import Source
+from roost.classad.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

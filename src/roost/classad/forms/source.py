@@ -12,11 +12,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 from roost.classad.errors import ParseError, Place, place_of
 from roost.classad.limits import SOURCE_CHARS_MAX
+from roost.classad.records import dataclass
 
 #: Characters (or bytes) asked for at a time.
 CHUNK: Final = 64 * 1024

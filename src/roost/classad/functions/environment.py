@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from roost.classad.argument_quoting import quote_argument
 from roost.classad.functions.conversion import wrap32
 from roost.classad.functions.registry import builtin
 from roost.classad.limits import LIST_ITEMS_MAX, STRING_BYTES_MAX
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 _BLANKS: Final = " \t\n\r"
 _BLANK_RUN: Final = re.compile(r"[ \t\n\r]+")
-_TO_QUOTE: Final = re.compile(r"[ \t\n\r']+")
 #: One argument in form 2: plain characters and quoted sections, in which two quotes are one.
 _ARGUMENT: Final = re.compile(r"(?>(?:[^ \t\n\r']++|'(?>(?:[^']++|'')*)')+)")
 #: Characters that stand for the delimiter when a form 1 environment begins with one of them.
@@ -52,13 +52,6 @@ def split_arguments(ctx: State, text: str) -> list[str] | None:
         ctx.spend(1)
         found.append(_QUOTED.sub(lambda quoted: quoted[1].replace("''", "'"), argument[0]))
     return found
-
-
-def quote_argument(argument: str) -> str:
-    """An argument as form 2 writes it: only blanks and quotes stand between quotes."""
-    if not argument:
-        return "''"
-    return _TO_QUOTE.sub(lambda run: "'" + run[0].replace("'", "''") + "'", argument)
 
 
 def _join_quoted(arguments: Iterable[str]) -> Value:

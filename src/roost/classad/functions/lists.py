@@ -8,12 +8,12 @@ one comparison to the next is therefore the converted number (`_alike`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from roost.classad import ops
 from roost.classad.functions.registry import FUNCTIONS, builtin
 from roost.classad.functions.strings import is_ad
+from roost.classad.records import replace
 from roost.classad.values import ERROR, UNDEFINED, ListValue, Value, fold
 
 if TYPE_CHECKING:

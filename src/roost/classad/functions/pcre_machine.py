@@ -10,7 +10,6 @@ Beyond the step, memory and depth limits a match raises `MatchLimit`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from roost.classad.functions.match_limit import MatchLimit
@@ -45,6 +44,7 @@ from roost.classad.functions.pcre_translator import (
     set_text,
 )
 from roost.classad.limits import REGEX_STEPS_MAX
+from roost.classad.records import dataclass
 
 #: States that wait to be tried; beyond: MatchLimit.
 _WAITING_MAX: Final = 200_000

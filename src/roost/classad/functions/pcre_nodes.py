@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Final, TypeAlias
+
+from roost.classad.records import dataclass, field
 
 #: Repeats without an upper bound.
 UNBOUNDED: Final = -1

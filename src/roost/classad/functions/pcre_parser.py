@@ -18,7 +18,6 @@ Not supported, so an invalid pattern here: ``(*UTF)``, ``(*CRLF)`` and the like,
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from roost.classad.functions.pcre_nodes import (
@@ -52,6 +51,7 @@ from roost.classad.functions.pcre_sets import (
     Options,
     SetReader,
 )
+from roost.classad.records import replace
 
 #: Bytes of a pattern; longer ones are too large for PCRE2 as well.
 PATTERN_BYTES_MAX: Final = 64 * 1024

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import Final
 
 from roost.classad.functions.pcre_nodes import Bytes, PatternError
+from roost.classad.records import dataclass
 
 ANY_BYTE: Final = frozenset(range(256))
 _DIGIT: Final = frozenset(b"0123456789")

@@ -8,9 +8,9 @@ must see their arguments unevaluated are in `control` and enter themselves with 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from roost.classad.records import dataclass
 from roost.classad.values import Value, fold
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from roost.cli.condor.entry import main
+from roost.cli.condor.entry import run_and_leave
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "", sys.argv[2:]))
+    run_and_leave(sys.argv[1] if len(sys.argv) > 1 else "", sys.argv[2:])

@@ -42,8 +42,6 @@ ALL: tuple[Knob, ...] = tuple(
 )
 #: case-folded name to row, for rows that are one name
 BY_NAME: dict[str, Knob] = {row.name.lower(): row for row in ALL if not row.is_pattern}
-#: rows that are families, in the order they are tried
-PATTERNS: tuple[tuple[re.Pattern[str], Knob], ...] = tuple((row.pattern(), row) for row in ALL if row.is_pattern)
 #: case-folded name to compiled-in default text
 DEFAULTS: dict[str, str] = {name: row.default for name, row in BY_NAME.items() if row.default is not None}
 #: names that are set at start and cannot be assigned
@@ -112,6 +110,12 @@ _SLOT = re.compile(r"slot\d+(?:_\d+)?_(.+)\Z")
 _OLD_HOOK = re.compile(r"(.+)_hook_(fetch_job|reply_claim)\Z")
 
 
+@lru_cache(maxsize=1)
+def _families() -> tuple[tuple[re.Pattern[str], Knob], ...]:
+    """Rows that are families, in the order they are tried."""
+    return tuple((row.pattern(), row) for row in ALL if row.is_pattern)
+
+
 @lru_cache(maxsize=16384)
 def find(name: str) -> Knob | None:
     """The row a name belongs to, prefixes and families considered."""
@@ -128,7 +132,7 @@ def find(name: str) -> Knob | None:
         base = BY_NAME.get(slot.group(1)) if slot else None
         if base is not None and base.scope is Scope.SLOT:
             return base
-        for pattern, family in PATTERNS:
+        for pattern, family in _families():
             if pattern.match(key) and "." not in key:
                 return family
         _, dot, key = key.partition(".")

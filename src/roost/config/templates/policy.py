@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from roost.classad.records import replace
 from roost.config.template import Argument, Kind, Template, template
 from roost.config.templates.hours import BEGIN, END, FIRST, LAST
 

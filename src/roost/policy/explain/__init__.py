@@ -7,7 +7,7 @@
     >>> why.value, [clause.text for clause in why.clauses]
     (False, ['KeyboardIdle > 15 * 60'])
 
-`explain` is a pure function of an expression and two ads. It traces the evaluation (`roost.classad.trace`), takes
+`explain` is a pure function of an expression and two ads. It traces the evaluation (`roost.classad.tracing`), takes
 the expression apart into clauses (`tree`), chooses those that decide (`deciding`), describes them (`clauses`) and looks
 for changes (`changes`). The result is data (`model`); `roost.policy.render` makes text and JSON of it.
 """

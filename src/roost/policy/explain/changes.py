@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 from roost.classad import UNDEFINED, ClassAd, Expr, Value, evaluate
 from roost.classad.ops import BINARY, truth
 from roost.classad.syntax import Binary, Name, Op, Select, strip
-from roost.classad.trace import Traced
+from roost.classad.tracing import Traced
 from roost.classad.values import Exceptional
 from roost.classad.world import World
 from roost.policy.explain.clauses import operands_of, plain_attribute

@@ -10,7 +10,7 @@ from roost.classad.ad import MISSING
 from roost.classad.expr import Expr
 from roost.classad.functions import lookup
 from roost.classad.syntax import Binary, Call, Name, Node, Select, children, strip
-from roost.classad.trace import Traced
+from roost.classad.tracing import Traced
 from roost.classad.unparse import unparse
 from roost.classad.values import fold
 from roost.policy.explain.model import Change, Clause, Operand, Origin, Role, Side, Step, Used

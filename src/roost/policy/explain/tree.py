@@ -1,6 +1,6 @@
 """A traced evaluation as logic over clauses.
 
-`Builder` takes the trees of `roost.classad.trace` apart at ``&&``, ``||``, ``!``, conditionals and ``?:``, and where a
+`Builder` takes trees of `roost.classad.tracing` apart at ``&&``, ``||``, ``!``, conditionals and ``?:``, and where a
 condition is compared with a constant or counted (``START =?= False``, ``(a > b) + 1``). Names that are defined by
 expressions are followed into them. What remains are `Unit`s: comparisons, calls, names, constants. A unit also knows
 the ad in which its names are looked up.
@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, TypeGuard, assert_never
 from roost.classad import UNDEFINED, ClassAd, Value
 from roost.classad.ops import BINARY, UNARY, truth
 from roost.classad.syntax import Binary, Call, Conditional, Elvis, Literal, Name, Node, Op, Select, Unary, strip
-from roost.classad.trace import Traced
+from roost.classad.tracing import Traced
 from roost.classad.values import Exceptional, fold
 from roost.policy.explain.model import Side
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from roost.classad import Expr, ParseError, Syntax, parse_expression
+from roost.classad.records import dataclass
 from roost.classad.syntax import Literal
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job

@@ -7,11 +7,11 @@ for each of its jobs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from roost.classad import ClassAd, parse_expression
 from roost.classad.ad import Cell, cell_of
+from roost.classad.records import replace
 from roost.classad.unparse import item_node, unparse
 from roost.config import Limits
 from roost.config.expand import Found

@@ -5,9 +5,10 @@ Commands that need more thought are in the sections that know about them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from roost.classad.records import dataclass
 
 
 class Kind(Enum):

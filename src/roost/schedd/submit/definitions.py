@@ -7,8 +7,8 @@ is planned here: `submission` does that.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from roost.classad.records import dataclass
 from roost.config import Origin, Span
 from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS

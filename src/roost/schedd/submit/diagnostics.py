@@ -7,10 +7,10 @@ finds, which reads the same lines, comes in as `Finding` too. `CODES` is the cat
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from roost.classad.records import dataclass, field
 from roost.config import Code, Diagnostic, Severity, Span
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 from typing import Final
 
+from roost.classad.records import dataclass
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job, listed, unquoted
 from roost.schedd.submit.program import container_of, is_local

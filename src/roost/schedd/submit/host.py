@@ -10,11 +10,11 @@ import fnmatch
 import posixpath
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
 from roost.classad import FixedWorld, World
+from roost.classad.records import dataclass, field
 from roost.config import CommandResult
 from roost.config.expressions import constant_value, parsed
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from roost.classad import UNDEFINED, ClassAd, Expr, FixedWorld, ParseError, Syntax, Value, evaluate, parse_expression
 from roost.classad.ad import Cell, cell_of
+from roost.classad.records import dataclass, field
+from roost.classad.syntax import Literal
 from roost.config import Definition, Severity, Span
 from roost.schedd.submit.diagnostics import Findings, SubmitCode
 from roost.schedd.submit.macros import LIVE, JobScope, Macros, Position, SubmitExpander, expander
@@ -202,9 +203,13 @@ class Job:
     def computed(self, text: str) -> Value:
         """The value of a text as an expression of constants; UNDEFINED if it is none."""
         try:
-            return evaluate(parse_expression(text, Syntax.OLD), world=FixedWorld(instant=float(self.defaults.now)))
+            expression = parse_expression(text, Syntax.OLD)
         except ParseError:
             return UNDEFINED
+        if isinstance(expression.tree, Literal):
+            # Nearly always; what evaluates is not even imported.
+            return expression.tree.value
+        return evaluate(expression, world=FixedWorld(instant=float(self.defaults.now)))
 
     def truth(self, *names: str) -> bool | None:
         """Whether a command says yes; None if it is not given, or says neither."""

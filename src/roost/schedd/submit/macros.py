@@ -12,9 +12,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
+from roost.classad.records import dataclass, field
 from roost.config import Limits, Span
 from roost.config.expand import Expander, Found
 from roost.config.functions import FunctionFailed, file_parts

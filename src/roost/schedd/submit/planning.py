@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 from roost.classad.ad import Cell
+from roost.classad.records import dataclass, replace
 from roost.config import Definition, Severity, Span
 from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS

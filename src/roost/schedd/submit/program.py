@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
+from roost.classad.records import dataclass
 from roost.model.command_line import (
     CommandLineError,
     environment_from_submit,

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from roost.classad.records import dataclass
 from roost.config import Span
 from roost.config.expressions import ExpressionProblem
 from roost.schedd.submit.diagnostics import Findings, SubmitCode

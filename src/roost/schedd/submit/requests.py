@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final
 
 from roost.classad import Expr
+from roost.classad.records import dataclass
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job
 
@@ -114,6 +113,8 @@ def requests_of(job: Job) -> tuple[Request, ...]:
 
 def _looked_at(job: Job, key: str, resource: str) -> None:
     """Say so where a resource of the usual ones was probably meant."""
+    from difflib import get_close_matches
+
     meant = _SLIPS.get(resource.lower()) or next(iter(get_close_matches(resource.lower(), sorted(_OWN), 1, 0.75)), None)
     if meant is not None:
         message = f"request_{resource} asks for a resource {resource} that the site must have defined"

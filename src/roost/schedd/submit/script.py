@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
+from roost.classad.records import dataclass, field
 from roost.config import Definition, Origin, Span
 from roost.config.diagnostics import Code
 from roost.config.expand import Found

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from roost.classad import UNDEFINED
 from roost.classad.ad import Cell
+from roost.classad.records import dataclass
 from roost.schedd.submit import ending, files, matching, program, requests
 from roost.schedd.submit.commands import SIMPLE, Command, Kind
 from roost.schedd.submit.diagnostics import SubmitCode

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from time import localtime
 
 from roost.classad.ad import Cell
 from roost.classad.forms import Form, format_ad
+from roost.classad.records import dataclass, replace
 from roost.config import Config, ConfigError, Origin, Severity, Span
 from roost.config.expressions import ExpressionProblem
 from roost.schedd.submit.batch import Batch, PlanHost
@@ -239,13 +239,13 @@ class _Reader:
     # -- what is there without a description
 
     def _built_in(self) -> dict[str, str]:
-        moment = datetime.fromtimestamp(self.now)
+        moment = localtime(self.now)
         found = {
             "submit_file": self.file,
             "submit_time": str(int(self.now)),
-            "year": f"{moment.year}",
-            "month": f"{moment.month:02}",
-            "day": f"{moment.day:02}",
+            "year": f"{moment.tm_year}",
+            "month": f"{moment.tm_mon:02}",
+            "day": f"{moment.tm_mday:02}",
             **PLATFORM,
         }
         for name in ("arch", "opsys", "opsysver", "opsysandver", "opsysmajorver", "spool"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from roost.schedd.submit.commands import ALL, SYNONYMS
 
 #: How alike two names must be, from 0 to 1.
@@ -19,4 +17,6 @@ def near(name: str) -> str | None:
     for known in sorted(ALL):
         if known.replace("_", "") == bare:
             return known
+    from difflib import get_close_matches
+
     return next(iter(get_close_matches(key, sorted(ALL), n=1, cutoff=_ALIKE)), None)

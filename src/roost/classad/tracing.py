@@ -11,7 +11,6 @@ The traced code is made by a compiler of its own, from the same parts; the ordin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from roost.classad.compiler import Compiler, Part
@@ -19,6 +18,7 @@ from roost.classad.evaluation import deeply, evaluate
 from roost.classad.expr import Expr
 from roost.classad.limits import REFERENCE_DEPTH_MAX, TRACE_NODES_MAX
 from roost.classad.ops import BINARY, COMPARISONS, UNARY, truth
+from roost.classad.records import dataclass
 from roost.classad.state import NO_AD, Code, EvaluationFailed, EvaluationStopped, State
 from roost.classad.syntax import Binary, Call, Conditional, Node, Op, Paren, Span, strip
 from roost.classad.values import ERROR, UNDEFINED, Exceptional, Value, fold

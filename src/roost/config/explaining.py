@@ -5,9 +5,9 @@ The result is data; the command line and the dashboard render it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Unpack
 
+from roost.classad.records import dataclass
 from roost.config.expand import Found, Problem, Step
 from roost.config.knob import Knob
 from roost.config.knobs import DEFAULTS, find

@@ -1,0 +1,252 @@
+"""Dataclasses whose methods are made when they are first needed, for modules that every command imports.
+
+`dataclass` and `field` mean what those of the standard library mean, for the forms that are used here: classes with
+slots, frozen or not, with positional or keyword-only fields. The standard library's writes and compiles half a dozen
+methods for each class as it is defined, half a millisecond a class; a command that submits one job defines a hundred
+classes and makes objects of a third of them. Here the constructor is compiled when the first object is made, and the
+other methods are shared. What the module `dataclasses` does with a class (`fields`, `replace`, `asdict`) works, and
+imports it then.
+
+Left out, and refused: ``slots=False``, `InitVar`, `KW_ONLY`, ordering, bases that are the standard
+library's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from reprlib import recursive_repr
+from typing import Any, Final, NamedTuple, TypeVar, dataclass_transform, overload
+
+_C = TypeVar("_C", bound=type)
+_R = TypeVar("_R")
+_MISSING: Final[Any] = type("_Missing", (), {"__repr__": lambda self: "<missing>"})()
+
+
+class _Field(NamedTuple):
+    """What is said of one field."""
+
+    default: Any = _MISSING
+    default_factory: Any = _MISSING
+    compare: bool = True
+    repr: bool = True
+    init: bool = True
+
+
+def field(
+    *,
+    default: Any = _MISSING,
+    default_factory: Any = _MISSING,
+    compare: bool = True,
+    repr: bool = True,
+    init: bool = True,
+) -> Any:
+    """A field that needs more than an annotation and a default."""
+    return _Field(default, default_factory, compare, repr, init)
+
+
+@overload
+@dataclass_transform(field_specifiers=(field,))
+def dataclass(cls: _C, /) -> _C: ...
+@overload
+@dataclass_transform(field_specifiers=(field,))
+def dataclass(
+    *, frozen: bool = False, slots: bool = True, kw_only: bool = False, eq: bool = True
+) -> Callable[[_C], _C]: ...
+@dataclass_transform(field_specifiers=(field,))
+def dataclass(
+    cls: Any = None, /, *, frozen: bool = False, slots: bool = True, kw_only: bool = False, eq: bool = True
+) -> Any:
+    """Make a dataclass with slots of a class."""
+    assert slots, "classes without slots are left to the standard library"
+    if cls is None:
+        return lambda cls: _made(cls, frozen, kw_only, eq)
+    return _made(cls, frozen, kw_only, eq)
+
+
+class _Shape(NamedTuple):
+    """What the methods of a class are made from."""
+
+    fields: dict[str, _Field]
+    #: Names of the fields that are given by name alone.
+    named: frozenset[str]
+    frozen: bool
+
+
+def _made(cls: type, frozen: bool, kw_only: bool, eq: bool) -> type:
+    base = _shape_of_base(cls)
+    assert not base.frozen or frozen, f"{cls}: what grows from a frozen class is frozen"
+    own = _own_fields(cls)
+    fields = {**base.fields, **own}
+    shape = _Shape(fields, (base.named - set(own)) | (frozenset(own) if kw_only else frozenset()), frozen)
+    body = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__", *own)}
+    body["__slots__"] = tuple(name for name in own if name not in base.fields)
+    body["__match_args__"] = tuple(name for name in fields if name not in shape.named)
+    body["__record_shape__"] = shape
+    body["__dataclass_fields__"] = _FIELDS
+    body.setdefault("__init__", _first_init)
+    body.setdefault("__repr__", _repr)
+    if eq:
+        _compare_by_fields(body, fields, frozen)
+    if frozen:
+        body |= {"__setattr__": _no_set, "__delattr__": _no_delete, "__getstate__": _state, "__setstate__": _restore}
+    made = type(cls)(cls.__name__, cls.__bases__, body)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+def _shape_of_base(cls: type) -> _Shape:
+    for base in cls.__mro__[1:]:
+        shape = base.__dict__.get("__record_shape__")
+        if shape is not None:
+            assert isinstance(shape, _Shape)
+            return shape
+        assert "__dataclass_fields__" not in base.__dict__, f"{base} is a dataclass of the standard library"
+    return _Shape({}, frozenset(), False)
+
+
+def _own_fields(cls: type) -> dict[str, _Field]:
+    fields = {}
+    for name, annotation in cls.__dict__.get("__annotations__", {}).items():  # noqa: RUF063  (inspect is what costs)
+        text = annotation if isinstance(annotation, str) else str(annotation)
+        if text.startswith(("ClassVar", "typing.ClassVar")):
+            continue
+        assert "InitVar" not in text and "KW_ONLY" not in text, f"{cls}: {text}"
+        given = cls.__dict__.get(name, _MISSING)
+        fields[name] = given if isinstance(given, _Field) else _Field(given)
+    return fields
+
+
+# -- the constructor ---------------------------------------------------------------------------------------------------
+
+
+def _first_init(self: Any, *args: Any, **given: Any) -> None:
+    """Compile the constructor of the class of the first object, and run it."""
+    for cls in type(self).__mro__:
+        if cls.__dict__.get("__init__") is _first_init:
+            init = _init_of(cls)
+            cls.__init__ = init  # type: ignore[misc]
+            init(self, *args, **given)
+            return
+
+
+def _init_of(cls: type) -> Callable[..., None]:
+    shape: _Shape = cls.__dict__["__record_shape__"]
+    known: dict[str, Any] = {"MISSING": _MISSING}
+    positional: list[str] = []
+    named: list[str] = []
+    stores: list[str] = []
+    for name, told in shape.fields.items():
+        argument = value = name
+        if told.default_factory is not _MISSING:
+            known[f"make_{name}"] = told.default_factory
+            argument = f"{name}=MISSING"
+            value = f"make_{name}() if {name} is MISSING else {name}" if told.init else f"make_{name}()"
+        elif told.default is not _MISSING:
+            known[f"default_{name}"] = told.default
+            argument = f"{name}=default_{name}"
+            value = name if told.init else f"default_{name}"
+        elif not told.init:
+            continue
+        if told.init:
+            (named if name in shape.named else positional).append(argument)
+        if shape.frozen:
+            # Through the slot itself: objects are made often, and the class forbids the ordinary way.
+            known[f"store_{name}"] = getattr(cls, name).__set__
+            stores.append(f" store_{name}(self, {value})")
+        else:
+            stores.append(f" self.{name} = {value}")
+    arguments = ", ".join(["self", *positional, *(["*", *named] if named else [])])
+    if hasattr(cls, "__post_init__"):
+        stores.append(" self.__post_init__()")
+    exec("\n".join([f"def __init__({arguments}):", *stores, " return None"]), known)
+    init: Callable[..., None] = known["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    init.__module__ = cls.__module__
+    return init
+
+
+# -- the other methods -------------------------------------------------------------------------------------------------
+
+
+def _compare_by_fields(body: dict[str, Any], fields: dict[str, _Field], frozen: bool) -> None:
+    names = [name for name, told in fields.items() if told.compare]
+    key = _key(names)
+
+    def __eq__(self: Any, other: Any) -> Any:
+        return key(self) == key(other) if other.__class__ is self.__class__ else NotImplemented
+
+    body.setdefault("__eq__", __eq__)
+    if body.get("__hash__") is None:
+        body["__hash__"] = (lambda self: hash(key(self))) if frozen else None
+
+
+def _key(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """The fields of an object as a tuple."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    # A getter of one name would give what the field has, and no tuple of it.
+    return lambda self: tuple([getattr(self, name) for name in names])
+
+
+@recursive_repr()
+def _repr(self: Any) -> str:
+    shown = (name for name, told in self.__record_shape__.fields.items() if told.repr)
+    return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+
+def _no_set(self: Any, name: str, value: object) -> None:
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _no_delete(self: Any, name: str) -> None:
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, name) for name in self.__record_shape__.fields]
+
+
+def _restore(self: Any, state: list[Any]) -> None:
+    for name, value in zip(self.__record_shape__.fields, state, strict=True):
+        object.__setattr__(self, name, value)
+
+
+def replace(record: _R, /, **changes: Any) -> _R:
+    """The same but for some fields."""
+    shape: _Shape = type(record).__record_shape__  # type: ignore[attr-defined]
+    return type(record)(**({name: getattr(record, name) for name, told in shape.fields.items() if told.init} | changes))
+
+
+class _Fields:
+    """The attribute by which the module `dataclasses` knows a class, made when it looks."""
+
+    def __get__(self, instance: object, owner: type) -> dict[str, Any]:
+        import dataclasses
+
+        shape: _Shape = owner.__record_shape__  # type: ignore[attr-defined]
+        made: Any = dataclasses.make_dataclass(
+            owner.__name__,
+            [(name, Any, _standard(told)) for name, told in shape.fields.items()],
+            kw_only=True,
+        )
+        found: dict[str, Any] = made.__dataclass_fields__
+        for name in found:
+            found[name].kw_only = name in shape.named
+        return found
+
+
+def _standard(told: _Field) -> Any:
+    import dataclasses
+
+    more = {} if told.default is _MISSING else {"default": told.default}
+    if told.default_factory is not _MISSING:
+        more = {"default_factory": told.default_factory}
+    return dataclasses.field(compare=told.compare, repr=told.repr, init=told.init, **more)
+
+
+_FIELDS: Final = _Fields()
