@@ -82,3 +82,12 @@ def test_a_change_of_the_job_is_advised_only_where_it_would_do() -> None:
     assert "`roost edit`" in edit and "slot1@desk" in edit
     (wait,) = hints(record(), causes, others=["slot2@desk", "slot3@desk"])
     assert "`roost edit`" not in wait and "slot2@desk and 1 more" in wait and "roost explain slot slot2@desk" in wait
+
+
+def test_slots_that_several_causes_keep_from_a_job_are_told_apart() -> None:
+    found = record(besides={"preemption-requirements": 3, "submitter-limit": 1}, group=GROUP)
+    assert held_up(found) == (
+        "3 are in use, and may not be taken: PREEMPTION_REQUIREMENTS is not TRUE [c:3:1]; "
+        "for 1 its group g has its quota"
+    )
+    assert "Wait until other jobs of group g are done, or have GROUP_QUOTA_g raised." in hints(found, set())

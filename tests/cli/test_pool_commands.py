@@ -150,6 +150,15 @@ def test_nothing_is_told_of_what_never_was(desk: Desk) -> None:
     assert "no machine 'nowhere' answers" in desk("drain", "nowhere", status=2)[1]
 
 
+def test_jobs_that_are_gone_or_never_were_are_no_mistake_of_the_queue(desk: Desk) -> None:
+    gone = f"{desk.submit(more='hold = true' + chr(10))}.0"
+    desk("rm", gone)
+    assert desk("wait", gone, "--timeout", "1", status=1)[0].startswith(f"job {gone} was removed")
+    assert "there is no job" in desk("wait", f"{gone}9", "--timeout", "1", status=2)[1]
+    assert "nobody called x@y has used the pool" in desk("userprio", "x@y", status=1)[1]
+    assert desk("edit", gone, "--set", "A=((", status=2)[1].startswith("roost: --set A: 1:2: this ( is not closed")
+
+
 def test_a_machine_is_drained_and_comes_back(desk: Desk) -> None:
     assert "is being drained" in desk("drain", "--reason", "new disk")[0]
     eventually(lambda: "Drained" in desk("status")[0])

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from roost.runtime.bus_probe import probe
+from roost.runtime.bus_settings import BusSettings
+from roost.runtime.home import HomeError
 from roost.runtime.nats_server import find_program
 from tests.integration.kill_rounds import check
 from tests.integration.kit import Pool, eventually
@@ -116,3 +119,16 @@ def test_a_server_of_three_is_killed_under_load(servers: Servers, start: Start, 
         servers.start(number)
     pool.wait()
     check(pool, 24)
+
+
+def test_servers_that_refuse_or_are_away_are_told_of_before_daemons_wait_for_them(servers: Servers) -> None:
+    def of(url: str, password: str = _PASSWORD) -> str:
+        settings = BusSettings(urls=(url,), pool="p", name="n", user=_USER, password=password)
+        return probe([("node", settings)], "/etc/nats.json")
+
+    url = servers.urls.split()[0]
+    assert of(url) == ""
+    with pytest.raises(HomeError, match=r"refuse node as 'pool'.*/etc/nats\.json"):
+        of(url, "wrong")
+    servers.kill(0)
+    assert "none of nats://127.0.0.1:" in of(url)

@@ -116,7 +116,7 @@ def _attributes(args: argparse.Namespace) -> dict[str, Any]:
     names = getattr(args, "set", None) or ()
     if not names:
         return {}
-    from roost.classad import ClassAd, Syntax, parse_expression
+    from roost.classad import ClassAd, ParseError, Syntax, parse_expression
     from roost.wire.ads import ad_data
 
     ad = ClassAd()
@@ -124,7 +124,10 @@ def _attributes(args: argparse.Namespace) -> dict[str, Any]:
         name, equals, expression = text.partition("=")
         if not equals or not name.strip():
             raise CommandError(f"--set {text}: write NAME=EXPR")
-        ad[name.strip()] = parse_expression(expression.strip(), Syntax.OLD)
+        try:
+            ad[name.strip()] = parse_expression(expression.strip(), Syntax.OLD)
+        except ParseError as error:
+            raise CommandError(f"--set {name.strip()}: {error}") from None
     return ad_data(ad)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 from roost.cli.pool import print_json
 from roost.cli.terminal import CommandError, Exit, say
-from roost.cli.up import SIGNALS, alive, wait_gone
+from roost.cli.up import SIGNALS, alive, signal_master, wait_gone
 from roost.runtime.home import Home, HomeError
 
 
@@ -50,6 +49,6 @@ def stop(home: Home, how: str) -> int:
     if not alive(pid):
         (home.run / "contact.json").unlink(missing_ok=True)
         raise CommandError(f"no pool runs in {home.path}: its master was killed")
-    os.kill(pid, SIGNALS[how])
+    signal_master(home, pid, SIGNALS[how])
     wait_gone(pid, None)
     return pid

@@ -12,27 +12,36 @@ _POLICIES: Final = ("pool-policy-resource", "pool-policy-job", "pool-policy")
 
 def held_up(record: dict[str, Any]) -> str:
     """Why slots that would run the job do not; "" if nothing is in the way."""
-    besides = record.get("besides", {})
+    found = list(_held_up(record))
+    if len(found) <= 1:
+        return found[0][1] if found else ""
+    return "; ".join(f"{count} {text}" if text.startswith("are ") else f"for {count} {text}" for count, text in found)
+
+
+def _held_up(record: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    """Number of slots, and why it is that they do not run it."""
+    besides: dict[str, int] = record.get("besides", {})
     if "preemption-requirements" in besides:
         source = record["sources"].get("preemption") or {}
         place = f" [{source['place']}]" if source.get("place") else ""
-        return f"are in use, and may not be taken: PREEMPTION_REQUIREMENTS is not TRUE{place}"
+        text = f"are in use, and may not be taken: PREEMPTION_REQUIREMENTS is not TRUE{place}"
+        yield besides["preemption-requirements"], text
     if "priority" in besides:
-        return "are in use by somebody whose priority is as good"
-    if any(cause.startswith("concurrency-limit") for cause in besides):
-        return "a concurrency limit is reached"
+        yield besides["priority"], "are in use by somebody whose priority is as good"
+    limits = [count for cause, count in besides.items() if cause.startswith("concurrency-limit")]
+    if limits:
+        yield max(limits), "a concurrency limit is reached"
     if "ceiling" in besides:
-        return "its user has as much as it may have at most"
+        yield besides["ceiling"], "its user has as much as it may have at most"
     if "submitter-limit" in besides:
         group = record.get("group")
-        if group is not None and group["used"] >= group["allocated"]:
-            return f"its group {group['name']} has its quota"
-        return "its user has its share"
+        full = group is not None and group["used"] >= group["allocated"]
+        whose = f"its group {group['name']} has its quota" if group is not None and full else "its user has its share"
+        yield besides["submitter-limit"], whose
     if "out of time" in besides:
-        return "the cycle's time was over"
+        yield besides["out of time"], "the cycle's time was over"
     if "job-constraint" in besides:
-        return "NEGOTIATOR_JOB_CONSTRAINT keeps the job out"
-    return ""
+        yield besides["job-constraint"], "NEGOTIATOR_JOB_CONSTRAINT keeps the job out"
 
 
 def limits(record: dict[str, Any]) -> Iterator[str]:
@@ -110,7 +119,11 @@ def hints(record: dict[str, Any], causes: set[str], *, edit: str = "", others: S
         found.append(f"Wait until others are done, or have {', '.join(names) or 'the limit'} raised.")
     if "ceiling" in besides:
         found.append("USER_CEILINGS or `roost userprio --ceiling` sets the most that a user may have.")
-    if "submitter-limit" in besides or "priority" in besides:
+    group = record.get("group")
+    if "submitter-limit" in besides and group is not None and group["used"] >= group["allocated"]:
+        knob = f"GROUP_QUOTA_{group['name']}"
+        found.append(f"Wait until other jobs of group {group['name']} are done, or have {knob} raised.")
+    elif "submitter-limit" in besides or "priority" in besides:
         found.append("Wait: priority gets better while others use more; `roost userprio` shows it.")
     if causes & {"occupied"} or "preemption-requirements" in besides:
         source = record["sources"].get("preemption") or {}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import signal
 import time
 from typing import Any, Final
 
 from roost.cli.pool import print_json
 from roost.cli.terminal import CommandError, Exit, complain, say
-from roost.cli.up import alive
+from roost.cli.up import alive, signal_master
 from roost.runtime.home import Home, HomeError
 
 #: How long daemons are waited for, s.
@@ -56,10 +55,11 @@ def reconfigure(home: Home) -> dict[str, dict[str, Any] | None]:
         raise CommandError(str(error)) from None
     if not alive(int(contact["pid"])):
         raise CommandError(f"no pool runs in {home.path}: its master was killed; `roost up` starts it again")
+    signal_master(home, int(contact["pid"]), 0)
     _check(home, contact)
     running = [role for role in _ROLES if (home.run / f"{role}.pid").exists()]
     before = {role: _said(home, role) for role in running}
-    os.kill(int(contact["pid"]), signal.SIGHUP)
+    signal_master(home, int(contact["pid"]), signal.SIGHUP)
     return _wait(home, before)
 
 

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from roost.cli.terminal import CommandError, Exit, say
+from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.runtime.home import Home, HomeError
 
 
@@ -46,13 +46,24 @@ def run(args: argparse.Namespace) -> int:
     except HomeError as error:
         raise CommandError(str(error)) from None
     if args.detach:
-        start_detached(home, roots)
+        warning = start_detached(home, roots)
+        if warning:
+            complain(f"warning: {warning}")
         return _told(home, as_json=args.json)
-    return run_foreground(home, roots, lambda: say(f"pool in {home.path} is up; Ctrl-C ends it"))
+
+    def ready(warning: str) -> None:
+        if warning:
+            complain(f"warning: {warning}")
+        say(f"pool in {home.path} is up; Ctrl-C ends it")
+
+    return run_foreground(home, roots, ready)
 
 
-def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[], None]) -> int:
-    """Run the pool until it is told to end; `ready` is called once the daemons work. Raises CommandError."""
+def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[str], None]) -> int:
+    """Run the pool until it is told to end. Raises CommandError.
+
+    `ready` is called once the daemons work, with "", or with what they wait for.
+    """
     from roost.runtime import central_daemon, node_daemon, schedd_daemon
     from roost.runtime.master import DaemonRefused, Master
     from roost.runtime.nats_server import ServerFailed
@@ -69,8 +80,8 @@ def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[]
 
     master = Master(home, roots, config, makers, tell)
 
-    def told() -> None:
-        ready()
+    def told(warning: str) -> None:
+        ready(warning)
         sys.stdout.flush()
 
     try:
@@ -94,8 +105,8 @@ def _told(home: Home, *, as_json: bool) -> int:
     return Exit.OK
 
 
-def start_detached(home: Home, roots: tuple[str, ...] | None) -> None:
-    """Start the pool in a process of its own, and wait until it is ready. Raises CommandError."""
+def start_detached(home: Home, roots: tuple[str, ...] | None) -> str:
+    """Start the pool in a process of its own, and wait until it is ready; what it waits for. Raises CommandError."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -108,8 +119,8 @@ def start_detached(home: Home, roots: tuple[str, ...] | None) -> None:
         status = 1
         try:
 
-            def ready() -> None:
-                os.write(writer, b"1")
+            def ready(warning: str) -> None:
+                os.write(writer, b"1" + warning.encode())
                 os.close(writer)
 
             status = run_foreground(home, roots, ready)
@@ -124,8 +135,9 @@ def start_detached(home: Home, roots: tuple[str, ...] | None) -> None:
     # One piece is all there is to read: the daemons, too, hold the other end.
     text = os.read(reader, 65536)
     os.close(reader)
-    if text != b"1":
+    if text[:1] != b"1":
         raise CommandError(text.decode(errors="replace") or f"the pool does not start: see {home.log / 'master.log'}")
+    return text[1:].decode(errors="replace")
 
 
 def alive(pid: int) -> bool:
@@ -137,6 +149,30 @@ def alive(pid: int) -> bool:
     except PermissionError:
         return True
     return not _is_zombie(pid)
+
+
+def signal_master(home: Home, pid: int, number: int) -> None:
+    """Send the master of a pool a signal, 0 to see whether one may. Raises CommandError if it is somebody else's."""
+    try:
+        os.kill(pid, number)
+    except PermissionError:
+        raise CommandError(
+            f"the pool in {home.path} is {owner_of(pid)}'s, and you are not: only {owner_of(pid)} or root ends it, or "
+            "has it read its configuration again"
+        ) from None
+
+
+def owner_of(pid: int) -> str:
+    """The name of who runs a process; its number where it has none."""
+    import pwd
+
+    try:
+        uid = Path(f"/proc/{pid}").stat().st_uid
+        return pwd.getpwuid(uid).pw_name
+    except OSError:
+        return "somebody else"
+    except KeyError:
+        return f"user {uid}"
 
 
 def _is_zombie(pid: int) -> bool:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any, Final
 
 from roost.cli.pool import Pool, Refused, add_pool_options, print_json, table, with_pool
-from roost.cli.terminal import CommandError, Exit, say
+from roost.cli.terminal import CommandError, Exit, complain, say
 
 #: Option to the request that it makes.
 _DEEDS: Final = {
@@ -41,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
     rows = [row for row in with_pool(args, _rows) if not args.user or row["user"] in args.user]
     if args.json:
         print_json(rows)
+    elif args.user and not rows:
+        complain(f"nobody called {' or '.join(args.user)} has used the pool: `roost userprio` lists who has")
     else:
         _show(rows)
     return Exit.OK if rows or not args.user else Exit.NO

@@ -31,6 +31,8 @@ _log = logging.getLogger("roost.bus")
 ANSWER_S: Final = 30.0
 #: Data rows of one message of a long answer.
 ROWS_PER_ANSWER: Final = 2000
+#: How often a connection that can not be had is told of, s.
+TELL_EVERY_S: Final = 60.0
 
 #: Gets the message, the name of its sender, and where an answer goes ("" for nowhere).
 Handler = Callable[[Message, str, str], Awaitable[None] | None]
@@ -68,6 +70,8 @@ class Bus:
         #: Messages that could not be read.
         self.unreadable = 0
         self._nats = Client()
+        #: Trouble with the servers is not told before that time of the loop.
+        self._tell_at = 0.0
         #: Called after the connection came back.
         self.on_reconnect: Callable[[], None] | None = None
 
@@ -89,7 +93,7 @@ class Bus:
                 ping_interval=cls.ping_s,
                 max_outstanding_pings=2,
                 pending_size=64 * 1024 * 1024,
-                error_cb=_on_error,
+                error_cb=bus._on_error,
                 reconnected_cb=bus._reconnected,
             )
         except (OSError, NatsError, TimeoutError) as error:
@@ -98,8 +102,19 @@ class Bus:
             raise BusError(f"no pool answers at {', '.join(settings.urls)}: {error}") from None
         return bus
 
+    async def _on_error(self, error: Exception) -> None:
+        """What keeps the connection from the servers is told now and then: without it nothing goes on."""
+        now = asyncio.get_running_loop().time()
+        if self.connected or now < self._tell_at:
+            _log.debug("bus: %s", error)
+            return
+        self._tell_at = now + TELL_EVERY_S
+        why = str(error) or type(error).__name__
+        _log.warning("no connection to %s: %s; trying again", ", ".join(self.settings.urls), why)
+
     async def _reconnected(self) -> None:
         _log.info("connected again")
+        self._tell_at = 0.0
         if self.on_reconnect is not None:
             self.on_reconnect()
 
@@ -224,10 +239,6 @@ class Bus:
             tail = (len(rows) - 1) // ROWS_PER_ANSWER * ROWS_PER_ANSWER
             answer = Answer(ok=answer.ok, code=answer.code, text=answer.text, remedy=answer.remedy, data=rows[tail:])
         await self.send(reply, answer)
-
-
-async def _on_error(error: Exception) -> None:
-    _log.debug("bus: %s", error)
 
 
 __all__ = ["Bus", "BusError", "BusSettings", "Handler", "nats"]

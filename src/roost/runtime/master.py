@@ -28,6 +28,7 @@ from typing import IO, Any, Final
 from roost.config import Config
 from roost.runtime.accounts import NoSuchAccount, account_named, can_switch_user
 from roost.runtime.bus import BusSettings
+from roost.runtime.bus_probe import probe
 from roost.runtime.home import Home, HomeError, host_name, user_name
 from roost.runtime.nats_server import Accounts, NatsServer, ServerFailed, write_private
 from roost.runtime.role import Make, RoleContext, run_role
@@ -35,6 +36,8 @@ from roost.wire.subjects import Role, Subjects
 
 #: How long daemons may take to begin, s.
 READY_S: Final = 30.0
+#: And until those have read their configuration that can't be ready, s.
+CONFIGURED_S: Final = 3.0
 #: Pauses before a daemon that died is started again, s.
 FIRST_PAUSE_S: Final = 0.1
 LONGEST_PAUSE_S: Final = 30.0
@@ -105,9 +108,14 @@ class Master:
     children: dict[str, _Child] = field(default_factory=dict)
     _server: NatsServer | None = None
     _ending: signal.Signals | None = None
+    #: Message servers of somebody else that can't be reached yet; "" if they can.
+    _wanting: str = ""
 
-    def run(self, ready: Callable[[], None] = lambda: None) -> int:
-        """Run until told to end; the exit status. Raises HomeError, ServerFailed, DaemonRefused."""
+    def run(self, ready: Callable[[str], None] = lambda warning: None) -> int:
+        """Run until told to end; the exit status. Raises HomeError, ServerFailed, DaemonRefused.
+
+        `ready` is called once the daemons work, with "", or with what they wait for.
+        """
         lock = _lock(self.home)
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
@@ -116,7 +124,7 @@ class Master:
                 self._start(child)
             try:
                 self._await_ready()
-                ready()
+                ready(self._wanting)
                 self._watch()
             finally:
                 self._end()
@@ -145,6 +153,7 @@ class Master:
                 name = names.get(role, client)
                 settings[role] = BusSettings(urls=urls, pool=pool, name=name, user=user, password=password)
             keys = {name: _credentials_of_user(file, name) for name in users}
+            self._wanting = probe([(role, settings[role]) for role in self._roles()], file or "")
         else:
             accounts = Accounts(self.home.run, subjects)
             kinds = {"central": Role.CENTRAL, "schedd": Role.SCHEDD, "node": Role.NODE, "client": Role.CLIENT}
@@ -230,7 +239,8 @@ class Master:
 
     def _await_ready(self) -> None:
         """Wait until all daemons have begun to work. Raises DaemonRefused if one can't with its configuration."""
-        until = time.monotonic() + READY_S
+        # Without message servers they are not ready, but have read their configuration.
+        until = time.monotonic() + (CONFIGURED_S if self._wanting else READY_S)
         for child in self.children.values():
             refused = child.begun(until)
             if refused:

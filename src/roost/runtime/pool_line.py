@@ -128,7 +128,10 @@ class PoolLine:
         except NobodyThere:
             raise
         except BusError as error:
-            raise self.error_class(str(error)) from None
+            # What was heard may be done yet: a queue whose database is away does it when that is back.
+            unknown = isinstance(error, NoAnswer) and what not in _QUESTIONS
+            hint = "\n    hint: it may be done nonetheless, later: look before you say it again" if unknown else ""
+            raise self.error_class(f"{error}{hint}") from None
         if not answer.ok:
             raise self.refused_class(answer)
         return answer.data

@@ -227,10 +227,11 @@ class QueueAnswers:
                     found[cluster.number] = counts_of(cluster)
         else:
             async for job in self._chosen(args):
-                cluster = book.clusters[job.cluster]
-                counts = found.setdefault(job.cluster, {})
-                status = cluster.statuses[job.proc]
-                counts[status] = counts.get(status, 0) + 1
+                of = book.clusters.get(job.cluster)
+                status = JobStatus.GONE if of is None else of.status(job.proc)
+                if status is not JobStatus.GONE:
+                    counts = found.setdefault(job.cluster, {})
+                    counts[status] = counts.get(status, 0) + 1
         if sum(sum(counts.values()) for counts in found.values()) <= int(args.get("rows_max", 200)):
             await self._query(ask, sender, reply)
             return

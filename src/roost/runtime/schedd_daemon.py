@@ -54,6 +54,8 @@ _log = logging.getLogger("roost.schedd")
 #: by a larger group than it loses by waiting.
 BUSY_STEPS: Final = 3
 COMMIT_GAP_S: Final = 0.01
+#: Time until a commit that failed is tried again; it doubles.
+FIRST_PAUSE_S: Final = 0.1
 #: How long an answer waits for the disk, s.
 ANSWER_ANYWAY_S: Final = 2.0
 #: How long an end waits for the disk, s. What is not on it then was told to nobody.
@@ -268,13 +270,16 @@ class ScheddDaemon:
         self, loop: asyncio.AbstractEventLoop, changes: list[tuple[Change, ...]], written: list[int]
     ) -> Committed:
         """Commit; a full disk or a database that is away is waited for, for nothing may be told before."""
-        pause_s = 0.1
+        pause_s = FIRST_PAUSE_S
         told_of, self._told_of = self._told_of, []
         while True:
             try:
-                return await loop.run_in_executor(
+                committed = await loop.run_in_executor(
                     self._thread, self.store.commit, changes, self.queue.book.next_cluster, written, told_of
                 )
+                if pause_s > FIRST_PAUSE_S:
+                    _log.warning("the database can be written again: the queue goes on")
+                return committed
             except StoreError as error:
                 _log.error("%s; trying again in %.1f s, and answering nobody until then", error, pause_s)
                 await asyncio.sleep(pause_s)

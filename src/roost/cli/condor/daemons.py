@@ -169,7 +169,7 @@ def _master(order: _Order) -> int:
         if "f" in order.flags:
             from roost.cli.up import run_foreground
 
-            return run_foreground(home, _kept_roots(home), lambda: _write_pid(order, home))
+            return run_foreground(home, _kept_roots(home), lambda warning: _write_pid(order, home))
         _start(home)
         _write_pid(order, home)
     except (HomeError, CommandError) as error:

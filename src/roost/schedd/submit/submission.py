@@ -168,7 +168,7 @@ class _Reader:
             script.append(self.append)
         if not script.points:
             findings.report(SubmitCode.NO_QUEUE, "the description has no queue statement", Span(self.file))
-            script.source("queue", "<end>", Origin.FILE)
+            script.source("queue", f"<end of {self.file}>", Origin.FILE)
 
     def _clusters(
         self, script: Script, planner: Planner, language: LanguageHost, findings: Findings
