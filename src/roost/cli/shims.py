@@ -54,6 +54,22 @@ MODULES: Final = {
     "htcondor2.dags": "roost.compat.dags",
 }
 
+#: A module that passes on another: names are looked up when they are asked for, for so does the other.
+_PASSING_ON: Final = '''\
+"""Written by `roost shims`: passes on {real}."""
+
+import {real} as _real
+from {real} import __all__, __version__
+
+
+def __getattr__(name):
+    return getattr(_real, name)
+
+
+def __dir__():
+    return dir(_real)
+'''
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``shims``."""
@@ -132,8 +148,7 @@ def write_modules(directory: Path) -> None:
     for name, real in MODULES.items():
         package = directory.joinpath(*name.split("."))
         package.mkdir(parents=True, exist_ok=True)
-        text = f'"""Written by `roost shims`: passes on {real}."""\n\nfrom {real} import *\n'
-        _write(package / "__init__.py", f"{text}from {real} import __version__\n", mode=0o644)
+        _write(package / "__init__.py", _PASSING_ON.format(real=real), mode=0o644)
     link = directory / "roost"
     here = Path(__file__).resolve().parents[1]
     if not link.is_symlink() or link.readlink() != here:

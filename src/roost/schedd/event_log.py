@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import ClassVar, Final, Self, TypeAlias
 
 from roost.classad import ClassAd, Value
+from roost.classad.records import dataclass
 from roost.schedd.event_log_base import Event
 from roost.schedd.event_log_endings import JobEvicted, JobTerminated, NodeTerminated, PostScriptTerminated
 from roost.schedd.event_log_events import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import ClassVar, Final, Self
 
 from roost.classad import ClassAd, Value
+from roost.classad.records import dataclass, field
 from roost.schedd.event_log_base import Event, Submission, WithReason, after, given, text_of, whole_of
 from roost.schedd.event_log_parts import (
     Lines,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar, Self
 
 from roost.classad import Value
+from roost.classad.records import dataclass
 from roost.schedd.event_log_base import NOTE, Event, Submission, WithReason, given
 from roost.schedd.event_log_parts import Lines, LogFormatError, one_line
 

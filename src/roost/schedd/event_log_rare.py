@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from roost.classad import ParseError, Syntax, Value, evaluate, parse_expression
+from roost.classad.records import dataclass
 from roost.schedd.event_log_base import NOTE, Event, after, given
 from roost.schedd.event_log_parts import Lines, LogFormatError, one_line
 

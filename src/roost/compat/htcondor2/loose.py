@@ -12,7 +12,7 @@ from roost.compat.classad2 import ClassAd
 from roost.compat.htcondor2.asking import connected, home_of
 from roost.compat.htcondor2.enums import DaemonCommand, LogLevel, SubsystemType
 from roost.compat.htcondor2.errors import HTCondorException
-from roost.compat.htcondor2.param import Param
+from roost.compat.htcondor2.parameters import Param
 from roost.compat.htcondor2.security import SecurityContext
 from roost.model.compatible import CONDOR_VERSION
 
