@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from roost.lab.clock_face import ticks
 from roost.lab.machines import LabError
 from roost.lab.places import places
 from roost.lab.raster import png
-from roost.lab.simulate import Request, plan_of, simulate
+from roost.lab.simulate import Request, plan_of, prepare, simulate
 
 HOST = MemoryHost(files={"/old": "use POLICY : Desktop\n"})
 
@@ -56,6 +57,11 @@ def test_jobs_come_from_submit_files_and_ads(tmp_path: Path) -> None:
         ("x.swf", "1 2 3\n", r"x\.swf:1"),
         ("x.ads", "", "no job in it"),
         ("x.ads", "SimSubmitTime = 90000\n", r"no job is submitted within 0\.2 days"),
+        ("x.swf", "; nothing but comments\n", "no job in it"),
+        ("x.swf", "1 0 1 -1" + " 1" * 14, "no job in it; 1 are recorded that never ran"),
+        ("x.swf", "; a\n\0\1", r"x\.swf:2: it is no text"),
+        ("x.swf.gz", "", "no job in it"),
+        ("x.sub", "", r"x\.sub \(end\):1:1: error: no executable"),
     ],
 )
 def test_a_bad_file_of_jobs_is_refused_with_a_remedy(name: str, text: str, complaint: str, tmp_path: Path) -> None:
@@ -63,6 +69,41 @@ def test_a_bad_file_of_jobs_is_refused_with_a_remedy(name: str, text: str, compl
     path.write_text(text)
     with pytest.raises(LabError, match=complaint):
         plan_of(Request(configs=("/old",), machines=1, days=0.2, workload=(str(path),)), HOST)
+
+
+def test_recorded_jobs_may_be_packed_and_what_is_left_out_is_told(tmp_path: Path) -> None:
+    head = "; Computer: a cluster\n"
+    rows = ("1 0 1 60 1", "2 9 1 -1 1", "3 9 1 60 8", "4 90000 1 60 1")
+    text = head + "".join(f"{row} {'-1 ' * 13}\n" for row in rows)
+    (tmp_path / "x.swf.gz").write_bytes(gzip.compress(text.encode("latin-1")))
+    request = Request(configs=("/old",), machines=1, days=0.2, workload=(str(tmp_path / "x.swf.gz"),))
+    prepared = prepare(request, HOST)
+    assert [job.name for job in prepared.plan.jobs] == ["1.0", "3.0"]
+    assert prepared.notes == (
+        "left out: 1 of 4 jobs, which are recorded but never ran",
+        "left out: 1 of 3 jobs, which come after the end; --days is 0.2",
+        "too large: 1 of 2 jobs, which ask for up to 8 cores, where no slot has more than 1; larger machines are "
+        "made with --cpus or a pool file",
+    )
+
+
+def test_a_packed_file_that_is_torn_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.swf.gz").write_bytes(gzip.compress(b"; " + b"a comment" * 99)[:-9])
+    with pytest.raises(LabError, match=r"x\.swf\.gz: it can't be unpacked"):
+        plan_of(Request(configs=("/old",), machines=1, workload=(str(tmp_path / "x.swf.gz"),)), HOST)
+
+
+def test_results_need_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(LabError, match="taken: this is a file, and the results need a directory"):
+        simulate(Request(configs=("/old",), machines=1, days=0.01), HOST, tmp_path / "taken")
+
+
+@pytest.mark.parametrize("value", ["-4", "soon"])
+def test_a_knob_whose_value_means_nothing_is_named_with_its_place(value: str) -> None:
+    host = MemoryHost(files={"/bad": f"POLLING_INTERVAL = {value}\n"})
+    with pytest.raises(LabError, match=r"/bad:1:1: error: POLLING_INTERVAL: .*config-"):
+        plan_of(Request(configs=("/bad",), machines=1, days=0.1), host)
 
 
 POOL = """

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roost.classad import ClassAd
 from roost.sim.chance import stream
-from roost.sim.owners import DAY_S, OwnerTrace, TraceProblem, diurnal, read_csv
+from roost.sim.owners import DAY_S, OwnerTrace, diurnal
+from roost.sim.owners_file import TraceProblem, read_csv
 from roost.sim.swf import WorkloadProblem, read_swf
 from roost.sim.workload import MIXES, generated
 from roost.sim.world import BEGINNING
@@ -20,7 +22,9 @@ SWF = """; Version: 2
 
 
 def test_a_standard_workload_file_is_read() -> None:
-    jobs = read_swf(SWF, 1000.0)
+    recorded = read_swf(SWF, 1000.0)
+    jobs = recorded.jobs
+    assert recorded.never_ran == 1
     assert [(job.name, job.owner, job.submitted_at, job.truth.run_s) for job in jobs] == [
         ("1.0", "user3", 1000.0, 3600.0),
         ("3.0", "unknown", 1070.0, 60.0),
@@ -31,9 +35,30 @@ def test_a_standard_workload_file_is_read() -> None:
     assert jobs[1].ad["RequestMemory"] == 2
 
 
-@pytest.mark.parametrize("line", ["1 2 3", "x " + "1 " * 17])
-def test_a_bad_line_is_named(line: str) -> None:
-    with pytest.raises(WorkloadProblem, match="<swf>:2"):
+def test_recorded_times_count_from_the_earliest_job() -> None:
+    lines = SWF.splitlines()
+    jobs = read_swf("\n".join([lines[3], lines[1]]), 1000.0).jobs
+    assert [(job.name, job.submitted_at) for job in jobs] == [("1.0", 1000.0), ("3.0", 1070.0)]
+
+
+def test_a_recorded_job_of_several_processors_wants_a_slot_with_as_many_cores() -> None:
+    parallel, single = read_swf(SWF, 0.0).jobs
+    slot = ClassAd({"Cpus": 1, "Memory": 4096, "Disk": 10**6})
+    assert (parallel.ad.eval("Requirements", slot), single.ad.eval("Requirements", slot)) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("1 2 3", "3 numbers where the format has 18"),
+        ("x " + "1 " * 17, r"field 1 \(job number\) must be a number, -1 where it is unknown; found 'x'"),
+        ("1 2 3 nan " + "1 " * 14, r"field 4 \(run time\)"),
+        ("1 2 3 1e300 " + "1 " * 14, r"field 4 \(run time\)"),
+        ("1 -5 " + "1 " * 16, r"field 2 \(submit time\) must be known and not negative; found -5"),
+    ],
+)
+def test_a_bad_line_is_named_with_its_field(line: str, complaint: str) -> None:
+    with pytest.raises(WorkloadProblem, match="<swf>:2: " + complaint):
         read_swf("; comment\n" + line, 0.0)
 
 
@@ -63,9 +88,40 @@ def test_a_recorded_trace_is_read() -> None:
     assert set(traces) == {"m1", "m2"}
 
 
-@pytest.mark.parametrize("text", ["time,load\n1,2\n", "machine,time,keyboard\nm1,soon,1\n"])
-def test_a_bad_trace_is_refused_with_its_place(text: str) -> None:
-    with pytest.raises(TraceProblem, match="<trace>:"):
+@pytest.mark.parametrize(
+    "text", ["\ufeffmachine,time,keyboard\r\nm,9,1\r\n", "time, keyboard, machine, room\n9, 1, m, 7\n"]
+)
+def test_columns_of_a_trace_may_come_as_programs_write_them(text: str) -> None:
+    assert read_csv(text, 0.0)["m"].idle_s(20) == 0
+
+
+def test_keys_that_are_pressed_in_the_last_line_go_on_being_pressed() -> None:
+    owner = read_csv("machine,time,keyboard\nm,9,1\n", 0.0)["m"]
+    assert (owner.is_present(8), owner.is_present(86_400), owner.presence_s(0, 109)) == (False, True, 100)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("time,load\n1,2\n", "1: no column machine; the first line names the columns"),
+        ("", "1: no column machine and no column time"),
+        ("machine;time;keyboard\nm;1;0\n", "1: .*separated by commas"),
+        ("machine,time,keyboard\nm1,soon,1\n", "2: time is a number of seconds .*; found 'soon'"),
+        ("machine,time,keyboard\nm1,1,0\nm1,-5,1\n", "3: time is .*; found '-5'"),
+        ("machine,time\nm1,inf\n", "2: time is .*; found 'inf'"),
+        ("machine,time\nm1\n", "2: time is .*; found ''"),
+        ("machine,time,load\nm1,1,-3\n", "2: load is a number that is not negative; found '-3'"),
+        (
+            "machine,time,keyboard\nm1,1,maybe\n",
+            "2: keyboard is 1 while keys are pressed and 0 while not; found 'maybe'",
+        ),
+        ("machine,time\na b,1\n", "2: machine is a name of letters"),
+        ("machine,time\nm1,1,2\n", "2: more cells than"),
+        (f"machine,time\nm1,{'1' * 200_000}\n", "2: it is no CSV"),
+    ],
+)
+def test_a_bad_trace_is_refused_with_line_column_and_remedy(text: str, complaint: str) -> None:
+    with pytest.raises(TraceProblem, match="<trace>:" + complaint):
         read_csv(text, 0.0)
 
 

@@ -60,7 +60,7 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     pool.add_argument("--machines", type=int, metavar="N", help=f"number of machines ({MACHINES})")
     pool.add_argument("--cpus", type=int, metavar="N", help="cores of each machine (1)")
     pool.add_argument("--memory", type=int, metavar="MB", help="memory of each machine (2048)")
-    pool.add_argument("--owners", metavar="FILE.csv", help="recorded owners: machine,time,keyboard,load")
+    pool.add_argument("--owners", metavar="FILE.csv", help="recorded owners: machine,time,keyboard,load; or nobody")
     jobs = parser.add_argument_group("jobs and time")
     jobs.add_argument("--days", type=float, default=7.0, metavar="D", help="simulated days, from a Monday on (7)")
     jobs.add_argument(
@@ -170,13 +170,15 @@ def _simulate(args: argparse.Namespace) -> int:
     result = simulate(request, SystemHost(), Path(args.out), None if args.no_progress else _progress())
     outcome = result.outcome
     if args.json:
-        say(json.dumps({"digest": outcome.digest, "summary": outcome.summary}, indent=2))
+        say(json.dumps({"digest": outcome.digest, "notes": list(result.notes), "summary": outcome.summary}, indent=2))
     else:
         from roost.lab.figures import summary_lines
 
         for line in summary_lines(outcome.summary):
             say(line)
         say("")
+        for note in result.notes:
+            say(f"note: {note}")
         for path in result.files:
             say(f"wrote {path}")
         if not can_draw():

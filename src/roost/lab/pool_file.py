@@ -41,6 +41,8 @@ HABIT_KEYS: Final = {
     "break": "break_s",
     "computes": "computes",
 }
+#: Owners that are no recorded trace: people who work by day, and nobody.
+NOT_RECORDED: Final = ("diurnal", "nobody")
 #: Machines of a pool at most.
 MACHINES_MAX: Final = 100_000
 
@@ -81,7 +83,7 @@ def read_pool(path: Path) -> tuple[Group, ...]:
 def _group(table: Table, folder: Path) -> Group:
     table.known(GROUP_KEYS)
     owners = table.text("owners", "diurnal")
-    recorded = owners not in ("diurnal", "nobody")
+    recorded = owners not in NOT_RECORDED
     if recorded and not owners.endswith(".csv"):
         table.fail(f'owners is "diurnal", "nobody" or the name of a .csv file; found {owners!r}', "owners")
     attributes = table.child("attributes", "attributes")

@@ -20,15 +20,16 @@ from roost.config import Host
 from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern, negotiator_settings
 from roost.lab.pictures import can_draw, draw
 from roost.lab.policy_check import refuse_unreadable
-from roost.lab.pool_file import Group, read_pool
+from roost.lab.pool_file import NOT_RECORDED, Group, read_pool
 from roost.lab.report import html_report
+from roost.lab.text_file import read_text
 from roost.lab.timelines import Timelines
 from roost.lab.workloads import read_jobs, renumbered
 from roost.sim.bus import Faults
 from roost.sim.chance import stream
 from roost.sim.machine_plan import MachinePlan
-from roost.sim.owners import NOBODY, OwnerTrace, TraceProblem, diurnal, read_csv
-from roost.sim.swf import WorkloadProblem
+from roost.sim.owners import NOBODY, OwnerTrace, diurnal
+from roost.sim.owners_file import TraceProblem, read_csv
 from roost.sim.workload import Job, generated
 from roost.sim.world import BEGINNING, Outcome, Plan, World
 
@@ -91,12 +92,27 @@ class Request:
         """The machines. Raises LabError, OSError."""
         if self.pool is not None:
             return read_pool(Path(self.pool))
-        count = self.machines if self.machines is not None or self.owners else MACHINES
+        recorded = self.owners is not None and self.owners not in NOT_RECORDED
+        count = self.machines if self.machines is not None or recorded else MACHINES
         return (Group(count=count, hardware=self.hardware, owners=self.owners or "diurnal"),)
 
 
 def plan_of(request: Request, host: Host) -> Plan:
     """The plan of a run. Raises LabError, OSError."""
+    return prepare(request, host).plan
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run that can begin."""
+
+    plan: Plan
+    #: What of the input has no part in it, in sentences.
+    notes: tuple[str, ...]
+
+
+def prepare(request: Request, host: Host) -> Prepared:
+    """The plan of a run, and what is left out of it. Raises LabError, OSError."""
     machines: list[MachinePlan] = []
     patterns: list[Pattern] = []
     try:
@@ -109,10 +125,11 @@ def plan_of(request: Request, host: Host) -> Plan:
             patterns.append(pattern)
             machines += _machines(request, group, pattern)
         _check_names(request, machines)
-        jobs = _jobs(request, machines)
-    except (TraceProblem, WorkloadProblem, ValueError) as error:
+        notes: list[str] = []
+        jobs = _jobs(request, machines, notes)
+    except (TraceProblem, ValueError) as error:
         raise LabError(str(error)) from None
-    return Plan(
+    plan = Plan(
         machines=tuple(machines),
         jobs=tuple(jobs),
         days=request.days,
@@ -124,6 +141,18 @@ def plan_of(request: Request, host: Host) -> Plan:
         faults=request.faults,
         exhaustive=request.exhaustive,
     )
+    return Prepared(plan, (*notes, *_too_large(plan)))
+
+
+def _too_large(plan: Plan) -> Iterator[str]:
+    """A word on jobs that can never run because they ask for more cores than any slot has."""
+    most = max(slot.cpus for machine in plan.machines for slot in machine.slots)
+    asked = [cpus for job in plan.jobs if isinstance(cpus := job.ad.eval("RequestCpus"), int) and cpus > most]
+    if asked:
+        yield (
+            f"too large: {len(asked):,} of {len(plan.jobs):,} jobs, which ask for up to {max(asked):,} cores, where no "
+            f"slot has more than {most:,}; larger machines are made with --cpus or a pool file"
+        )
 
 
 def configures_negotiator(request: Request, host: Host) -> bool:
@@ -173,13 +202,12 @@ def _machines(request: Request, group: Group, pattern: Pattern) -> Iterator[Mach
 
 
 def _recorded(group: Group) -> Mapping[str, OwnerTrace] | None:
-    if group.owners in ("diurnal", "nobody"):
+    if group.owners in NOT_RECORDED:
         return None
-    text = Path(group.owners).read_text(encoding="utf-8", errors="replace")
-    return read_csv(text, BEGINNING, file=group.owners)
+    return read_csv(read_text(Path(group.owners)), BEGINNING, file=group.owners)
 
 
-def _jobs(request: Request, machines: Sequence[MachinePlan]) -> Sequence[Job]:
+def _jobs(request: Request, machines: Sequence[MachinePlan], notes: list[str]) -> Sequence[Job]:
     if not request.workload:
         chance = stream(request.seed, "jobs")
         count = round(len(machines) * request.days * JOBS_PER_MACHINE_DAY) if request.jobs is None else request.jobs
@@ -187,8 +215,13 @@ def _jobs(request: Request, machines: Sequence[MachinePlan]) -> Sequence[Job]:
     end = BEGINNING + request.days * 86_400
     policies = {id(slot.policy): slot.policy.expressions for machine in machines for slot in machine.slots}
     asked = " ".join(dict.fromkeys(str(policy) for policy in policies.values()))
-    jobs = [job for path in request.workload for job in read_jobs(Path(path), BEGINNING, asked)]
+    read = [read_jobs(Path(path), BEGINNING, asked) for path in request.workload]
+    jobs = [job for each in read for job in each.jobs]
     found = [job for job in jobs if job.submitted_at < end]
+    if never := sum(each.never_ran for each in read):
+        notes.append(f"left out: {never:,} of {len(jobs) + never:,} jobs, which are recorded but never ran")
+    if late := len(jobs) - len(found):
+        notes.append(f"left out: {late:,} of {len(jobs):,} jobs, which come after the end; --days is {request.days:g}")
     if len(request.workload) > 1:
         found = [renumbered(job, number) for number, job in enumerate(sorted(found, key=_arrival), 1)]
     if not found:
@@ -207,12 +240,15 @@ class Result:
     request: Request
     outcome: Outcome
     files: tuple[Path, ...]
+    #: What of the input had no part in it, in sentences.
+    notes: tuple[str, ...] = ()
 
 
 def simulate(request: Request, host: Host, out: Path, progress: Callable[[float], None] | None = None) -> Result:
     """Simulate, and write everything into `out`. Raises LabError, OSError."""
-    plan = plan_of(request, host)
-    out.mkdir(parents=True, exist_ok=True)
+    prepared = prepare(request, host)
+    plan = prepared.plan
+    _make_directory(out)
     end_s = plan.days * 86_400
     slots = [slot.name for machine in plan.machines for slot in machine.slots]
     timelines = Timelines(slots=slots, end_s=end_s, bin_s=max(300.0, math.ceil(end_s / 336 / 60) * 60.0))
@@ -225,6 +261,7 @@ def simulate(request: Request, host: Host, out: Path, progress: Callable[[float]
         "digest": outcome.digest,
         "records": outcome.records,
         "problems": list(outcome.problems),
+        "notes": list(prepared.notes),
         "summary": outcome.summary,
     }
     files[1].write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
@@ -233,7 +270,17 @@ def simulate(request: Request, host: Host, out: Path, progress: Callable[[float]
     files[2].write_text(html_report(title, request.command, data, timelines, presence), encoding="utf-8")
     if can_draw():
         files += draw(out, title, outcome.summary, timelines, presence)
-    return Result(request=request, outcome=outcome, files=tuple(files))
+    return Result(request=request, outcome=outcome, files=tuple(files), notes=prepared.notes)
+
+
+def _make_directory(out: Path) -> None:
+    """Before the run, so that no run is in vain."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise LabError(f"{out}: this is a file, and the results need a directory; give --out another name") from None
+    except OSError as error:
+        raise LabError(f"{out}: the directory can't be made: {error.strerror}; give --out another name") from None
 
 
 def _presence(plan: Plan) -> dict[str, list[tuple[float, float]]]:

@@ -9,7 +9,7 @@ How a kind of file becomes ads is a row of `READERS`: a function from its text a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,8 @@ from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, evaluate, unpars
 from roost.classad.forms import parse_ads
 from roost.classad.values import ListValue
 from roost.lab.machines import LabError
-from roost.sim.swf import WorkloadProblem, read_swf
+from roost.lab.text_file import kind_of, read_text
+from roost.sim.swf import Recorded, WorkloadProblem, read_swf
 from roost.sim.workload import Job, Truth, make_job
 
 #: Attribute to what it means.
@@ -37,26 +38,26 @@ _OWN: Final = frozenset(("clusterid", "procid", "globaljobid", "qdate", "mytype"
 _OF_FILES: Final = ("args", "arguments", "in", "out", "err", "userlog", "iwd", "env", "environment", "transferinput")
 
 
-def read_jobs(path: Path, start: float, asked: str = "") -> Sequence[Job]:
+def read_jobs(path: Path, start: float, asked: str = "") -> Recorded:
     """The jobs of a file. `asked` is the text of what machines ask of jobs.
 
     Raises LabError with place and remedy, OSError.
     """
-    text = path.read_text(encoding="utf-8", errors="replace")
-    suffix = path.suffix.lower()
-    if suffix == ".swf":
-        try:
-            return read_swf(text, start, file=str(path))
-        except WorkloadProblem as error:
-            raise LabError(str(error)) from None
-    reader = READERS.get(suffix)
-    if reader is None:
+    suffix = kind_of(path)
+    if suffix != ".swf" and suffix not in READERS:
         known = ", ".join((".swf", *READERS))
         raise LabError(f"{path}: what kind of file this is can't be told from its name; known are {known}")
-    jobs = jobs_of(reader(text, str(path)), start, str(path), asked)
-    if not jobs:
-        raise LabError(f"{path}: there is no job in it")
-    return jobs
+    text = read_text(path)
+    try:
+        found = read_swf(text, start, file=str(path)) if suffix == ".swf" else None
+    except WorkloadProblem as error:
+        raise LabError(str(error)) from None
+    if found is None:
+        found = Recorded(jobs_of(READERS[suffix](text, str(path)), start, str(path), asked), 0)
+    if not found.jobs:
+        ran = f"; {found.never_ran:,} are recorded that never ran" if found.never_ran else ""
+        raise LabError(f"{path}: there is no job in it{ran}")
+    return found
 
 
 def _ads(text: str, file: str) -> Iterable[ClassAd]:

@@ -4,12 +4,11 @@ A trace is known for all times before the run begins, and is a function of time:
 instant, and for how long nothing changes. While an owner is there, a key has just been pressed; when nobody is there,
 the time since grows. Load is piecewise constant.
 
-`diurnal` makes the trace of somebody who works by day, with breaks; `read_csv` reads a recorded one.
+`diurnal` makes the trace of somebody who works by day, with breaks; `owners_file` reads recorded ones.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -141,7 +140,7 @@ def diurnal(chance: Random, start: float, days: float, habits: Habits = Habits()
             at = chance.uniform(19.0, 22.0)
             _work(chance, midnight, at, at + chance.expovariate(1.2), habits, present, loads)
     return OwnerTrace(
-        present=_merged(present), loads=_rising(loads), last_key_before=start - chance.randrange(HOUR_S, 12 * HOUR_S)
+        present=merged(present), loads=rising(loads), last_key_before=start - chance.randrange(HOUR_S, 12 * HOUR_S)
     )
 
 
@@ -168,58 +167,17 @@ def _work(
         at = stop + max(60.0, chance.expovariate(1 / habits.break_s))
 
 
-def _merged(intervals: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    merged: list[tuple[float, float]] = []
+def merged(intervals: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """The intervals apart from each other and in order; those that meet are one."""
+    apart: list[tuple[float, float]] = []
     for begin, end in sorted(intervals):
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        if apart and begin <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
         elif begin < end:
-            merged.append((begin, end))
-    return tuple(merged)
+            apart.append((begin, end))
+    return tuple(apart)
 
 
-def _rising(loads: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+def rising(loads: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Loads in the order of time; of several at one time the last."""
     return tuple(sorted(dict(sorted(loads)).items()))
-
-
-class TraceProblem(ValueError):
-    """A recorded trace that can't be read, with the place and what to do."""
-
-
-def read_csv(text: str, start: float, *, file: str = "<trace>") -> dict[str, OwnerTrace]:
-    """Recorded traces by machine.
-
-    Columns, by the names in the first line: ``machine``, ``time`` (s from the beginning of the trace), ``keyboard`` (1
-    while keys are pressed, else 0) and ``load``; each line holds from its time on. An empty cell: as before.
-    """
-    rows = csv.DictReader(text.splitlines())
-    missing = {"machine", "time"} - set(rows.fieldnames or ())
-    if missing:
-        raise TraceProblem(f"{file}:1: no column {', '.join(sorted(missing))}; wanted: machine,time,keyboard,load")
-    machines: dict[str, list[tuple[float, str, str]]] = {}
-    for row in rows:
-        try:
-            time = start + int(float(row["time"]))
-            for name in ("keyboard", "load"):
-                float(row.get(name) or 0)
-        except (TypeError, ValueError):
-            raise TraceProblem(f"{file}:{rows.line_num}: time, keyboard and load must be numbers") from None
-        machines.setdefault(row["machine"], []).append((time, row.get("keyboard") or "", row.get("load") or ""))
-    return {name: _recorded(sorted(lines)) for name, lines in machines.items()}
-
-
-def _recorded(lines: Sequence[tuple[float, str, str]]) -> OwnerTrace:
-    present: list[tuple[float, float]] = []
-    loads: list[tuple[float, float]] = []
-    since: float | None = None
-    for time, keyboard, load in lines:
-        if keyboard and float(keyboard) > 0 and since is None:
-            since = time
-        elif keyboard and float(keyboard) <= 0 and since is not None:
-            present.append((since, time))
-            since = None
-        if load and (not loads or loads[-1][1] != float(load)):
-            loads.append((time, float(load)))
-    if since is not None:
-        present.append((since, max(lines[-1][0], since) + 1))
-    return OwnerTrace(present=_merged(present), loads=_rising(loads), last_key_before=lines[0][0])

@@ -116,7 +116,15 @@ class Pattern:
     def machine(
         self, name: str, owner: OwnerTrace, *, started_at: float, phase_s: int, zone_offset_s: int = 0
     ) -> MachinePlan:
-        """One machine of the kind."""
+        """One machine of the kind. Raises PatternError for knobs whose values mean nothing."""
+        try:
+            return self._machine(name, owner, started_at, phase_s, zone_offset_s)
+        except (ConfigError, ParseError) as error:
+            raise PatternError(str(error)) from None
+
+    def _machine(
+        self, name: str, owner: OwnerTrace, started_at: float, phase_s: int, zone_offset_s: int
+    ) -> MachinePlan:
         config = self.config
         identity = host_identity(
             config,

@@ -1,60 +1,107 @@
 """The Standard Workload Format of the parallel workloads archive: recorded jobs, one a line, 18 numbers each.
 
 Used are: 1 job number, 2 submit time, 4 run time, 5 processors, 7 used memory (KB a processor), 8 processors asked
-for, 10 memory asked for, 11 status, 12 user. What the run time asked for (9) says goes into the ad as
-JobMaxRunTime; the true one does not. Comment lines begin with a semicolon.
+for, 10 memory asked for, 12 user. What the run time asked for (9) says goes into the ad as JobMaxRunTime; the true one
+does not. Comment lines begin with a semicolon. A job wants a slot with as many cores as it has processors.
 
 What it does not do: dependencies between jobs (17, 18), queues and partitions (15, 16).
 """
 
 from __future__ import annotations
 
-from roost.sim.workload import Job, Truth, make_job
+import math
+from dataclasses import dataclass
+from typing import Final
 
+from roost.classad import Expr, parse_expression
+from roost.sim.workload import ENOUGH, Job, Truth, make_job
+
+#: Names of the numbers on a line.
+_NAMES: Final = (
+    "job number",
+    "submit time",
+    "wait time",
+    "run time",
+    "processors",
+    "CPU time",
+    "memory",
+    "processors asked for",
+    "time asked for",
+    "memory asked for",
+    "status",
+    "user",
+    "group",
+    "executable",
+    "queue",
+    "partition",
+    "preceding job",
+    "think time",
+)
 #: Numbers on a line.
-FIELDS = 18
+FIELDS: Final = len(_NAMES)
+#: What any of them is at most.
+NUMBER_MAX: Final = 1e12
+_CORES: Final = parse_expression(f"TARGET.Cpus >= RequestCpus && {ENOUGH}")
 
 
 class WorkloadProblem(ValueError):
     """A workload that can't be read, with the place and what to do."""
 
 
-def read_swf(text: str, start: float, *, file: str = "<swf>", jobs_max: int | None = None) -> list[Job]:
-    """The jobs of a file, submitted relative to `start`; those that never ran are left out."""
-    jobs: list[Job] = []
-    first: float | None = None
-    for line_number, line in enumerate(text.splitlines(), 1):
-        words = line.split(";", 1)[0].split()
-        if not words:
-            continue
-        numbers = _numbers(words, f"{file}:{line_number}")
-        if numbers[3] <= 0:
-            continue
-        first = numbers[1] if first is None else first
-        jobs.append(_job(numbers, start + max(0.0, numbers[1] - first)))
-        if jobs_max is not None and len(jobs) >= jobs_max:
-            break
-    return sorted(jobs, key=lambda job: (job.submitted_at, job.ad["ClusterId"]))
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What is in a file."""
+
+    #: In the order of their arrival.
+    jobs: list[Job]
+    #: Jobs that are in it and never ran: cancelled before they began, or without a run time.
+    never_ran: int
+
+
+def read_swf(text: str, start: float, *, file: str = "<swf>") -> Recorded:
+    """The jobs of a file, submitted relative to `start`. Raises WorkloadProblem."""
+    lines = (line.split(";", 1)[0].split() for line in text.splitlines())
+    rows = [_numbers(words, f"{file}:{number}") for number, words in enumerate(lines, 1) if words]
+    first = min((row[1] for row in rows), default=0.0)
+    jobs = [_job(row, start + row[1] - first) for row in rows if row[3] > 0]
+    jobs.sort(key=lambda job: (job.submitted_at, job.ad["ClusterId"]))
+    return Recorded(jobs, len(rows) - len(jobs))
 
 
 def _numbers(words: list[str], place: str) -> list[float]:
     if len(words) < FIELDS:
-        raise WorkloadProblem(f"{place}: {len(words)} numbers where the format has {FIELDS}; -1 stands for unknown")
+        raise WorkloadProblem(
+            f"{place}: {len(words)} {'number' if len(words) == 1 else 'numbers'} where the format has {FIELDS};"
+            " -1 stands for unknown, and ; begins a comment"
+        )
+    numbers = [_number(word, index, place) for index, word in enumerate(words[:FIELDS])]
+    if numbers[1] < 0:
+        raise WorkloadProblem(f"{place}: field 2 (submit time) must be known and not negative; found {words[1]}")
+    return numbers
+
+
+def _number(word: str, index: int, place: str) -> float:
     try:
-        return [float(word) for word in words[:FIELDS]]
+        value = float(word)
     except ValueError:
-        raise WorkloadProblem(f"{place}: every field must be a number; -1 stands for unknown") from None
+        value = math.nan
+    if not abs(value) <= NUMBER_MAX:
+        what = f"field {index + 1} ({_NAMES[index]})"
+        raise WorkloadProblem(f"{place}: {what} must be a number, -1 where it is unknown; found {word[:40]!r}")
+    return value
 
 
 def _job(numbers: list[float], at: float) -> Job:
     cpus = max(1, int(numbers[7] if numbers[7] > 0 else numbers[4]))
     memory_kb = numbers[9] if numbers[9] > 0 else numbers[6]
     memory_mb = max(1, round(memory_kb * cpus / 1024)) if memory_kb > 0 else 128
-    attributes: dict[str, object] = {
+    attributes: dict[str, object | Expr] = {
         "RequestCpus": cpus,
         "RequestMemory": memory_mb,
         "ImageSize": int(memory_kb * cpus) if memory_kb > 0 else 128 * 1024,
     }
+    if cpus > 1:
+        attributes["Requirements"] = _CORES
     if numbers[8] > 0:
         attributes["JobMaxRunTime"] = int(numbers[8])
     owner = f"user{int(numbers[11])}" if numbers[11] >= 0 else "unknown"
