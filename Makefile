@@ -51,7 +51,7 @@ sim: $(VENV)/ready ## simulate N=1000 worlds with faults, from SEED=1 on
 	$(BIN)/python -m roost.lab.fault_runs --seed $(SEED) --count $(if $(filter file,$(origin N)),1000,$(N)) --processes $(JOBS)
 
 replay: $(VENV)/ready ## all scenario files on real daemons whose time is driven
-	$(BIN)/python -m roost.cli lab test --real src/roost/lab/scenarios
+	$(BIN)/python -m roost.cli lab test --real --jobs $(JOBS) src/roost/lab/scenarios
 
 conformance: $(VENV)/ready ## compare N=1000000 cases with the reference library
 	$(BIN)/python -m tests.conformance --cases $(N) --seed $(SEED)

@@ -114,11 +114,16 @@ def _named(scenario: Scenario) -> str:
     return f"{Path(scenario.file).stem}: {scenario.name}"
 
 
+def _passes(worlds: BothWorlds, scenario: Scenario) -> None:
+    outcome = worlds.run(scenario)
+    assert outcome.verdict.passed
+    assert outcome.problem == ""
+    assert not outcome.differences, "\n".join(line for each in outcome.differences for line in each.lines)
+
+
 @pytest.mark.parametrize("scenario", [each for each in SHIPPED if each.end_s <= SHORT_S], ids=_named)
 def test_real_daemons_do_what_the_simulation_does(worlds: BothWorlds, scenario: Scenario) -> None:
-    verdict, found = worlds.run(scenario, Coverage())
-    assert verdict.passed
-    assert not found, "\n".join(line for each in found for line in each.lines)
+    _passes(worlds, scenario)
 
 
 def test_jobs_are_suspended_continued_and_evicted_alike_and_twice_the_same(worlds: BothWorlds, tmp_path: Path) -> None:
@@ -141,9 +146,7 @@ def test_jobs_save_their_work_and_parts_are_given_back_alike(worlds: BothWorlds,
     file = tmp_path / "one.toml"
     file.write_text(text)
     (scenario,) = read_scenarios(file)
-    verdict, found = worlds.run(scenario, Coverage())
-    assert verdict.passed
-    assert not found, "\n".join(line for each in found for line in each.lines)
+    _passes(worlds, scenario)
 
 
 def test_what_differs_is_shown_with_both_timelines(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from roost.cli import lab_test
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.lab.machines import Hardware, LabError
+from roost.lab.progress_line import ProgressLine
 from roost.lab.simulate import MACHINES, Request
 from roost.sim.bus import Faults
 from roost.sim.workload import MIXES
@@ -194,22 +194,17 @@ def _simulate(args: argparse.Namespace) -> int:
 
 def _progress() -> Callable[[float], None] | None:
     """A line on a terminal that says how far it is and how long it will take; nothing where nobody looks."""
-    if not sys.stderr.isatty():
+    line = ProgressLine()
+    if not line.visible:
         return None
     begun = time.monotonic()
-    shown = [-1.0]
 
     def show(share: float) -> None:
-        now = time.monotonic()
-        if share < 1 and now - shown[0] < 0.1:
-            return
-        shown[0] = now
-        filled = round(share * 40)
-        left_s = (now - begun) * (1 - share) / share if share > 0 else 0.0
-        rest = f"{left_s:,.0f} s left" if share < 1 else f"{now - begun:,.1f} s"
-        sys.stderr.write(f"\r[{'#' * filled}{'.' * (40 - filled)}] {share:4.0%}  {rest:<14}")
-        sys.stderr.write("\n" if share >= 1 else "")
-        sys.stderr.flush()
+        passed_s = time.monotonic() - begun
+        left_s = passed_s * (1 - share) / share if share > 0 else 0.0
+        line.show(share, f"{share:4.0%}  " + (f"{left_s:,.0f} s left" if share < 1 else f"{passed_s:,.1f} s"))
+        if share >= 1:
+            line.keep()
 
     return show
 

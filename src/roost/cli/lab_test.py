@@ -2,28 +2,32 @@
 
 What is printed is made for a person who has just changed a policy: one line a scenario, and for a failure the line of
 the file, the slot's timeline around the instant and the expression that decided. With ``--real`` the same happens to
-real daemons, and where they do otherwise both timelines are printed. ``--json`` has all that for programs.
+real daemons, several scenarios at a time, and where they do otherwise both timelines are printed. ``--json`` has all
+that for programs.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
-from roost.cli.terminal import CommandError, Exit, say, width
+from roost.cli.lab_test_report import Report
+from roost.cli.terminal import CommandError, Exit, width
 
 if TYPE_CHECKING:
-    from roost.lab.coverage import Coverage
-    from roost.lab.replay.comparison import Difference
+    from roost.lab.outcome import Outcome
     from roost.lab.scenario import Scenario
-    from roost.lab.scenario_run import Failure, Verdict
 
-    #: What a scenario came to, and where real daemons do otherwise; None where they were not asked.
-    Outcome = tuple[Verdict, Sequence[Difference] | None]
+#: How long a scenario may take, s of real time.
+LIMIT_S: Final = 600.0
+#: Scenarios at a time, at most.
+JOBS_MAX: Final = 64
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,67 +48,97 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="store_true",
         help="let the same happen to real daemons and processes whose time is driven, and compare",
     )
+    parser.add_argument(
+        "--jobs",
+        "-j",
+        type=int,
+        metavar="N",
+        help="scenarios at a time, each in a process of its own (with --real as many as there are cores, otherwise 1)",
+    )
+    parser.add_argument(
+        "--limit", metavar="TIME", help="how long one scenario of --real or --jobs may take, in real time (10m)"
+    )
+    parser.add_argument("--no-progress", action="store_true", help="do not show how far it is")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the command. Raises LabError, CommandError."""
-    from roost.lab.scenario_run import run_scenario
-    from roost.runtime.machine import SystemHost
-
     if args.min_coverage is not None and not 0 <= args.min_coverage <= 100:
         raise CommandError("--min-coverage is a percentage, from 0 to 100")
-    host, columns = SystemHost(), max(40, width() - 8)
-    if not args.real:
-        return _run(args, lambda scenario, coverage: (run_scenario(scenario, host, coverage, columns), None))
-    from roost.lab.replay.worlds import BothWorlds, NoReplay
-
+    chosen = list(_chosen(args))
+    if not any(scenarios for _, scenarios in chosen):
+        raise CommandError("no scenario was chosen" + (f"; none contains {args.only}" if args.only else ""))
+    report = Report(sum(len(scenarios) for _, scenarios in chosen), as_json=args.json)
+    outcomes = _outcomes(args, [scenario for _, scenarios in chosen for scenario in scenarios], report)
     try:
-        with BothWorlds(host) as worlds:
-            return _run(args, lambda scenario, coverage: worlds.run(scenario, coverage, columns))
+        with _sigterm_interrupts(), contextlib.closing(outcomes):
+            for file, scenarios in chosen:
+                report.begin(file, len(scenarios))
+                for _ in scenarios:
+                    report.add(next(outcomes))
+                report.end(coverage=args.coverage, minimum=args.min_coverage)
+    except KeyboardInterrupt:
+        report.interrupted()
+        return Exit.INTERRUPTED
+    report.summarise()
+    return Exit.OK if report.passed else Exit.NO
+
+
+def _outcomes(args: argparse.Namespace, scenarios: list[Scenario], report: Report) -> Generator[Outcome]:
+    """What scenarios come to, in their order. Raises LabError, CommandError."""
+    from roost.runtime.machine import SystemHost
+
+    host, columns, size = SystemHost(), max(40, width() - 8), _size(args, len(scenarios))
+    if not args.real and size == 1:
+        from roost.lab.outcome import simulated
+
+        for scenario in scenarios:
+            yield simulated(scenario, host, columns)
+        return
+    from roost.lab.crew import Crew, Way
+    from roost.lab.outcome import NoReplay
+
+    way = Way(real=args.real, limit_s=_limit_s(args), width=columns)
+    try:
+        with Crew(way, size) as crew:
+            yield from crew.outcomes(scenarios, (lambda _: None) if args.no_progress else report.progress)
     except NoReplay as problem:
         raise CommandError(f"real daemons can't be started: {problem}") from None
 
 
-def _run(args: argparse.Namespace, outcome: Callable[[Scenario, Coverage], Outcome]) -> int:
-    from roost.lab.coverage import Coverage
-
-    files = []
-    counts = {"scenarios": 0, "expectations": 0, "failed": 0}
-    short = False
-    for file, scenarios in _chosen(args):
-        coverage, outcomes = Coverage(), []
-        if not args.json and scenarios:
-            say(str(file))
-        for scenario in scenarios:
-            verdict, differences = outcome(scenario, coverage)
-            outcomes.append((verdict, differences))
-            counts["scenarios"] += 1
-            counts["expectations"] += verdict.checked
-            counts["failed"] += not verdict.passed or bool(differences)
-            if not args.json:
-                _show_outcome(verdict, differences)
-                sys.stdout.flush()
-        short |= args.min_coverage is not None and 100 * coverage.share < args.min_coverage
-        files.append(_file_data(file, outcomes, coverage))
-        if not args.json and (args.coverage or args.min_coverage is not None):
-            _show_coverage(coverage)
-    if not counts["scenarios"]:
-        raise CommandError("no scenario was chosen" + (f"; none contains {args.only}" if args.only else ""))
-    if args.json:
-        say(json.dumps({"version": 1, **counts, "files": files}, indent=2))
-    else:
-        say(_summary(counts, short, args.min_coverage))
-    return Exit.NO if counts["failed"] or short else Exit.OK
+def _size(args: argparse.Namespace, scenarios: int) -> int:
+    if args.jobs is None:
+        return min(scenarios, JOBS_MAX, len(os.sched_getaffinity(0))) if args.real else 1
+    if not 1 <= args.jobs <= JOBS_MAX:
+        raise CommandError(f"--jobs is from 1 to {JOBS_MAX}")
+    return min(scenarios, int(args.jobs))
 
 
-def _summary(counts: dict[str, int], short: bool, minimum: float | None) -> str:
-    def many(count: int, word: str) -> str:
-        return f"{count} {word}" + ("" if count == 1 else "s")
+def _limit_s(args: argparse.Namespace) -> float:
+    from roost.lab.durations import seconds_of
 
-    text = f"{many(counts['scenarios'], 'scenario')}, {many(counts['expectations'], 'expectation')}: "
-    text += f"{counts['failed']} failed" if counts["failed"] else "all as expected"
-    return text + (f"; coverage below {minimum:g} %" if short else "")
+    limit_s = LIMIT_S if args.limit is None else seconds_of(args.limit)
+    if not limit_s:
+        raise CommandError(f"--limit is a duration like 90s or 10m, and more than 0; not {args.limit!r}")
+    return limit_s
+
+
+@contextlib.contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """SIGTERM ends what was started as Ctrl-C does; only the main thread hears it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _chosen(args: argparse.Namespace) -> Iterator[tuple[Path, list[Scenario]]]:
@@ -133,110 +167,3 @@ def _files(names: list[str]) -> Iterator[Path]:
         if not found:
             raise CommandError(f"{path}: there is no .toml file in this directory")
         yield from found
-
-
-# -- text ------------------------------------------------------------------------------------------------------
-
-
-def _show_outcome(verdict: Verdict, differences: Sequence[Difference] | None) -> None:
-    passed = verdict.passed and not differences
-    say(f"  {'pass' if passed else 'FAIL'}  {verdict.scenario.name}")
-    shown: tuple[float, str] | None = None
-    for failure in verdict.failures:
-        instant = (failure.at_s, failure.expectation.slot)
-        _show_failure(verdict.scenario, failure, again=instant == shown)
-        shown = instant
-    for each in differences or ():
-        _show_difference(verdict.scenario, each)
-
-
-def _show_failure(scenario: Scenario, failure: Failure, *, again: bool) -> None:
-    """A failure; without the timeline if the one before it was of the same instant."""
-    from roost.lab.scenario_run import shown_at
-
-    say("")
-    say(f"        {scenario.file}:{failure.expectation.line}: at {shown_at(failure)}")
-    say(f"        expected {failure.wanted}")
-    say(f"        found    {failure.found}")
-    if not again:
-        say("")
-        for line in failure.timeline:
-            say(f"        | {line}")
-    if failure.explanation:
-        say("")
-    for line in failure.explanation.splitlines():
-        say(f"        {line}".rstrip())
-    say("")
-
-
-def _show_difference(scenario: Scenario, each: Difference) -> None:
-    """Where the two worlds part."""
-    from roost.lab.durations import shown
-
-    say("")
-    say(f"        {scenario.file}:{scenario.line}: {each.slot} differs at {shown(each.at_s)}")
-    say("")
-    for line in each.lines:
-        say(f"        | {line}")
-    say("")
-
-
-def _show_coverage(coverage: Coverage) -> None:
-    untried = coverage.untried
-    say(f"  coverage: {len(coverage.seen) - len(untried)} of {len(coverage.seen)} clauses were seen both ways")
-    named = ""
-    for each in untried:
-        if each.name != named:
-            named = each.name
-            place = "" if each.origin is None else f"  ({each.origin.file}:{each.origin.line})"
-            say(f"        {each.name}{place}")
-        say(f"          {each.side:<13}{each.clause}")
-
-
-# -- data ------------------------------------------------------------------------------------------------------
-
-
-def _file_data(file: Path, outcomes: Sequence[Outcome], coverage: Coverage) -> dict[str, Any]:
-    return {
-        "file": str(file),
-        "scenarios": [_outcome_data(*each) for each in outcomes],
-        "coverage": {
-            "clauses": len(coverage.seen),
-            "share": round(coverage.share, 4),
-            "untried": [
-                {
-                    "expression": each.name,
-                    "clause": each.clause,
-                    "side": each.side,
-                    "origin": None if each.origin is None else str(each.origin),
-                }
-                for each in coverage.untried
-            ],
-        },
-    }
-
-
-def _outcome_data(verdict: Verdict, differences: Sequence[Difference] | None) -> dict[str, Any]:
-    real: dict[str, Any] = {}
-    if differences is not None:
-        shown = ("slot", "at_s", "simulated", "real", "lines")
-        real["differences"] = [{name: getattr(each, name) for name in shown} for each in differences]
-    return {
-        "name": verdict.scenario.name,
-        "line": verdict.scenario.line,
-        "passed": verdict.passed and not differences,
-        **real,
-        "expectations": verdict.checked,
-        "failures": [
-            {
-                "line": each.expectation.line,
-                "at_s": each.at_s,
-                "slot": each.expectation.slot,
-                "wanted": each.wanted,
-                "found": each.found,
-                "timeline": list(each.timeline),
-                "explanation": each.explanation,
-            }
-            for each in verdict.failures
-        ],
-    }

@@ -98,6 +98,12 @@ class Coverage:
     #: Attribute to the place where it is set.
     origins: dict[str, Origin] = field(default_factory=dict)
 
+    def add(self, other: Coverage) -> None:
+        """What others have seen, too."""
+        for clause, truths in other.seen.items():
+            self.seen.setdefault(clause, set()).update(truths)
+        self.origins |= other.origins
+
     def configured(self, config: Config) -> None:
         """A configuration whose clauses count, whether they are asked or not. What nobody has set does not count."""
         made = configured_machine(config)

@@ -18,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Final
 
+from roost.lab.progress_line import ProgressLine
 from roost.sim.fault_run import SeedOutcome, run_seed
 
 #: Seeds of one call at most.
@@ -80,7 +81,7 @@ def _run(seeds: range, processes: int) -> int:
     transitions: Counter[str] = Counter()
     failed: list[int] = []
     mishaps = 0
-    shown = _Progress(len(seeds))
+    shown = ProgressLine()
     for done, outcome in enumerate(outcomes(seeds, processes), 1):
         transitions += outcome.transitions
         mishaps += outcome.mishaps
@@ -88,7 +89,7 @@ def _run(seeds: range, processes: int) -> int:
             failed.append(outcome.seed)
             shown.clear()
             _tell(outcome, in_full=len(failed) <= TOLD_MAX)
-        shown.show(done, len(failed))
+        shown.show(done / len(seeds), f"{done:,} of {len(seeds):,}, {len(failed):,} failed")
     shown.clear()
     _summarise(seeds, failed, mishaps, transitions, time.monotonic() - begun)
     return 1 if failed else 0
@@ -110,32 +111,6 @@ def _summarise(seeds: range, failed: list[int], mishaps: int, transitions: Count
         print(f"FAILED: {len(failed):,} seeds: {listed}")
     else:
         print("no invariant was violated, and every world came right in the end")
-
-
-class _Progress:
-    """A line on a terminal; nothing where nobody looks."""
-
-    def __init__(self, whole: int) -> None:
-        self._whole = whole
-        self._visible = sys.stderr.isatty()
-        self._at = 0.0
-
-    def show(self, done: int, failed: int) -> None:
-        """So many are done."""
-        now = time.monotonic()
-        if not self._visible or (now - self._at < 0.1 and done < self._whole):
-            return
-        self._at = now
-        filled = round(40 * done / self._whole)
-        bar = "#" * filled + "." * (40 - filled)
-        sys.stderr.write(f"\r[{bar}] {done:,} of {self._whole:,}, {failed:,} failed ")
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Make room for other lines."""
-        if self._visible:
-            sys.stderr.write("\r" + " " * 78 + "\r")
-            sys.stderr.flush()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,9 @@ nobody can see from here; so before time goes on, `settle` is awaited, which has
 says the same afterwards as before, nothing is under way, and time goes on. Otherwise it is asked again.
 
 While the time is `held`, it is the system's: for building up and taking down.
+
+What does not get on ends with `Stuck`, raised out of the loop: after `STUCK_S` in which nothing has come of what is
+waited for, or when the real time is over that all may take (`until`).
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ _LOOK_S: Final = 1.0
 
 
 class Stuck(Exception):
-    """Something was waited for that does not come; the text says what."""
+    """It does not get on; the text says what it waits for."""
 
 
 class _Selector(selectors.DefaultSelector):
@@ -38,6 +41,7 @@ class _Selector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """What is ready, after as long a wait as is needed."""
+        self.loop.look()
         ready: list[tuple[selectors.SelectorKey, int]] = super().select(0)
         if ready or (timeout is not None and timeout <= 0):
             self.loop.tick()
@@ -58,6 +62,8 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         self._settling: asyncio.Task[None] | None = None
         self._settled: object = None
         self._waits_since = 0.0
+        #: When all has to be over, as the system's monotonic clock has it; None for never.
+        self.until: float | None = None
         #: Waits for what is under way outside.
         self.settle: Callable[[], Awaitable[None]] | None = None
         #: Counts all that has come in from outside.
@@ -117,10 +123,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         """Nothing is ready: how long to wait for the world outside, s; 0 if time has gone on."""
         if self._held_since is not None:
             return _LOOK_S if timeout is None else min(timeout, _LOOK_S)
-        waited_for = "a thread" if self._working else self.under_way()
-        if self._settling is not None and not waited_for:
-            waited_for = "the answers of bus and jobs"
-        if waited_for:
+        if waited_for := self._waited_for():
             return self._wait(waited_for)
         self._waits_since = 0.0
         if self.settle is not None and self._fingerprint() != self._settled:
@@ -132,6 +135,19 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         self.tick()
         return 0.0
 
+    def look(self) -> None:
+        """Raises Stuck if all has to be over."""
+        if self.until is not None and time.monotonic() > self.until:
+            self.until = None
+            waited_for = self._waited_for()
+            raise Stuck(f"it waits for {waited_for}" if waited_for else "it is still at work")
+
+    def _waited_for(self) -> str:
+        """What keeps time from going on; "" for nothing."""
+        if self._working:
+            return "a thread"
+        return self.under_way() or ("the answers of bus and jobs" if self._settling is not None else "")
+
     def tick(self) -> None:
         """Let the least time pass: a timer is only due when its time is over."""
         self._time = math.nextafter(self._time, math.inf)
@@ -142,7 +158,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
             self._waits_since = now
         elif now - self._waits_since > STUCK_S:
             self._waits_since = 0.0
-            raise Stuck(f"{what}: nothing has come for {STUCK_S:g} s")
+            raise Stuck(f"it waits for {what}, and nothing has come of that for {STUCK_S:g} s")
         return _LOOK_S
 
     def _fingerprint(self) -> object:

@@ -20,7 +20,7 @@ from roost.lab.replay.machine import ReplayNode, WatchedNursery
 from roost.lab.scenario import Deed, Order, Scenario
 from roost.model import events as nev
 from roost.node.machine import NodeSlot
-from roost.runtime.bus import Bus, Handler
+from roost.runtime.bus import ANSWER_S, Bus, Handler
 from roost.runtime.bus_settings import BusSettings
 from roost.runtime.central_daemon import CentralDaemon
 from roost.runtime.home import Home
@@ -70,6 +70,9 @@ class MutedBus(Bus):
         self.muted = False
         #: Subscriptions that the server has not confirmed yet.
         self.subscribing = 0
+        #: Questions whose answers are waited for.
+        self.asking = 0
+        self._sent = 0
 
     async def send(self, subject: str, message: Message) -> None:
         """Send a message, unless cut off."""
@@ -87,6 +90,19 @@ class MutedBus(Bus):
             await super().listen(subject, heard)
         finally:
             self.subscribing -= 1
+
+    async def ask(self, subject: str, ask: Ask, timeout_s: float = ANSWER_S) -> Answer:
+        """Ask, and wait for the answer."""
+        self.asking += 1
+        try:
+            return await super().ask(subject, ask, timeout_s)
+        finally:
+            self.asking -= 1
+
+    def talked(self) -> bool:
+        """Whether anything was sent since this was asked last."""
+        before, self._sent = self._sent, self.traffic[1]
+        return self._sent != before
 
     def mute(self, muted: bool) -> None:
         """Cut the user off, or let it in again."""
@@ -160,6 +176,11 @@ class ReplayPool:
         self._buses: list[MutedBus] = []
         #: The scenario's name of a job to that of the queue.
         self.ids: dict[str, JobId] = {}
+
+    @property
+    def passed_s(self) -> float:
+        """How far it has come."""
+        return self.clock.now() - self.start if hasattr(self, "clock") else 0.0
 
     # -- life ----------------------------------------------------------------------------------------
 
@@ -240,8 +261,12 @@ class ReplayPool:
 
     async def _settle(self) -> None:
         """Let everything arrive that is on its way: what was sent, and then what the server had for others."""
-        for _ in range(2):
-            await asyncio.gather(*(bus.settled() for bus in self._buses))
+        talkers = [bus for bus in self._buses if bus.talked()]
+        if talkers:
+            await asyncio.gather(*(bus.settled() for bus in talkers))
+            client = self.buses[Role.CLIENT]
+            hearers = [bus for bus in self._buses if bus is not client or bus.asking]
+            await asyncio.gather(*(bus.settled() for bus in hearers))
         for family in self.nursery.running:
             if self.jobs.look(family):
                 await self.jobs.ask(family)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from roost.config import Config, Host, MemoryHost
+from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config
 from roost.lab.policy_check import refuse_unreadable
-from roost.lab.replay.driven_loop import DrivenLoop
+from roost.lab.replay.driven_loop import DrivenLoop, Stuck
+from roost.lab.replay.leftovers import RunDirectory, memory
 from roost.lab.replay.pool import CLIENT, ReplayPool, Stage
 from roost.lab.scenario import Deed, Scenario
 from roost.runtime.accounts import can_switch_user
@@ -25,7 +29,8 @@ from roost.startd.work import Taken
 
 T = TypeVar("T")
 
-_SILENT: Final = logging.NullHandler()
+#: How long taking down what is stuck or interrupted may take, s.
+END_S: Final = 10.0
 
 #: Hooks of the scenario's policy that replays put their own programs in place of.
 _HOOKS: Final = {"FETCH_WORK": "fetch", "REPLY_FETCH": "reply", "EVICT_CLAIM": "reply"}
@@ -46,6 +51,25 @@ class Replay:
     start: float
     #: Slot and transition, in the order of time.
     taken: tuple[tuple[str, Taken], ...]
+    #: What daemons told of mistakes of their own.
+    mistakes: tuple[str, ...] = ()
+
+
+async def _ended(work: asyncio.Task[Any]) -> None:
+    await asyncio.wait([work], timeout=END_S)
+
+
+class _Mistakes(logging.Handler):
+    """Keeps what daemons tell of mistakes in Roost, and says nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """A daemon has something to tell."""
+        if record.exc_info and record.exc_info[1] is not None:
+            self.found.append(f"{record.name}: {record.getMessage()}: {record.exc_info[1]!r}")
 
 
 class Replays:
@@ -53,18 +77,19 @@ class Replays:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._directory = Path(tempfile.mkdtemp(prefix="roost-replay-"))
-        # Nothing of a pool is to last: its disk may be memory.
-        memory = Path("/dev/shm")
-        usable = memory.is_dir() and os.access(memory, os.W_OK)
-        self._homes = Path(tempfile.mkdtemp(prefix="roost-replay-", dir=memory)) if usable else self._directory
+        self._own = RunDirectory(Path(tempfile.gettempdir()))
+        place = memory()
+        self._memory = None if place is None else RunDirectory(place)
+        self._mistakes = _Mistakes()
         self._log = logging.getLogger("roost")
         self._talked = self._log.propagate
         # What daemons warn of is the scenario's doing.
         self._log.propagate = bool(os.environ.get("ROOST_LOG_LEVEL"))
-        self._log.addHandler(_SILENT)
+        self._log.addHandler(self._mistakes)
         self._loop = DrivenLoop()
-        self._stage = Stage(self._directory, self._homes)
+        #: How far the present scenario has come, s.
+        self._passed_s: Callable[[], float] = lambda: 0.0
+        self._stage = Stage(self._own.path, (self._memory or self._own).path)
         try:
             self._run(self._stage.build())
         except BaseException:
@@ -84,21 +109,47 @@ class Replays:
                 self._run(self._stage.clear())
         finally:
             self._loop.close()
-            self._log.removeHandler(_SILENT)
+            self._log.removeHandler(self._mistakes)
             self._log.propagate = self._talked
-            shutil.rmtree(self._homes, ignore_errors=True)
-            shutil.rmtree(self._directory, ignore_errors=True)
+            if self._memory is not None:
+                self._memory.remove()
+            self._own.remove()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run_until_complete(work)
 
-    def replay(self, scenario: Scenario) -> Replay:
-        """Run a scenario. Raises LabError for one that makes no machine."""
-        return self._run(self._replayed(scenario))
+    def replay(self, scenario: Scenario, limit_s: float = math.inf) -> Replay:
+        """Run a scenario. Raises LabError for one that makes no machine, Stuck if it does not come to its end in time.
+
+        After Stuck nobody can say what is left: then there is nothing to do but to close.
+        """
+        self._mistakes.found.clear()
+        work = self._loop.create_task(self._replayed(scenario))
+        self._loop.until = None if limit_s == math.inf else time.monotonic() + limit_s
+        try:
+            return self._loop.run_until_complete(work)
+        except Stuck as stuck:
+            passed = shown(round(self._passed_s()))
+            self._abandon(work)
+            raise Stuck(f"at {passed} of {shown(scenario.end_s)}, {stuck}") from None
+        except BaseException:
+            self._abandon(work)
+            raise
+        finally:
+            self._loop.until = None
+
+    def _abandon(self, work: asyncio.Task[Replay]) -> None:
+        """Take down what was left in the middle, as far as that is possible."""
+        self._loop.until = None
+        if not work.done():
+            work.cancel()
+            with self._loop.held():
+                self._run(_ended(work))
 
     async def _replayed(self, scenario: Scenario) -> Replay:
         loop, start = self._loop, BEGINNING + scenario.begins_s
         pool = ReplayPool(self._stage, scenario, start)
+        self._passed_s = lambda: pool.passed_s
         settings = _Settings(scenario, self._host)
         try:
             with loop.held():
@@ -107,11 +158,12 @@ class Replays:
                 await asyncio.sleep(max(0.0, start + at - pool.clock.now()))
                 await act()
             await asyncio.sleep(max(0.0, start + scenario.end_s - pool.clock.now()))
-            return Replay(scenario=scenario, start=start, taken=tuple(pool.taken))
         finally:
             with loop.held():
                 await pool.close(loop)
             shutil.rmtree(pool.home.path, ignore_errors=True)
+        mistakes = tuple(self._mistakes.found)
+        return Replay(scenario=scenario, start=start, taken=tuple(pool.taken), mistakes=mistakes)
 
 
 def _script(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import replace
 from typing import Final
 
 from roost.config import Host
 from roost.lab.coverage import Coverage
-from roost.lab.replay.comparison import Difference, differences
+from roost.lab.durations import shown
+from roost.lab.outcome import NoReplay, Outcome
+from roost.lab.replay.comparison import differences
+from roost.lab.replay.driven_loop import Stuck
 from roost.lab.replay.run import Replay, Replays
 from roost.lab.scenario import Scenario
-from roost.lab.scenario_run import Verdict, observe_scenario
+from roost.lab.scenario_run import observe_scenario
 from roost.runtime.nats_server import ServerFailed
 from roost.runtime.nursery import NurseryFailed
 from roost.startd.timers import IDLE_LOOK_S
@@ -21,33 +26,57 @@ from roost.startd.timers import IDLE_LOOK_S
 _ALIKE: Final = (("CLAIM_PARTITIONABLE_LEFTOVERS", "False"), ("UPDATE_INTERVAL", str(IDLE_LOOK_S)))
 
 
-class NoReplay(Exception):
-    """No pool can be started here; the text says why."""
-
-
 class BothWorlds:
     """Runs scenarios in both worlds; use it with ``with``. Raises NoReplay."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, limit_s: float = math.inf) -> None:
         self._host = host
-        try:
-            self._replays = Replays(host)
-        except (ServerFailed, NurseryFailed, OSError) as problem:
-            raise NoReplay(str(problem)) from None
+        #: How long a scenario may take, s of real time.
+        self._limit_s = limit_s
+        self._replays: Replays | None = None
+        self._begin()
+
+    def _begin(self) -> Replays:
+        if self._replays is None:
+            try:
+                self._replays = Replays(self._host)
+            except (ServerFailed, NurseryFailed, OSError) as problem:
+                raise NoReplay(str(problem)) from None
+        return self._replays
 
     def __enter__(self) -> BothWorlds:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._replays.close()
+        self.close()
 
-    def run(self, scenario: Scenario, coverage: Coverage, width: int = 100) -> tuple[Verdict, list[Difference]]:
-        """What a scenario came to, and the first difference of each slot. Raises LabError."""
+    def close(self) -> None:
+        """Leave nothing."""
+        replays, self._replays = self._replays, None
+        if replays is not None:
+            replays.close()
+
+    def run(self, scenario: Scenario, width: int = 100) -> Outcome:
+        """What a scenario came to. Raises LabError, NoReplay."""
+        begun = time.monotonic()
         scenario = replace(scenario, settings=(*scenario.settings, *_ALIKE))
+        coverage = Coverage()
         verdict, simulated = observe_scenario(scenario, self._host, coverage, width)
-        found = self._replays.replay(scenario)
-        return verdict, differences(scenario, found.start, simulated, found.taken)
+        try:
+            found = self._begin().replay(scenario, self._limit_s - (time.monotonic() - begun))
+        except Stuck as stuck:
+            # What of these daemons would go on nobody knows.
+            self.close()
+            after = shown(round(time.monotonic() - begun))
+            problem = f"the real daemons have not come to its end after {after}: {stuck}"
+            return Outcome(verdict=verdict, coverage=coverage, problem=problem)
+        return Outcome(
+            verdict=verdict,
+            coverage=coverage,
+            differences=tuple(differences(scenario, found.start, simulated, found.taken)),
+            problem="; ".join(found.mistakes),
+        )
 
     def replay(self, scenario: Scenario) -> Replay:
-        """The scenario on real daemons alone. Raises LabError."""
-        return self._replays.replay(scenario)
+        """The scenario on real daemons alone. Raises LabError, NoReplay, Stuck."""
+        return self._begin().replay(scenario, self._limit_s)

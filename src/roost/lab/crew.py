@@ -1,0 +1,335 @@
+"""Scenarios in several processes at once, each with worlds of its own.
+
+    with Crew(Way(real=True, limit_s=600), 2) as crew:
+        for outcome in crew.outcomes(scenarios, shown):
+            …
+
+Outcomes come in the order of the scenarios. No scenario can stop the others: one that does not come to its end within
+its limit is given up by its process (`roost.lab.replay.run`), and if that process does not answer either, it is killed
+and another takes its place; so it is when it dies. Each counts as a scenario that failed, with what it was waiting for.
+
+Whoever ends early, by an exception or a signal, ends all processes, and what these have started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import Any, Final, cast
+
+from roost.lab.durations import shown
+from roost.lab.machines import LabError
+from roost.lab.outcome import NoReplay, Outcome, simulated, unfinished
+from roost.lab.scenario import Scenario
+from roost.runtime.machine import SystemHost
+
+#: How long a process may take to say that a scenario has no time left, and to end, s.
+GRACE_S: Final = 30.0
+#: How often progress is told, s.
+_LOOK_S: Final = 0.25
+#: How long a process that does not answer may take to say where it is, s.
+_WORDS_S: Final = 5.0
+_WORDS_BYTES: Final = 65536
+#: Lines of that which are told.
+_LINES: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How scenarios are run."""
+
+    #: On real daemons, too.
+    real: bool
+    #: How long one may take, s of real time.
+    limit_s: float
+    #: Columns of timelines.
+    width: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far it is."""
+
+    done: int
+    whole: int
+    failed: int
+    #: Scenarios that run, and for how long they have, s.
+    running: tuple[tuple[str, float], ...]
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What a worker says of a scenario."""
+
+    outcome: Outcome | None = None
+    #: Why there is none, and it is of no use to go on: the text of a LabError, or of NoReplay.
+    refused: str = ""
+    no_replay: str = ""
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: SpawnProcess
+    line: Connection
+    #: Where it says what it is doing, when it is asked with a signal.
+    words: Connection
+    #: Place of the scenario that it runs; None for none.
+    at_work: int | None = None
+    since: float = 0.0
+
+
+class Crew:
+    """The processes. Use it with ``with``."""
+
+    def __init__(self, way: Way, size: int) -> None:
+        self._way = way
+        self._size = size
+        self._workers: list[_Worker] = []
+
+    def __enter__(self) -> Crew:
+        self._sweep()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def outcomes(self, scenarios: Sequence[Scenario], tell: Callable[[Progress], None]) -> Iterator[Outcome]:
+        """What scenarios come to, in their order. Raises LabError, NoReplay."""
+        work = _Work(scenarios)
+        while work.told < len(scenarios):
+            self._hand_out(work)
+            lines = {worker.line: worker for worker in self._workers if worker.at_work is not None}
+            for line in wait(lines, timeout=_LOOK_S):
+                self._hear(lines[cast("Connection", line)], work)
+            for worker in list(self._workers):
+                if worker.at_work is not None and time.monotonic() - worker.since > self._way.limit_s + GRACE_S:
+                    self._give_up(worker, work)
+            tell(self._progress(work))
+            yield from work.next()
+
+    def _hand_out(self, work: _Work) -> None:
+        for worker in self._workers:
+            if worker.at_work is None and (place := work.take()) is not None:
+                self._send(worker, place, work)
+        while len(self._workers) < self._size and (place := work.take()) is not None:
+            self._workers.append(worker := _begin(self._way))
+            self._send(worker, place, work)
+
+    def _send(self, worker: _Worker, place: int, work: _Work) -> None:
+        worker.at_work, worker.since = place, time.monotonic()
+        # One that is dead is found so when its answer is waited for.
+        with contextlib.suppress(OSError):
+            worker.line.send(work.scenarios[place])
+
+    def _hear(self, worker: _Worker, work: _Work) -> None:
+        place = worker.at_work
+        assert place is not None
+        try:
+            answer: _Answer = worker.line.recv()
+        except (EOFError, OSError):
+            worker.process.join(GRACE_S)
+            self._lose(worker)
+            work.ended(place, _Answer(outcome=unfinished(work.scenarios[place], _ended(worker.process.exitcode))))
+            return
+        worker.at_work = None
+        if answer.outcome is not None:
+            answer.outcome = replace(answer.outcome, took_s=time.monotonic() - worker.since)
+        work.ended(place, answer)
+
+    def _give_up(self, worker: _Worker, work: _Work) -> None:
+        """A process does not even say that its scenario has no time left."""
+        assert worker.at_work is not None
+        scenario, took_s = work.scenarios[worker.at_work], time.monotonic() - worker.since
+        problem = f"it is not over after {shown(round(took_s))}, and its process does not answer: {_doing(worker)}"
+        work.ended(worker.at_work, _Answer(outcome=replace(unfinished(scenario, problem), took_s=took_s)))
+        self._lose(worker)
+
+    def _lose(self, worker: _Worker) -> None:
+        """A process is of no use any more."""
+        self._workers.remove(worker)
+        _kill(worker)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Clear away what dead processes have left."""
+        if self._way.real:
+            from roost.lab.replay.leftovers import sweep
+
+            sweep()
+
+    def _progress(self, work: _Work) -> Progress:
+        now = time.monotonic()
+        running = [
+            (work.scenarios[each.at_work].name, now - each.since) for each in self._workers if each.at_work is not None
+        ]
+        return Progress(done=work.done, whole=len(work.scenarios), failed=work.failed, running=tuple(running))
+
+    def close(self) -> None:
+        """End all processes, and what they have started."""
+        workers, self._workers = self._workers, []
+        try:
+            for worker in workers:
+                worker.process.terminate()
+            until = time.monotonic() + GRACE_S
+            for worker in workers:
+                worker.process.join(max(0.0, until - time.monotonic()))
+        finally:
+            for worker in workers:
+                _kill(worker)
+            if workers:
+                self._sweep()
+
+
+@dataclass(slots=True)
+class _Work:
+    """Scenarios: those that nobody has taken yet, and the outcomes of others."""
+
+    scenarios: Sequence[Scenario]
+    #: How many have been taken, have ended, have failed, and have been handed on in their order.
+    taken: int = 0
+    done: int = 0
+    failed: int = 0
+    told: int = 0
+    answers: dict[int, _Answer] = field(default_factory=dict)
+
+    def take(self) -> int | None:
+        """The next that is to be run."""
+        if self.taken == len(self.scenarios):
+            return None
+        self.taken += 1
+        return self.taken - 1
+
+    def ended(self, place: int, answer: _Answer) -> None:
+        """An answer has come."""
+        self.answers[place] = answer
+        self.done += 1
+        self.failed += answer.outcome is None or not answer.outcome.passed
+
+    def next(self) -> Iterator[Outcome]:
+        """The outcomes whose turn it is. Raises LabError, NoReplay."""
+        while (answer := self.answers.pop(self.told, None)) is not None:
+            self.told += 1
+            if answer.no_replay:
+                raise NoReplay(answer.no_replay)
+            if answer.outcome is None:
+                raise LabError(answer.refused)
+            yield answer.outcome
+
+
+def _begin(way: Way) -> _Worker:
+    """Start a process, afresh: it inherits nothing of what goes on here."""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    words, said = context.Pipe(duplex=False)
+    process = context.Process(target=_serve, args=(theirs, said, way))
+    process.start()
+    said.close()
+    theirs.close()
+    return _Worker(process, ours, words)
+
+
+def _kill(worker: _Worker) -> None:
+    if worker.process.exitcode is None:
+        worker.process.kill()
+    worker.process.join()
+    worker.line.close()
+    worker.words.close()
+
+
+def _ended(code: int | None) -> str:
+    if code is not None and code < 0:
+        return f"its process was killed by {signal.Signals(-code).name}"
+    return f"its process ended with {code}"
+
+
+def _doing(worker: _Worker) -> str:
+    """What a process that does not answer is doing: the innermost of its own lines."""
+    if worker.process.pid is not None:
+        os.kill(worker.process.pid, signal.SIGUSR1)
+    told = os.read(worker.words.fileno(), _WORDS_BYTES) if worker.words.poll(_WORDS_S) else b""
+    lines = [line.strip() for line in told.decode(errors="replace").splitlines()]
+    found = [line.replace(f"{Path(__file__).parents[2]}{os.sep}", "") for line in lines if "/roost/" in line]
+    return "it is in " + ", called by ".join(found[:_LINES]) if found else "nobody knows what it does"
+
+
+# -- in the process ----------------------------------------------------------------------------------------
+
+
+class _Ended(KeyboardInterrupt):
+    """Somebody ends this process: event loops let it through at once."""
+
+
+def _end(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise _Ended
+
+
+def _serve(line: Connection, words: Connection, way: Way) -> None:
+    """Run what comes until nothing more does."""
+    # Ctrl-C reaches everybody at the terminal; who has started us says when it is time to end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _end)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    faulthandler.register(signal.SIGUSR1, words.fileno(), all_threads=False)
+    with contextlib.suppress(_Ended, EOFError, OSError):
+        if way.real:
+            _serve_both(line, way)
+        else:
+            host = SystemHost()
+            while True:
+                line.send(_answered(lambda scenario: simulated(scenario, host, way.width), line.recv()))
+
+
+def _serve_both(line: Connection, way: Way) -> None:
+    from roost.lab.replay.worlds import BothWorlds
+
+    try:
+        worlds = BothWorlds(SystemHost(), way.limit_s)
+    except NoReplay as problem:
+        line.recv()
+        line.send(_Answer(no_replay=str(problem)))
+        return
+    with worlds:
+        while True:
+            line.send(_answered(lambda scenario: worlds.run(scenario, way.width), line.recv()))
+
+
+def _answered(run: Callable[[Scenario], Outcome], scenario: Scenario) -> _Answer:
+    try:
+        return _Answer(outcome=run(scenario))
+    except LabError as error:
+        return _Answer(refused=str(error))
+    except NoReplay as problem:
+        return _Answer(no_replay=str(problem))
+    except Exception as error:
+        # A mistake of ours is the failure of one scenario, and says where it is.
+        return _Answer(outcome=unfinished(scenario, f"a mistake in Roost: {error!r} {_place(error)}"))
+
+
+def _place(error: BaseException) -> str:
+    last: Any = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return "" if last is None else f"at {last.tb_frame.f_code.co_filename}:{last.tb_lineno}"
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(GRACE_S)
+        os._exit(1)
+
+
+__all__ = ["Crew", "Progress", "Way"]

@@ -1,0 +1,103 @@
+"""The directories of replays: each is locked by the process that uses it, and the next run removes those of dead ones.
+
+A run that is killed can clear nothing away: its directories stay, and a process that nobody told to end may. Whether
+its process is there the lock says, which the system takes from whoever is gone; so no process identifier has to be
+believed. `sweep` ends the processes that the records in such a directory name, and removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from roost.runtime.family import bury
+from roost.runtime.records import SUFFIX, read_record
+from roost.runtime.shepherd.processes import boot_id
+
+#: Nothing of a pool is to last, so its disk may be memory.
+MEMORY: Final = Path("/dev/shm")
+_PREFIX: Final = "roost-replay-"
+_LOCK: Final = "lock"
+#: A directory that was never locked belongs to nobody after this time, s.
+_UNLOCKED_S: Final = 3600.0
+
+
+class RunDirectory:
+    """A directory of this process, until it is removed or the process ends."""
+
+    def __init__(self, parent: Path) -> None:
+        made = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}", dir=parent))
+        self._lock = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        # It has its name only from when it is locked.
+        self.path = made.rename(made.with_name(made.name.removeprefix(".")))
+
+    def remove(self) -> None:
+        """Remove it with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+
+
+def memory() -> Path | None:
+    """Where directories in memory can be made; None for nowhere."""
+    return MEMORY if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) else None
+
+
+def sweep() -> int:
+    """Clear away what runs whose process is gone have left; the number of their directories."""
+    found = [path for parent in {Path(tempfile.gettempdir()), MEMORY} for path in _ours(parent) if _is_left(path)]
+    for path in found:
+        _bury_jobs(path)
+        shutil.rmtree(path, ignore_errors=True)
+    return len(found)
+
+
+def _ours(parent: Path) -> Iterator[Path]:
+    """Directories of replays in a place where everybody may make files: only those of this user are believed."""
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(parent):
+            name = entry.name.removeprefix(".")
+            if (
+                name.startswith(_PREFIX)
+                and entry.is_dir(follow_symlinks=False)
+                and entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+            ):
+                yield Path(entry.path)
+
+
+def _is_left(path: Path) -> bool:
+    try:
+        lock = os.open(path / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return _age_s(path) > _UNLOCKED_S
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    # One without its name yet is just being made.
+    return not path.name.startswith(".") or _age_s(path) > _UNLOCKED_S
+
+
+def _age_s(path: Path) -> float:
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _bury_jobs(path: Path) -> None:
+    """Kill what runs on of the jobs of a run: nobody is there any more who would."""
+    for record in sorted(path.glob(f"*/jobs/*{SUFFIX}")):
+        with contextlib.suppress(OSError, ValueError):
+            for key, started in read_record(record).starts.items():
+                if started.boot == boot_id():
+                    bury(key, started)
