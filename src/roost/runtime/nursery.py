@@ -52,7 +52,7 @@ DEATHS_MAX: Final = 3
 #: Jobs that are being started at once; others wait. More do not start faster, and answers have to fit into a socket.
 STARTING_MAX: Final = 64
 #: A job is started alone unless it is the last of so many within so long, s (see `roost.runtime.shepherd.launch`).
-CROWD: Final = 8
+CROWD: Final = 4
 CROWD_S: Final = 0.1
 
 _LOCK: Final = "nursery.lock"
