@@ -186,6 +186,82 @@ def test_a_claim_that_ends_with_its_job_is_given_back_and_not_tried_for_another(
     assert (claim_id in world.queue.holder.claims) is not closing
 
 
+def test_files_on_their_way_are_told_and_a_job_whose_output_is_moved_shows_it() -> None:
+    world = World()
+    number = world.submit(source(1, UserLog="/l"))
+    assert world.match()
+    everything_arrives(world)
+    job = world.queue.book.find(JobId(number, 0))
+    assert job is not None
+    seen = []
+    for stage in ("input-started", "input-finished", "output-started", "output-finished", "nonsense"):
+        moved = ev.FilesMoved(claim_id=job.claim_id, run=job.run, at=world.now, stage=stage)
+        changes = world.queue.step(moved, world.now).changes
+        texts = [each.text.splitlines() for each in changes if isinstance(each, AppendLog)]
+        seen.append((job.status, texts[0][0].split(" ", 4)[4] if texts else ""))
+    assert seen == [
+        (JobStatus.RUNNING, "Started transferring input files"),
+        (JobStatus.RUNNING, "Finished transferring input files"),
+        (JobStatus.TRANSFERRING_OUTPUT, "Started transferring output files"),
+        (JobStatus.RUNNING, "Finished transferring output files"),
+        (JobStatus.RUNNING, ""),
+    ]
+
+
+def test_what_runs_used_and_moved_is_summed_up_and_what_was_lost_is_not_committed() -> None:
+    world = World()
+    job = None
+    for ending in ("evict", "exit"):
+        if job is None:
+            number = world.submit(source(1, LeaveJobInQueue=True))
+        assert world.match()
+        everything_arrives(world)
+        job = world.queue.book.find(JobId(number, 0))
+        assert job is not None
+        world.now += 10
+        used = ClassAd({"RemoteUserCpu": 2.0, "RemoteSysCpu": 1.0})
+        end = ev.RunEnded(node="a", claim_id=job.claim_id, run=job.run, at=world.now, ending=ending, started=True,
+                          exit_code=0, attributes=used, bytes_sent=5, bytes_received=7)  # fmt: skip
+        world.feed(end)
+        everything_arrives(world)
+    assert {name: job.ad.eval(name) for name in (
+        "BytesSent", "BytesRecvd", "LastRunBytesSent", "CumulativeRemoteUserCpu", "CommittedTime", "CumulativeSlotTime",
+    )} == {
+        "BytesSent": 10.0, "BytesRecvd": 14.0, "LastRunBytesSent": 5, "CumulativeRemoteUserCpu": 4.0,
+        "CommittedTime": 10, "CumulativeSlotTime": 20.0,
+    }  # fmt: skip
+
+
+def test_no_more_jobs_than_max_materialize_have_slots_and_the_next_follows_the_first_that_leaves() -> None:
+    world = World()
+    number = world.submit(source(5, JobMaterializeLimit=2))
+    cluster = world.queue.book.clusters[number]
+    assert cluster.room == 2
+    for _ in range(2):
+        assert world.match()
+        everything_arrives(world)
+    assert cluster.room == 0 and not world.queue.book.waiting() and not world.queue.offered(world.now)
+    first = cluster.job(0)
+    assert first.status is JobStatus.RUNNING
+    world.feed(ev.RunEnded(node="a", claim_id=first.claim_id, run=first.run, at=world.now, ending="exit",
+                           started=True, exit_code=0))  # fmt: skip
+    assert [int(cluster.status(proc)) for proc in range(5)] == [0, 2, 2, 1, 1]
+    world.act(ev.Action.HOLD, JobId(number, 4))
+    assert cluster.room == 0
+
+
+def test_jobs_that_are_not_to_be_run_end_as_their_ads_say() -> None:
+    world = World()
+    fine = world.submit(source(2, IsNoopJob=True, NoopJobExitCode=3, UserLog="/l"))
+    world.submit(source(1, IsNoopJob=True, NoopJobExitSignal=9, OnExitHold="=ExitBySignal"))
+    assert world.disk.history == [(JobId(fine, 0), JobStatus.COMPLETED), (JobId(fine, 1), JobStatus.COMPLETED)]
+    held = JobId(fine + 1, 0)
+    assert world.queue.book.find(held).status is JobStatus.HELD  # type: ignore[union-attr]
+    world.act(ev.Action.EDIT, held, OnExitHold=False)
+    world.act(ev.Action.RELEASE, held)
+    assert world.disk.history[-1] == (held, JobStatus.COMPLETED)
+
+
 def test_an_order_to_end_a_run_is_repeated_until_it_ends() -> None:
     world = World()
     job, _, run = running(world)

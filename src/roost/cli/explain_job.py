@@ -117,10 +117,20 @@ def explain_job(pool: Pool, args: argparse.Namespace) -> int:
     asked, record = _asked(pool, args.name)
     verdict = None if record is None else _verdict(pool, ad_from(data), record)
     claim = asked.get("claim")
-    fits = bool(claim) or (verdict is not None and bool(verdict.fits))
+    at_once = asked.get("at_once")
+    fits = bool(claim) or (verdict is not None and bool(verdict.fits) and not at_once)
     if args.json:
         found = {} if verdict is None else _verdict_data(verdict)
-        print_json({"job": args.name, "status": "idle", "claim": claim, "pause": asked.get("pause"), **found})
+        print_json(
+            {
+                "job": args.name,
+                "status": "idle",
+                "claim": claim,
+                "pause": asked.get("pause"),
+                "at_once": at_once,
+                **found,
+            }
+        )
         return Exit.OK if fits else Exit.NO
     since = time.time() - float(data.get("EnteredCurrentStatus", time.time()))
     say(f"Job {args.name} of {data.get('Owner', '?')} waits for a slot, for {duration(since)} now.")
@@ -137,6 +147,12 @@ def explain_job(pool: Pool, args: argparse.Namespace) -> int:
             f"Jobs of its cluster had slots {pause['misses']} times in a row and did not begin: its queue asks for "
             f"another one at {clock(float(pause['until']))}."
         )
+    if at_once:
+        say(
+            f"{counted(at_once, 'job')} of its cluster may be at work at a time (max_materialize), and no more: it "
+            "waits until one leaves the queue."
+        )
+        return Exit.NO
     say("")
     if verdict is None:
         _unknown(pool, str(asked.get("rejection", "")), bool(claim))

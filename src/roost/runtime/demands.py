@@ -116,7 +116,6 @@ class Demands:
             known = group.autocluster in self._known or group.autocluster in told
             ad = {} if known else ad_data(self._daemon.queue.book.autoclusters.sample(group.autocluster))
             told.add(group.autocluster)
-            found.append(
-                m.Request(autocluster=group.autocluster, ad=ad, count=group.count, job=f"{group.cluster}.{first}")
-            )
+            count = min(group.count, self._daemon.queue.book.clusters[group.cluster].room)
+            found.append(m.Request(autocluster=group.autocluster, ad=ad, count=count, job=f"{group.cluster}.{first}"))
         return found

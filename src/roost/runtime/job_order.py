@@ -112,12 +112,14 @@ def niceness(config: Config, slot_ad: ClassAd, job_ad: ClassAd) -> int:
 
 
 def _limits(job_ad: ClassAd) -> dict[str, tuple[int, int]]:
-    """CoreSize, bytes; negative for no limit."""
-    size = job_ad.cell("coresize")
-    if not isinstance(size, int) or isinstance(size, bool):
-        return {}
-    limit = UNLIMITED if size < 0 else size
-    return {"core": (limit, limit)}
+    """CoreSize and StackSize, bytes; negative for no limit."""
+    found = {}
+    for limit, name in (("core", "CoreSize"), ("stack", "StackSize")):
+        size = job_ad.eval(name) if name in job_ad else None
+        if isinstance(size, int) and not isinstance(size, bool):
+            most = UNLIMITED if size < 0 else size
+            found[limit] = (most, most)
+    return found
 
 
 def given_environment(config: Config) -> dict[str, str]:

@@ -17,8 +17,10 @@ from roost.wire import messages as m
 from roost.wire.ads import ad_data
 
 
-def ended_run(slot: NodeSlot, report: ExitReport, claim_id: str, at: float) -> m.RunEnded:
-    """How a run ended, at `at` (epoch s), and whether its claim ends with it."""
+def ended_run(
+    slot: NodeSlot, report: ExitReport, claim_id: str, at: float, traffic: tuple[int, int] = (0, 0)
+) -> m.RunEnded:
+    """How a run ended, at `at` (epoch s), and whether its claim ends with it; `traffic`: bytes sent, and received."""
     cause = report.cause
     closing = slot.state.claim.id.text != claim_id or is_closing(Inputs(slot.state, slot.plan.policy, at))
     return m.RunEnded(
@@ -38,6 +40,8 @@ def ended_run(slot: NodeSlot, report: ExitReport, claim_id: str, at: float) -> m
         slot=slot.name,
         attributes=ad_data(report.attributes),
         closing=closing,
+        bytes_sent=traffic[0],
+        bytes_received=traffic[1],
     )
 
 

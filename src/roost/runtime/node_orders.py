@@ -156,8 +156,10 @@ class NodeOrders:
             case sef.ReportUsage(attributes=attributes):
                 mail.to_queue(slot.schedd, m.JobMeasured(attributes=ad_data(attributes), **about))
             case sef.ReportExit(report=report):
-                mail.report(slot.schedd, ended_run(slot, report, starter.claim_id.text, now))
-                self.runner_of(slot, starter).log_end(report)
+                hands = self.runner_of(slot, starter)
+                traffic = (hands.transfers.sent, hands.transfers.received)
+                mail.report(slot.schedd, ended_run(slot, report, starter.claim_id.text, now, traffic))
+                hands.log_end(report)
             case sef.Warn(about=what, text=text):
                 _log.warning("%s %s: %s: %s", slot.name, slot.run, what, text)
             case sef.Quit():
@@ -203,6 +205,7 @@ class NodeOrders:
             failed=daemon.job_failed,
             began=partial(self._began, slot, starter),
             stopped=partial(self._stopped, slot, starter),
+            moved=partial(self._moved, slot, starter),
         )
 
     def _starter_event(self, slot: NodeSlot, starter: Starter, event: sev.StarterEvent) -> None:
@@ -213,6 +216,10 @@ class NodeOrders:
         claim_id = starter.claim_id.text
         told = m.JobSuspended(claim_id=claim_id, run=slot.run, at=self._daemon.clock.now(), processes=processes)
         self._mail.to_queue(slot.schedd, told)
+
+    def _moved(self, slot: NodeSlot, starter: Starter, stage: str) -> None:
+        now, claim_id = self._daemon.clock.now(), starter.claim_id.text
+        self._mail.to_queue(slot.schedd, m.FileMoved(claim_id=claim_id, run=slot.run, at=now, stage=stage))
 
     def _began(self, slot: NodeSlot, starter: Starter, number: int, pid: int) -> None:
         now = self._daemon.clock.now()

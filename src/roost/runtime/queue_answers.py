@@ -269,6 +269,8 @@ class QueueAnswers:
         pause = self._daemon.queue.holder.pauses.of(job.cluster, self._daemon.clock.now())
         if pause is not None:
             data["pause"] = {"until": pause.until, "misses": pause.misses}
+        if claim is None and not cluster.room:
+            data["at_once"] = cluster.at_once_max
         if claim is not None:
             data["claim"] = {"slot": claim.slot, "stage": str(claim.stage), "heard_at": claim.heard_at}
         await self._daemon.bus.answer(reply, Answer(data=data))

@@ -101,6 +101,8 @@ def events_of(message: Message, sender: str) -> list[ev.Event]:
                     processes=message.processes if isinstance(message, m.JobSuspended) else 1,
                 )
             ]
+        case m.FileMoved():
+            return [ev.FilesMoved(claim_id=message.claim_id, run=message.run, at=message.at, stage=message.stage)]
         case m.JobMeasured():
             attributes = ad_from(message.attributes, "attributes")
             return [ev.RunMeasured(claim_id=message.claim_id, run=message.run, at=message.at, attributes=attributes)]
@@ -152,4 +154,6 @@ def _ended(message: m.RunEnded, node: str) -> ev.RunEnded:
         checkpoints=message.checkpoints,
         attributes=ad_from(message.attributes, "attributes"),
         closing=message.closing,
+        bytes_sent=max(0, message.bytes_sent),
+        bytes_received=max(0, message.bytes_received),
     )

@@ -74,6 +74,8 @@ class Surroundings:
     began: Callable[[int, int], None]
     #: Called with the number of processes when all of them have been stopped.
     stopped: Callable[[int], None]
+    #: Called with what moving the job's files has come to.
+    moved: Callable[[str], None]
     #: What a job's processes use now; None once there are none.
     measure: Callable[[Family], Awaitable[Usage | None]] = Family.usage
     #: Jobs run as the daemon's own user, whoever owns them.
@@ -242,6 +244,7 @@ class Runner:
 
     async def _input(self, job_ad: ClassAd) -> None:
         assert self.sandbox is not None
+        self.around.moved("input-started")
         problem = await self.transfers.fetch_input(self.sandbox.path)
         if problem is not None:
             self.around.tell(sev.InputFailed(text=problem.text, code=problem.code, subcode=problem.subcode))
@@ -250,6 +253,7 @@ class Runner:
         self.baseline = await asyncio.to_thread(Baseline.of, self.sandbox.path, self.transfers.hands)
         with contextlib.suppress(OSError):
             self._baseline_path.write_text(json.dumps(dict(self.baseline.files)))
+        self.around.moved("input-finished")
         self.around.tell(sev.InputTransferred())
 
     async def _output(self, job_ad: ClassAd, destination: Output) -> None:
@@ -271,7 +275,11 @@ class Runner:
         self, send: Callable[[Path, Baseline], Coroutine[Any, Any, TransferProblem | None]]
     ) -> TransferProblem | None:
         assert self.sandbox is not None
-        return await send(self.sandbox.path, self.baseline or Baseline(files={}))
+        self.around.moved("output-started")
+        problem = await send(self.sandbox.path, self.baseline or Baseline(files={}))
+        if problem is None:
+            self.around.moved("output-finished")
+        return problem
 
     # -- the job -------------------------------------------------------------------------------------
 

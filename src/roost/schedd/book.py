@@ -100,8 +100,8 @@ class Job:
 class Cluster:
     """Jobs submitted together."""
 
-    __slots__ = ("ad", "count", "fresh", "gone", "groups", "jobs", "number", "others", "owner", "plan", "statuses",
-                 "submitted_at", "submitter")  # fmt: skip
+    __slots__ = ("ad", "at_once_max", "count", "fresh", "gone", "groups", "jobs", "number", "others", "owner", "plan",
+                 "statuses", "submitted_at", "submitter")  # fmt: skip
 
     def __init__(
         self, number: int, ad: ClassAd, plan: JobSource | None, *, count: int, owner: str, submitted_at: int
@@ -112,6 +112,8 @@ class Cluster:
         self.count = count
         self.owner = owner
         self.submitted_at = submitted_at
+        #: max_materialize: most jobs that run, are held or end at the same time; None for any number.
+        self.at_once_max = _limit(ad.cell("jobmaterializelimit"))
         #: In whose name its jobs compete, but for those in `others`.
         self.submitter = submitter_of(ad)
         self.others: dict[int, str] = {}
@@ -147,6 +149,14 @@ class Cluster:
     def left(self) -> int:
         """Jobs still in the queue."""
         return self.count - len(self.gone)
+
+    @property
+    def room(self) -> int:
+        """How many more of its jobs may have slots: max_materialize bounds those that wait for nothing else."""
+        if self.at_once_max is None:
+            return self.count
+        waiting = sum(group.count for group in self.groups.values())
+        return max(0, self.at_once_max - (self.left - waiting))
 
     def submitted_ad(self, proc: int) -> ClassAd:
         """The ad of a job as it was submitted."""
@@ -184,6 +194,10 @@ class Cluster:
         return (proc for proc in range(self.count) if self.statuses[proc])
 
 
+def _limit(cell: object) -> int | None:
+    return cell if isinstance(cell, int) and not isinstance(cell, bool) and cell > 0 else None
+
+
 def submitter_of(ad: ClassAd) -> str:
     """In whose name jobs compete: AccountingGroup, else User; both with the domain."""
     user = ad.cell("user")
@@ -204,6 +218,8 @@ class Book:
         self.clusters: dict[int, Cluster] = {}
         self.next_cluster = 1
         self.autoclusters = Autoclusters()
+        #: Clusters with jobs that may be done without being run.
+        self.noops: set[int] = set()
         #: Clusters with jobs that run beside the queue.
         self._beside: set[int] = set()
         #: Clusters with jobs that run by a crontab, in the order in which they came.
@@ -303,7 +319,7 @@ class Book:
         found: dict[str, list[IdleGroup]] = {}
         for cluster in self._with_local() if local else self.clusters.values():
             for group in cluster.groups.values():
-                if group.count > 0 and group.local is local:
+                if group.count > 0 and group.local is local and cluster.room > 0:
                     found.setdefault(group.submitter, []).append(group)
         for groups in found.values():
             groups.sort(key=lambda g: (-g.prio, self.clusters[g.cluster].submitted_at, g.cluster, g.autocluster))

@@ -358,8 +358,10 @@ class Bill:
             user_s=max(run.user_s, whole("CumulativeRemoteUserCpu")),
             system_s=max(run.system_s, whole("CumulativeRemoteSysCpu")),
         )
-        traffic = Traffic(sent=whole("BytesSent"), received=whole("BytesRecvd"))
-        return cls(run=run, total=total, traffic=traffic, total_traffic=traffic)
+        total_traffic = Traffic(sent=whole("BytesSent"), received=whole("BytesRecvd"))
+        of_run = Traffic(sent=whole("LastRunBytesSent"), received=whole("LastRunBytesRecvd"))
+        traffic = of_run if "LastRunBytesSent" in ad else total_traffic
+        return cls(run=run, total=total, traffic=traffic, total_traffic=total_traffic)
 
     def attributes(self, *, total: bool) -> dict[str, Value]:
         """As the attributes of an event's ad."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final, Self
 
-from roost.classad import ParseError, Syntax, Value, evaluate, parse_expression
+from roost.classad import ClassAd, ParseError, Syntax, Value, evaluate, parse_expression, unparse_value
 from roost.classad.records import dataclass
 from roost.schedd.event_log_base import NOTE, Event, after, given
 from roost.schedd.event_log_parts import Lines, LogFormatError, one_line
@@ -246,6 +246,14 @@ class JobAdInformation(Event):
 
     #: Names and expressions.
     told: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, ad: ClassAd, wanted: str, event: Event) -> Self:
+        """What a job's ad says of the attributes that `wanted` lists, as `event` is told."""
+        names = dict.fromkeys(re.split(r"[,\s]+", wanted.strip()))
+        told = [(name, unparse_value(ad.eval(name))) for name in names if name in ad]
+        about = (("TriggerEventTypeNumber", str(event.NUMBER)), ("TriggerEventTypeName", f'"{event.NAME}"'))
+        return cls(told=(*about, *told))
 
     def lines(self) -> Iterator[str]:
         yield "Job ad information event triggered."

@@ -119,6 +119,16 @@ class RunStoodStill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FilesMoved:
+    """Files of the job are on their way, or have been moved: "input-started", "input-finished", "output-…"."""
+
+    claim_id: str
+    run: str
+    at: float
+    stage: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunMeasured:
     """What the job uses."""
 
@@ -150,6 +160,9 @@ class RunEnded:
     attributes: ClassAd = field(default_factory=ClassAd)
     #: The claim takes no other job: it is of no use for one.
     closing: bool = False
+    #: Bytes of files that the run left, and that it got.
+    bytes_sent: int = 0
+    bytes_received: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +235,7 @@ Event: TypeAlias = (
     | RunBegan
     | RunStoodStill
     | RunMeasured
+    | FilesMoved
     | RunEnded
     | ClaimLost
     | ClaimsHeard

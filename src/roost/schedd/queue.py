@@ -29,6 +29,7 @@ from roost.schedd.events import (
     ClaimLost,
     ClaimsHeard,
     Event,
+    FilesMoved,
     LogRefused,
     MatchGiven,
     MatchRefused,
@@ -44,6 +45,7 @@ from roost.schedd.events import (
 )
 from roost.schedd.holder import Holder, QueueSettings
 from roost.schedd.idle import IdleGroup
+from roost.schedd.noop import finish_noops, has_noops
 from roost.schedd.outcome import held_at_submit, leave_removed
 from roost.schedd.ranges import Ranges
 from roost.schedd.refused_logs import log_refused
@@ -111,6 +113,8 @@ class Queue:
         turn = Turn(self.book, now, self.holder.settings.in_force, self.holder.settings.zone)
         self._handle(turn, event)
         recurring.hold_unplanned(turn)
+        if self.book.noops:
+            finish_noops(turn, self.holder)
         turn.finish()
         return Step(changes=tuple(turn.changes), effects=tuple(turn.effects))
 
@@ -132,6 +136,8 @@ class Queue:
                 runs.run_began(turn, self.holder, event)
             case RunStoodStill():
                 runs.run_stood_still(turn, event)
+            case FilesMoved():
+                runs.files_moved(turn, self.holder, event)
             case RunMeasured():
                 runs.run_measured(turn, event)
             case RunEnded():
@@ -244,6 +250,8 @@ class Queue:
         for job in cluster.jobs.values():
             turn.touch(job)
         self._tell_submitted(turn, cluster, held)
+        if has_noops(cluster):
+            self.book.noops.add(number)
 
     def _tell_submitted(self, turn: Turn, cluster: Cluster, held: bool) -> None:
         """Tell users' logs of every job; clusters without a log cost nothing."""
@@ -290,6 +298,7 @@ class Queue:
                 elif job.status is JobStatus.REMOVED:
                     leave_removed(turn, job)
         recurring.kept(turn)
+        self.book.noops.update(number for number, each in self.book.clusters.items() if has_noops(each))
         periodic.ask_about_claims(turn, self.holder, {claim.node for claim in self.holder.claims.values()})
         turn.offer()
 

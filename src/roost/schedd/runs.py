@@ -6,9 +6,10 @@ it changes nothing, and the end of such a run is acknowledged, so that nobody se
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Any, Final
 
-from roost.classad import ClassAd
+from roost.classad import ClassAd, unparse_value
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.model.audit import AuditKind, Source
@@ -24,6 +25,7 @@ from roost.schedd.effects import AskForSlot, Decline, EndRun, GiveBack, StartRun
 from roost.schedd.events import (
     ClaimAnswered,
     ClaimLost,
+    FilesMoved,
     MatchGiven,
     RunBegan,
     RunEnded,
@@ -48,6 +50,15 @@ IMMUTABLE: Final = frozenset(
 
 #: ImageSize, KiB, has to grow by this part before the event log is told again.
 _GROWTH: Final = 1.0
+#: What machines say of files that are moved, to what the log says.
+_STAGES: Final = {
+    "input-started": log.TransferStage.INPUT_STARTED,
+    "input-finished": log.TransferStage.INPUT_FINISHED,
+    "output-started": log.TransferStage.OUTPUT_STARTED,
+    "output-finished": log.TransferStage.OUTPUT_FINISHED,
+}
+#: Of a run, to what sums up those of all runs.
+_SUMMED: Final = (("RemoteUserCpu", "CumulativeRemoteUserCpu"), ("RemoteSysCpu", "CumulativeRemoteSysCpu"))
 #: What a job's ad says of the start of its run.
 _OF_START: Final = (
     "NumShadowStarts", "JobRunCount", "ShadowBday", "JobCurrentStartDate", "JobStartDate", "RemoteHost",
@@ -320,7 +331,16 @@ def _began(turn: Turn, holder: Holder, job: Job, at: float, slot: str) -> None:
         return
     holder.pauses.began(job.id.cluster)
     turn.set(job, NumJobStarts=job.whole("numjobstarts") + 1, JobCurrentStartExecutingDate=int(at))
-    turn.log(job, log.Execute(host=_address(holder, job), slot_name=slot))
+    turn.log(job, log.Execute(host=_address(holder, job), slot_name=slot, machine=_told_of_machine(holder, job)))
+
+
+def _told_of_machine(holder: Holder, job: Job) -> tuple[tuple[str, str], ...]:
+    """ulog_execute_attrs: what the user wants told of the machine."""
+    wanted, claim = job.text("userlogexecuteeventattrs"), holder.claims.get(job.claim_id)
+    if not wanted or claim is None or claim.slot_ad is None:
+        return ()
+    ad, names = claim.slot_ad, dict.fromkeys(re.split(r"[,\s]+", wanted.strip()))
+    return tuple((name, unparse_value(ad.eval(name))) for name in names if name in ad)
 
 
 def _address(holder: Holder, job: Job) -> str:
@@ -349,6 +369,19 @@ def _count_suspension(turn: Turn, job: Job, at: int) -> None:
     if since:
         turn.set(job, CumulativeSuspensionTime=job.whole("cumulativesuspensiontime") + max(0, at - since))
         turn.set(job, LastSuspensionTime=0)
+
+
+def files_moved(turn: Turn, holder: Holder, event: FilesMoved) -> None:
+    """Files of a job are on their way, or there. A job whose output is moved while it is on the machine shows it."""
+    job, stage = present(turn, event.run, event.claim_id), _STAGES.get(event.stage)
+    if job is None or stage is None:
+        return
+    started = stage in (log.TransferStage.INPUT_STARTED, log.TransferStage.OUTPUT_STARTED)
+    turn.log(job, log.FileTransfer(stage=stage, host=_address(holder, job) if started else ""))
+    if stage is log.TransferStage.OUTPUT_STARTED and job.status is JobStatus.RUNNING:
+        turn.set_status(job, JobStatus.TRANSFERRING_OUTPUT)
+    elif stage is log.TransferStage.OUTPUT_FINISHED and job.status is JobStatus.TRANSFERRING_OUTPUT:
+        turn.set_status(job, JobStatus.RUNNING)
 
 
 def run_measured(turn: Turn, event: RunMeasured) -> None:
@@ -417,14 +450,32 @@ def _claim_free(turn: Turn, holder: Holder, claim: HeldClaim, event: RunEnded) -
 
 def _end_bookkeeping(turn: Turn, job: Job, event: RunEnded) -> None:
     wall_s = max(0, int(event.at) - job.whole("shadowbday", int(event.at)))
+    slot_s = wall_s * max(1, job.whole("cpusprovisioned", 1))
+    sums: dict[str, Any] = {}
+    for of_run, of_all in _SUMMED:
+        sums[of_all] = _number(job.ad.cell(fold(of_all))) + _number(event.attributes.cell(fold(of_run)))
+    if event.ending == "exit" or event.output == "kept" or event.checkpoints:
+        # What it did is not lost.
+        sums["CommittedTime"] = job.whole("committedtime") + wall_s
+        sums["CommittedSlotTime"] = _number(job.ad.cell("committedslottime")) + slot_s
     turn.set(
         job,
+        BytesSent=_number(job.ad.cell("bytessent")) + event.bytes_sent,
+        BytesRecvd=_number(job.ad.cell("bytesrecvd")) + event.bytes_received,
+        LastRunBytesSent=event.bytes_sent,
+        LastRunBytesRecvd=event.bytes_received,
+        CumulativeSlotTime=_number(job.ad.cell("cumulativeslottime")) + slot_s,
+        **sums,
         RemoteWallClockTime=float(job.whole("remotewallclocktime") + wall_s),
         LastRemoteHost=job.ad.get("RemoteHost"),
         RemoteHost=None,
         ShadowBday=None,
         CurrentHosts=0,
     )
+
+
+def _number(cell: object) -> float:
+    return float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else 0.0
 
 
 def _outcome(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:

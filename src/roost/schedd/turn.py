@@ -144,6 +144,9 @@ class Turn:
         self._dirty.pop(job.id, None)
         self.changes.append(DropJob(job=job.id))
         self._left[cluster.number] = cluster
+        if cluster.at_once_max is not None:
+            # Another one may have its slot.
+            self.offer()
 
     def log(self, job: Job, event: Event) -> None:
         """Tell the user's event log of a job, if there is one."""
@@ -154,6 +157,9 @@ class Turn:
         paths = log_paths(ad)
         if paths:
             text = log.format_event(event, cluster, proc, self.now)
+            wanted = ad.cell("jobadinformationattrs")
+            if isinstance(wanted, str) and wanted:
+                text += log.format_event(log.JobAdInformation.of(ad, wanted, event), cluster, proc, self.now)
             for path in paths:
                 self._logs.setdefault((path, owner), []).append(text)
 

@@ -191,7 +191,7 @@ class JobMeasured(Message, frozen=True, kw_only=True):
 
 
 class FileMoved(Message, frozen=True, kw_only=True):
-    """A stage of moving files begins or ends: "queued", "input-started", "input-finished", "output-started", …."""
+    """A stage of moving files: "input-started", "input-finished", "output-started" or "output-finished"."""
 
     claim_id: str
     run: str
@@ -220,6 +220,9 @@ class RunEnded(Message, frozen=True, kw_only=True):
     attributes: AdData = {}
     #: The claim takes no other job: the slot is emptied, or the claim has lasted as long as it may.
     closing: bool = False
+    #: Bytes of files that the run left, and that it got.
+    bytes_sent: int = 0
+    bytes_received: int = 0
 
 
 class ClaimGone(Message, frozen=True, kw_only=True):

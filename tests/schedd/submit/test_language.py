@@ -364,3 +364,20 @@ def test_a_job_of_the_scheduler_universe_waits_for_no_time(command: str) -> None
     text = f"executable = /bin/sleep\nuniverse = scheduler\n{command}\nqueue\n"
     assert [code for code, line, _ in said(text) if line == 3] == ["universe"]
     assert not submitted(text.replace("scheduler", "local")).errors
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("notification = complete", True),
+        ("notification = never", False),
+        ("skip_if_dataflow = true", True),
+        ("manifest = false", False),
+        ("stream_output = true", False),
+        ("stream_output = true\nshould_transfer_files = YES", True),
+    ],
+)
+def test_a_command_that_nothing_acts_on_says_so(line: str, told: bool) -> None:
+    found = submitted(f"executable = /bin/sleep\n{line}\nqueue\n")
+    assert not found.errors
+    assert any(one.code == SubmitCode.NO_EFFECT for one in found.findings) is told

@@ -45,6 +45,7 @@ class SubmitCode(StrEnum):
     DUPLICATE_ITEM = "submit-duplicate-item"
     CONFLICT = "submit-conflict"
     SUSPICIOUS = "submit-suspicious"
+    NO_EFFECT = "submit-no-effect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,11 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
     SubmitCode.CONFLICT: CodeDoc(_W, "Two commands say different things; one is ignored.", "Remove one of them."),
     SubmitCode.SUSPICIOUS: CodeDoc(
         _W, "A value is allowed, and is probably not what was meant.", "See what is said about it."
+    ),
+    SubmitCode.NO_EFFECT: CodeDoc(
+        _W,
+        "The command is understood and kept in the job's ad, and nothing in a pool of Roost acts on it.",
+        "Remove the line, or do without.",
     ),
 }
 

@@ -11,6 +11,7 @@ from roost.classad.records import dataclass, replace
 from roost.config import Definition, Severity, Span
 from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS
+from roost.schedd.submit import without_effect
 from roost.schedd.submit.advice import advise
 from roost.schedd.submit.batch import Batch, PlanHost
 from roost.schedd.submit.diagnostics import Finding, Findings, SubmitCode
@@ -79,6 +80,7 @@ class Planner:
         job = Job(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined, batch.where)
         constants = self._sort(batch, job, keys)
         advise(job)
+        without_effect.tell(job)
         if batch.sections:
             constants.update(batch.settle())
         used = set(job.used)
