@@ -25,6 +25,7 @@ from roost.schedd.event_log_parts import (
 
 _CODE: Final = re.compile(r" Code (-?\d+) Subcode (-?\d+)")
 _REASON: Final = re.compile(r"Reason: (.*)")
+_NUMBERS: Final = ("ReasonCode", "ReasonSubCode")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,8 @@ class JobEvicted(Event):
 
     def attributes(self) -> dict[str, Value]:
         ending = {"TerminatedNormally": False} if self.requeued is None else self.requeued.attributes()
-        numbers = {"ReasonCode": self.code, "ReasonSubCode": self.subcode} if self.code or self.subcode else {}
+        # As the reference does: a number that says nothing is not there.
+        numbers = {name: number for name, number in zip(_NUMBERS, (self.code, self.subcode), strict=True) if number}
         return {
             "Checkpointed": self.checkpointed,
             "TerminatedAndRequeued": self.requeued is not None,
