@@ -62,6 +62,7 @@ def test_a_workflow_runs_in_order_with_its_scripts_and_leaves_its_files(start: C
     more = (
         "SCRIPT PRE B pre.sh $JOB\nSCRIPT DEBUG post.log STDOUT POST A post.sh $JOB $RETURN $DAG_STATUS\n"
         'VARS A code="3"\nNODE_STATUS_FILE status 0 ALWAYS-UPDATE\nDOT picture.dot\nRETRY C 1\n'
+        "JOBSTATE_LOG states.log\n"
     )
     run = submit(pool, "d.dag", DIAMOND + more)
     ad = pool.seen(f"{run}.0", JobStatus=4)
@@ -81,6 +82,20 @@ def test_a_workflow_runs_in_order_with_its_scripts_and_leaves_its_files(start: C
     assert len(re.findall(r"^005 ", log, re.M)) == 4
     assert len(re.findall(r"^016 ", log, re.M)) == 1
     assert "DAG Node: A" in log
+    states = [line.split(" ", 1)[1] for line in (pool.work / "states.log").read_text().splitlines()]
+    assert (states[0], states[-1]) == (f"INTERNAL *** DAGMAN_STARTED {run}.0 ***", "INTERNAL *** DAGMAN_FINISHED 0 ***")
+    first = f"{run + 1}.0"
+    assert [line for line in states if line.startswith("A ")] == [
+        f"A SUBMIT {first} - - 1",
+        f"A EXECUTE {first} - - 1",
+        f"A JOB_TERMINATED {first} - - 1",
+        "A JOB_FAILURE 3 - - 1",
+        f"A POST_SCRIPT_STARTED {first} - - 1",
+        f"A POST_SCRIPT_TERMINATED {first} - - 1",
+        f"A POST_SCRIPT_SUCCESS {first} - - 1",
+    ]
+    words = [line.split()[1] for line in states if line.startswith("B ")]
+    assert words[:3] == ["PRE_SCRIPT_STARTED", "PRE_SCRIPT_SUCCESS", "SUBMIT"]
     node = pool.job(f"{run + 1}.0")
     assert (node["DAGNodeName"], node["DAGManJobId"]) == ("A", run)
 
@@ -104,6 +119,7 @@ def test_each_node_runs_once_whatever_is_killed(start: Callable[..., Pool]) -> N
     script(pool, "post.sh", "sleep 0.1; echo post.$1 >> ran")
     lines = [f'JOB N{n} node.sub\nVARS N{n} nap="0.4"\nSCRIPT POST N{n} post.sh $JOB' for n in range(9)]
     lines += [f"PARENT N{(n - 1) // 2} CHILD N{n}" for n in range(1, 9)]
+    lines.append("JOBSTATE_LOG states.log")
     run = submit(pool, "d.dag", "\n".join(lines))
 
     def kill_run() -> None:
@@ -118,6 +134,11 @@ def test_each_node_runs_once_whatever_is_killed(start: Callable[..., Pool]) -> N
     kill_run()
     assert pool.seen(f"{run}.0", JobStatus=4)["ExitCode"] == 0
     assert Counter(ran(pool)) == Counter([f"N{n}.0" for n in range(9)] + [f"post.N{n}" for n in range(9)])
+    states = [line.split() for line in (pool.work / "states.log").read_text().splitlines()]
+    told = Counter((node, word) for _, node, word, *_ in states if node != "INTERNAL" and word != "POST_SCRIPT_STARTED")
+    words = ("SUBMIT", "EXECUTE", "JOB_TERMINATED", "JOB_SUCCESS", "POST_SCRIPT_TERMINATED", "POST_SCRIPT_SUCCESS")
+    assert told == Counter((f"N{n}", word) for n in range(9) for word in words)
+    assert len({number for _, node, *_, number in states if node != "INTERNAL"}) == 9
 
 
 def test_removing_a_run_removes_all_that_is_its(start: Callable[..., Pool]) -> None:

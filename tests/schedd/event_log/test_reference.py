@@ -65,7 +65,7 @@ EVICTION = {
 }
 
 
-@pytest.mark.parametrize("order", ["kubrt", "kubtr", "kutbr", "ktubr", "kubt", "ktub"])
+@pytest.mark.parametrize("order", ["kubrt", "kubtr", "kutbr", "kubt", "kutb"])
 def test_no_order_makes_the_reference_read_the_table_of_an_eviction(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str
 ) -> None:

@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -26,8 +26,10 @@ _PIECE: Final = 1 << 20
 class NodesLog:
     """One log, read as it grows."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, heard: Callable[[log.LoggedEvent], None] = lambda logged: None) -> None:
         self._path = path
+        #: Told of every event that is read.
+        self._heard = heard
         self._reader = log.LogReader()
         self._at = 0
 
@@ -61,6 +63,7 @@ class NodesLog:
                     for logged in self._reader.feed(piece):
                         if logged.event is None:
                             _log.warning("%s: %s", self._path, logged.problem)
+                        self._heard(logged)
                         yield logged
         except FileNotFoundError:
             return

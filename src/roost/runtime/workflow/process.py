@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from roost.dag import Dag
+from roost.dag import Dag, ScriptPoint
 from roost.dag import orders as o
 from roost.dag.run import Run, Settings, Step
 from roost.dag.states import NodeState
@@ -33,10 +33,11 @@ from roost.dag.texts import (
     status_table,
 )
 from roost.runtime.workflow.files import RunFiles, read_text, replace_text, unused
+from roost.runtime.workflow.job_states import JobStates
 from roost.runtime.workflow.nodes_log import NodesLog
 from roost.runtime.workflow.scripts import Scripts
 from roost.runtime.workflow.signals import Signals
-from roost.runtime.workflow.submitting import BadNode, Submitter
+from roost.runtime.workflow.submitting import BadNode, Submitter, tag_of
 from roost.schedd.submit import Submission
 
 _log = logging.getLogger("roost.dag")
@@ -90,6 +91,7 @@ class Process:
     scripts: Scripts = field(init=False, default_factory=Scripts)
     signals: Signals = field(init=False, default_factory=Signals)
     log: NodesLog = field(init=False)
+    states: JobStates = field(init=False)
     _began_at: float = field(init=False, default=0.0)
     _waits: dict[str, float] = field(init=False, default_factory=dict)
     _todo: list[o.Order] = field(init=False, default_factory=list)
@@ -101,7 +103,8 @@ class Process:
 
     def __post_init__(self) -> None:
         self.run = Run(self.dag, self.settings)
-        self.log = NodesLog(self.files.nodes_log)
+        self.states = JobStates(self.dag.job_state_log, self.run.nodes, self.run.clusters, self._tag_of)
+        self.log = NodesLog(self.files.nodes_log, self.states.heard)
 
     def work(self, *, recovering: bool) -> int:
         """Run until the run is over, or a signal says to leave it; the exit status. Raises OSError."""
@@ -110,10 +113,14 @@ class Process:
         if not recovering:
             self.log.begin_anew()
             self.files.halt.unlink(missing_ok=True)
+        self.states.began(f"{self.submitter.cluster or 0}.0", recovering=recovering)
         past = tuple(self._past()) if recovering else ()
         if recovering:
             _log.info("going on with what stands in %s: %d events", self.files.nodes_log, len(past))
-        self._take(self.run.step(o.Begun(past=past), time.time()))
+        self._take(self.run.step(o.Begun(past=past), time.time()), past=True)
+        if recovering:
+            self.states.catch_up()
+            self.states.recovered()
         while self._finish is None:
             leave = self._look()
             if leave:
@@ -159,11 +166,13 @@ class Process:
             elif number != signal.SIGCHLD:
                 return number
         self._carry_out()
-        for event in self.log.news():
+        news = tuple(self.log.news())
+        self.states.catch_up()
+        for event in news:
             self._tell(event)
         for node, point, status in self.scripts.ended():
             _log.info("%s script of node %s ended with status %d", point, node, status)
-            self._tell(o.ScriptEnded(node=node, point=point, status=status))
+            self._script_ended(o.ScriptEnded(node=node, point=point, status=status))
         now = time.time()
         for node in [node for node, at in self._waits.items() if at <= now]:
             del self._waits[node]
@@ -175,17 +184,25 @@ class Process:
         self._publish(now)
         return 0
 
+    def _script_ended(self, event: o.ScriptEnded) -> None:
+        progress = self.run.nodes[event.node]
+        script = progress.node.pre if event.point is ScriptPoint.PRE else None
+        if script is not None and event.status != script.defer_status:
+            self.states.pre_ended(event.node, good=event.status in (0, progress.node.pre_skip))
+        self._tell(event)
+
     def _tell(self, event: o.Event) -> None:
         self._take(self.run.step(event, time.time()))
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: Step, *, past: bool = False) -> None:
         for taken in step.transitions:
             progress = self.run.nodes[taken.node]
             telling = taken.row.target in (NodeState.READY, NodeState.ERROR)
             details = f": {progress.details}" if telling and progress.details else ""
             source, target = taken.row.source, taken.row.target
             _log.info("node %s: %s -> %s (%s)%s", taken.node, source.name, target.name, taken.row.on, details)
-            if source is NodeState.POSTRUN:
+            # What happened in the past stands in the log already.
+            if source is NodeState.POSTRUN and not past:
                 self._write_post(taken.node)
             self._changed = True
         self._todo += step.orders
@@ -213,6 +230,7 @@ class Process:
         match order:
             case o.RunScript(node=name, point=point, words=words):
                 _log.info("node %s: %s script: %s", name, point, " ".join(words))
+                self.states.script_began(name, point)
                 problem = self.scripts.start(self.dag.nodes[name], point, words)
                 if problem:
                     _log.error("node %s: %s", name, problem)
@@ -246,10 +264,19 @@ class Process:
             self._not_submitted(name, str(problem), final=False)
         else:
             _log.info("node %s: cluster %d, %d job(s)", name, cluster, jobs)
+            self.states.submitted(name, cluster, tag_of(submission))
             self._tell(o.NodeSubmitted(node=name, cluster=cluster, jobs=jobs))
+
+    def _tag_of(self, name: str) -> str:
+        """The tag of a node that has not been submitted yet; its PRE script may have to write its description first."""
+        try:
+            return tag_of(self.submitter.submission(self.run, self.dag.nodes[name], 0, time.time()))
+        except BadNode:
+            return ""
 
     def _not_submitted(self, name: str, text: str, *, final: bool) -> None:
         _log.error("node %s is not submitted: %s", name, text)
+        self.states.refused(name)
         self._tell(o.SubmitRefused(node=name, text=text.splitlines()[0], final=final))
 
     # -- files ---------------------------------------------------------------------------------------------
@@ -302,6 +329,11 @@ class Process:
             version=self.version,
         )
         self._write(self.files.metrics, lambda run, at: text)
+        for _ in self.log.news():
+            # What it tells last, of the last POST script, is for the job state log alone.
+            pass
+        self.states.catch_up()
+        self.states.finished(finish.exit_code)
         self.files.lock.unlink(missing_ok=True)
         _log.info("the run is over: %s", STATUS_WORDS[finish.status])
         _log.info("**** condor_dagman (condor_DAGMAN) pid %d EXITING WITH STATUS %d", os.getpid(), finish.exit_code)

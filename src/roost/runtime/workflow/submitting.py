@@ -101,3 +101,13 @@ class Submitter:
 
     def _is_before(self, prepended: bool | None) -> bool:
         return not self.append_variables if prepended is None else prepended
+
+
+def tag_of(submission: Submission) -> str:
+    """What a description says for the job state log: ``+pegasus_site``, or what ``+job_tag_name`` names."""
+    ad = next(submission.clusters[0].ads(), None)
+    if ad is None:
+        return ""
+    name = ad.get("job_tag_name", "pegasus_site")
+    tag = ad.get(str(name).lstrip("+"), "")
+    return "_".join(tag.split()) if isinstance(tag, str) else ""
