@@ -122,7 +122,8 @@ class Report:
         counts = self._counts
         text = f"{_many(counts['scenarios'], 'scenario')}, {_many(counts['expectations'], 'expectation')}: "
         text += f"{counts['failed']} failed" if counts["failed"] else "all as expected"
-        text += f" in both worlds, in {shown(round(time.monotonic() - self._begun))}" if self._real else ""
+        text += " in both worlds" if self._real and not counts["failed"] else ""
+        text += f", in {shown(round(time.monotonic() - self._begun))}" if self._real else ""
         return text + (f"; coverage below {self._missed:g} %" if self._missed is not None else "")
 
 

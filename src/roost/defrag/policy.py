@@ -66,6 +66,12 @@ class DefragPolicy:
         return f"Defrag {self.name}"
 
 
+def is_wanted(config: Config) -> bool:
+    """Whether DAEMON_LIST names it."""
+    listed = (config.get("DAEMON_LIST") or "").replace(",", " ").upper().split()
+    return "DEFRAG" in listed
+
+
 def configured_policy(config: Config, *, host: str) -> DefragPolicy:
     """The policy of the daemon on a host. Raises ConfigError, and ParseError for what is no expression."""
     start = _expression(config, "DEFRAG_DRAINING_START_EXPR")

@@ -128,6 +128,7 @@ class _Run:
             preemption=pattern.preemption,
             halflife_s=pattern.halflife_s,
             negotiator=pattern.negotiator,
+            defrag=pattern.defrag,
             days=scenario.end_s / 86_400,
             cycle_s=scenario.cycle_s,
             start=self.start,

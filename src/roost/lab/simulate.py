@@ -138,6 +138,7 @@ def prepare(request: Request, host: Host) -> Prepared:
         preemption=patterns[0].preemption,
         halflife_s=patterns[0].halflife_s,
         negotiator=negotiator_settings(patterns[0].config, always=request.negotiator),
+        defrag=patterns[0].defrag,
         faults=request.faults,
         exhaustive=request.exhaustive,
     )

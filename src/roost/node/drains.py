@@ -53,6 +53,10 @@ class Drains:
         if self.draining.order is not None:
             self._led_to(draining.progress(self.draining, self._states, now))
 
+    def attributes(self, now: float) -> dict[str, Any]:
+        """What the ads of all slots say of drains, and of what one would cost."""
+        return draining.attributes(self.draining, self._states, self._policies, now)
+
     def count(self, run_s: float, cpus: int) -> None:
         """A job was lost to the drain."""
         self.draining = draining.count_badput(self.draining, run_s, cpus)

@@ -21,7 +21,6 @@ from roost.node.host_plan import SlotPlan
 from roost.node.host_slots import Slot, Starter
 from roost.node.plan import NodePlan, Reading
 from roost.policy.decision import StepWorld
-from roost.startd import draining
 from roost.startd.idleness import slot_idleness
 from roost.startd.load import CpuUse, MachineLoad, apportion
 from roost.startd.policy_inputs import Inputs
@@ -244,9 +243,7 @@ class Machine:
 
     def ads(self, slots: Iterable[NodeSlot], now: float) -> list[ClassAd]:
         """The whole ads of slots, as the pool sees them."""
-        states = [each.state for each in self.slots]
-        policies = {each.name: each.plan.policy for each in self.slots}
-        shared = draining.attributes(self.host.drains.draining, states, policies, now)
+        shared = self.host.drains.attributes(now)
         found = []
         for slot in slots:
             ad = self.ad(slot, now)

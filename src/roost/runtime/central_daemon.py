@@ -21,6 +21,7 @@ from typing import Any, Final, TypeVar
 from roost.classad import ClassAd
 from roost.collector.table import LIFETIME_S, SLOT, AdTable
 from roost.config import Config, ConfigError
+from roost.defrag.policy import is_wanted
 from roost.negotiator.settings import intervals_from
 from roost.negotiator.snapshot import Plan, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Pace, Wish
@@ -28,7 +29,7 @@ from roost.runtime.bookings import Bookings
 from roost.runtime.bus import Bus
 from roost.runtime.central_answers import CentralAnswers
 from roost.runtime.central_audit import CentralAudit
-from roost.runtime.defragmenter import Defragmenter, is_wanted
+from roost.runtime.defragmenter import Defragmenter
 from roost.runtime.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
 from roost.wire import messages as m

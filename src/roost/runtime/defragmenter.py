@@ -44,12 +44,6 @@ from roost.wire.messages import Ask
 _log = logging.getLogger("roost.defrag")
 
 
-def is_wanted(config: Config) -> bool:
-    """Whether DAEMON_LIST names it."""
-    listed = (config.get("DAEMON_LIST") or "").replace(",", " ").upper().split()
-    return "DEFRAG" in listed
-
-
 class Defragmenter:
     """The defragmentation daemon, as a part of the central manager."""
 

@@ -231,9 +231,9 @@ class Machine:
         """Empty the machine; why not, if it is refused."""
         return self._commanded(lambda: self.host.drain(order, now), now)
 
-    def cancel_drain(self, now: float) -> Refusal | None:
-        """End whichever drain there is; why not, if it is refused."""
-        return self._commanded(lambda: self.host.cancel_drain("", now), now)
+    def cancel_drain(self, now: float, request_id: str = "") -> Refusal | None:
+        """End a drain, whichever there is if none is named; why not, if it is refused."""
+        return self._commanded(lambda: self.host.cancel_drain(request_id, now), now)
 
     def _commanded(self, command: Callable[[], tuple[list[Out[Slot]], Refusal | None]], now: float) -> Refusal | None:
         said: list[Refusal | None] = []

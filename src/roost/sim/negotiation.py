@@ -31,8 +31,8 @@ from roost.schedd.book import submitter_of
 from roost.sim.engine import RANK_CYCLE
 from roost.sim.host import Slot
 from roost.sim.matcher import Matcher, is_free
+from roost.sim.pool_ads import pool_ad
 from roost.sim.queue_entry import Entry
-from roost.startd.attributes import overlay, requirements
 from roost.startd.states import State
 
 #: The kind of jobs that a request is for, and which of them they are; None for whichever is the oldest by then.
@@ -118,7 +118,7 @@ class Negotiation(Matcher):
             present = state.state, offered, state.claim.id, polled_at
             if self._shown.get(name) != present:
                 self._shown[name] = present
-                self.slots.put(name, _ad_of(slot, now))
+                self.slots.put(name, pool_ad(slot, now))
                 self._touch(self.slots.place(name))
         return found
 
@@ -186,16 +186,6 @@ class Negotiation(Matcher):
             return
         event, claim_id = ev.MatchReceived(claim_id=claim.id), claim.id
         self.bus.send(f"matcher>{machine.plan.name}", lambda then: machine.address(claim_id, event, then))
-
-
-def _ad_of(slot: Slot, now: float) -> ClassAd:
-    """What a slot shows the pool. Cells are taken as they are: nobody sees the ad, and nobody asks for spellings."""
-    state = slot.state
-    my = overlay(state, slot.plan.policy, now)
-    ad = ClassAd()
-    under = {} if my.chained is None else my.chained.cells
-    ad.cells = {**slot.plan.ad.cells, **under, **my.cells, "name": slot.plan.name, "requirements": requirements(state)}
-    return ad
 
 
 def _started(ad: ClassAd, starts: int) -> ClassAd:

@@ -13,6 +13,8 @@ from typing import Any, Final, cast
 
 from roost.classad import ClassAd, Expr, ParseError, parse_expression
 from roost.config import Config, ConfigError, Host, LoadOptions, load
+from roost.defrag import policy as defrag
+from roost.defrag.policy import DefragPolicy
 from roost.model.slots import Filesystem, HostReading, SlotId, SlotKind
 from roost.negotiator.settings import Settings as NegotiatorSettings
 from roost.negotiator.settings import settings_from
@@ -30,6 +32,9 @@ from roost.startd.slot_ad import HostIdentity, SlotSettings, host_identity, slot
 from roost.startd.slot_ad_config import names_in
 from roost.starter.configured import configured_policy
 from roost.starter.policy_inputs import StarterPolicy
+
+#: The host of the central manager, which no machine of a world is.
+_CENTRAL: Final = "central"
 
 
 class SeededHost:
@@ -110,6 +115,8 @@ class Pattern:
     halflife_s: float = 86_400.0
     #: Settings of the matchmaker where the configuration says more of it than the two above; None else.
     negotiator: NegotiatorSettings | None = None
+    #: What the pool's defragmentation daemon is to do; None where DAEMON_LIST names none.
+    defrag: DefragPolicy | None = None
     #: Static slots keep accounts too.
     accounts: bool = False
 
@@ -220,6 +227,7 @@ def make_pattern(config: Config, hardware: Hardware, *, accounts: bool = False) 
             preemption=None if preemption is None else parse_expression(preemption),
             halflife_s=config.get_float("PRIORITY_HALFLIFE"),
             negotiator=negotiator_settings(config),
+            defrag=defrag.configured_policy(config, host=_CENTRAL) if defrag.is_wanted(config) else None,
             accounts=accounts,
         )
     except (ConfigError, ParseError) as error:

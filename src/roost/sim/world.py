@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, Final
 
 from roost.classad import ClassAd, Expr
+from roost.defrag.policy import DefragPolicy
 from roost.model import effects as ef
 from roost.model.claims import ClaimKind
 from roost.model.events import VacateRequested
@@ -24,6 +25,7 @@ from roost.node.host import OfferLeftovers
 from roost.sim.bus import Bus, Faults
 from roost.sim.chance import stream
 from roost.sim.checkers import Checker
+from roost.sim.defragmentation import Defragmentation
 from roost.sim.engine import Engine, seldom_collected
 from roost.sim.fetched import WorkSource
 from roost.sim.host import Machine, Slot
@@ -85,6 +87,8 @@ class Plan:
     halflife_s: float = 86_400.0
     #: Settings of the real matchmaker; None for the simple one, which knows the two above only.
     negotiator: NegotiatorSettings | None = None
+    #: What the pool's defragmentation daemon is to do; None where there is none.
+    defrag: DefragPolicy | None = None
     #: Evictions by a starter's policy after which a job goes on hold.
     thrown_out_max: float = math.inf
     #: Work that machines fetch; the numbers of these jobs are no numbers of `jobs`.
@@ -145,9 +149,13 @@ class World:
             self.matcher = Matcher(*pool, preemption=plan.preemption)
         else:
             self.matcher = Negotiation(*pool, settings=plan.negotiator)
+        self.defragmentation = None if plan.defrag is None else self._defragmentation(plan.defrag)
         for wanted in plan.orders:
             self.engine.at(plan.start + wanted.at_s, partial(self._carry_out, wanted))
         self._plan_deaths()
+
+    def _defragmentation(self, policy: DefragPolicy) -> Defragmentation:
+        return Defragmentation(self.engine, self.bus, self.recorder, self.machines, policy, self.plan.seed)
 
     def _machine(self, plan: MachinePlan, index: int) -> Machine:
         faults = self.plan.faults
