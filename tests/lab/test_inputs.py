@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from roost.cli import lab
 from roost.cli.terminal import CommandError
 from roost.config import MemoryHost
-from roost.lab.clock_face import ticks
+from roost.lab.clock_face import clock, ticks
+from roost.lab.figures import in_words, summary_lines
 from roost.lab.machines import LabError
 from roost.lab.places import places
 from roost.lab.raster import png
@@ -200,12 +202,28 @@ def test_a_picture_of_rows_is_a_png() -> None:
     assert b"\x00\x00\x00\xff\xff\xff\x2a\x9d\x73" in data
 
 
-@pytest.mark.parametrize("end_s", [60, 3600, 86_400, 7 * 86_400, 90 * 86_400])
+@pytest.mark.parametrize("end_s", [60, 3600, 86_400, 7 * 86_400, 90 * 86_400, 3660 * 86_400])
 def test_marks_of_time_are_few_and_in_order(end_s: float) -> None:
-    marks = [tick.at_s for tick in ticks(end_s)]
-    assert marks[0] == 0
-    assert marks == sorted(marks)
-    assert len(marks) <= 16
+    marks = ticks(end_s)
+    times = [tick.at_s for tick in marks]
+    assert times[0] == 0
+    assert times == sorted(times)
+    assert 5 <= len([tick for tick in marks if tick.label]) <= 16
+    assert len(marks) <= 121
+
+
+def test_weeks_are_marked_with_their_days_and_minutes_where_there_is_room() -> None:
+    assert [tick.label for tick in ticks(16 * 86_400)] == ["week 1", *[""] * 6, "week 2", *[""] * 6, "week 3", "", ""]
+    assert [tick.label for tick in ticks(1200)][:3] == ["Mon", "0:02", "0:04"]
+    assert [clock(each) for each in (3605, 9 * 86_400)] == ["Mon 1:00:05", "Wed of week 2 0:00:00"]
+
+
+def test_a_report_has_a_dash_where_there_is_nothing_to_tell(tmp_path: Path) -> None:
+    simulate(Request(configs=("/old",), machines=1, days=0.01, mix="long", jobs=1), HOST, tmp_path)
+    summary = json.loads((tmp_path / "summary.json").read_text())["summary"]
+    assert in_words("slowdown_median", summary) == "–"
+    assert any(line.startswith("slowdown, median") and line.endswith("–") for line in summary_lines(summary))
+    assert "<b>–</b><span>median slowdown" in (tmp_path / "report.html").read_text()
 
 
 TOML = """# a

@@ -16,6 +16,7 @@ from roost.lab.compare import compare, comparison_text
 from roost.lab.coverage import Coverage
 from roost.lab.durations import seconds_of, shown
 from roost.lab.machines import LabError
+from roost.lab.palette import COLOURS
 from roost.lab.scenario_file import read_scenarios
 from roost.lab.scenario_run import run_scenario
 from roost.lab.simulate import Request, simulate
@@ -166,10 +167,7 @@ def test_a_comparison_explains_the_decisions_that_changed() -> None:
 def test_spans_and_shares_of_a_timeline_add_up() -> None:
     timelines = Timelines(slots=["slot1@m"], end_s=1000.0, bin_s=300.0)
     for at, pair in ((100.0, "Unclaimed/Idle"), (250.5, "Claimed/Busy"), (950.0, "Owner/Idle")):
-        timelines.take(
-            {"t": at, "what": "transition", "slot": "slot1@m", "source": "?", "target": pair, "number": "1"}
-            | {"reason": "r", "expression": None, "value": None, "job": None}
-        )
+        timelines.take(_moved(at, "slot1@m", pair))
     timelines.close()
     assert sum(sum(row) for row in timelines.bins.values()) == pytest.approx(1000.0)
     assert [sum(shares) for shares in zip(*map(timelines.shares, timelines.bins), strict=True)] == pytest.approx(
@@ -181,6 +179,35 @@ def test_spans_and_shares_of_a_timeline_add_up() -> None:
         "Claimed/Busy",
         "Owner/Idle",
     ]
+
+
+def _moved(at: float, slot: str, pair: str) -> dict[str, object]:
+    what = {"what": "transition", "number": "1", "reason": "r", "expression": None, "value": None, "job": None}
+    return {"t": at, "slot": slot, "source": "?", "target": pair, **what}
+
+
+def test_each_slot_has_a_row_of_its_own() -> None:
+    timelines = Timelines(slots=["slot1@a", "slot1@b"], end_s=200.0, bin_s=100.0)
+    timelines.take(_moved(50.0, "slot1@b", "Claimed/Busy"))
+    timelines.take(_moved(120.0, "slot1@b", "Unclaimed/Idle"))
+    timelines.close()
+    owner, free = (list(COLOURS).index(each) for each in ("Owner/Idle", "Unclaimed/Idle"))
+    assert timelines.rows() == [bytes((owner, owner)), bytes((owner, free))]
+
+
+def test_the_cores_of_a_dynamic_slot_are_taken_from_its_parent_and_given_back() -> None:
+    timelines = Timelines(
+        slots=["slot1@m"], end_s=300.0, bin_s=100.0, cores={"slot1@m": 4.0}, partitionable=frozenset({"slot1@m"})
+    )
+    timelines.cores_of = {"slot1_1@m": 3.0}.__getitem__
+    timelines.take(_moved(0.0, "slot1@m", "Unclaimed/Idle"))
+    timelines.take(_moved(100.0, "slot1_1@m", "Claimed/Busy"))
+    timelines.take(_moved(200.0, "slot1_1@m", "Owner/Idle"))
+    timelines.close()
+    assert timelines.bins == {"Unclaimed/Idle": [400.0, 100.0, 400.0], "Claimed/Busy": [0.0, 300.0, 0.0]}
+    free, busy = (list(COLOURS).index(each) for each in ("Unclaimed/Idle", "Claimed/Busy"))
+    assert timelines.rows() == [bytes((free, free, free)), *[bytes((free, busy, free))] * 3]
+    assert timelines.sample == ["slot1@m"]
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), (5, 5), ("1h30m", 5400), ("2d", 172800), ("1.5s", 1.5)])

@@ -24,10 +24,11 @@ class Figure:
 
 
 FIGURES: Final = (
+    Figure(name="jobs_started", meaning="jobs started", digits=0, compared=False),
     Figure(name="jobs_completed", meaning="jobs completed", more=True, digits=0),
     Figure(name="goodput_h", meaning="goodput: time that counts", unit="h", more=True, digits=1),
     Figure(name="badput_h", meaning="badput: time thrown away", unit="h", more=False, digits=1),
-    Figure(name="goodput_share", meaning="goodput of both", unit="%", more=True, digits=1),
+    Figure(name="goodput_share", meaning="goodput, of both", unit="%", more=True, digits=1),
     Figure(name="open_h", meaning="runs open at the end", unit="h", digits=1, compared=False),
     Figure(name="utilisation", meaning="utilisation of cores", unit="%", digits=1),
     Figure(name="wait_min_mean", meaning="wait, mean", unit="min", more=False, digits=1),
@@ -52,6 +53,41 @@ def value_of(figure: Figure, summary: Mapping[str, Any]) -> float:
     return float(summary[figure.name]) * scale
 
 
+def is_known(name: str, summary: Mapping[str, Any]) -> bool:
+    """Whether anything happened that a figure could be about: there is no mean wait where no job was started."""
+    if name == "goodput_share":
+        return bool(summary["goodput_h"] + summary["badput_h"])
+    if name.startswith("wait_"):
+        return bool(summary["jobs_started"])
+    return not name.startswith("slowdown_") or bool(summary["jobs_completed"])
+
+
+def in_words(name: str, summary: Mapping[str, Any]) -> str:
+    """A figure with its unit, in as many digits as tell something; a dash where there is none."""
+    if not is_known(name, summary):
+        return "–"
+    value = summary[name]
+    if name.endswith("_h"):
+        return duration(value * 3600)
+    if name.endswith("_s"):
+        return duration(value)
+    if name.startswith("wait_min"):
+        return duration(value * 60)
+    if name.startswith("slowdown"):
+        return f"{value:,.2f}" if value < 10 else f"{value:,.1f}"
+    return f"{value:.1%}" if name in ("goodput_share", "utilisation") else f"{value:,}"
+
+
+def duration(seconds: float) -> str:
+    """A duration in the unit that suits it."""
+    # No line is broken between a number and its unit.
+    if seconds < 600:
+        return f"{seconds:,.0f}\u00a0s"
+    if seconds < 7_200:
+        return f"{seconds / 60:,.0f}\u00a0min"
+    return f"{seconds / 3600:,.1f}\u00a0h" if seconds < 360_000 else f"{seconds / 3600:,.0f}\u00a0h"
+
+
 def number(value: float, figure: Figure, sign: str = "") -> str:
     """A value without its unit."""
     return f"{value:{sign},.{figure.digits}f}"
@@ -63,6 +99,8 @@ def summary_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'days':<26}{summary['days']:>12g}"
     yield f"{'jobs submitted':<26}{summary['jobs_submitted']:>12,}"
     for figure in FIGURES:
-        yield f"{figure.meaning:<26}{number(value_of(figure, summary), figure):>12} {figure.unit}".rstrip()
+        known = is_known(figure.name, summary)
+        value = f"{number(value_of(figure, summary), figure):>12} {figure.unit}" if known else f"{'–':>12}"
+        yield f"{figure.meaning:<26}{value}".rstrip()
     for cause, hours in sorted(summary["badput_h_by_cause"].items(), key=lambda item: -item[1]):
         yield f"  thrown away {hours:,.1f} h, {summary['evictions_by_cause'].get(cause, 0):,} times: {cause}"

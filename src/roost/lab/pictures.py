@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from roost.lab.clock_face import ticks
+from roost.lab.figures import duration, in_words
 from roost.lab.palette import COLOURS, OWNER_PRESENT, WAITING
 from roost.lab.timelines import Timelines
 
@@ -31,6 +32,8 @@ _STYLE: Final = {
 }
 #: Height of a slot's row, inches.
 _ROW_INCHES: Final = 0.19
+#: Height of what stands above the pictures, inches.
+_HEAD_INCHES: Final = 0.72
 
 
 def can_draw() -> bool:
@@ -59,16 +62,19 @@ def draw(
 
 
 def _head(figure: Any, heading: str) -> None:
+    """Title and facts above everything, in a strip of their own."""
     title, _, rest = heading.partition("   ")
-    figure.suptitle(f"{title}\n\n", x=0.012, ha="left", fontsize=14, fontweight="bold", linespacing=0.9)
-    figure.text(0.012, 1 - 0.36 / figure.get_figheight(), rest, color=_SOFT, fontsize=9, va="top")
+    height = figure.get_figheight()
+    figure.get_layout_engine().set(rect=(0.008, 0.0, 0.984, 1 - _HEAD_INCHES / height))
+    figure.text(0.014, 1 - 0.16 / height, title, fontsize=14, fontweight="bold", va="top")
+    figure.text(0.014, 1 - 0.44 / height, rest, color=_SOFT, fontsize=9, va="top")
 
 
 def _timeline(
     pyplot: Any, heading: str, timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, float]]]
 ) -> Any:
     rows = len(timelines.spans)
-    whole = timelines.rows() if len(timelines.rows()) > timelines.shown else []
+    whole = timelines.rows() if len(timelines.sample) < len(timelines.slots) else []
     heights = [2.3, 1.0, *([3.4] if whole else []), max(0.5, _ROW_INCHES * rows)]
     figure, axes = pyplot.subplots(
         len(heights), 1, figsize=(13, sum(heights) + 0.5 * len(heights) + 0.8), height_ratios=heights,
@@ -84,7 +90,9 @@ def _timeline(
     _gantt(low, timelines, presence)
     marks = [tick for tick in ticks(timelines.end_s) if tick.at_s <= timelines.end_s]
     low.set_xlim(0, days)
-    low.set_xticks([tick.at_s / 86_400 for tick in marks], [tick.label for tick in marks])
+    named = [tick for tick in marks if tick.label]
+    low.set_xticks([tick.at_s / 86_400 for tick in named], [tick.label for tick in named])
+    low.set_xticks([tick.at_s / 86_400 for tick in marks if not tick.label], minor=True)
     low.set_xlabel("time of the pool, which begins on a Monday at 00:00", fontsize=8)
     return figure
 
@@ -103,7 +111,7 @@ def _shares(axes: Any, timelines: Timelines) -> None:
         xs, [[100 * each for each in (*row, row[-1])] for row in shares],
         colors=[COLOURS[pair] for pair in pairs], labels=pairs, linewidth=0, step="post",
     )  # fmt: skip
-    axes.set(ylim=(0, 100), ylabel="% of slots", title="Slots by state")
+    axes.set(ylim=(0, 100), ylabel="% of cores", title="Cores by the state of their slot")
     axes.plot([], [], color=OWNER_PRESENT, linewidth=2, label="keys are pressed")
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False, fontsize=8)
 
@@ -123,8 +131,10 @@ def _raster(axes: Any, timelines: Timelines, rows: Sequence[bytes], days: float)
         cells, aspect="auto", cmap=palette, vmin=-0.5, vmax=len(COLOURS) - 0.5, interpolation="nearest",
         extent=(0, max(days, width), len(rows), 0),
     )  # fmt: skip
-    many = f"{len(rows):,} of {len(timelines.slots):,}" if len(rows) < len(timelines.slots) else f"All {len(rows):,}"
-    axes.set(title=f"{many} slots, a row each", ylabel="slot", ylim=(len(rows), 0))
+    kept, there = timelines.kept, len(timelines.slots)
+    many = f"{kept:,} of {there:,}" if kept < there else f"All {there:,}"
+    some = "some rows each" if len(rows) > kept else "a row each"
+    axes.set(title=f"{many} slots, {some}", ylabel="row", ylim=(len(rows), 0))
 
 
 def _gantt(axes: Any, timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, float]]]) -> None:
@@ -137,7 +147,8 @@ def _gantt(axes: Any, timelines: Timelines, presence: Mapping[str, Sequence[tupl
         axes.broken_barh(there, (place + 0.3, 0.13), facecolors=OWNER_PRESENT, linewidth=0)
     axes.set(ylim=(rows - 0.45, -0.55), yticks=range(rows), yticklabels=list(timelines.spans))
     axes.tick_params(axis="y", labelsize=7, length=0)
-    some = f"{rows} of {len(timelines.slots):,} slots, evenly spread" if rows < len(timelines.slots) else "Slot by slot"
+    sample, slots = len(timelines.sample), len(timelines.slots)
+    some = f"{sample} of {slots:,} slots, evenly spread" if sample < slots else "Slot by slot"
     axes.set_title(some)
 
 
@@ -153,8 +164,9 @@ def _metrics(pyplot: Any, heading: str, summary: Mapping[str, Any]) -> Any:
     bars = left.barh(range(len(names)), hours, color=colours, height=0.62)
     left.set_yticks(range(len(names)), names)
     left.invert_yaxis()
-    left.set_xlim(0, max([*hours, 1]) * 1.18)
-    left.bar_label(bars, [f"{each:,.0f} h" if each >= 10 else f"{each:,.1f} h" for each in hours], padding=4)
+    left.set_xlim(0, (max(hours) or 1) * 1.2)
+    left.xaxis.set_major_formatter("{x:,.10g}")
+    left.bar_label(bars, [duration(each * 3600) for each in hours], padding=4)
     left.set(title="Where the hours of slots went", xlabel="hours")
     left.tick_params(axis="y", length=0)
     _figures(right, summary)
@@ -175,15 +187,17 @@ def _figures(axes: Any, summary: Mapping[str, Any]) -> None:
     axes.axis("off")
     figures = (
         ("jobs completed", f"{summary['jobs_completed']:,} of {summary['jobs_submitted']:,}"),
-        ("utilisation of cores", f"{summary['utilisation']:.1%}"),
-        ("time of ended runs that counts", f"{summary['goodput_share']:.1%}"),
-        ("wait: median, 95 %", f"{summary['wait_min_median']:,.1f}, {summary['wait_min_95']:,.0f} min"),
-        ("slowdown: median, 95 %", f"{summary['slowdown_median']:,.2f}, {summary['slowdown_95']:,.1f}"),
+        ("utilisation of cores", in_words("utilisation", summary)),
+        ("time of ended runs that counts", in_words("goodput_share", summary)),
+        ("median wait", in_words("wait_min_median", summary)),
+        ("95 % waited at most", in_words("wait_min_95", summary)),
+        ("median slowdown", in_words("slowdown_median", summary)),
+        ("95 % slowed down at most by", in_words("slowdown_95", summary)),
         ("evictions per job", f"{summary['evictions_per_job']:,.2f}"),
-        ("owners shared their machine for", f"{summary['owner_interference_s'] / 3600:,.1f} h"),
+        ("owners shared their machine for", in_words("owner_interference_s", summary)),
     )
     for place, (name, text) in enumerate(figures):
-        y = 0.95 - place * 0.15
+        y = 0.96 - place * 0.115
         axes.text(0.1, y, name, color=_SOFT, fontsize=10, transform=axes.transAxes, va="center")
         axes.text(
             0.99, y, text, ha="right", fontsize=12, fontweight="bold", transform=axes.transAxes, va="center"

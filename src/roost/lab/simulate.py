@@ -8,11 +8,11 @@ figures, the digest, and the command that repeats the run), ``report.html``, and
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,10 +23,12 @@ from roost.lab.policy_check import refuse_unreadable
 from roost.lab.pool_file import NOT_RECORDED, Group, read_pool
 from roost.lab.report import html_report
 from roost.lab.text_file import read_text
-from roost.lab.timelines import Timelines
+from roost.lab.timelines import Timelines, interval_s
 from roost.lab.workloads import read_jobs, renumbered
+from roost.model.slots import SlotKind
 from roost.sim.bus import Faults
 from roost.sim.chance import stream
+from roost.sim.host import Machine
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.owners import NOBODY, OwnerTrace, diurnal
 from roost.sim.owners_file import TraceProblem, read_csv
@@ -251,10 +253,15 @@ def simulate(request: Request, host: Host, out: Path, progress: Callable[[float]
     plan = prepared.plan
     _make_directory(out)
     end_s = plan.days * 86_400
-    slots = [slot.name for machine in plan.machines for slot in machine.slots]
-    timelines = Timelines(slots=slots, end_s=end_s, bin_s=max(300.0, math.ceil(end_s / 336 / 60) * 60.0))
+    divided = frozenset(
+        slot.name for machine in plan.machines for slot in machine.slots if slot.kind is SlotKind.PARTITIONABLE
+    )
+    cores = {slot.name: float(slot.cpus) for machine in plan.machines for slot in machine.slots}
+    timelines = Timelines(slots=list(cores), end_s=end_s, bin_s=interval_s(end_s), cores=cores, partitionable=divided)
     with (out / "records.jsonl").open("w", encoding="ascii") as lines:
-        outcome = World(plan, sinks=(timelines.take,), lines=lines.write).run(progress)
+        world = World(plan, sinks=(timelines.take,), lines=lines.write)
+        timelines.cores_of = partial(_cores_of, {machine.plan.name: machine for machine in world.machines})
+        outcome = world.run(progress)
     timelines.close()
     files = [out / "records.jsonl", out / "summary.json", out / "report.html"]
     data = {
@@ -272,6 +279,12 @@ def simulate(request: Request, host: Host, out: Path, progress: Callable[[float]
     if can_draw():
         files += draw(out, title, outcome.summary, timelines, presence)
     return Result(request=request, outcome=outcome, files=tuple(files), notes=prepared.notes)
+
+
+def _cores_of(machines: Mapping[str, Machine], slot: str) -> float:
+    """Cores of a dynamic slot that has just been made."""
+    there = machines[slot.partition("@")[2]].slots
+    return next((float(each.plan.cpus) for each in there if each.plan.name == slot), 1.0)
 
 
 def _make_directory(out: Path) -> None:

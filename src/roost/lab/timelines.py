@@ -1,14 +1,16 @@
 """Who was in which state when, and how many jobs waited: gathered from records, for pictures.
 
-`Timelines` keeps every stay of a sample of slots, evenly spread over the pool; of up to `ROWS_MAX` slots the state that
-each was in longest within each interval; and of the whole pool the time spent in each pair within each interval. Memory
-grows with the number of slots only by a byte a slot and interval.
+`Timelines` keeps every stay of a sample of slots, evenly spread over the pool; and of up to `ROWS_MAX` slots, and of
+the whole pool, the core seconds spent in each pair within each interval. A slot counts with its cores: a partitionable
+one with those that its dynamic slots have left it, so that a pool of large machines is shown as it is used. Memory
+grows with the number of slots only by some bytes a slot and interval.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,7 +21,18 @@ from roost.sim.record import Record
 FIRST: Final = "Owner/Idle"
 #: Slots of which intervals are kept, at most.
 ROWS_MAX: Final = 1_000
+#: Rows of a partitionable slot, at most.
+PARTS_MAX: Final = 8
+#: Intervals of a run, about.
+INTERVALS: Final = 336
 _CODES: Final = {pair: code for code, pair in enumerate(COLOURS)}
+
+
+def interval_s(end_s: float) -> float:
+    """A length for intervals of a run of so many seconds: whole seconds, or whole minutes where there is time."""
+    raw = end_s / INTERVALS
+    step = 60.0 if raw > 60 else 1.0
+    return max(1.0, -(-raw // step) * step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +53,9 @@ class _Now:
     since: float
     why: str
     job: str
+    cores: float
+    #: Until when its core seconds have been added.
+    counted: float
 
 
 @dataclass(slots=True)
@@ -59,24 +75,35 @@ class Timelines:
     end_s: float
     bin_s: float
     shown: int = 40
+    #: Cores of the slots; 1 where it says nothing.
+    cores: Mapping[str, float] = field(default_factory=dict)
+    #: Those that dynamic slots are made from.
+    partitionable: frozenset[str] = frozenset()
+    #: Cores of a dynamic slot that has just been made.
+    cores_of: Callable[[str], float] = lambda _: 1.0
     spans: dict[str, list[Span]] = field(default_factory=dict)
-    #: Pair to slot seconds in each interval.
+    #: Pair to core seconds in each interval.
     bins: dict[str, list[float]] = field(default_factory=dict)
     #: (number, from, to) to how often.
     transitions: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     jobs: _Jobs = field(default_factory=_Jobs)
-    #: Slot to the code of the pair that it was in longest, and how long, in each interval.
-    _rows: dict[str, tuple[bytearray, list[float]]] = field(default_factory=dict)
+    #: Slot to its core seconds, interval by interval and code by code; those of dynamic slots are their parent's.
+    _rows: dict[str, array[float]] = field(default_factory=dict)
     _now: dict[str, _Now] = field(default_factory=dict)
-    #: Time of all slots within each interval, s; empty until it is asked for.
+    #: Core seconds of all slots within each interval; empty until they are asked for.
     _wholes: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._now = {slot: _Now(FIRST, 0.0, "", "") for slot in self.slots}
-        self.spans = {slot: [] for slot in _spread(self.slots, self.shown)}
-        count = self.bin_count
-        self._rows = {slot: (bytearray(count), [0.0] * count) for slot in _spread(self.slots, ROWS_MAX)}
-        self.jobs.waited = [0.0] * count
+        self._now = {slot: _Now(FIRST, 0.0, "", "", self.cores.get(slot, 1.0), 0.0) for slot in self.slots}
+        self.spans = {slot: [] for slot in _spread(self.slots, self._sampled())}
+        zeros = bytes(4 * self.bin_count * len(COLOURS))
+        self._rows = {slot: array("f", zeros) for slot in _spread(self.slots, ROWS_MAX)}
+        self.jobs.waited = [0.0] * self.bin_count
+
+    def _sampled(self) -> int:
+        """Slots that are shown one by one, so few that there is room for dynamic ones too."""
+        lines = sum(1 + self.cores.get(slot, 1.0) * (slot in self.partitionable) for slot in self.slots)
+        return max(3, int(self.shown * len(self.slots) / max(1.0, lines)))
 
     @property
     def bin_count(self) -> int:
@@ -88,7 +115,7 @@ class Timelines:
         return [self.bin_s] * last + [max(1.0, self.end_s - last * self.bin_s)]
 
     def shares(self, pair: str) -> list[float]:
-        """The share of all slots' time that is spent in a pair, in each interval."""
+        """The share of all slots' core time that is spent in a pair, in each interval."""
         if not self._wholes:
             self._wholes = [max(1e-9, sum(each)) for each in zip(*self.bins.values(), strict=True)]
         return [value / whole for value, whole in zip(self.bins[pair], self._wholes, strict=True)]
@@ -97,9 +124,38 @@ class Timelines:
         """How many jobs wait on average, in each interval."""
         return [value / length for value, length in zip(self.jobs.waited, self._lengths(), strict=True)]
 
+    @property
+    def sample(self) -> list[str]:
+        """The slots that are shown one by one, without their dynamic ones."""
+        return [slot for slot in self.spans if not parent_of(slot)]
+
+    @property
+    def kept(self) -> int:
+        """How many slots `rows` is about."""
+        return len(self._rows)
+
     def rows(self) -> list[bytes]:
-        """For each of the slots that are kept, the code of its pair in each interval: places in `COLOURS`."""
-        return [bytes(codes) for codes, _ in self._rows.values()]
+        """For each of the slots that are kept, the code of its pair in each interval: places in `COLOURS`.
+
+        The rows of a partitionable slot are parts of it, in the order of `COLOURS`.
+        """
+        width = len(COLOURS)
+        found = []
+        for slot, row in self._rows.items():
+            cells = [row[place : place + width] for place in range(0, len(row), width)]
+            if parts := self._parts(slot):
+                found += [bytes(_code_at(cell, part) for cell in cells) for part in parts]
+            else:
+                found.append(bytes(cell.index(max(cell)) for cell in cells))
+        return found
+
+    def _parts(self, slot: str) -> list[float]:
+        """Where in a slot its rows are, from 0 to 1."""
+        if slot not in self.partitionable:
+            return []
+        most = min(PARTS_MAX, max(1, ROWS_MAX // len(self._rows)))
+        count = max(1, min(most, int(self.cores.get(slot, 1.0))))
+        return [(part + 0.5) / count for part in range(count)]
 
     def take(self, record: Record) -> None:
         """A record more."""
@@ -144,14 +200,24 @@ class Timelines:
     def _go(self, slot: str, at: float, pair: str, why: str, job: str) -> None:
         now = self._now.get(slot)
         if now is None:
-            now = self._now[slot] = _Now(pair, at, why, job)
+            cores = self.cores_of(slot)
+            now = self._now[slot] = _Now(pair, at, why, job, cores, at)
             self._show_dynamic(slot)
+            self._give(parent_of(slot), -cores, at)
         self._add(slot, now, at)
-        if parent_of(slot) and pair.startswith(("Owner", "Unclaimed")):
+        if (parent := parent_of(slot)) and pair.startswith(("Owner", "Unclaimed")):
             # A dynamic slot that nobody claims is deleted.
             del self._now[slot]
+            self._give(parent, now.cores, at)
         else:
-            self._now[slot] = _Now(pair, at, why, job)
+            self._now[slot] = _Now(pair, at, why, job, now.cores, at)
+
+    def _give(self, slot: str, cores: float, at: float) -> None:
+        """A partitionable slot has so many cores more."""
+        now = self._now.get(slot)
+        if now is not None:
+            self._add_cores(slot, now, at)
+            now.cores = max(0.0, now.cores + cores)
 
     def _show_dynamic(self, slot: str) -> None:
         """A dynamic slot that was not there before is shown if its parent is, as long as there is room."""
@@ -159,18 +225,25 @@ class Timelines:
             self.spans.setdefault(slot, [])
 
     def _add(self, slot: str, now: _Now, at: float) -> None:
-        if at <= now.since:
-            return
-        if slot in self.spans:
+        if at > now.since and slot in self.spans:
             self.spans[slot].append(Span(now.since, at, now.pair, now.why, now.job))
-        row = self.bins.get(now.pair)
-        if row is None:
-            row = self.bins[now.pair] = [0.0] * self.bin_count
-        kept = self._rows.get(slot)
-        for index, seconds in self._pieces(now.since, at):
-            row[index] += seconds
-            if kept is not None and seconds > kept[1][index]:
-                kept[0][index], kept[1][index] = _CODES[now.pair], seconds
+        self._add_cores(slot, now, at)
+
+    def _add_cores(self, slot: str, now: _Now, at: float) -> None:
+        if at <= now.counted:
+            return
+        bins = self.bins.get(now.pair)
+        if bins is None:
+            bins = self.bins[now.pair] = [0.0] * self.bin_count
+        row = self._rows.get(slot)
+        if row is None and (parent := parent_of(slot)):
+            row = self._rows.get(parent)
+        code, width = _CODES[now.pair], len(COLOURS)
+        for index, seconds in self._pieces(now.counted, at):
+            bins[index] += seconds * now.cores
+            if row is not None:
+                row[index * width + code] += seconds * now.cores
+        now.counted = at
 
     def close(self) -> None:
         """The run is over."""
@@ -181,6 +254,16 @@ class Timelines:
         place = {slot: index for index, slot in enumerate(self.slots)}
         order = sorted(self.spans, key=lambda slot: (place[parent_of(slot) or slot], len(slot), slot))
         self.spans = {slot: self.spans[slot] for slot in order}
+
+
+def _code_at(cell: array[float], part: float) -> int:
+    """The code at a place in a stack of all of a cell's codes."""
+    place = part * sum(cell)
+    for code, seconds in enumerate(cell):
+        place -= seconds
+        if place < 0:
+            return code
+    return cell.index(max(cell))
 
 
 def parent_of(slot: str) -> str:

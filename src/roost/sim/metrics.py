@@ -86,6 +86,7 @@ class Metrics:
             "slots": self.slots,
             "days": self.days,
             "jobs_submitted": len(self.submitted),
+            "jobs_started": len(self.started),
             "jobs_completed": len(self.completed),
             "goodput_h": _hours(self.goodput_s),
             "badput_h": _hours(badput_s),
