@@ -64,7 +64,10 @@ def _run(arguments: list[str]) -> int:
     for module in dict.fromkeys(modules.values()):
         module.add_parser(subparsers)
     try:
-        args = parser.parse_args(arguments)
+        args, unknown = parser.parse_known_args(arguments)
+        if unknown:
+            # The usage of the command helps more than that of all of them.
+            subparsers.choices.get(args.command, parser).error(f"unrecognized arguments: {' '.join(unknown)}")
     except SystemExit as end:
         # argparse has said what there is to say.
         return Exit.OK if not end.code else Exit.BAD

@@ -26,7 +26,7 @@ from roost.cli.terminal import CommandError, Exit, say, width
 from roost.policy.explain import Explanation, Origin, Side, explain
 from roost.policy.explain.configured import configured_machine
 from roost.policy.render.words import change_text, one_line, reasons
-from roost.schedd.runs import IMMUTABLE
+from roost.schedd.run_news import IMMUTABLE
 from roost.wire.ads import ad_from
 
 #: Refusals that are taken apart, of the slots that the record names.

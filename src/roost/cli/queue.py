@@ -179,8 +179,8 @@ def _run_s(row: dict[str, Any], now: float) -> float:
 
 
 def _command(row: dict[str, Any], room: int) -> str:
-    name = row.get("JobBatchName") or str(row.get("Cmd", "")).rpartition("/")[2]
-    text = f"{name} {arguments(row)}".rstrip()
+    batch = f"{row['JobBatchName']}: " if row.get("JobBatchName") else ""
+    text = f"{batch}{str(row.get('Cmd', '')).rpartition('/')[2]} {arguments(row)}".rstrip()
     return text if len(text) <= room else text[: room - 1] + "…"
 
 

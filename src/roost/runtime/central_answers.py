@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import ParseError, parse_expression
 from roost.collector.table import SLOT
+from roost.negotiator.timing import Wish
 from roost.runtime.queue_rows import projected
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.messages import Answer, Ask, Message
@@ -104,6 +105,8 @@ class CentralAnswers:
             found = daemon.matchmaker.userprio(args, sender)
             if action != "list":
                 daemon.audit.command(what, sender, user=str(args.get("user", "")))
+                # Who comes first may be another one now.
+                daemon.want(Wish.URGENT)
             return Answer(data=found)
         except PermissionError as error:
             daemon.audit.command(what, sender, user=str(args.get("user", "")), refusal=str(error))

@@ -131,7 +131,7 @@ class CentralDaemon:
         self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False)
         if self.defragmenter is not None:
             self.defragmenter.reconfigure(config)
-        self._want(Wish.URGENT)
+        self.want(Wish.URGENT)
 
     async def stop(self, ending: Ending) -> None:
         """Come to an end."""
@@ -211,7 +211,7 @@ class CentralDaemon:
             self._bookings.gone(name)
         if message.whole:
             self.table.only(SLOT, sender, names)
-        self._want(wish)
+        self.want(wish)
 
     def _offers_itself(self, name: str, ad: ClassAd, claim_id: str) -> bool:
         """Whether a slot may be given to somebody who could not have it before.
@@ -223,7 +223,8 @@ class CentralDaemon:
             return True
         return any(known.ad.get(key) != ad.get(key) for key in ("State", "Activity"))
 
-    def _want(self, wish: Wish) -> None:
+    def want(self, wish: Wish) -> None:
+        """Something asks for a cycle of the matchmaker."""
         self.pace.want(wish)
         self._wanted.set()
 
@@ -251,7 +252,7 @@ class CentralDaemon:
             self.table.put(ad, sender=sender, now=now)
         self.table.only("Submitter", sender, message.ads)
         if heard.wish is not None:
-            self._want(heard.wish)
+            self.want(heard.wish)
 
     # -- cycles --------------------------------------------------------------------------------------
 

@@ -22,7 +22,8 @@ from roost.schedd.events import Acted, Action
 from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
 from roost.schedd.outcome import hold, leave_at_last, leave_removed, release, remove
-from roost.schedd.runs import IMMUTABLE, leaves_gracefully
+from roost.schedd.run_news import IMMUTABLE
+from roost.schedd.runs import leaves_gracefully
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
 

@@ -15,7 +15,7 @@ from typing import Any, Final, assert_never
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
-from roost.schedd import commands, periodic, recurring, runs
+from roost.schedd import commands, periodic, recurring, run_news, runs
 from roost.schedd import event_log as log
 from roost.schedd.admission import NotAdmitted, check_groups
 from roost.schedd.book import COUNTERS, Book, Cluster, JobSource, submitter_of
@@ -135,11 +135,11 @@ class Queue:
             case RunBegan():
                 runs.run_began(turn, self.holder, event)
             case RunStoodStill():
-                runs.run_stood_still(turn, event)
+                run_news.run_stood_still(turn, event)
             case FilesMoved():
-                runs.files_moved(turn, self.holder, event)
+                run_news.files_moved(turn, self.holder, event)
             case RunMeasured():
-                runs.run_measured(turn, event)
+                run_news.run_measured(turn, event)
             case RunEnded():
                 runs.run_ended(turn, self.holder, event)
             case ClaimLost():

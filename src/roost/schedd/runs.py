@@ -16,7 +16,7 @@ from roost.model.audit import AuditKind, Source
 from roost.model.codes import HoldCode, VacateCode
 from roost.model.pool_policy import KNOBS, PLACES
 from roost.schedd import event_log as log
-from roost.schedd.book import COUNTED, Job
+from roost.schedd.book import Job
 from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.crontab import has_crontab
 from roost.schedd.decisions import Ruling
@@ -25,38 +25,21 @@ from roost.schedd.effects import AskForSlot, Decline, EndRun, GiveBack, StartRun
 from roost.schedd.events import (
     ClaimAnswered,
     ClaimLost,
-    FilesMoved,
     MatchGiven,
     RunBegan,
     RunEnded,
-    RunMeasured,
     RunRefused,
-    RunStoodStill,
 )
 from roost.schedd.holder import Holder
-from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import raised_memory
 from roost.schedd.local import is_local
 from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
 from roost.schedd.pool_policy import forbids, kept
 from roost.schedd.provisioned import provisioned
-from roost.schedd.status import ON_MACHINE, JobStatus
+from roost.schedd.run_news import address, count_suspension, present, take_over
+from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
 
-#: Attributes that say what a job is: neither users nor machines change them.
-IMMUTABLE: Final = frozenset(
-    ("clusterid", "procid", "mytype", "targettype", "jobstatus", "owner", "user", "qdate", "globaljobid")
-)
-
-#: ImageSize, KiB, has to grow by this part before the event log is told again.
-_GROWTH: Final = 1.0
-#: What machines say of files that are moved, to what the log says.
-_STAGES: Final = {
-    "input-started": log.TransferStage.INPUT_STARTED,
-    "input-finished": log.TransferStage.INPUT_FINISHED,
-    "output-started": log.TransferStage.OUTPUT_STARTED,
-    "output-finished": log.TransferStage.OUTPUT_FINISHED,
-}
 #: Of a run, to what sums up those of all runs.
 _SUMMED: Final = (("RemoteUserCpu", "CumulativeRemoteUserCpu"), ("RemoteSysCpu", "CumulativeRemoteSysCpu"))
 #: What a job's ad says of the start of its run.
@@ -247,15 +230,6 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
     return True
 
 
-def present(turn: Turn, run: str, claim_id: str) -> Job | None:
-    """The job whose present run has that name, and is on that claim: names of runs are no secrets, claims are."""
-    try:
-        job = turn.book.find(JobId.read(run.partition("#")[0]))
-    except ValueError:
-        return None
-    return job if job is not None and job.run == run and job.claim_id == claim_id else None
-
-
 def leaves_gracefully(holder: Holder, job: Job) -> bool:
     """Whether a job that is removed gets time for its own end."""
     if is_local(job.ad):
@@ -331,7 +305,7 @@ def _began(turn: Turn, holder: Holder, job: Job, at: float, slot: str) -> None:
         return
     holder.pauses.began(job.id.cluster)
     turn.set(job, NumJobStarts=job.whole("numjobstarts") + 1, JobCurrentStartExecutingDate=int(at))
-    turn.log(job, log.Execute(host=_address(holder, job), slot_name=slot, machine=_told_of_machine(holder, job)))
+    turn.log(job, log.Execute(host=address(holder, job), slot_name=slot, machine=_told_of_machine(holder, job)))
 
 
 def _told_of_machine(holder: Holder, job: Job) -> tuple[tuple[str, str], ...]:
@@ -341,66 +315,6 @@ def _told_of_machine(holder: Holder, job: Job) -> tuple[tuple[str, str], ...]:
         return ()
     ad, names = claim.slot_ad, dict.fromkeys(re.split(r"[,\s]+", wanted.strip()))
     return tuple((name, unparse_value(ad.eval(name))) for name in names if name in ad)
-
-
-def _address(holder: Holder, job: Job) -> str:
-    claim = holder.claims.get(job.claim_id)
-    return "" if claim is None else f"<{claim.node}>"
-
-
-def run_stood_still(turn: Turn, event: RunStoodStill) -> None:
-    """The job has been suspended, or goes on."""
-    job = present(turn, event.run, event.claim_id)
-    if job is None or job.status not in ON_MACHINE:
-        return
-    at = int(event.at)
-    if event.still and job.status is not JobStatus.SUSPENDED:
-        turn.set_status(job, JobStatus.SUSPENDED)
-        turn.set(job, LastSuspensionTime=at, TotalSuspensions=job.whole("totalsuspensions") + 1)
-        turn.log(job, log.JobSuspended(processes=event.processes))
-    elif not event.still and job.status is JobStatus.SUSPENDED:
-        turn.set_status(job, JobStatus.RUNNING)
-        _count_suspension(turn, job, at)
-        turn.log(job, log.JobUnsuspended())
-
-
-def _count_suspension(turn: Turn, job: Job, at: int) -> None:
-    since = job.whole("lastsuspensiontime")
-    if since:
-        turn.set(job, CumulativeSuspensionTime=job.whole("cumulativesuspensiontime") + max(0, at - since))
-        turn.set(job, LastSuspensionTime=0)
-
-
-def files_moved(turn: Turn, holder: Holder, event: FilesMoved) -> None:
-    """Files of a job are on their way, or there. A job whose output is moved while it is on the machine shows it."""
-    job, stage = present(turn, event.run, event.claim_id), _STAGES.get(event.stage)
-    if job is None or stage is None:
-        return
-    started = stage in (log.TransferStage.INPUT_STARTED, log.TransferStage.OUTPUT_STARTED)
-    turn.log(job, log.FileTransfer(stage=stage, host=_address(holder, job) if started else ""))
-    if stage is log.TransferStage.OUTPUT_STARTED and job.status is JobStatus.RUNNING:
-        turn.set_status(job, JobStatus.TRANSFERRING_OUTPUT)
-    elif stage is log.TransferStage.OUTPUT_FINISHED and job.status is JobStatus.TRANSFERRING_OUTPUT:
-        turn.set_status(job, JobStatus.RUNNING)
-
-
-def run_measured(turn: Turn, event: RunMeasured) -> None:
-    """New figures of a running job."""
-    job = present(turn, event.run, event.claim_id)
-    if job is None:
-        return
-    before = job.whole("imagesize")
-    _take_over(job, event.attributes)
-    turn.touch(job)
-    if job.whole("imagesize") > before * _GROWTH:
-        turn.log(
-            job,
-            log.ImageSize(
-                image_size_kib=job.whole("imagesize"),
-                memory_usage_mb=job.whole("memoryusage"),
-                resident_set_kib=job.whole("residentsetsize"),
-            ),
-        )
 
 
 def run_ended(turn: Turn, holder: Holder, event: RunEnded) -> None:
@@ -414,20 +328,13 @@ def run_ended(turn: Turn, holder: Holder, event: RunEnded) -> None:
         _claim_free(turn, holder, claim, event)
 
 
-def _take_over(job: Job, attributes: ClassAd) -> None:
-    """Take over what a machine says of a job."""
-    for name in attributes:
-        if fold(name) not in IMMUTABLE and fold(name) not in COUNTED:
-            job.ad.put(name, attributes.cell(fold(name)))  # type: ignore[arg-type]
-
-
 def _job_ended(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
     if event.started:
         _began(turn, holder, job, min(event.at, turn.now), job.text("remotehost"))
-    _take_over(job, event.attributes)
+    take_over(job, event.attributes)
     was_suspended = job.status is JobStatus.SUSPENDED
     if was_suspended:
-        _count_suspension(turn, job, int(event.at))
+        count_suspension(turn, job, int(event.at))
     _end_bookkeeping(turn, job, event)
     job.claim_id = job.run = ""
     if job.status is JobStatus.REMOVED:

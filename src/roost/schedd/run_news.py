@@ -1,0 +1,108 @@
+"""What a machine tells of a run while it lasts: it stands still, its files are moved, it uses so much.
+
+A word about a run that is not the job's present one is about the past, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.classad import ClassAd
+from roost.classad.values import fold
+from roost.schedd import event_log as log
+from roost.schedd.book import COUNTED, Job
+from roost.schedd.events import FilesMoved, RunMeasured, RunStoodStill
+from roost.schedd.holder import Holder
+from roost.schedd.identifiers import JobId
+from roost.schedd.status import ON_MACHINE, JobStatus
+from roost.schedd.turn import Turn
+
+#: Attributes that say what a job is: neither users nor machines change them.
+IMMUTABLE: Final = frozenset(
+    ("clusterid", "procid", "mytype", "targettype", "jobstatus", "owner", "user", "qdate", "globaljobid")
+)
+#: ImageSize, KiB, has to grow by this part before the event log is told again.
+_GROWTH: Final = 1.0
+#: What machines say of files that are moved, to what the log says.
+_STAGES: Final = {
+    "input-started": log.TransferStage.INPUT_STARTED,
+    "input-finished": log.TransferStage.INPUT_FINISHED,
+    "output-started": log.TransferStage.OUTPUT_STARTED,
+    "output-finished": log.TransferStage.OUTPUT_FINISHED,
+}
+
+
+def present(turn: Turn, run: str, claim_id: str) -> Job | None:
+    """The job whose present run has that name, and is on that claim: names of runs are no secrets, claims are."""
+    try:
+        job = turn.book.find(JobId.read(run.partition("#")[0]))
+    except ValueError:
+        return None
+    return job if job is not None and job.run == run and job.claim_id == claim_id else None
+
+
+def address(holder: Holder, job: Job) -> str:
+    claim = holder.claims.get(job.claim_id)
+    return "" if claim is None else f"<{claim.node}>"
+
+
+def run_stood_still(turn: Turn, event: RunStoodStill) -> None:
+    """The job has been suspended, or goes on."""
+    job = present(turn, event.run, event.claim_id)
+    if job is None or job.status not in ON_MACHINE:
+        return
+    at = int(event.at)
+    if event.still and job.status is not JobStatus.SUSPENDED:
+        turn.set_status(job, JobStatus.SUSPENDED)
+        turn.set(job, LastSuspensionTime=at, TotalSuspensions=job.whole("totalsuspensions") + 1)
+        turn.log(job, log.JobSuspended(processes=event.processes))
+    elif not event.still and job.status is JobStatus.SUSPENDED:
+        turn.set_status(job, JobStatus.RUNNING)
+        count_suspension(turn, job, at)
+        turn.log(job, log.JobUnsuspended())
+
+
+def count_suspension(turn: Turn, job: Job, at: int) -> None:
+    since = job.whole("lastsuspensiontime")
+    if since:
+        turn.set(job, CumulativeSuspensionTime=job.whole("cumulativesuspensiontime") + max(0, at - since))
+        turn.set(job, LastSuspensionTime=0)
+
+
+def files_moved(turn: Turn, holder: Holder, event: FilesMoved) -> None:
+    """Files of a job are on their way, or there. A job whose output is moved while it is on the machine shows it."""
+    job, stage = present(turn, event.run, event.claim_id), _STAGES.get(event.stage)
+    if job is None or stage is None:
+        return
+    started = stage in (log.TransferStage.INPUT_STARTED, log.TransferStage.OUTPUT_STARTED)
+    turn.log(job, log.FileTransfer(stage=stage, host=address(holder, job) if started else ""))
+    if stage is log.TransferStage.OUTPUT_STARTED and job.status is JobStatus.RUNNING:
+        turn.set_status(job, JobStatus.TRANSFERRING_OUTPUT)
+    elif stage is log.TransferStage.OUTPUT_FINISHED and job.status is JobStatus.TRANSFERRING_OUTPUT:
+        turn.set_status(job, JobStatus.RUNNING)
+
+
+def run_measured(turn: Turn, event: RunMeasured) -> None:
+    """New figures of a running job."""
+    job = present(turn, event.run, event.claim_id)
+    if job is None:
+        return
+    before = job.whole("imagesize")
+    take_over(job, event.attributes)
+    turn.touch(job)
+    if job.whole("imagesize") > before * _GROWTH:
+        turn.log(
+            job,
+            log.ImageSize(
+                image_size_kib=job.whole("imagesize"),
+                memory_usage_mb=job.whole("memoryusage"),
+                resident_set_kib=job.whole("residentsetsize"),
+            ),
+        )
+
+
+def take_over(job: Job, attributes: ClassAd) -> None:
+    """Take over what a machine says of a job."""
+    for name in attributes:
+        if fold(name) not in IMMUTABLE and fold(name) not in COUNTED:
+            job.ad.put(name, attributes.cell(fold(name)))  # type: ignore[arg-type]
