@@ -161,6 +161,7 @@ def test_jobs_that_are_gone_or_never_were_are_no_mistake_of_the_queue(desk: Desk
 
 def test_a_machine_is_drained_and_comes_back(desk: Desk) -> None:
     assert "is being drained" in desk("drain", "--reason", "new disk")[0]
+    assert "hint: `roost drain --cancel` ends that one" in desk("drain", status=2)[1]
     eventually(lambda: "Drained" in desk("status")[0])
     assert "It is drained: new disk." in desk("explain", "slot", "slot1")[0]
     assert "not drained any more" in desk("drain", "--cancel")[0]
@@ -176,8 +177,11 @@ def test_reconfig_tells_what_daemons_made_of_it(desk: Desk) -> None:
     config.write_text(before + "POLLING_INTERVAL = often\n")
     try:
         assert "POLLING_INTERVAL" in desk("reconfig", status=2)[1]
+        config.write_text(before + "MEMORY = 1000\nBackgroundLoad = 0.4\n")
+        assert "\nMEMORY counts from the next start" in desk("reconfig")[0]
     finally:
         config.write_text(before)
+    assert "MEMORY" not in desk("reconfig")[0]
 
 
 def test_ads_of_ones_own_come_and_go(desk: Desk) -> None:

@@ -44,6 +44,10 @@ def run(args: argparse.Namespace) -> int:
                 say(f"{role:<8} read the configuration again")
             else:
                 complain(f"{role} keeps its configuration: {answer['text']}")
+        waiting = dict.fromkeys(name for each in answers.values() if each for name in each.get("restart", ()))
+        if waiting:
+            many = "count" if len(waiting) > 1 else "counts"
+            say(f"{', '.join(waiting)} {many} from the next start: `roost down --leave-jobs`, then `roost up`")
     return Exit.OK if all(answer is not None and answer["ok"] for answer in answers.values()) else Exit.BAD
 
 

@@ -10,6 +10,7 @@ from roost.classad import ParseError, parse_expression
 from roost.model import events as ev
 from roost.model.audit import AuditKind
 from roost.model.events import DrainSchedule
+from roost.model.reasons import Refusal
 from roost.node.decisions import ordered
 from roost.policy.explain.configured import configured_machine
 from roost.runtime.role import superusers
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 
 #: What only administrators may ask for.
 _OF_ADMINISTRATORS: Final = frozenset(("drain", "cancel-drain", "vacate"))
+
+#: What can be done about drains that are refused.
+_DRAIN_REMEDIES: Final = {
+    Refusal.ALREADY_DRAINING: "`roost drain --cancel` ends that one",
+    Refusal.DRAIN_CHECK_FAILED: "`roost status --json` shows what the slots are; leave --check out to drain anyway",
+    Refusal.NO_SUCH_DRAIN: "`roost status --json` has DrainingRequestId; without --request-id any drain is ended",
+}
 
 
 class NodeAnswers:
@@ -74,14 +82,16 @@ class NodeAnswers:
                 self._record(AuditKind.DRAIN, _drain_words(order), sender, now, refusal)
                 self._daemon.carry_out(outs)
                 if refusal is not None:
-                    return Answer(ok=False, code="refused", text=str(refusal))
+                    return Answer(ok=False, code="refused", text=str(refusal), remedy=_DRAIN_REMEDIES.get(refusal, ""))
                 self._daemon.poll_now()
                 return Answer(data={"request_id": host.drains.draining.request_id})
             case "cancel-drain":
                 outs, refusal = host.cancel_drain(str(args.get("request_id", "")), now)
                 self._record(AuditKind.DRAIN, "the drain is cancelled", sender, now, refusal)
                 self._daemon.carry_out(outs)
-                return Answer() if refusal is None else Answer(ok=False, code="refused", text=str(refusal))
+                if refusal is None:
+                    return Answer()
+                return Answer(ok=False, code="refused", text=str(refusal), remedy=_DRAIN_REMEDIES.get(refusal, ""))
             case "vacate":
                 return self._vacate(args, sender, now)
             case "reopen":

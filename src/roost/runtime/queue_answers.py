@@ -334,7 +334,10 @@ def _numbers(name: str) -> tuple[int, int | None]:
 
 def _constraint(args: dict[str, Any]) -> Expr | None:
     text = args.get("constraint")
-    return None if not text else parse_expression(str(text))
+    try:
+        return None if not text else parse_expression(str(text))
+    except ParseError as error:
+        raise BadAsk(f"the constraint: {error}") from None
 
 
 def _names(args: dict[str, Any], name: str) -> frozenset[str]:

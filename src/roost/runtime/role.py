@@ -14,12 +14,13 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from roost.config import Config, Severity, check
+from roost.config.in_force import changed_names
 from roost.runtime.bus import Bus, BusSettings
 from roost.runtime.clock import SYSTEM, Clock
 from roost.runtime.daemon_log import DaemonLog
@@ -116,9 +117,11 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     tell("")
     while (asked := await wanted.get()) is None:
         try:
-            await daemon.reconfigure(read_config(context))
-            _log.info("read the configuration again")
-            _tell_configured(context, "")
+            fresh = read_config(context)
+            await daemon.reconfigure(fresh)
+            waiting = waits_for_restart(config, fresh)
+            _log.info("read the configuration again%s", f"; a restart has to follow for {waiting}" if waiting else "")
+            _tell_configured(context, "", waiting)
         except ConfigurationRefused as problem:
             _log.error("the configuration stays as it was: %s", problem)
             _tell_configured(context, str(problem))
@@ -134,12 +137,23 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     await bus.close()
 
 
-def _tell_configured(context: RoleContext, problem: str) -> None:
+def waits_for_restart(started: Config, fresh: Config) -> list[str]:
+    """What is set otherwise than when a daemon started, and counts only from its next start."""
+    from roost.config.knob import Reload
+    from roost.config.knobs import find
+
+    changed = changed_names(started, fresh)
+    return [name for name in changed if (knob := find(name)) is not None and knob.reload is Reload.RESTART]
+
+
+def _tell_configured(context: RoleContext, problem: str, waiting: Sequence[str] = ()) -> None:
     """Leave a word for `roost reconfig`, which waits for it."""
     path = context.home.run / f"{context.role}.configured"
     with contextlib.suppress(OSError):
         fresh = path.with_suffix(".new")
-        fresh.write_text(json.dumps({"at": context.clock.now(), "ok": not problem, "text": problem}))
+        fresh.write_text(
+            json.dumps({"at": context.clock.now(), "ok": not problem, "text": problem, "restart": list(waiting)})
+        )
         fresh.replace(path)
 
 
