@@ -69,7 +69,9 @@ def run(args: argparse.Namespace) -> int:
     chosen = list(_chosen(args))
     if not any(scenarios for _, scenarios in chosen):
         raise CommandError("no scenario was chosen" + (f"; none contains {args.only}" if args.only else ""))
-    report = Report(sum(len(scenarios) for _, scenarios in chosen), as_json=args.json)
+    report = Report(
+        sum(len(scenarios) for _, scenarios in chosen), as_json=args.json, shows_progress=not args.no_progress
+    )
     outcomes = _outcomes(args, [scenario for _, scenarios in chosen for scenario in scenarios], report)
     try:
         with _sigterm_interrupts(), contextlib.closing(outcomes):
@@ -102,7 +104,7 @@ def _outcomes(args: argparse.Namespace, scenarios: list[Scenario], report: Repor
     way = Way(real=args.real, limit_s=_limit_s(args), width=columns)
     try:
         with Crew(way, size) as crew:
-            yield from crew.outcomes(scenarios, (lambda _: None) if args.no_progress else report.progress)
+            yield from crew.outcomes(scenarios, report.progress)
     except NoReplay as problem:
         raise CommandError(f"real daemons can't be started: {problem}") from None
 

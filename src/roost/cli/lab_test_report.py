@@ -20,20 +20,21 @@ if TYPE_CHECKING:
     from roost.lab.scenario_run import Failure
 
 #: The longest name of a scenario on the line that says how far it is.
-_NAME: Final = 30
+_NAME: Final = 20
 
 
 class Report:
     """Of one call."""
 
-    def __init__(self, whole: int, *, as_json: bool) -> None:
+    def __init__(self, whole: int, *, as_json: bool, shows_progress: bool = True) -> None:
         from roost.lab.coverage import Coverage
         from roost.lab.progress_line import ProgressLine
 
         self._whole = whole
         self._json = as_json
         self._begun = time.monotonic()
-        self._line = ProgressLine()
+        self._line = ProgressLine() if shows_progress else None
+        self._made: Progress | None = None
         self._counts = {"scenarios": 0, "expectations": 0, "failed": 0}
         self._real = False
         #: The least coverage that was asked for, in percent, where it was not reached.
@@ -82,7 +83,8 @@ class Report:
 
     def progress(self, made: Progress) -> None:
         """How far it is."""
-        if not self._line.visible:
+        self._made = made
+        if self._line is None or not self._line.visible:
             return
         running = ", ".join(f"{_short(name)} {time_s:.0f} s" for name, time_s in made.running if time_s >= 1)
         failed = f", {made.failed} failed" if made.failed else ""
@@ -99,22 +101,28 @@ class Report:
         """Somebody has ended it."""
         if self._outcomes:
             self._end_file()
-        self._line.clear()
-        done, failed = self._counts["scenarios"], self._counts["failed"]
+        self._clear()
+        told, failed = self._counts["scenarios"], self._counts["failed"]
+        # Some have ended before others whose turn it is to be told of.
+        done, failed = (told, failed) if self._made is None else (self._made.done, self._made.failed)
         complain(f"interrupted: {done} of {_many(self._whole, 'scenario')} done, {failed} failed")
-        self._document({"interrupted": True, "left": self._whole - done})
+        self._document({"interrupted": True, "left": self._whole - told})
 
     def _document(self, more: dict[str, Any]) -> None:
         if self._json:
-            self._line.clear()
+            self._clear()
             say(json.dumps({"version": 1, **self._counts, **more, "files": self._files}, indent=2))
 
     def _say(self, lines: Iterable[str]) -> None:
         if not self._json:
-            self._line.clear()
+            self._clear()
             for line in lines:
                 say(line)
             sys.stdout.flush()
+
+    def _clear(self) -> None:
+        if self._line is not None:
+            self._line.clear()
 
     def _summary(self) -> str:
         from roost.lab.durations import shown

@@ -8,7 +8,7 @@ from typing import Final
 
 #: Shortest time between two drawings, s.
 _GAP_S: Final = 0.1
-#: Characters of the bar.
+#: Characters of the bar where there is room.
 _BAR: Final = 40
 
 
@@ -26,8 +26,9 @@ class ProgressLine:
         if not self.visible or (now - self._at < _GAP_S and share < 1):
             return
         self._at = now
-        filled = round(_BAR * min(1.0, max(0.0, share)))
-        line = f"[{'#' * filled}{'.' * (_BAR - filled)}] {text}"[: max(_BAR, columns - 1)]
+        bar = min(_BAR, columns // 4)
+        filled = round(bar * min(1.0, max(0.0, share)))
+        line = f"[{'#' * filled}{'.' * (bar - filled)}] {text}"[: columns - 1]
         sys.stderr.write(f"\r{line:<{self._drawn}}")
         sys.stderr.flush()
         self._drawn = len(line)

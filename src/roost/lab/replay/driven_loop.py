@@ -25,7 +25,7 @@ from typing import Any, Final
 from roost.runtime.clock import Clock
 
 #: Longest time without anything happening outside while something is waited for, s of real time.
-STUCK_S: Final = 20.0
+STUCK_S: Final = 60.0
 #: Longest wait in one go, s of real time.
 _LOOK_S: Final = 1.0
 

@@ -59,6 +59,14 @@ async def _ended(work: asyncio.Task[Any]) -> None:
     await asyncio.wait([work], timeout=END_S)
 
 
+async def _all_ended() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for each in left:
+        each.cancel()
+    if left:
+        await asyncio.wait(left, timeout=END_S)
+
+
 class _Mistakes(logging.Handler):
     """Keeps what daemons tell of mistakes in Roost, and says nothing."""
 
@@ -104,9 +112,12 @@ class Replays:
 
     def close(self) -> None:
         """Leave nothing."""
+        # Nobody is left to be told what ends in the middle of something.
+        self._loop.set_exception_handler(lambda *_: None)
         try:
             with self._loop.held():
                 self._run(self._stage.clear())
+                self._run(_all_ended())
         finally:
             self._loop.close()
             self._log.removeHandler(self._mistakes)
