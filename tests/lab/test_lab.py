@@ -12,7 +12,7 @@ import roost.lab
 from roost.cli import lab
 from roost.cli.terminal import CommandError
 from roost.config import MemoryHost
-from roost.lab.compare import compare, comparison_text
+from roost.lab.compare import compare, comparison_text, student_t
 from roost.lab.coverage import Coverage
 from roost.lab.durations import seconds_of, shown
 from roost.lab.machines import LabError
@@ -68,7 +68,9 @@ SHIPPED_DESKTOP = next(path for path in SHIPPED if path.stem == "desktop").read_
         ("policy = ''\nscenario = [{ steps = [{ at = 9, keys = 1 }, { at = 1, keys = 1 }] }]", "put steps in order"),
         ("policy = ''\nscenario = [{ steps = [{ at = 1, submit = 'x' }] }]", "no job 'x'"),
         ("policy = ''\nscenario = [{ steps = [{ at = 1, expect = 'Busy' }] }]", "no state"),
-        ("policy = ''\nscenario = [{ begins = 'noon' }]", "Tue 22:00"),
+        ("policy = ''\nscenario = [{ begins = 'noon', steps = [{ at = 1, expect = 'Owner' }] }]", "Tue 22:00"),
+        ("policy = ''\nscenario = [{ steps = [{ at = 1, expect = 'Claimd/Busy' }] }]", "did you mean 'Claimed/Busy'"),
+        ("policy = ''\n[[scenario]]\nname = 'x'\nsteps = [{ at = 9, keys = 1 }]", "wrong.toml:2: .*it expects nothing"),
         ("policy = '", "wrong.toml"),
     ],
 )
@@ -162,6 +164,8 @@ def test_a_comparison_explains_the_decisions_that_changed() -> None:
     first = next(each for each in found.partings if "PREEMPT true" in each.old)
     assert first.new == "stays in Claimed/Suspended"
     assert "EnteredCurrentActivity" in first.example
+    assert "old: PREEMPT = true\n  PREEMPT is TRUE [/old:1 (in POLICY:Desktop:" in first.example
+    assert "new: PREEMPT = false\n  PREEMPT is FALSE [/new:" in first.example
 
 
 def test_spans_and_shares_of_a_timeline_add_up() -> None:
@@ -179,6 +183,11 @@ def test_spans_and_shares_of_a_timeline_add_up() -> None:
         "Claimed/Busy",
         "Owner/Idle",
     ]
+
+
+def test_confidence_widens_with_few_seeds_only() -> None:
+    tables = {1: 12.706, 15: 2.131, 16: 2.120, 29: 2.045, 99: 1.984}
+    assert {freedom: student_t(freedom) for freedom in tables} == pytest.approx(tables, abs=0.002)
 
 
 def _moved(at: float, slot: str, pair: str) -> dict[str, object]:

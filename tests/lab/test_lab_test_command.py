@@ -136,7 +136,7 @@ def test_an_expectation_sees_what_starters_report_though_no_policy_asks_for_it(t
 
 def test_an_order_that_the_machine_refuses_ends_the_run_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
-    steps = '[\n  { at = 1, drain = "fast" },\n  { at = 9, drain = "fast" },\n]'
+    steps = '[\n  { at = 1, drain = "fast" },\n  { at = 9, drain = "fast" },\n  { at = 9, expect = "Owner" },\n]'
     path.write_text(f"policy = 'START = True'\n[[scenario]]\nsteps = {steps}\n")
     with pytest.raises(CommandError, match=r"x\.toml:5: the machine refuses to drain"):
         _test(path)

@@ -11,20 +11,22 @@ After the first parting a slot's history is another one, so later differences of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from roost.classad import ClassAd, Expr, evaluate, unparse_value
-from roost.classad.values import fold
-from roost.config import Host
+from roost.classad.values import Value, fold
+from roost.config import Config, Host
+from roost.lab.coverage import set_by
 from roost.lab.durations import shown
 from roost.lab.figures import FIGURES, Figure, number, value_of
-from roost.lab.simulate import Request, configures_negotiator, plan_of, with_seed
+from roost.lab.simulate import Request, configures_negotiator, prepare, with_seed
 from roost.lab.timelines import parent_of
-from roost.policy.explain import explain
+from roost.policy.explain import Origin, explain
 from roost.policy.render import render_text
 from roost.sim.host import Machine, Slot
+from roost.sim.machine_plan import SlotPlan
 from roost.sim.world import BEGINNING, World
 from roost.startd.machine import Step
 from roost.startd.policy_inputs import Decision
@@ -32,7 +34,8 @@ from roost.startd.work import Taken
 
 #: Two-sided 95 % quantiles of Student's t, by degrees of freedom from 1.
 _T: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
-_T_MANY: Final = 1.96
+#: The same of the normal distribution.
+_Z: Final = 1.959964
 
 
 #: Places of a kind of parting that are kept, at most.
@@ -101,8 +104,17 @@ class _Trace:
 
     summary: dict[str, Any]
     taken: dict[str, list[Taken]]
-    #: Slot to its policy.
-    policies: dict[str, ClassAd]
+    #: Slot to its policy, and machine to its configuration.
+    policies: dict[str, SlotPlan]
+    configs: Mapping[str, Config]
+
+    def explainer(self, slot: str, width: int) -> _Explainer:
+        """Explains what the policy of a slot, or of its parent, says."""
+        plan = self.policies.get(parent_of(slot) or slot)
+        if plan is None:
+            return _Explainer(ClassAd(), {}, width)
+        config = self.configs[slot.partition("@")[2]]
+        return _Explainer(plan.policy.expressions, set_by(config, plan.id.number), width)
 
 
 def compare(
@@ -148,7 +160,8 @@ def _part(progress: Callable[[float], None] | None, done: int, whole: int) -> Ca
 
 
 def _run(request: Request, host: Host, progress: Callable[[float], None] | None) -> _Trace:
-    plan = plan_of(request, host)
+    prepared = prepare(request, host)
+    plan = prepared.plan
     taken: dict[str, list[Taken]] = {slot.name: [] for machine in plan.machines for slot in machine.slots}
 
     def note(machine: Machine, slot: Slot, step: Step, now: float) -> None:
@@ -156,8 +169,8 @@ def _run(request: Request, host: Host, progress: Callable[[float], None] | None)
             taken.setdefault(slot.plan.name, []).extend(step.transitions)
 
     outcome = World(plan, on_step=note).run(progress)
-    policies = {slot.name: slot.policy.expressions for machine in plan.machines for slot in machine.slots}
-    return _Trace(summary=outcome.summary, taken=taken, policies=policies)
+    policies = {slot.name: slot for machine in plan.machines for slot in machine.slots}
+    return _Trace(summary=outcome.summary, taken=taken, policies=policies, configs=prepared.configs)
 
 
 def _difference(figure: Figure, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Difference:
@@ -169,9 +182,16 @@ def _difference(figure: Figure, pairs: list[tuple[dict[str, Any], dict[str, Any]
     margin = None
     if count > 1:
         spread = math.sqrt(sum((each - mean) ** 2 for each in changes) / (count - 1))
-        quantile = _T[count - 2] if count - 2 < len(_T) else _T_MANY
-        margin = quantile * spread / math.sqrt(count)
+        margin = student_t(count - 1) * spread / math.sqrt(count)
     return Difference(figure=figure, old=sum(olds) / count, new=sum(news) / count, change=mean, margin=margin)
+
+
+def student_t(freedom: int) -> float:
+    """The two-sided 95 % quantile of Student's t, beyond the table by the first terms of its expansion."""
+    if freedom <= len(_T):
+        return _T[freedom - 1]
+    third, fifth = _Z**3, _Z**5
+    return _Z + (third + _Z) / (4 * freedom) + (5 * fifth + 16 * third + 3 * _Z) / (96 * freedom**2)
 
 
 # -- partings ------------------------------------------------------------------------------------------------
@@ -190,8 +210,8 @@ def _count_partings(first: _Trace, second: _Trace, seed: int, found: dict[tuple[
             at = min(each.at for each in parting if each is not None)
             entry.places.append((seed, slot, round(at - BEGINNING, 3)))
         if decided and entry.count == 1:
-            policies = tuple(each.policies.get(parent_of(slot) or slot, ClassAd()) for each in (first, second))
-            entry.example = _example(slot, seed, old, new, policies, width)
+            explainers = first.explainer(slot, width), second.explainer(slot, width)
+            entry.example = _example(slot, seed, old, new, explainers)
 
 
 def _parting(olds: list[Taken], news: list[Taken]) -> tuple[Taken | None, Taken | None] | None:
@@ -216,37 +236,55 @@ def _deed(taken: Taken | None, other: Taken | None) -> str:
 
 
 def _example(
-    slot: str, seed: int, old: Taken | None, new: Taken | None, policies: tuple[ClassAd, ...], width: int
+    slot: str, seed: int, old: Taken | None, new: Taken | None, explainers: tuple[_Explainer, _Explainer]
 ) -> str:
     at = min(each.at for each in (old, new) if each is not None)
     lines = [f"for instance {slot}, seed {seed}, at {shown(at - BEGINNING)}"]
     decided = next((each.decision for each in (old, new) if each is not None and each.decision is not None), None)
-    for word, taken, policy in (("old", old, policies[0]), ("new", new, policies[1])):
+    for word, taken, explainer in (("old", old, explainers[0]), ("new", new, explainers[1])):
         decision = taken.decision if taken is not None else None
-        lines += _explained(word, decision, width) if decision is not None else _asked(word, decided, policy, width)
+        lines += explainer.decided(word, decision) if decision is not None else explainer.asked(word, decided)
     return "\n".join(lines)
 
 
-def _explained(word: str, decision: Decision, width: int) -> list[str]:
-    explanation = decision.explain()
-    text = "" if explanation is None else render_text(explanation, width - 14).rstrip()
-    return [f"{word}: {decision.name} = {unparse_value(decision.value)}", *(f"  {line}" for line in text.splitlines())]
+@dataclass(frozen=True, slots=True)
+class _Explainer:
+    """Explains what one policy says, with the places where it is set."""
 
+    policy: ClassAd
+    origins: Mapping[str, Origin]
+    width: int
 
-def _asked(word: str, decided: Decision | None, policy: ClassAd, width: int) -> list[str]:
-    """What the policy that took no decision says to the same question: up to there both histories are the same."""
-    if decided is None:
-        return []
-    found = policy.cell(fold(decided.name))
-    if not isinstance(found, Expr):
-        return [f"{word}: {decided.name} is not set"]
-    my = decided.my.copy()
-    for name in policy:
-        my[name] = policy[name]
-    value = evaluate(found, my, decided.target, decided.world.again())
-    explanation = explain(found, my, decided.target, world=decided.world.again(), name=decided.name)
-    text = render_text(explanation, width - 14).rstrip()
-    return [f"{word}: {decided.name} = {unparse_value(value)}", *(f"  {line}" for line in text.splitlines())]
+    def decided(self, word: str, decision: Decision) -> list[str]:
+        """Why a decision was taken."""
+        if decision.expression is None:
+            return [f"{word}: {decision.name} = {unparse_value(decision.value)}"]
+        return self._lines(word, decision, decision.expression, decision.value, decision.my)
+
+    def asked(self, word: str, decided: Decision | None) -> list[str]:
+        """What the policy that took no decision says to the same question: up to there both histories are the same."""
+        if decided is None:
+            return []
+        found = self.policy.cell(fold(decided.name))
+        if not isinstance(found, Expr):
+            return [f"{word}: {decided.name} is not set"]
+        my = decided.my.copy()
+        for name in self.policy:
+            my[name] = self.policy[name]
+        return self._lines(word, decided, found, evaluate(found, my, decided.target, decided.world.again()), my)
+
+    def _lines(self, word: str, decision: Decision, expression: Expr, value: Value, my: ClassAd) -> list[str]:
+        found = explain(
+            expression,
+            my,
+            decision.target,
+            world=decision.world.again(),
+            name=decision.name,
+            origin=self.origins.get(decision.name),
+            origins=self.origins,
+        )
+        text = render_text(found, self.width - 14).rstrip()
+        return [f"{word}: {decision.name} = {unparse_value(value)}", *(f"  {line}" for line in text.splitlines())]
 
 
 # -- the result ------------------------------------------------------------------------------------------------
@@ -275,8 +313,10 @@ def comparison_text(found: Comparison, examples: int = 10) -> str:
 
 def _difference_line(each: Difference) -> str:
     name = each.figure.meaning + (f" ({each.figure.unit})" if each.figure.unit else "")
-    margin = "" if each.margin is None else f"± {number(each.margin, each.figure)}"
-    values = [number(each.old, each.figure), number(each.new, each.figure), number(each.change, each.figure, "+")]
+    # Means of counts are no whole numbers.
+    figure = replace(each.figure, digits=max(1, each.figure.digits))
+    margin = "" if each.margin is None else f"± {number(each.margin, figure)}"
+    values = [number(each.old, figure), number(each.new, figure), number(each.change, figure, "+")]
     figures = "".join(f"{value:>12}" for value in values)
     short = name.partition(":")[0] + (f" ({each.figure.unit})" if ":" in name and each.figure.unit else "")
     return f"{short:<26}{figures}   {margin:<14}{each.verdict}".rstrip()

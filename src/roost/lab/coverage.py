@@ -89,6 +89,12 @@ class Untried:
     origin: Origin | None
 
 
+def set_by(config: Config, slot: int | None = None) -> dict[str, Origin]:
+    """Where the attributes of a machine, or of one of its slots, are set; what nobody has set is not in it."""
+    made = configured_machine(config, slot=slot)
+    return {name: origin for name, origin in made.origins.items() if origin.file != _DEFAULT}
+
+
 @dataclass(slots=True)
 class Coverage:
     """Clauses seen so far."""
@@ -107,7 +113,7 @@ class Coverage:
     def configured(self, config: Config) -> None:
         """A configuration whose clauses count, whether they are asked or not. What nobody has set does not count."""
         made = configured_machine(config)
-        self.origins |= {name: origin for name, origin in made.origins.items() if origin.file != _DEFAULT}
+        self.origins |= set_by(config)
         for name in POLICY:
             for key in (name, *(name + suffix for suffix in _UNIVERSES.values())):
                 found = made.ad.cell(fold(key))

@@ -28,7 +28,7 @@ FIGURES: Final = (
     Figure(name="jobs_completed", meaning="jobs completed", more=True, digits=0),
     Figure(name="goodput_h", meaning="goodput: time that counts", unit="h", more=True, digits=1),
     Figure(name="badput_h", meaning="badput: time thrown away", unit="h", more=False, digits=1),
-    Figure(name="goodput_share", meaning="goodput, of both", unit="%", more=True, digits=1),
+    Figure(name="goodput_share", meaning="goodput share", unit="%", more=True, digits=1),
     Figure(name="open_h", meaning="runs open at the end", unit="h", digits=1, compared=False),
     Figure(name="utilisation", meaning="utilisation of cores", unit="%", digits=1),
     Figure(name="wait_min_mean", meaning="wait, mean", unit="min", more=False, digits=1),

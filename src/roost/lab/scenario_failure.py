@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from roost.classad import ClassAd, unparse_value
+from roost.classad.syntax import Literal
 from roost.lab.durations import shown
 from roost.lab.scenario import Scenario
 from roost.policy.explain import Origin, explain
@@ -41,6 +42,8 @@ class Explainer:
         """Why an expression has its value."""
         if decision.expression is None:
             return f"{decision.name} is not set."
+        if isinstance(decision.expression.tree, Literal) and decision.name not in self.origins:
+            return f"{decision.name} is {unparse_value(decision.value)}."
         found = explain(
             decision.expression,
             decision.my,

@@ -59,6 +59,10 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
             table.fail(f"at most {STEPS_MAX} steps", "steps")
         jobs = {**_jobs(root), **_jobs(table)}
         steps = read_steps(table, jobs)
+        if not steps.expectations:
+            table.fail(
+                'it expects nothing, so it can\'t fail; add a step such as { at = "1h", expect = "Claimed/Busy" }'
+            )
         begins = table if "begins" in table else root
         idle = table if "idle" in table else root
         idle_s = idle.duration("idle", 7200.0)

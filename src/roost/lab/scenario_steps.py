@@ -6,6 +6,7 @@ steps is that of time, so that a file reads as what happens.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -204,7 +205,9 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
         step.fail(f'{key} is "State/Activity" or a table such as {{ state = "Claimed/Busy", job = "a" }}', key)
     pair = table.values.get("state")
     if pair is not None and pair not in _PAIRS and pair not in _STATES:
-        step.fail(f"{pair!r} is no state; there are: {', '.join(_PAIRS)}", key)
+        near = difflib.get_close_matches(str(pair), [*_PAIRS, *_STATES], 1)
+        hint = f"did you mean {near[0]!r}? There" if near else "there"
+        step.fail(f"{pair!r} is no state; {hint} are: {', '.join(_PAIRS)}", key)
     for name in ("job", "against"):
         job = table.text(name, "")
         if job and job not in found.described and not any(job == each for _, each, _ in [*found.jobs, *found.fetched]):

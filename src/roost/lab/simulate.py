@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from roost.config import Host
+from roost.config import Config, Host
 from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern, negotiator_settings
 from roost.lab.pictures import can_draw, draw
 from roost.lab.policy_check import refuse_unreadable
@@ -111,12 +111,15 @@ class Prepared:
     plan: Plan
     #: What of the input has no part in it, in sentences.
     notes: tuple[str, ...]
+    #: Machine to its configuration.
+    configs: Mapping[str, Config]
 
 
 def prepare(request: Request, host: Host) -> Prepared:
     """The plan of a run, and what is left out of it. Raises LabError, OSError."""
     machines: list[MachinePlan] = []
     patterns: list[Pattern] = []
+    loaded: dict[str, Config] = {}
     try:
         _check_count(request)
         for group in request.groups:
@@ -125,7 +128,9 @@ def prepare(request: Request, host: Host) -> Prepared:
             refuse_unreadable(config)
             pattern = make_pattern(config, group.hardware)
             patterns.append(pattern)
-            machines += _machines(request, group, pattern)
+            made = list(_machines(request, group, pattern))
+            machines += made
+            loaded |= dict.fromkeys((machine.name for machine in made), config)
         _check_names(request, machines)
         notes: list[str] = []
         jobs = _jobs(request, machines, notes)
@@ -144,7 +149,7 @@ def prepare(request: Request, host: Host) -> Prepared:
         faults=request.faults,
         exhaustive=request.exhaustive,
     )
-    return Prepared(plan, (*notes, *_too_large(plan)))
+    return Prepared(plan, (*notes, *_too_large(plan)), loaded)
 
 
 def _too_large(plan: Plan) -> Iterator[str]:
