@@ -15,7 +15,7 @@ from roost.config.expressions import constant_value, parsed
 from roost.config.references import Call, Reference
 from roost.schedd.submit.diagnostics import Findings
 from roost.schedd.submit.job import Defaults, Job
-from roost.schedd.submit.macros import CLUSTER_NAMES, PROC_NAMES, JobScope, Macros, Position, expander
+from roost.schedd.submit.macros import LIVE_NAMES, JobScope, Macros, Position, expander
 from roost.schedd.submit.sections import Result, Section, run, section_named
 from roost.schedd.submit.templates import MARKS_MAX, Form, agrees, form_of, form_of_expression, mark
 
@@ -279,7 +279,7 @@ class _Marked(Macros):
     def find(self, name: str, position: Position) -> Found | None:
         if name in self.variables:
             return Found(name, mark(_ITEMS_FROM + self.variables.index(name)), PLANNED)
-        if name in ("process", "cluster") or (name in PROC_NAMES | CLUSTER_NAMES and name not in self.defined):
+        if name in ("process", "cluster") or (name in LIVE_NAMES and name not in self.defined):
             return Found(name, mark(_WORDS.index(name)), PLANNED)
         return super().find(name, position)
 

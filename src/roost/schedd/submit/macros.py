@@ -25,6 +25,9 @@ from roost.config.references import FILE_FUNCTION, NAME, Call, Reference, pieces
 PROC_NAMES: Final = frozenset(("process", "procid", "jobid", "step", "itemindex", "row"))
 #: Names that are known only once the queue has given the cluster its number.
 CLUSTER_NAMES: Final = frozenset(("cluster", "clusterid", "jobid"))
+#: All that a description need not define to have.
+LIVE_NAMES: Final = PROC_NAMES | CLUSTER_NAMES
+_NOTHING: Final = frozenset[str]()
 #: Names that every description finds, whatever machine it is read on.
 PLATFORM: Final[Mapping[str, str]] = {"arch": "X86_64", "opsys": "LINUX", "islinux": "1", "iswindows": "0"}
 _RANDOM: Final = re.compile(r"\$RANDOM_(?:CHOICE|INTEGER)\(")
@@ -89,6 +92,9 @@ class Macros:
 
         ``"?"`` is among them where that cannot be told: chance, or names put together by macros.
         """
+        if name not in self.defined and name not in LIVE_NAMES and name not in self.variables:
+            # So are most that are asked for.
+            return _NOTHING
         known = self._varying.get(name)
         if known is not None:
             return known
@@ -99,7 +105,7 @@ class Macros:
             if key in self.variables:
                 found.add(key)
                 continue
-            if key in ("process", "cluster") or (key not in self.defined and key in PROC_NAMES | CLUSTER_NAMES):
+            if key in ("process", "cluster") or (key not in self.defined and key in LIVE_NAMES):
                 found.add(key)
                 continue
             definition = self.defined.get(key)

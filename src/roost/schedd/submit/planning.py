@@ -28,6 +28,8 @@ from roost.schedd.submit.sections import SECTIONS, custom, custom_keys, run
 SIZED_MAX: Final = 10_000
 #: Jobs whose attributes are tried when the description is read.
 TRIED_MAX: Final = 2_000
+#: What all jobs of a cluster have in common, once it has its number.
+_SHARED: Final = CLUSTER_NAMES - {"jobid"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,13 +107,13 @@ class Planner:
             name = result.section.name
             cells = batch.in_force(result)
             depends = frozenset[str]().union(*(batch.macros.varying(asked) for asked in result.asked))
-            if batch.count > 1 and not depends <= CLUSTER_NAMES - {"jobid"}:
+            if batch.count > 1 and not depends <= _SHARED:
                 differing.append(name)
                 if result.section.steady:
                     constants.update(cells)
                     batch.steady.update(cells)
                 continue
-            if depends & (CLUSTER_NAMES):
+            if depends & CLUSTER_NAMES:
                 by_cluster.append(name)
             constants.update(cells)
         batch.sections, batch.by_cluster = tuple(differing), tuple(by_cluster)
