@@ -222,7 +222,7 @@ def _start(pool: Pool, rounds: int) -> Row:
         wanted=1,
         detail=f"{median * 1000:.1f} ms median of {rounds}, {min(seconds) * 1000:.1f} least, "
         f"{max(seconds) * 1000:.1f} most; wanted are {WANTED_START_S * 1000:g}",
-        bound="two commits to disk one after the other, a cycle, six messages, a move into a control group",
+        bound="two commits to disk one after the other, six messages, five processes that were asleep",
     )
 
 
