@@ -199,6 +199,32 @@ output = out
     assert "004" not in shared.events(cluster)
 
 
+def test_what_a_job_printed_before_its_checkpoint_is_kept_when_it_is_evicted_after_it(shared: Pool) -> None:
+    directory = shared.work / "printing"
+    directory.mkdir()
+    text = f"""
+initialdir = {directory}
+should_transfer_files = YES
+transfer_checkpoint_files = state
+checkpoint_exit_code = 85
+arguments = {directory}
+output = out
+"""
+    script = """
+test -f state && read n < state || n=0
+n=$((n+1)); echo step $n; echo $n > state
+test $n -lt 3 && exit 85
+test -f $1/begun && exit 0
+touch $1/begun; sleep 60
+"""
+    cluster = shared.submit(text, script)
+    eventually(lambda: (directory / "begun").exists())
+    shared("vacate", "--fast", f"{cluster}.0")
+    shared.wait(cluster)
+    assert (directory / "out").read_text() == "step 1\nstep 2\nstep 3\n"
+    assert shared.job(f"{cluster}.0")["CommittedTime"] >= 0
+
+
 def test_what_an_evicted_job_saved_is_there_when_it_runs_again(shared: Pool) -> None:
     directory = shared.work / "evicted"
     directory.mkdir()

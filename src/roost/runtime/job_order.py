@@ -47,7 +47,8 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         stdin=program.stdin,
         stdout=program.stdout,
         stderr=program.stderr,
-        append=number > 1 or runner.hooks.has_printed,
+        # What a job that saves its state has printed is a part of it, and has come with its input.
+        append=number > 1 or runner.hooks.has_printed or job_ad.cell("wantftoncheckpoint") is True,
         account=runner.account,
         niceness=niceness(runner.around.config, runner.slot_ad, job_ad),
         limits=_limits(job_ad),
