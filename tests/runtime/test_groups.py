@@ -11,7 +11,7 @@ import pytest
 
 from roost.runtime.cgroup import make_parent_group, remove_parent_group
 from roost.runtime.family import Family, adopt
-from roost.runtime.shepherd.system import FORKS_INTO, fork_into
+from roost.runtime.shepherd.system import fork_into, forks_into
 from tests.runtime.conftest import GROUPS
 from tests.runtime.kit import Beacon, Place, run, started
 
@@ -29,7 +29,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-@pytest.mark.skipif(not FORKS_INTO, reason="the kernel does not know clone3, or it is forbidden")
+@pytest.mark.skipif(not forks_into(), reason="the kernel does not know clone3, or it is forbidden")
 def test_a_child_is_born_in_a_group() -> None:
     parent = make_parent_group(f"roost-test-{os.getpid()}")
     assert parent is not None
@@ -78,9 +78,9 @@ if forbidden:
     libc, filter = ctypes.CDLL(None, use_errno=True), struct.pack("HxxxxxxP", 4, ctypes.addressof(program))
     assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, filter) == 0, ctypes.get_errno()
 from roost.runtime.nursery import Nursery
-from roost.runtime.shepherd.system import FORKS_INTO
+from roost.runtime.shepherd.system import forks_into
 from roost.runtime.spawn_order import SpawnOrder
-assert not (forbidden and FORKS_INTO)
+assert not (forbidden and forks_into())
 async def main():
     nursery = await Nursery.start(home / "nursery")
     for number in range(2):

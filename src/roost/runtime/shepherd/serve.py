@@ -19,7 +19,7 @@ import marshal
 import os
 
 from roost.runtime.shepherd.processes import boot_id, remove_group
-from roost.runtime.shepherd.system import receive, set_name
+from roost.runtime.shepherd.system import forks_into, receive, set_name
 from roost.runtime.shepherd.tend import tend
 
 #: What the nursery says when it is ready.
@@ -86,6 +86,8 @@ def serve(channel_file: int, lock_file: int, group: str | None) -> None:
     channel = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, channel_file)
     boot, shepherds = boot_id(), Shepherds(channel)
     _signal.signal(_signal.SIGCHLD, shepherds.reap)
+    # So that no shepherd has to find it out.
+    forks_into()
     # Pages that the collector would write to are shared with all shepherds.
     gc.disable()
     gc.freeze()

@@ -34,6 +34,8 @@ _CLONE_INTO_CGROUP = 1 << 33
 _SIGCHLD = 17
 #: A number that no open file has, and what the kernel says of it.
 _NO_FILE, _BAD_FILE = 0x7FFFFFFF, 9
+#: What `forks_into` has found out.
+_found: list[bool] = []
 
 
 class _CloneArguments(ctypes.Structure):
@@ -89,17 +91,17 @@ def _clone_into(directory: int) -> int:
     return pid
 
 
-def _knows_clone_into() -> bool:
-    """Who knows the call minds that there is no such file; who does not, or may not, minds something else."""
-    try:
-        _clone_into(_NO_FILE)
-    except OSError as problem:
-        return problem.errno == _BAD_FILE
-    raise AssertionError("a process in a control group that is none")
+def forks_into() -> bool:
+    """Whether the kernel, and what guards this process (as containers are), allow `fork_into`; found out once.
 
-
-#: Whether the kernel, and what guards this process (as containers are), allow `fork_into`.
-FORKS_INTO = _knows_clone_into()
+    Who knows the call minds that there is no such file; who does not, or may not, minds something else.
+    """
+    if not _found:
+        try:
+            _clone_into(_NO_FILE)
+        except OSError as problem:
+            _found.append(problem.errno == _BAD_FILE)
+    return _found[0]
 
 
 def set_name(name: bytes) -> None:

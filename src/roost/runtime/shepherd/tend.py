@@ -29,10 +29,10 @@ import time
 from roost.runtime.shepherd.launch import Failed, is_plain, launch, launch_plain
 from roost.runtime.shepherd.processes import children, kill_family, remove_group, send, start_of
 from roost.runtime.shepherd.system import (
-    FORKS_INTO,
     append_record,
     become_reaper,
     fork_into,
+    forks_into,
     hung_up,
     open_record,
     read_kernel_file,
@@ -216,7 +216,7 @@ class Job:
 
     def _is_better_forked(self) -> bool:
         """Whether the program of a plain order runs sooner by a child that need not move into its group."""
-        return self.order["group"] is not None and self.order["alone"] and FORKS_INTO
+        return self.order["group"] is not None and self.order["alone"] and forks_into()
 
     def _fork(self, shepherd: int) -> None:
         reader, writer = os.pipe()
@@ -346,7 +346,7 @@ def _reap() -> bool:
 
 def _born(group: bytes | None) -> tuple[int, bool]:
     """Fork a child: 0 in the child, and whether it has yet to move into its group."""
-    if group is not None and FORKS_INTO:
+    if group is not None and forks_into():
         try:
             return fork_into(group), False
         except OSError:
