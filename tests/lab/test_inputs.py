@@ -108,6 +108,24 @@ def test_a_knob_whose_value_means_nothing_is_named_with_its_place(value: str) ->
         plan_of(Request(configs=("/bad",), machines=1, days=0.1), host)
 
 
+def test_a_pool_without_slots_is_refused_and_shares_that_count_for_nothing_are_told() -> None:
+    request = Request(configs=("/x",), machines=1, days=0.1)
+    with pytest.raises(LabError, match="/x: no machine has a slot"):
+        plan_of(request, MemoryHost(files={"/x": "NUM_SLOTS = 0\n"}))
+    text = "NUM_SLOTS_TYPE_1 = 1\nSLOT_TYPE_1 = gpus=50%\nNUM_SLOTS_TYPE_12 = 1\n"
+    unknown, beyond = prepare(request, MemoryHost(files={"/x": text})).notes
+    assert "/x:2:1: SLOT_TYPE_1: the machine has no resource 'gpus', so a share of it is nothing" in unknown
+    assert "/x:3:1: NUM_SLOTS_TYPE_12: there is no type 12" in beyond
+
+
+@pytest.mark.parametrize("value", ["lots", "-1"])
+def test_a_bad_number_of_slots_names_its_knob_once(value: str) -> None:
+    with pytest.raises(LabError) as caught:
+        plan_of(Request(configs=("/x",), machines=1), MemoryHost(files={"/x": f"NUM_SLOTS = {value}\n"}))
+    assert str(caught.value).startswith("/x:1:1: NUM_SLOTS: ")
+    assert str(caught.value).count("NUM_SLOTS") == 1
+
+
 POOL = """
 [[machines]]
 name = "desk"

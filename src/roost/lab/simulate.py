@@ -132,7 +132,7 @@ def prepare(request: Request, host: Host) -> Prepared:
             machines += made
             loaded |= dict.fromkeys((machine.name for machine in made), config)
         _check_names(request, machines)
-        notes: list[str] = []
+        notes = list(dict.fromkeys(doubt for each in patterns for doubt in each.doubts))
         jobs = _jobs(request, machines, notes)
     except (TraceProblem, ValueError) as error:
         raise LabError(str(error)) from None
@@ -184,6 +184,8 @@ def _check_names(request: Request, machines: Sequence[MachinePlan]) -> None:
     where = request.pool or request.owners or "the pool"
     if not machines:
         raise LabError(f"{where}: there is no machine in it")
+    if not any(machine.slots for machine in machines):
+        raise LabError(f"{', '.join(request.configs)}: no machine has a slot; set NUM_SLOTS to 1 or more")
     counts = Counter(machine.name for machine in machines)
     name, count = counts.most_common(1)[0]
     if count > 1:

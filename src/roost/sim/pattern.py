@@ -119,6 +119,8 @@ class Pattern:
     defrag: DefragPolicy | None = None
     #: Static slots keep accounts too.
     accounts: bool = False
+    #: What of the description of slots counts for nothing, in sentences with their places.
+    doubts: tuple[str, ...] = ()
 
     def machine(
         self, name: str, owner: OwnerTrace, *, started_at: float, phase_s: int, zone_offset_s: int = 0
@@ -229,6 +231,7 @@ def make_pattern(config: Config, hardware: Hardware, *, accounts: bool = False) 
             negotiator=negotiator_settings(config),
             defrag=defrag.configured_policy(config, host=_CENTRAL) if defrag.is_wanted(config) else None,
             accounts=accounts,
+            doubts=tuple(map(str, layout.problems)),
         )
     except (ConfigError, ParseError) as error:
         raise PatternError(str(error)) from None

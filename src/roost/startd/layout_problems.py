@@ -91,10 +91,15 @@ class LayoutRefused:
 
 
 def of_value(error: ConfigError) -> LayoutProblem:
-    """A knob whose value cannot be read."""
+    """A knob whose value cannot be read; the knob is named but once, and the remedy ends the sentence."""
     found = error.diagnostic
+    knob = found.name or ""
     return LayoutProblem(
-        code=LayoutCode.BAD_VALUE, message=found.message, knob=found.name or "", span=found.span, remedy=found.remedy
+        code=LayoutCode.BAD_VALUE,
+        message=found.message.removeprefix(f"{knob}: "),
+        knob=knob,
+        span=found.span,
+        remedy=found.remedy[:1].lower() + found.remedy[1:].removesuffix("."),
     )
 
 

@@ -1,11 +1,12 @@
 """A slot type without slots, or slots without a type.
 
-What: SLOT_TYPE_<N> is defined and NUM_SLOTS_TYPE_<N> is not, or the other way round; or type 0 is set; or
-NUM_SLOTS stands beside types with another number of slots.
+What: SLOT_TYPE_<N> is defined and NUM_SLOTS_TYPE_<N> is not, or the other way round; or type 0 or one
+beyond MAX_SLOT_TYPES is set; or NUM_SLOTS stands beside types with another number of slots.
 
 Why: A type without a number makes no slot. A number without a type makes slots that share everything evenly, which is
-hardly what was meant. Type 0 belongs to the daemon. Slots are made either by NUM_SLOTS, all alike, or by types: where
-there are types NUM_SLOTS does nothing, and some releases do not start.
+hardly what was meant. Type 0 belongs to the daemon, and it reads no type from MAX_SLOT_TYPES (10) on. Slots are made
+either by NUM_SLOTS, all alike, or by types: where there are types NUM_SLOTS does nothing, and some releases do not
+start.
 
 Example::
 
@@ -42,6 +43,7 @@ def check(pool: Pool) -> Iterator[Hit]:
             knob=plain.name,
             related=((f"{counted.name} is here", pool.place(counted)),),
         )
+    limit = pool.number("MAX_SLOT_TYPES") or 10
     for one in types:
         present = one.definition or one.count_definition
         if present is None:
@@ -53,6 +55,13 @@ def check(pool: Pool) -> Iterator[Hit]:
                 place=pool.place(present),
                 knob=present.name,
                 severity=Severity.ERROR,
+            )
+        elif one.number >= limit:
+            yield Hit(
+                message=f"there is no type {one.number}: types end before MAX_SLOT_TYPES = {limit:g}",
+                remedy=f"Use a number below {limit:g}, or raise MAX_SLOT_TYPES.",
+                place=pool.place(present),
+                knob=present.name,
             )
         elif one.count_definition is None:
             yield Hit(
