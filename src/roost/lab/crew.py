@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import os
+import re
 import signal
 import threading
 import time
@@ -42,6 +43,7 @@ _WORDS_S: Final = 5.0
 _WORDS_BYTES: Final = 65536
 #: Lines of that which are told.
 _LINES: Final = 3
+_LINE: Final = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,9 +259,13 @@ def _doing(worker: _Worker) -> str:
     if worker.process.pid is not None:
         os.kill(worker.process.pid, signal.SIGUSR1)
     told = os.read(worker.words.fileno(), _WORDS_BYTES) if worker.words.poll(_WORDS_S) else b""
-    lines = [line.strip() for line in told.decode(errors="replace").splitlines()]
-    found = [line.replace(f"{Path(__file__).parents[2]}{os.sep}", "") for line in lines if "/roost/" in line]
-    return "it is in " + ", called by ".join(found[:_LINES]) if found else "nobody knows what it does"
+    root = f"{Path(__file__).parents[2]}{os.sep}"
+    found = [
+        f"{name.removeprefix(root)}:{line} ({function})"
+        for name, line, function in _LINE.findall(told.decode(errors="replace"))
+        if name.startswith(root)
+    ]
+    return "it is at " + ", called at ".join(found[:_LINES]) if found else "nobody knows what it does"
 
 
 # -- in the process ----------------------------------------------------------------------------------------
