@@ -24,7 +24,7 @@ class Exit(IntEnum):
     BAD = 2
     #: A mistake in Roost itself.
     INTERNAL = 3
-    #: Ended by Ctrl-C.
+    #: Ended by Ctrl-C, or by SIGTERM where something has to be taken down.
     INTERRUPTED = 130
     #: Nobody reads the output any more.
     BROKEN_PIPE = 141
