@@ -31,6 +31,7 @@ from roost.runtime.local_runs import LocalRuns, local_name
 from roost.runtime.log_files import Appended, LogFiles
 from roost.runtime.progress import Progress
 from roost.runtime.queue_answers import QueueAnswers
+from roost.runtime.queue_copies import QueueCopies
 from roost.runtime.queue_messages import check_speaker, events_of, given_by, order_to
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
 from roost.runtime.spool import Spool
@@ -82,6 +83,7 @@ class ScheddDaemon:
         self.deputies = Deputies()
         self.files = LogFiles(self.deputies)
         self.spool = Spool(context.home.spool, self.deputies)
+        self.copies = QueueCopies(config)
         self.answers = QueueAnswers(self)
         self.local = LocalRuns(self, config)
         self._steps: list[Step] = []
@@ -139,6 +141,7 @@ class ScheddDaemon:
 
     def _restore(self) -> None:
         kept = self.store.load()
+        self.copies.begin(kept, self.store)
         queue = self.queue
         for each in kept.clusters:
             plan = None if each.plan is None else ClusterPlan.from_data(each.plan)
@@ -177,6 +180,7 @@ class ScheddDaemon:
             task.cancel()
         self._thread.shutdown(wait=True)
         self._log_thread.shutdown(wait=True, cancel_futures=True)
+        self.copies.close()
         self.deputies.close()
         self.store.close()
 
@@ -252,6 +256,7 @@ class ScheddDaemon:
             if changes:
                 done = await self._commit(loop, changes, written)
                 pieces = done.pieces
+                await self.copies.took(changes)
                 self._note(done.noted)
             else:
                 self._written += written

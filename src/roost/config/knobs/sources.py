@@ -27,7 +27,7 @@ KNOBS: tuple[Knob, ...] = (
     _path("LIB", default="$(RELEASE_DIR)/lib", meaning="Directory of libraries."),
     _path("LIBEXEC", default="$(RELEASE_DIR)/libexec", meaning="Directory of programs that daemons run, such as the discovery of devices."),
     _path("SHARE", default="$(RELEASE_DIR)/share/roost", meaning="Directory of files that are the same on every machine."),
-    _path("LOCAL_DIR", default="/var/lib/roost", meaning="Directory for what belongs to this machine."),
+    _path("LOCAL_DIR", default="$(ROOST_HOME:/var/lib/roost)", meaning="Directory for what belongs to this machine: the state directory of a pool."),
     _path("LOG", default="$(LOCAL_DIR)/log", meaning="Directory of log files."),
     _path("SPOOL", default="$(LOCAL_DIR)/spool", meaning="Directory of the job queue and of files that wait with jobs."),
     _path("LOCK", default="$(LOCAL_DIR)/lock", meaning="Directory of lock files."),
