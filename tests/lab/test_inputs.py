@@ -101,6 +101,21 @@ def test_results_need_a_directory(tmp_path: Path) -> None:
         simulate(Request(configs=("/old",), machines=1, days=0.01), HOST, tmp_path / "taken")
 
 
+def test_results_of_an_earlier_run_do_not_stay_beside_those_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("roost.lab.simulate.can_draw", lambda: False)
+    (tmp_path / "timeline.png").write_bytes(b"old")
+    (tmp_path / "mine.txt").write_text("kept")
+    simulate(Request(configs=("/old",), machines=1, days=0.01), HOST, tmp_path)
+    assert sorted(each.name for each in tmp_path.iterdir()) == [
+        "mine.txt",
+        "records.jsonl",
+        "report.html",
+        "summary.json",
+    ]
+
+
 @pytest.mark.parametrize("value", ["-4", "soon"])
 def test_a_knob_whose_value_means_nothing_is_named_with_its_place(value: str) -> None:
     host = MemoryHost(files={"/bad": f"POLLING_INTERVAL = {value}\n"})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from math import ceil
 from typing import Any, Final
 
 from roost.lab.clock_face import Tick, clock, ticks
@@ -172,6 +173,9 @@ def _waiting(timelines: Timelines) -> Iterator[str]:
     height = 110
     waiting = timelines.waiting()
     most = max([1.0, *waiting])
+    if most >= 4:
+        # Its half is a whole number, too.
+        most = 2.0 * ceil(most / 2)
     yield f'<svg width={_WIDTH} height={height + 24} viewBox="0 0 {_WIDTH} {height + 24}">'
     corners = [f"{_LEFT},{height}", *_steps([each / most for each in waiting], height), f"{_WIDTH},{height}"]
     yield f'<polygon points="{" ".join(corners)}" fill="{WAITING}"><title>jobs that wait</title></polygon>'

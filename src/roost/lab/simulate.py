@@ -294,10 +294,16 @@ def _cores_of(machines: Mapping[str, Machine], slot: str) -> float:
     return next((float(each.plan.cpus) for each in there if each.plan.name == slot), 1.0)
 
 
+#: Results beside the records, which are written from the beginning on.
+_RESULTS: Final = ("summary.json", "report.html", "timeline.png", "metrics.png")
+
+
 def _make_directory(out: Path) -> None:
-    """Before the run, so that no run is in vain."""
+    """Before the run, so that no run is in vain; what an earlier one left would say nothing true of this one."""
     try:
         out.mkdir(parents=True, exist_ok=True)
+        for name in _RESULTS:
+            (out / name).unlink(missing_ok=True)
     except FileExistsError:
         raise LabError(f"{out}: this is a file, and the results need a directory; give --out another name") from None
     except OSError as error:
