@@ -13,6 +13,7 @@ from roost.cli import lab
 from roost.cli.terminal import CommandError
 from roost.config import MemoryHost
 from roost.lab.clock_face import clock, ticks
+from roost.lab.compare import compare
 from roost.lab.figures import in_words, summary_lines
 from roost.lab.machines import LabError
 from roost.lab.places import places
@@ -81,6 +82,7 @@ def test_recorded_jobs_may_be_packed_and_what_is_left_out_is_told(tmp_path: Path
     request = Request(configs=("/old",), machines=1, days=0.2, workload=(str(tmp_path / "x.swf.gz"),))
     prepared = prepare(request, HOST)
     assert [job.name for job in prepared.plan.jobs] == ["1.0", "3.0"]
+    assert compare(request, request, [1], HOST).notes == prepared.notes
     assert prepared.notes == (
         "left out: 1 of 4 jobs, which are recorded but never ran",
         "left out: 1 of 3 jobs, which come after the end; --days is 0.2",

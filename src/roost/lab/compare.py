@@ -96,6 +96,8 @@ class Comparison:
     differences: tuple[Difference, ...]
     partings: tuple[Parting, ...]
     slots: int
+    #: What of the input had no part in the runs, in sentences.
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -107,6 +109,8 @@ class _Trace:
     #: Slot to its policy, and machine to its configuration.
     policies: dict[str, SlotPlan]
     configs: Mapping[str, Config]
+    #: What of the input had no part in it.
+    notes: tuple[str, ...]
 
     def explainer(self, slot: str, width: int) -> _Explainer:
         """Explains what the policy of a slot, or of its parent, says."""
@@ -133,11 +137,13 @@ def compare(
     pairs: list[tuple[dict[str, Any], dict[str, Any]]] = []
     found: dict[tuple[str, str], _Found] = {}
     slots = 0
+    notes: dict[str, None] = {}
     for index, seed in enumerate(numbers):
         done = 2 * index
         first = _run(with_seed(old, seed), host, _part(progress, done, 2 * len(numbers)))
         second = _run(with_seed(new, seed), host, _part(progress, done + 1, 2 * len(numbers)))
         pairs.append((first.summary, second.summary))
+        notes |= dict.fromkeys((*first.notes, *second.notes))
         slots += len(first.taken.keys() | second.taken.keys())
         _count_partings(first, second, seed, found, width)
     partings = [
@@ -151,6 +157,7 @@ def compare(
         differences=tuple(_difference(each, pairs) for each in FIGURES if each.compared),
         partings=tuple(sorted(partings, key=lambda each: (each.old == _ELSEWHERE[0], -each.count, each.old, each.new))),
         slots=slots,
+        notes=tuple(notes),
     )
 
 
@@ -170,7 +177,9 @@ def _run(request: Request, host: Host, progress: Callable[[float], None] | None)
 
     outcome = World(plan, on_step=note).run(progress)
     policies = {slot.name: slot for machine in plan.machines for slot in machine.slots}
-    return _Trace(summary=outcome.summary, taken=taken, policies=policies, configs=prepared.configs)
+    return _Trace(
+        summary=outcome.summary, taken=taken, policies=policies, configs=prepared.configs, notes=prepared.notes
+    )
 
 
 def _difference(figure: Figure, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Difference:
@@ -293,7 +302,8 @@ class _Explainer:
 def comparison_text(found: Comparison, examples: int = 10) -> str:
     """The comparison for people, with so many kinds of changed decisions explained."""
     seeds = f"seed {found.seeds[0]}" if len(found.seeds) == 1 else f"seeds {found.seeds[0]} to {found.seeds[-1]}"
-    lines = [f"old  {found.old}", f"new  {found.new}", f"{seeds}, {found.slots:,} slot histories", ""]
+    lines = [f"old  {found.old}", f"new  {found.new}", f"{seeds}, {found.slots:,} slot histories"]
+    lines += [*(f"note: {note}" for note in found.notes), ""]
     lines.append(f"{'':<26}{'old':>12}{'new':>12}{'change':>12}   95 % of means")
     lines += [_difference_line(each) for each in found.differences]
     if len(found.seeds) == 1:
@@ -329,6 +339,7 @@ def comparison_data(found: Comparison) -> dict[str, Any]:
         "old": found.old,
         "new": found.new,
         "seeds": list(found.seeds),
+        "notes": list(found.notes),
         "figures": [
             {
                 "name": each.figure.name,
