@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event, insert, make_url, select, text, update
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
 
 class StoreError(Exception):
@@ -56,10 +56,18 @@ def open_database(url: str, schema: Schema) -> tuple[Engine, IO[str] | Connectio
                 stack.callback(lock.close)
             _migrate(engine, schema)
         except (SQLAlchemyError, ImportError, OSError) as error:
-            remedy = "mend it, restore a backup, or move it away to begin with an empty one"
-            raise StoreError(f"the database {_shown(url)} can't be opened: {told(error)}; {remedy}") from None
+            raise StoreError(f"the database {_shown(url)} can't be opened: {told(error)}; {_remedy(error)}") from None
         stack.pop_all()
         return engine, lock
+
+
+def _remedy(error: Exception) -> str:
+    """What helps: another URL, a driver, a server that answers, or another file."""
+    if isinstance(error, ImportError | ArgumentError):
+        return "DATABASE_URL is postgresql+psycopg://USER@HOST/NAME (with psycopg installed), or unset for a file"
+    if isinstance(error, OperationalError) and "psycopg" in type(error.orig).__module__:
+        return "see that the server runs and lets this user in, or mend DATABASE_URL"
+    return "mend it, restore a backup, or move it away to begin with an empty one"
 
 
 def meta_value(connection: Connection, meta: Table, name: str) -> str | None:
