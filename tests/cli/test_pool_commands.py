@@ -150,6 +150,13 @@ def test_nothing_is_told_of_what_never_was(desk: Desk) -> None:
     assert "no machine 'nowhere' answers" in desk("drain", "nowhere", status=2)[1]
 
 
+def test_who_means_a_cluster_means_those_of_its_jobs_that_are_there(desk: Desk) -> None:
+    cluster = desk.submit(count=3, more="hold = true\n")
+    desk("rm", f"{cluster}.1")
+    assert desk("hold", f"{cluster}.1", status=1)[1] == f"roost: job {cluster}.1: it is not in the queue\n"
+    assert desk("rm", str(cluster))[0] == "2 jobs removed\n"
+
+
 def test_jobs_that_are_gone_or_never_were_are_no_mistake_of_the_queue(desk: Desk) -> None:
     gone = f"{desk.submit(more='hold = true' + chr(10))}.0"
     desk("rm", gone)

@@ -9,13 +9,14 @@ import asyncio
 import itertools
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import Expr, ParseError, parse_expression
 from roost.runtime.queue_rows import Rows, cluster_row, counts_of, projected
 from roost.schedd import events as ev
 from roost.schedd.book import Cluster
+from roost.schedd.commands import ABSENT
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
@@ -40,11 +41,16 @@ JOBS_PER_STEP: Final = 500
 
 
 class Tally:
-    """What became of the parts of one command."""
+    """What became of the parts of one command.
 
-    def __init__(self, parts: int, subject: str) -> None:
+    That a job is not there any more is told of those that were `named` one by one: whoever means a cluster, or all
+    jobs, means those that are there.
+    """
+
+    def __init__(self, parts: int, subject: str, named: Collection[str] = ()) -> None:
         self._left = parts
         self.subject = subject
+        self._named = frozenset(named)
         self._counts: Counter[str] = Counter()
         self._refused: dict[str, str] = {}
 
@@ -52,10 +58,14 @@ class Tally:
         """A part is done: a sign of life, or with the last one the answer."""
         self._left -= 1
         self._counts.update(data["counts"])
-        self._refused.update(data["refused"])
+        for job, why in data["refused"].items():
+            if why == ABSENT and job not in self._named:
+                self._counts[why] -= 1
+            else:
+                self._refused[job] = why
         if self._left:
             return Answer(more=True)
-        return Answer(ok=self._counts["ok"] > 0, data={"counts": dict(self._counts), "refused": self._refused})
+        return Answer(ok=self._counts["ok"] > 0, data={"counts": dict(+self._counts), "refused": self._refused})
 
 
 class BadAsk(Exception):
@@ -116,7 +126,7 @@ class QueueAnswers:
             raise BadAsk(f"{args.get('action')!r} is no action: {', '.join(ev.Action)}") from None
         jobs = [each async for each in self._chosen(args)]
         parts = [jobs[first : first + JOBS_PER_STEP] for first in range(0, len(jobs), JOBS_PER_STEP)] or [[]]
-        tally = Tally(len(parts), reply)
+        tally = Tally(len(parts), reply, [str(each) for each in args.get("jobs", [])])
         for part in parts:
             key = self._reply_to(reply)
             self.tallies[key] = tally
@@ -160,7 +170,7 @@ class QueueAnswers:
                     await asyncio.sleep(0)
                 if cluster.status(proc) is JobStatus.GONE:
                     # A name that is gone is still asked for: the answer says so.
-                    if names and constraint is None:
+                    if isinstance(procs, list) and constraint is None:
                         yield JobId(cluster.number, proc)
                     continue
                 if constraint is None or cluster.ad_of(proc).eval_expr(constraint) is True:

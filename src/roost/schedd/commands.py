@@ -28,7 +28,7 @@ from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
 
 #: Why a job was not acted upon: a stable word, which the command puts into a sentence.
-_ABSENT, _DENIED, _DONE, _WRONG = "not-found", "permission-denied", "already-done", "bad-status"
+ABSENT, _DENIED, _DONE, _WRONG = "not-found", "permission-denied", "already-done", "bad-status"
 
 _KINDS: Final = {
     Action.HOLD: AuditKind.HOLD,
@@ -47,7 +47,7 @@ def acted(turn: Turn, holder: Holder, event: Acted) -> None:
     for name in event.jobs:
         job = turn.book.find(name)
         if job is None:
-            result = _ABSENT
+            result = ABSENT
         elif not (event.superuser or event.user == job.owner or event.user in holder.settings.superusers):
             result = _DENIED
         else:
