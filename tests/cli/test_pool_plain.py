@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roost.cli import colour
+from roost.cli import colour, wait
 from roost.cli.__main__ import COMMANDS, main
 from roost.cli.pool import arguments, duration, table
 from roost.cli.telling import lines, of_record, of_records
@@ -160,3 +160,12 @@ def test_a_command_without_a_pool_says_what_to_do(
     monkeypatch.setenv("ROOST_HOME", str(tmp_path / "nowhere"))
     assert main(words) == 2
     assert "start one with `roost up`" in capsys.readouterr().err
+
+
+def test_a_job_whose_output_is_moved_is_waited_for_among_many() -> None:
+    class Many:
+        def schedd(self, what: str, **args: object) -> object:
+            return {"clusters": [{"ClusterId": 1, "TransferringOutput": 300, "Idle": 2, "Suspended": 1}]}
+
+    assert wait._counts(Many(), ["1"])["running"] == 300  # type: ignore[arg-type]
+    assert sum(wait._counts(Many(), ["1"]).values()) == 303  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, say
+from roost.schedd.status import JobStatus
 
 #: First and longest pause between two questions, s.
 _FIRST_S: Final = 0.05
@@ -18,11 +19,8 @@ _ROWS_MAX: Final = 200
 #: Jobs that are named in the end.
 _TOLD_MAX: Final = 10
 _WORDS: Final = {1: "idle", 2: "running", 3: "removed", 4: "completed", 5: "held", 6: "running", 7: "suspended"}
-#: Word to the column of a cluster's row.
-_COLUMNS: Final = {
-    "idle": "Idle", "running": "Running", "suspended": "Suspended", "held": "Held", "removed": "Removed",
-    "completed": "Completed",
-}  # fmt: skip
+#: Columns of a cluster's row to their words.
+_COLUMNS: Final = {JobStatus(number).name.title().replace("_", ""): word for number, word in _WORDS.items()}
 _ENDED_BADLY: Final = "JobStatus != 4 || ExitBySignal =?= true || (ExitCode =!= undefined && ExitCode != 0)"
 
 
@@ -101,7 +99,7 @@ def _counts(pool: Pool, jobs: list[str]) -> dict[str, int]:
     counts: dict[str, int] = {}
     if isinstance(found, dict):
         for row in found["clusters"]:
-            for word, name in _COLUMNS.items():
+            for name, word in _COLUMNS.items():
                 counts[word] = counts.get(word, 0) + int(row.get(name, 0))
     else:
         for row in found:
