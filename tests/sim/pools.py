@@ -29,7 +29,6 @@ def pool(
     """A pool of equal machines with diurnal owners."""
     config = load_config(MemoryHost(files={"/pool.config": text}), ["/pool.config"], hardware, "m")
     pattern = make_pattern(config, hardware, accounts=accounts)
-    settings.setdefault("preemption", pattern.preemption)
     settings.setdefault("negotiator", pattern.negotiator)
     settings.setdefault("defrag", pattern.defrag)
     return Plan(

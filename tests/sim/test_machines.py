@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from roost.classad import parse_expression
 from roost.sim.owners import HOUR_S
 from roost.sim.pattern import Hardware
 from roost.sim.workload import Job, Truth, make_job
@@ -171,7 +170,8 @@ def test_a_job_that_the_machine_ranks_higher_takes_over() -> None:
 @pytest.mark.parametrize(("wanted", "first"), [("False", "1.0"), ("RemoteUserPrio > SubmitterUserPrio", "9.0")])
 def test_a_user_with_a_better_priority_takes_over_only_if_the_pool_wants_it(wanted: str, first: str) -> None:
     jobs = (job(1, truth=Truth(run_s=40_000.0)), job(9, 30_000.0, "ben"))
-    plan = one(ALWAYS, *jobs, days=0.6, preemption=parse_expression(wanted), halflife_s=4 * HOUR_S)
+    text = f"{ALWAYS}PREEMPTION_REQUIREMENTS = {wanted}\nPRIORITY_HALFLIFE = {4 * HOUR_S}\n"
+    plan = one(text, *jobs, days=0.6)
     _, records = run(plan)
     assert lines(records, "complete")[0]["job"] == first
 

@@ -11,8 +11,6 @@ from roost.lab.compare import compare
 from roost.lab.simulate import Request
 from roost.sim.bus import Faults
 from roost.sim.job_ads import jobs_of
-from roost.sim.matcher import Matcher
-from roost.sim.negotiation import Negotiation
 from roost.sim.workload import Job
 from roost.sim.world import BEGINNING, Outcome, Plan, World
 from tests.sim.pools import pool
@@ -40,12 +38,6 @@ def begun(world: World) -> Counter[str]:
     return Counter(entry.job.owner for entry in world.queue.entries.values() if entry.started_at is not None)
 
 
-def test_a_pool_that_says_nothing_of_its_negotiator_has_the_simple_matcher():
-    assert type(World(plan("")).matcher) is Matcher
-    assert type(World(plan("PREEMPTION_REQUIREMENTS = RemoteUserPrio > 5")).matcher) is Matcher
-    assert type(World(plan("NEGOTIATOR_PE_JOB_EXPR = True")).matcher) is Negotiation
-
-
 def test_pool_wide_policy_discards_and_forbids():
     work = [{"Owner": owner} for owner in ("ann", "smith", "eve") for _ in range(3)]
     world, outcome = run(plan('NEGOTIATOR_PE_RESOURCE_EXPR = TARGET.Owner =!= "smith"\n', *work))
@@ -53,7 +45,6 @@ def test_pool_wide_policy_discards_and_forbids():
     assert outcome.problems == ()
     world, _ = run(plan('NEGOTIATOR_PE_JOB_ONLY_EXPR = Owner == "ann"\n', *work))
     assert begun(world) == {"smith": 3, "eve": 3}
-    assert isinstance(world.matcher, Negotiation)
     assert world.matcher.rejections["pool policy: NEGOTIATOR_PE_JOB_ONLY_EXPR"] > 0
     world, _ = run(plan("NEGOTIATOR_PE_STARTD_ONLY_EXPR = True\n", *work))
     assert not begun(world)
@@ -62,7 +53,7 @@ def test_pool_wide_policy_discards_and_forbids():
 def test_a_policy_on_starts_sees_how_often_each_job_was_started():
     text = "PREEMPT = TotalJobRunTime > 600\nKILL = True\nNEGOTIATOR_PE_JOB_ONLY_EXPR = NumJobStarts >= 2\n"
     given = plan(text, {"Owner": "ann"}, {"Owner": "ann"}, {"Owner": "eve", "SimRunTime": 60}, machines=1)
-    world, _ = run(replace(given, negotiator=given.negotiator))
+    world, _ = run(given)
     assert [entry.starts for entry in world.queue.entries.values()] == [2, 2, 1]
 
 
@@ -97,6 +88,6 @@ def test_policies_are_compared_under_the_same_matchmaker():
     host = MemoryHost(files={"/old": OPEN, "/new": OPEN + 'NEGOTIATOR_PE_RESOURCE_EXPR = TARGET.Owner != "ada"\n'})
     old = Request(configs=("/old",), machines=2, days=0.1, jobs=6)
     found = compare(old, replace(old, configs=("/new",)), [1], host)
-    same = compare(old, replace(old, negotiator=True), [1], host)
+    same = compare(old, old, [1], host)
     assert found.seeds == (1,)
     assert not same.partings

@@ -47,9 +47,6 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument(
         "--exhaustive", action="store_true", help="poll even where polls can't matter: same run, slower"
     )
-    parser.add_argument(
-        "--negotiator", action="store_true", help="the real matchmaker, though no NEGOTIATOR_… knob asks for it"
-    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--no-progress", action="store_true", help="do not show how far it is")
 
@@ -131,7 +128,6 @@ def _request(args: argparse.Namespace, configs: list[str]) -> Request:
             queue_death_s=args.queue_death,
         ),
         exhaustive=getattr(args, "exhaustive", False),
-        negotiator=getattr(args, "negotiator", False),
     )
 
 

@@ -21,7 +21,7 @@ from roost.config import Config, Host
 from roost.lab.coverage import set_by
 from roost.lab.durations import shown
 from roost.lab.figures import FIGURES, Figure, number, value_of
-from roost.lab.simulate import Request, configures_negotiator, prepare, with_seed
+from roost.lab.simulate import Request, prepare, with_seed
 from roost.lab.timelines import parent_of
 from roost.policy.explain import Origin, explain
 from roost.policy.render import render_text
@@ -131,9 +131,6 @@ def compare(
 ) -> Comparison:
     """Run both under each seed. Raises LabError."""
     numbers = tuple(seeds)
-    # What differs is to be the policy: if one needs the real matchmaker, both have it.
-    if old.negotiator or new.negotiator or any(configures_negotiator(each, host) for each in (old, new)):
-        old, new = replace(old, negotiator=True), replace(new, negotiator=True)
     pairs: list[tuple[dict[str, Any], dict[str, Any]]] = []
     found: dict[tuple[str, str], _Found] = {}
     slots = 0

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from roost.config import Config, Host
-from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern, negotiator_settings
+from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern
 from roost.lab.pictures import can_draw, draw
 from roost.lab.policy_check import refuse_unreadable
 from roost.lab.pool_file import NOT_RECORDED, Group, read_pool
@@ -64,8 +64,6 @@ class Request:
     jobs: int | None = None
     faults: Faults = Faults()  # noqa: RUF009
     exhaustive: bool = False
-    #: The real matchmaker decides even where the configuration says nothing of it.
-    negotiator: bool = False
 
     @property
     def command(self) -> str:
@@ -86,7 +84,6 @@ class Request:
             value = getattr(self.faults, name)
             words += [f"--{name.removesuffix('_s').replace('_', '-')}", f"{value:g}"] if value else []
         words += ["--exhaustive"] if self.exhaustive else []
-        words += ["--negotiator"] if self.negotiator else []
         return shlex.join(words)
 
     @property
@@ -142,9 +139,8 @@ def prepare(request: Request, host: Host) -> Prepared:
         days=request.days,
         seed=request.seed,
         cycle_s=min(each.cycle_s for each in patterns),
-        preemption=patterns[0].preemption,
-        halflife_s=patterns[0].halflife_s,
-        negotiator=negotiator_settings(patterns[0].config, always=request.negotiator),
+        negotiator=patterns[0].negotiator,
+        informs=patterns[0].informs,
         defrag=patterns[0].defrag,
         faults=request.faults,
         exhaustive=request.exhaustive,
@@ -161,14 +157,6 @@ def _too_large(plan: Plan) -> Iterator[str]:
             f"too large: {len(asked):,} of {len(plan.jobs):,} jobs, which ask for up to {max(asked):,} cores, where no "
             f"slot has more than {most:,}; larger machines are made with --cpus or a pool file"
         )
-
-
-def configures_negotiator(request: Request, host: Host) -> bool:
-    """Whether the configuration asks for the real matchmaker. Raises LabError, OSError."""
-    group = request.groups[0]
-    configs = request.configs if group.configs is None else group.configs
-    config = load_config(host, configs, group.hardware, group.name, request.seed, group.settings)
-    return make_pattern(config, group.hardware).negotiator is not None
 
 
 def _check_count(request: Request) -> None:

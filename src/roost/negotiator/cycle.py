@@ -26,6 +26,7 @@ from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy
 from roost.negotiator.preemption import Standing
 from roost.negotiator.serving import Floor, Party, Ration, Want
 from roost.negotiator.settings import ROOT, Settings
+from roost.negotiator.singly import Singly
 from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Steps, Stopwatch, at_once
 from roost.negotiator.trail import Served, Trail
@@ -43,7 +44,7 @@ def negotiate(
     *,
     settings: Settings = _DEFAULT,
     accounts: Accounts | None = None,
-    memory: Memory | None = None,
+    memory: Memory | Singly | None = None,
 ) -> Plan:
     """What the pool's idle jobs get.
 
@@ -57,7 +58,7 @@ def negotiation(
     *,
     settings: Settings = _DEFAULT,
     accounts: Accounts | None = None,
-    memory: Memory | None = None,
+    memory: Memory | Singly | None = None,
 ) -> Steps[Plan]:
     """`negotiate` in steps, a request each: who runs them says each time how long the cycle has taken, s."""
     return _Cycle(snapshot, settings, accounts or Accounts(), memory or Memory()).run()
@@ -68,7 +69,7 @@ class _Cycle:
     snapshot: Snapshot
     settings: Settings
     accounts: Accounts
-    memory: Memory
+    memory: Memory | Singly
     world: FixedWorld = field(init=False)
     findings: Findings = field(default_factory=Findings)
     policy: PoolPolicy = field(init=False)
@@ -93,10 +94,11 @@ class _Cycle:
         snapshot, settings = self.snapshot, self.settings
         self.world = FixedWorld(instant=snapshot.now)
         self.policy = PoolPolicy(settings.policy, self.findings, self.world)
-        if not len(snapshot.slots):
+        shelf = snapshot.shelf
+        if shelf is None and not len(snapshot.slots):
             return self._nothing()
         self._charge()
-        self.view = view_of(snapshot, settings, self.policy)
+        self.view = view_of(snapshot, settings, self.policy) if shelf is None else shelf.view()
         self.groups = tree_of(settings)
         assign(self.groups[ROOT], self.view.size, oversubscription=settings.oversubscription)
         judge = Judge(snapshot.slots, settings, self.view, self.world)
@@ -121,12 +123,16 @@ class _Cycle:
         else:
             pie = Pie(size=self.view.size, preemption=self._preempts, unlimited=self._unlimited)
             yield from self._spin(parties, pie)
-        return self._plan(parties)
+        plan = self._plan(parties)
+        # The floor knows the cycle; what is left is to go at once, and not when circles of garbage are looked for.
+        del self.floor
+        return plan
 
     # -- before ------------------------------------------------------------------------------------
 
     def _charge(self) -> None:
-        usage = usage_of(self.snapshot.slots, self.settings, self.snapshot.now)
+        snapshot, shelf = self.snapshot, self.snapshot.shelf
+        usage = usage_of(snapshot.slots, self.settings, snapshot.now) if shelf is None else shelf.usage()
         for name, (weight, _) in usage.items():
             self._spend(name, weight)
         for pledge in self.snapshot.pledges:
@@ -152,6 +158,8 @@ class _Cycle:
 
     def _book(self) -> LimitBook:
         book = LimitBook(self.settings.limits)
+        if self.snapshot.shelf is not None:
+            book.count(self.snapshot.shelf.licences())
         for name in ("ConcurrencyLimits", "PreemptingConcurrencyLimits"):
             if not self.snapshot.slots.lacking(name).all():
                 codes, texts = self.snapshot.slots.attribute(name, None, self.world).texts()
@@ -384,7 +392,8 @@ class _Cycle:
             findings=tuple(self.findings.kept),
             causes=self.findings.causes,
             noted=tuple(self.floor.noted),
-            trail=self._trail(parties),
+            # Of slots that were not asked nothing is known.
+            trail=self._trail(parties) if self.snapshot.shelf is None else None,
         )
 
     def _trail(self, parties: list[Party]) -> Trail:

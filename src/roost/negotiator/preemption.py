@@ -15,12 +15,11 @@ import numpy as np
 
 from roost.classad import ClassAd, Expr, FixedWorld
 from roost.classad.ad import MISSING
-from roost.classad.syntax import Call, Node, children
 from roost.classad.values import fold
 from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
 from roost.negotiator.ranks import BY_PRIORITY
-from roost.negotiator.reach import SlotExpressions, reach
+from roost.negotiator.reach import SlotExpressions, calls, reach
 from roost.negotiator.settings import Settings
 from roost.negotiator.view import SlotView
 
@@ -147,7 +146,7 @@ class Preemption:
         if not reached.names <= self._names:
             self._names |= reached.names
             self._ads = Table()
-            self._whole = any(_calls(each, _ANY_NAME) for each in (*seeds, *slots.all()))
+            self._whole = any(calls(each, _ANY_NAME) for each in (*seeds, *slots.all()))
         fresh = [row for row in rows.tolist() if row not in self._ads]
         holders = {code: self._remote(code) for code in set(self.view.holder.take(fresh).tolist())} if fresh else {}
         self._ads.extend((row, self._shown(row, holders[self.view.holder.item(row)])) for row in fresh)
@@ -169,13 +168,3 @@ class Preemption:
         if shown.cell("preemptingrank") is not MISSING:
             shown["CurrentRank"] = float(self.view.current_rank.item(row))
         return shown
-
-
-def _calls(expression: Expr, names: frozenset[str]) -> bool:
-    work: list[Node] = [expression.tree]
-    while work:
-        node = work.pop()
-        if isinstance(node, Call) and fold(node.name) in names:
-            return True
-        work.extend(children(node))
-    return False

@@ -92,10 +92,15 @@ def reach(seeds: Iterable[Expr], expressions_of: ExpressionsOf) -> Reach:
 
 def is_unsteady(expression: Expr) -> bool:
     """Whether an expression calls a function of the clock or of chance."""
+    return calls(expression, UNSTEADY)
+
+
+def calls(expression: Expr, names: frozenset[str]) -> bool:
+    """Whether an expression calls one of these functions, by folded name."""
     work: list[Node] = [expression.tree]
     while work:
         node = work.pop()
-        if isinstance(node, Call) and fold(node.name) in UNSTEADY:
+        if isinstance(node, Call) and fold(node.name) in names:
             return True
         work.extend(children(node))
     return False

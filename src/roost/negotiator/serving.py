@@ -23,6 +23,7 @@ from roost.negotiator.preemption import POLICY, PRIORITY, Preemption, Standing
 from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, PREEMPTS, UNUSED, Listing, order
 from roost.negotiator.settings import Settings
 from roost.negotiator.shrinking import Shrinking
+from roost.negotiator.singly import Singly
 from roost.negotiator.snapshot import Match, Pledge, Rejection, Request, Snapshot, SubmitterDemand
 from roost.negotiator.timing import OUT_OF_TIME, Steps, Stopwatch
 from roost.negotiator.verdicts import CAUSES, NOTED_JOB, NOTED_RESOURCE, POLICY_JOB, POLICY_RESOURCE, REFUSED, Judge
@@ -101,7 +102,7 @@ class Floor:
     settings: Settings
     view: SlotView
     judge: Judge
-    memory: Memory
+    memory: Memory | Singly
     policy: PoolPolicy
     book: LimitBook
     standing: Callable[[str], Standing]
@@ -117,6 +118,8 @@ class Floor:
     usable: Array = field(init=False)
     preemption: Preemption = field(init=False)
     shrinking: Shrinking = field(init=False)
+    #: Whether slots that somebody has are among those to be had.
+    in_use: bool = field(init=False)
     #: Rows that were given away, in order: the first `_gave` of the array.
     _given: Array = field(init=False)
     _gave: int = 0
@@ -131,6 +134,7 @@ class Floor:
         self.taken = np.zeros(len(view.names), bool)
         self._given = np.zeros(len(view.names), np.int64)
         self.usable = view.available.copy()
+        self.in_use = bool((view.occupied & view.available).any())
         self.preemption = Preemption(self.snapshot.slots, view, self.settings, self.judge.world, self.standing)
 
     def anything_left(self) -> bool:
@@ -203,6 +207,8 @@ class Floor:
 
     def _preemptable(self, party: Party, want: Want, listing: Listing) -> Listing:
         """The listing without the slots that may not be taken from their users, PREEMPTION_RANK considered."""
+        if not self.in_use:
+            return listing
         listing = _beginning(listing, 2 * want.left + ASKED_MIN)
         held = np.flatnonzero(_undecided(listing.keys))
         if not len(held):
@@ -288,7 +294,9 @@ class Floor:
 
     def _licences_with(self, row: int, ad: ClassAd, expression: Expr) -> dict[str, float]:
         """Concurrency limits that depend on the slot."""
-        value = ad.eval_expr(expression, self.snapshot.slots.ad(self.view.names[row]), self.judge.world)
+        shelf = self.snapshot.shelf
+        slot = self.snapshot.slots.ad(self.view.names[row]) if shelf is None else shelf.ad(row)
+        value = ad.eval_expr(expression, slot, self.judge.world)
         return parse_limits(value) if isinstance(value, str) else {}
 
     # -- why not -----------------------------------------------------------------------------------

@@ -7,9 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from roost.classad import FixedWorld, parse_expression
+from roost.classad import ClassAd, FixedWorld, evaluate, parse_expression
 from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
+from roost.classad.world import World
 from roost.negotiator.pool_policy import PoolPolicy
 from roost.negotiator.settings import Settings
 from roost.negotiator.snapshot import Snapshot
@@ -23,7 +24,7 @@ _CHARGED: Final = parse_expression("MY.AccountingGroup ?: MY.RemoteUser")
 _CURRENT_RANK: Final = parse_expression(
     "(MY.PreemptingAccountingGroup ?: MY.PreemptingUser) isnt undefined ? MY.PreemptingRank : MY.CurrentRank"
 )
-_WEIGHT: Final = parse_expression("MY.SlotWeight ?: (MY.Cpus ?: 1)")
+WEIGHT: Final = parse_expression("MY.SlotWeight ?: (MY.Cpus ?: 1)")
 _IN_USE: Final = parse_expression('MY.State == "Claimed" || MY.State == "Preempting"')
 _RETIRING: Final = parse_expression("MY.RetirementTimeRemaining > 0")
 _SHRINKS: Final = parse_expression("MY.PartitionableSlot =?= true && MY.ConsumptionPolicy =?= true")
@@ -85,9 +86,25 @@ def weights_of(table: Table, settings: Settings, world: FixedWorld) -> Array:
     """The weight of each slot; what is no number, or negative, is 1."""
     if not settings.use_weights:
         return np.ones(len(table))
-    weights = table.evaluate(_WEIGHT, None, world).numbers_or(1.0)
+    weights = table.evaluate(WEIGHT, None, world).numbers_or(1.0)
     weights[weights < 0] = 1.0
     return weights
+
+
+def weight_of(ad: ClassAd, settings: Settings, world: World) -> float:
+    """The weight of one slot, as `weights_of` has it."""
+    value = evaluate(WEIGHT, ad, None, world) if settings.use_weights else 1.0
+    if value.__class__ not in (bool, int, float) or not value >= 0:
+        return 1.0
+    return float(value)
+
+
+def charged_for(ad: ClassAd, world: World) -> str:
+    """Who is charged for one slot, as `usage_of` has it; "" for nobody."""
+    if evaluate(_IN_USE, ad, None, world) is not True:
+        return ""
+    user = evaluate(_CHARGED, ad, None, world)
+    return user if isinstance(user, str) else ""
 
 
 def view_of(snapshot: Snapshot, settings: Settings, policy: PoolPolicy) -> SlotView:

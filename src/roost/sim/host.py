@@ -9,7 +9,7 @@ A machine may die between any two orders. All that runs on it is gone then, and 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -52,8 +52,8 @@ class Slot(HostSlot):
         #: Number of the only setting of each timer that counts.
         self.timers = dict.fromkeys(ev.Timer, 0)
         self.benchmark = 0
-        #: Kind of job to the time of the poll at which it did not match.
-        self.rejected: dict[str, float] = {}
+        #: What did not match: the request to the time of the poll at which it was asked about, and the verdict.
+        self.rejected: dict[Hashable, tuple[float, int]] = {}
 
     def resized(self, plan: SlotPlan) -> None:
         """Its sizes are others from now on."""
@@ -165,6 +165,7 @@ class Machine:
             if slot.run is not None:
                 slot.run.reconfigured()
         self.polling.reconfigured(now)
+        self.watcher.reconfigured(self)
 
     def sync(self, now: float) -> None:
         """Make everything as it would be if nothing had been left out."""

@@ -1,8 +1,8 @@
-"""The real matchmaker in the simulated world: the cycles of `roost.negotiator`, for pools that configure it.
+"""The matchmaker of the simulated pool: the cycles of `roost.negotiator`, every NEGOTIATOR_INTERVAL.
 
-Where the configuration says something of the negotiator (pool-wide policy, ranks, groups and quotas, limits, ceilings),
-who gets which slot is decided by the very cycle of a real pool: slots' ads as of their last poll, requests in the order
-of their submission and priority, users' accounts. Elsewhere the simple `Matcher` does, which is many times faster.
+Who gets which slot is decided by the very cycle of a real pool: slots' ads as of their last poll, requests in the order
+of their submission and priority, users' accounts. Where ranks and policy allow it, free slots are asked one by one, the
+best first (`shelf`); else all slots are brought into a table as the collector keeps one. Both give the same.
 
 Jobs of a kind are one request, but where the pool's policy asks how often they were started: then jobs that were
 started equally often are. A slot that was given away and has not answered yet is not given again.
@@ -10,12 +10,15 @@ started equally often are. A slot that was given away and has not answered yet i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from operator import itemgetter
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 
-from roost.classad import ClassAd
+from roost.classad import ClassAd, Expr
+from roost.classad.ad import MISSING
 from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
 from roost.model import events as ev
@@ -24,65 +27,137 @@ from roost.negotiator.cycle import negotiate
 from roost.negotiator.memory import Memory
 from roost.negotiator.reach import significant
 from roost.negotiator.settings import Settings
-from roost.negotiator.snapshot import Match, Request, Snapshot, SubmitterDemand
+from roost.negotiator.singly import Singly
+from roost.negotiator.snapshot import Match, Plan, Request, Snapshot, SubmitterDemand
 from roost.negotiator.verdicts import may_be_true
 from roost.negotiator.view import usage_of
 from roost.schedd.book import submitter_of
-from roost.sim.engine import RANK_CYCLE
-from roost.sim.host import Slot
-from roost.sim.matcher import Matcher, is_free
+from roost.sim.bus import Bus
+from roost.sim.engine import RANK_CYCLE, Engine
+from roost.sim.host import Machine, Slot
 from roost.sim.pool_ads import pool_ad
+from roost.sim.queue import Queue
 from roost.sim.queue_entry import Entry
+from roost.sim.shelf import LiveShelf, is_free
 from roost.startd.states import State
 
 #: The kind of jobs that a request is for, and which of them they are; None for whichever is the oldest by then.
 _Waiting: TypeAlias = tuple[str, list[Entry] | None]
 
+_place_of: Final = itemgetter(0)
 #: What the queue is called.
 _QUEUE: Final = "sim"
 #: Attributes of a job that tell how often it was started.
 _STARTS: Final = frozenset(("numjobstarts", "numshadowstarts", "jobruncount", "numrestarts"))
 
 
-class Negotiation(Matcher):
-    """Cycles of the real matchmaker."""
+class _Named(Protocol):
+    """Slots by name."""
 
-    def __init__(self, *given: Any, settings: Settings, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self.settings = settings
+    def __getitem__(self, name: str, /) -> Slot:
+        """A slot that there is."""
+
+
+class Negotiation:
+    """Cycles of the matchmaker."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        bus: Bus,
+        queue: Queue,
+        machines: list[Machine],
+        interval_s: float,
+        order: list[int],
+        settings: Settings,
+        *,
+        informs: bool = True,
+        singly: bool = True,
+    ) -> None:
+        self.engine = engine
+        self.bus = bus
+        self.queue = queue
+        self.machines = machines
+        self.interval_s = interval_s
+        #: Machines are told of matches.
+        self.informs = informs
+        #: Pairs of a request and a slot that were looked at.
+        self.evaluations = 0
         self.accounts = Accounts()
         self.memory = Memory()
         self.slots = Table()
-        #: Why jobs got nothing, requests counted by the texts of their rejections; and slots that policy discarded.
+        #: Why jobs got nothing, requests counted by the texts of their rejections.
         self.rejections: dict[str, int] = {}
-        #: Whether slots in use may be had.
-        self._preempts = settings.consider_preemption and (self._ranks or may_be_true(settings.preemption_requirements))
         #: User to weight and number of slots in use, at the last update of accounts.
-        self._usage: dict[str, tuple[float, int]] = {}
+        self._usage: Mapping[str, tuple[float, int]] = {}
         #: Owner to the number of their jobs that run, when it was looked at last.
         self._running: dict[str, int] = {}
-        self._ordered = sorted(self.machines, key=lambda each: self._place[each.index])
+        #: Place of each machine in the order in which they are offered.
+        place = {index: at for at, index in enumerate(order)}
+        self._ordered = sorted(machines, key=lambda each: place[each.index])
         #: Name of a slot to what its ad is of: state, whether it offers itself, claim, time of the poll.
         self._shown: dict[str, tuple[object, ...]] = {}
         self._versions: Array = np.zeros(64, np.int64)
         self._changes = 0
         self._numbers: dict[tuple[str, int], int] = {}
+        #: The submitters' ads.
+        self._submitters: dict[str, ClassAd] = {}
+        self._may_be_singly = singly
+        self.shelf = LiveShelf(place, settings)
+        self.shelf.asked_for = queue.claims
+        self.singly = Singly(self.shelf, settings)
+        self.settings = settings
+        # Where nothing can be preempted, nobody is visited for the sake of slots in use.
+        self._settings_singly = replace(settings, consider_preemption=False)
+        self.configured()
+        engine.at(engine.now + interval_s, self._cycle, RANK_CYCLE)
+
+    def configured(self) -> None:
+        """The machines' configuration is there, or is another one."""
+        slots = [slot for machine in self.machines for slot in machine.slots]
+        ranks = any(not _is_constant(slot.plan.policy.expressions) for slot in slots)
+        #: Whether slots in use may be had.
+        self._preempts = self.settings.consider_preemption and (
+            ranks or may_be_true(self.settings.preemption_requirements)
+        )
+        self._starts: bool | None = None
+        self._one_by_one = self._may_be_singly and not self._preempts and self.shelf.will_do(self.machines)
+        # Slots come and go, and are cut anew, without a transition of theirs.
+        self._divided = [machine for machine in self.machines if machine.plan.division is not None]
+        for slot in slots:
+            self.look(slot)
+
+    def look(self, slot: Slot) -> None:
+        """A slot has changed."""
+        self.shelf.look(slot)
+
+    def forget(self, machine: Machine) -> None:
+        """The machine is dead."""
+        self.shelf.forget(machine)
 
     def _cycle(self, now: float) -> None:
         self.engine.at(now + self.interval_s, self._cycle, RANK_CYCLE)
         if not self.queue.alive:
             return
-        wanted = self.queue.idle.count > 0 and bool(self._free or self._preempts)
+        for machine in self._divided:
+            if machine.alive:
+                self.shelf.catch_up(machine)
+        wanted = self.queue.idle.count > 0 and (len(self.shelf) > 0 or self._preempts)
         if not wanted and self.queue.running == self._running:
             # As long as nobody begins or ends, priorities move by a rule that the next update makes up for.
             return
         self._running = self.queue.running.copy()
         # Until the last cycle at least the use was what it had been.
         self.accounts.update(self._usage, now - self.interval_s, self.settings)
-        by_name = self._show(now)
-        self._usage = usage_of(self.slots, self.settings, now)
+        if self._one_by_one:
+            self._usage = dict(self.shelf.usage())
+        else:
+            by_name = self._show(now)
+            self._usage = usage_of(self.slots, self.settings, now)
         self.accounts.update(self._usage, now, self.settings)
-        if wanted and by_name:
+        if wanted and self._one_by_one:
+            self._negotiate_singly(now)
+        elif wanted and by_name:
             self._negotiate(by_name, now)
 
     def _negotiate(self, by_name: dict[str, Slot], now: float) -> None:
@@ -90,10 +165,29 @@ class Negotiation(Matcher):
         snapshot = self._snapshot(by_name, waiting, now)
         plan = negotiate(snapshot, settings=self.settings, accounts=self.accounts, memory=self.memory)
         self.evaluations += len(waiting) * len(snapshot.claims)
+        self._carry_out(plan, waiting, by_name, now)
+
+    def _negotiate_singly(self, now: float) -> None:
+        waiting: dict[int, _Waiting] = {}
+        shelf = self.shelf
+        shelf.now = now
+        snapshot = Snapshot(
+            slots=self.slots,
+            claims=shelf.claims,
+            nodes=shelf.nodes,
+            demands=tuple(self._demands(waiting)),
+            now=now,
+            shelf=shelf,
+        )
+        plan = negotiate(snapshot, settings=self._settings_singly, accounts=self.accounts, memory=self.singly)
+        self.evaluations += self.singly.judged_slots
+        self._carry_out(plan, waiting, shelf, now)
+
+    def _carry_out(self, plan: Plan, waiting: dict[int, _Waiting], slots: _Named, now: float) -> None:
         for rejection in plan.rejected.values():
             self.rejections[rejection.text] = self.rejections.get(rejection.text, 0) + 1
         for match in plan.matches:
-            self._hand_out(by_name[match.slot], waiting[match.autocluster], match, now)
+            self._hand_out(slots[match.slot], waiting[match.autocluster], match, now)
 
     # -- what the matchmaker sees ------------------------------------------------------------------------
 
@@ -150,10 +244,21 @@ class Negotiation(Matcher):
             return None
         return None if claim.id.text in self.queue.claims else claim.id.text
 
+    def _tells_starts(self) -> bool:
+        """Whether how often a job was started may be asked by a slot."""
+        if self._starts is None:
+            policies = {id(slot.plan.policy): slot.plan.policy for each in self.machines for slot in each.slots}
+            cells = (cell for policy in policies.values() for cell in policy.expressions.cells.values())
+            asked = (cell.mentioned for cell in cells if isinstance(cell, Expr))
+            self._starts = any(_asks_starts(names.plain | names.target) for names in asked)
+        return self._starts
+
     def _demands(self, waiting: dict[int, _Waiting]) -> Iterable[SubmitterDemand]:
-        apart = not _STARTS.isdisjoint(significant(self.slots, self.settings))
+        apart = self._tells_starts() if self._one_by_one else _asks_starts(significant(self.slots, self.settings))
         requests: dict[str, list[tuple[tuple[float, float, int], Request]]] = {}
         for kind, heap in sorted(self.queue.idle.kinds.items()):
+            if not heap:
+                continue
             groups: dict[int, list[Entry]] = {}
             for _, _, entry in sorted(heap, key=lambda each: each[:2]) if apart else heap[:1]:
                 groups.setdefault(entry.starts if apart else 0, []).append(entry)
@@ -164,14 +269,16 @@ class Negotiation(Matcher):
                 ad = _started(first.job.ad, starts) if apart else first.job.ad
                 count = len(entries) if apart else len(heap)
                 request = Request(autocluster=number, ad=ad, count=count, job=first.job.name)
-                priority = ad.eval("JobPrio")
+                priority = 0.0 if ad.cell("jobprio") is MISSING else ad.eval("JobPrio")
                 place = -float(priority) if isinstance(priority, int | float) else 0.0
                 by = requests.setdefault(submitter_of(ad), [])
                 by.append(((place, first.job.submitted_at, first.number), request))
         for submitter, found in sorted(requests.items()):
-            ad = ClassAd(Name=submitter, ScheddName=_QUEUE, Machine="submit")
-            ordered = tuple(request for _, request in sorted(found, key=lambda each: each[0]))
-            yield SubmitterDemand(schedd=_QUEUE, submitter=submitter, requests=ordered, ad=ad)
+            about = self._submitters.get(submitter)
+            if about is None:
+                about = self._submitters[submitter] = ClassAd(Name=submitter, ScheddName=_QUEUE, Machine="submit")
+            ordered = tuple(request for _, request in sorted(found, key=_place_of))
+            yield SubmitterDemand(schedd=_QUEUE, submitter=submitter, requests=ordered, ad=about)
 
     # -- what comes of it --------------------------------------------------------------------------------
 
@@ -184,8 +291,14 @@ class Negotiation(Matcher):
         entry = None if entries is None else entries.pop(0)
         if not self.queue.matched(machine, claim.id, kind, now, preempts=preempts, entry=entry):
             return
+        if not self.informs:
+            return
         event, claim_id = ev.MatchReceived(claim_id=claim.id), claim.id
         self.bus.send(f"matcher>{machine.plan.name}", lambda then: machine.address(claim_id, event, then))
+
+
+def _asks_starts(names: Iterable[str]) -> bool:
+    return not _STARTS.isdisjoint(names)
 
 
 def _started(ad: ClassAd, starts: int) -> ClassAd:
@@ -195,3 +308,8 @@ def _started(ad: ClassAd, starts: int) -> ClassAd:
         found[name] = starts
     found["NumRestarts"] = max(0, starts - 1)
     return found
+
+
+def _is_constant(policy: ClassAd) -> bool:
+    rank = policy.cell("rank")
+    return rank is MISSING or not isinstance(rank, Expr) or rank.is_literal

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, cast
 
-from roost.classad import ClassAd, Expr, ParseError, parse_expression
+from roost.classad import ClassAd, ParseError
 from roost.config import Config, ConfigError, Host, LoadOptions, load
 from roost.defrag import policy as defrag
 from roost.defrag.policy import DefragPolicy
@@ -109,12 +109,10 @@ class Pattern:
     hardware: Hardware
     slots: MachineSlots
     cycle_s: float
-    #: PREEMPTION_REQUIREMENTS, for the pool's matcher.
-    preemption: Expr | None = None
-    #: PRIORITY_HALFLIFE, s.
-    halflife_s: float = 86_400.0
-    #: Settings of the matchmaker where the configuration says more of it than the two above; None else.
-    negotiator: NegotiatorSettings | None = None
+    #: Settings of the pool's matchmaker.
+    negotiator: NegotiatorSettings
+    #: NEGOTIATOR_INFORM_STARTD.
+    informs: bool = False
     #: What the pool's defragmentation daemon is to do; None where DAEMON_LIST names none.
     defrag: DefragPolicy | None = None
     #: Static slots keep accounts too.
@@ -194,18 +192,11 @@ class Pattern:
         )
 
 
-def negotiator_settings(config: Config, *, always: bool = False) -> NegotiatorSettings | None:
-    """What a configuration says to the matchmaker; None if it is no more than the lab's simple matcher knows of."""
+def negotiator_settings(config: Config) -> NegotiatorSettings:
+    """What a configuration says to the matchmaker."""
     found = settings_from(config)
     # Simulated users are of no domain, and so of the pool's own.
-    found = replace(found, factors=replace(found.factors, local_domain=""))
-    plain = NegotiatorSettings()
-    same = {name: getattr(plain, name) for name in _KNOWN_TO_ALL}
-    return found if always or replace(found, **same) != plain else None
-
-
-#: Settings of the matchmaker that the simple matcher has too, or that make no difference to who gets what.
-_KNOWN_TO_ALL: Final = ("preemption_requirements", "halflife_s", "times", "in_force", "dry_run")
+    return replace(found, factors=replace(found.factors, local_domain=""))
 
 
 def _ad_of(identity: HostIdentity, settings: Mapping[int, SlotSettings], slots: MachineSlots, slot: SlotId) -> ClassAd:
@@ -220,16 +211,14 @@ def make_pattern(config: Config, hardware: Hardware, *, accounts: bool = False) 
         layout = plan_layout(config, reading)
         if isinstance(layout, LayoutRefused):
             raise PatternError(str(layout))
-        preemption = config.get_expr("PREEMPTION_REQUIREMENTS")
         return Pattern(
             config=config,
             hardware=hardware,
             slots=MachineSlots.of(layout),
             cycle_s=config.get_float("NEGOTIATOR_INTERVAL", 60.0),
-            preemption=None if preemption is None else parse_expression(preemption),
-            halflife_s=config.get_float("PRIORITY_HALFLIFE"),
             negotiator=negotiator_settings(config),
             defrag=defrag.configured_policy(config, host=_CENTRAL) if defrag.is_wanted(config) else None,
+            informs=config.get_bool("NEGOTIATOR_INFORM_STARTD", False),
             accounts=accounts,
             doubts=tuple(map(str, layout.problems)),
         )

@@ -24,7 +24,6 @@ from roost.model.identifiers import ClaimId
 from roost.sim.bus import Bus
 from roost.sim.engine import Engine
 from roost.sim.host import Machine
-from roost.sim.priorities import Priorities
 from roost.sim.process import End
 from roost.sim.queue_entry import Entry, Held, Place
 from roost.sim.record import Recorder
@@ -54,7 +53,6 @@ class Queue:
         self._replies = 0
         #: Owner to the number of jobs that run for them.
         self.running: dict[str, int] = {}
-        self.priorities = Priorities(engine.now)
         #: Evictions by a starter's policy after which a job goes on hold, as its own policy would have it.
         self.thrown_out_max = math.inf
         #: What happens when it dies between two messages, and after how many of them it does; None where it does not.
@@ -102,7 +100,6 @@ class Queue:
         owner = entry.job.owner
         if (entry.place is Place.RUNNING) is not (place is Place.RUNNING):
             count = self.running.get(owner, 0)
-            self.priorities.used(owner, count, self.engine.now)
             self.running[owner] = count + (1 if place is Place.RUNNING else -1)
         entry.place = place
 

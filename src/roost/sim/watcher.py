@@ -58,6 +58,9 @@ class Watcher(Protocol):
     def fetched(self, job_ad: ClassAd, accepted: bool) -> None:
         """What became of fetched work."""
 
+    def reconfigured(self, machine: Machine) -> None:
+        """A machine has read its configuration anew."""
+
     def cut(self, machine: Machine, now: float) -> None:
         """The machine dies between two orders."""
 

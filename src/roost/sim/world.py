@@ -2,7 +2,7 @@
 
 `World` takes a `Plan`, everything that a run depends on, and gives an `Outcome`. It is the one who is told what
 happens, writes the records, and asks the checkers. See `engine` for the order of events, `host` for machines, `queue`
-and `matcher` for the rest of the pool, `bus` for messages and faults.
+and `negotiation` for the rest of the pool, `bus` for messages and faults.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import partial
 from random import Random
 from typing import Any, Final
 
-from roost.classad import ClassAd, Expr
+from roost.classad import ClassAd
 from roost.defrag.policy import DefragPolicy
 from roost.model import effects as ef
 from roost.model.claims import ClaimKind
@@ -30,7 +30,6 @@ from roost.sim.engine import Engine, seldom_collected
 from roost.sim.fetched import WorkSource
 from roost.sim.host import Machine, Slot
 from roost.sim.machine_plan import MachinePlan
-from roost.sim.matcher import Matcher
 from roost.sim.metrics import Metrics
 from roost.sim.negotiation import Negotiation
 from roost.sim.owners import DAY_S
@@ -82,11 +81,10 @@ class Plan:
     cycle_s: float = 60.0
     faults: Faults = Faults()  # noqa: RUF009
     start: float = BEGINNING
-    #: PREEMPTION_REQUIREMENTS and PRIORITY_HALFLIFE of the pool's matcher.
-    preemption: Expr | None = None
-    halflife_s: float = 86_400.0
-    #: Settings of the real matchmaker; None for the simple one, which knows the two above only.
-    negotiator: NegotiatorSettings | None = None
+    #: Settings of the matchmaker.
+    negotiator: NegotiatorSettings = NegotiatorSettings()  # noqa: RUF009
+    #: Machines are told of matches of their slots (NEGOTIATOR_INFORM_STARTD), and not only by who got them.
+    informs: bool = True
     #: What the pool's defragmentation daemon is to do; None where there is none.
     defrag: DefragPolicy | None = None
     #: Evictions by a starter's policy after which a job goes on hold.
@@ -95,7 +93,7 @@ class Plan:
     fetched: tuple[Job, ...] = ()
     #: What administrators order.
     orders: tuple[Order, ...] = ()
-    #: Poll whenever a poll is due, though it can't matter.
+    #: Poll whenever a poll is due, and show the matchmaker all slots in every cycle, though it can't matter.
     exhaustive: bool = False
 
 
@@ -132,7 +130,6 @@ class World:
         self.recorder = Recorder(plan.start, (self.metrics.take, *sinks), lines)
         self.bus = Bus(self.engine, plan.seed, plan.faults)
         self.queue = Queue(self.engine, self.bus, self.recorder, exhaustive=plan.exhaustive)
-        self.queue.priorities.halflife_s = plan.halflife_s
         self.queue.thrown_out_max = plan.thrown_out_max
         self.source = WorkSource(plan.fetched)
         self.checker = Checker(self)
@@ -144,11 +141,8 @@ class World:
         self.queue.expect(plan.jobs)
         order = list(range(len(self.machines)))
         stream(plan.seed, "matcher").shuffle(order)
-        pool = self.engine, self.bus, self.queue, self.machines, plan.cycle_s, order
-        if plan.negotiator is None:
-            self.matcher = Matcher(*pool, preemption=plan.preemption)
-        else:
-            self.matcher = Negotiation(*pool, settings=plan.negotiator)
+        pool = self.engine, self.bus, self.queue, self.machines, plan.cycle_s, order, plan.negotiator
+        self.matcher = Negotiation(*pool, informs=plan.informs, singly=not plan.exhaustive)
         self.defragmentation = None if plan.defrag is None else self._defragmentation(plan.defrag)
         for wanted in plan.orders:
             self.engine.at(plan.start + wanted.at_s, partial(self._carry_out, wanted))
@@ -253,8 +247,14 @@ class World:
         def live(then: float) -> None:
             self.recorder.write(then, "alive", machine=machine.plan.name)
             machine.begin(then)
+            for slot in machine.slots:
+                self.matcher.look(slot)
 
         self.engine.at(now + 1 + self._away.random() * self.plan.faults.away_s, live)
+
+    def reconfigured(self, machine: Machine) -> None:
+        """A machine has read its configuration anew."""
+        self.matcher.configured()
 
     def cut(self, machine: Machine, now: float) -> None:
         """A machine dies between two orders, or because it was told to."""

@@ -213,7 +213,6 @@ class _Settings:
         self._settings = (
             *self._settings,
             ("NEGOTIATOR_INTERVAL", f"{self._scenario.cycle_s:g}"),
-            ("NEGOTIATOR_INFORM_STARTD", "True"),
             ("QUEUE_SUPER_USERS", CLIENT),
         )
         config = self._config()

@@ -1,0 +1,399 @@
+"""The slots of simulated machines as the matchmaker asks them one by one (`roost.negotiator.singly`).
+
+A slot that takes a transition is looked at: who has it, what it weighs, how it ranks. What its sensors say is looked at
+only when the matchmaker asks about the slot. Who was refused by a slot, or refused it, is not asked about again before
+the slot's next poll or transition, unless the clock or chance is among what was asked.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from roost.classad import ClassAd, Expr
+from roost.classad.ad import MISSING
+from roost.negotiator.memory import Key
+from roost.negotiator.reach import calls, reach
+from roost.negotiator.settings import Settings
+from roost.negotiator.singly import own_ranks
+from roost.negotiator.verdicts import SCOPES
+from roost.negotiator.view import WEIGHT, SlotView, charged_for, weight_of
+from roost.node.host_plan import SlotPlan
+from roost.policy.decision import StepWorld
+from roost.sim.host import Machine, Slot
+from roost.startd.attributes import OWNED, overlay, requirements
+from roost.startd.policy_inputs import SlotPolicy
+from roost.startd.states import BACKFILL, BACKFILL_BUSY, State
+
+#: Place of the machine, and of the slot on it.
+_Place: TypeAlias = tuple[int, int]
+#: A free slot in the order in which it is offered: both ranks, negative; its place; its row.
+_Offer: TypeAlias = tuple[float, float, _Place, int]
+
+#: What is known of whose a job is: `_WHOSE` of its ad.
+_Whose: TypeAlias = tuple[object, ...]
+
+#: Attributes of a job that decide who is charged, and which limits it has.
+_WHOSE: Final = ("user", "owner", "accountinggroup", "niceuser", "concurrencylimits")
+_row_of: Final = itemgetter(3)
+#: States in which somebody may be charged for a slot.
+_IN_USE: Final = (State.CLAIMED, State.PREEMPTING)
+#: Attributes of a free slot that change without its plan, state or benchmarks.
+_PASSING: Final = OWNED - {"state", "mips", "kflops", "remoteowner", "remoteuser"} | {"start"}
+_CHANCE: Final = frozenset(("random",))
+#: Slots whose worth is remembered.
+WORTHS_MAX: Final = 100_000
+#: What a free slot asks of a job.
+_ASKS: Final = ("start", "withinresourcelimits")
+
+
+def is_free(slot: Slot) -> bool:
+    """Whether nobody has a slot."""
+    state = slot.state
+    return state.state is State.UNCLAIMED or (
+        state.state is State.BACKFILL
+        and state.pair in (BACKFILL, BACKFILL_BUSY)
+        and state.destination is None
+        and state.claim.request is None
+    )
+
+
+@dataclass(slots=True, eq=False)
+class _Row:
+    """A slot on the shelf."""
+
+    slot: Slot
+    place: _Place
+    #: What its weight and ranks were computed of.
+    plan: object = None
+    weight: float = 1.0
+    #: Where it is among the free ones; None if it is not free.
+    offer: _Offer | None = None
+    #: What is known of whose job somebody is charged for, and who that is.
+    whose: _Whose | None = None
+    user: str = ""
+
+
+class LiveShelf:
+    """See the module."""
+
+    def __init__(self, place: Mapping[int, int], settings: Settings) -> None:
+        self.settings = settings
+        #: Place of each machine, by its index, in the order in which equal slots are offered.
+        self._place = place
+        #: Instant of the cycle.
+        self.now = 0.0
+        #: Texts of the claims that the queue has asked for: their slots are not to be had any more.
+        self.asked_for: Mapping[str, object] = {}
+        self.names: list[str] = []
+        self.claims: dict[str, str] = {}
+        self.nodes: dict[str, str] = {}
+        self._rows: list[_Row | None] = []
+        #: Place of a machine to the rows of its slots, by their own.
+        self._at: dict[int, dict[int, int]] = {place: {} for place in place.values()}
+        self._by_name: dict[str, _Row] = {}
+        self._unused: list[int] = []
+        self._free: list[_Offer] = []
+        self._available = np.zeros(0, bool)
+        self._weights = np.zeros(0)
+        #: False, and -1, for each row.
+        self._nobody, self._no_holder = np.zeros(0, bool), np.zeros(0, np.int32)
+        #: User to weight and number of slots.
+        self._usage: dict[str, tuple[float, int]] = {}
+        #: Row to the ConcurrencyLimits of what runs there.
+        self._licences: dict[int, str] = {}
+        #: What a slot weighs and how it ranks while nobody has it, by all that this may depend on; see `_worth`.
+        self._worths: dict[tuple[object, ...], tuple[SlotPlan, tuple[float, float, float]]] = {}
+        self._worth_lasts = False
+        #: The same of slots that are not free: weight, who is charged, and the limits of what runs there.
+        self._uses: dict[tuple[object, ...], tuple[SlotPlan, tuple[float, str, str]]] = {}
+        self._weight_lasts = False
+        #: Names that a job must not have for the ranks to be the same with and without it.
+        self._say: frozenset[str] = frozenset()
+        #: By identity, which is kept: policies of slots and ads of jobs in which the clock or chance decides.
+        self._unsteady: dict[int, tuple[object, bool]] = {}
+
+    # -- what there is -----------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Number of free slots."""
+        return len(self._free)
+
+    def __getitem__(self, name: str, /) -> Slot:
+        """A slot that there is, by name."""
+        return self._by_name[name].slot
+
+    def look(self, slot: Slot) -> None:
+        """A slot has changed: taken a transition, been cut anew, come, or gone."""
+        machine = slot.machine
+        place = self._place[machine.index], slot.order
+        number = self._at[place[0]].get(place[1])
+        if slot.state.deleted or not machine.alive:
+            if number is not None:
+                self._remove(number)
+            return
+        if number is None:
+            number = self._add(place, slot)
+        row = self._rows[number]
+        assert row is not None
+        row.slot = slot
+        self._see(number, row)
+
+    def forget(self, machine: Machine) -> None:
+        """The machine is dead."""
+        for number in list(self._at[self._place[machine.index]].values()):
+            self._remove(number)
+
+    def catch_up(self, machine: Machine) -> None:
+        """Look at slots that were cut anew, are new, or are gone, without any transition."""
+        mine = self._at[self._place[machine.index]]
+        there = {slot.order for slot in machine.slots}
+        for number in [number for order, number in mine.items() if order not in there]:
+            self._remove(number)
+        for slot in machine.slots:
+            at = mine.get(slot.order)
+            row = None if at is None else self._rows[at]
+            if row is None or row.slot is not slot or row.plan is not slot.plan:
+                self.look(slot)
+
+    def _add(self, place: _Place, slot: Slot) -> int:
+        row = _Row(slot, place)
+        if self._unused:
+            number = self._unused.pop()
+            self._rows[number] = row
+        else:
+            number = len(self._rows)
+            self._rows.append(row)
+            self.names.append("")
+            if number >= len(self._weights):
+                more = max(64, number)
+                self._available = np.concatenate((self._available, np.zeros(more, bool)))
+                self._weights = np.concatenate((self._weights, np.zeros(more)))
+        self._at[place[0]][place[1]] = number
+        name = self.names[number] = slot.plan.name
+        self._by_name[name] = row
+        self.nodes[name] = slot.machine.plan.name
+        return number
+
+    def _remove(self, number: int) -> None:
+        row = self._rows[number]
+        assert row is not None
+        self._offer(number, row, None)
+        self._charge(number, row, 0.0)
+        self._rows[number] = None
+        self._unused.append(number)
+        del self._at[row.place[0]][row.place[1]]
+        name, self.names[number] = self.names[number], ""
+        if self._by_name.get(name) is row:
+            del self._by_name[name]
+            self.claims.pop(name, None)
+
+    # -- a slot ------------------------------------------------------------------------------------------
+
+    def _see(self, number: int, row: _Row) -> None:
+        slot = row.slot
+        state = slot.state
+        free = is_free(slot)
+        if not free:
+            job = state.claim.job_ad if state.state in _IN_USE else None
+            whose = None if job is None else tuple(map(job.cell, _WHOSE))
+            self._offer(number, row, None)
+            if whose != row.whose or slot.plan is not row.plan:
+                row.plan = slot.plan
+                self._charge(number, row, *self._use(slot, whose))
+            return
+        self.claims[self.names[number]] = state.claim.id.text
+        row.plan = slot.plan
+        weight, first, last = self._worth(slot)
+        self._charge(number, row, weight)
+        self._offer(number, row, (-first, -last, row.place, number))
+
+    def _use(self, slot: Slot, whose: _Whose | None) -> tuple[float, str, str, _Whose | None]:
+        """Weight of a slot that is not free, who is charged for it, the limits of what runs there, and whose it is."""
+        key = id(slot.plan), whose
+        known = self._uses.get(key) if self._weight_lasts else None
+        if known is None:
+            state, now = slot.state, slot.machine.engine.now
+            world = StepWorld(slot.plan.policy, state.name, now)
+            ad = overlay(state, slot.plan.policy, now)
+            limits = ad.cell("concurrencylimits")
+            user = "" if whose is None else charged_for(ad, world)
+            use = weight_of(ad, self.settings, world), user, limits if isinstance(limits, str) else ""
+            if len(self._uses) >= WORTHS_MAX:
+                self._uses.clear()
+            known = self._uses[key] = slot.plan, use
+        return *known[1], whose
+
+    def _worth(self, slot: Slot) -> tuple[float, float, float]:
+        """Weight and ranks of a free slot."""
+        state = slot.state
+        # The plan is kept with it, so that its identity stays its own.
+        key = id(slot.plan), state.state, state.benchmarks.mips, state.benchmarks.kflops
+        known = self._worths.get(key) if self._worth_lasts else None
+        if known is None:
+            now = slot.machine.engine.now
+            world = StepWorld(slot.plan.policy, state.name, now)
+            ad = overlay(state, slot.plan.policy, now)
+            worth = weight_of(ad, self.settings, world), *own_ranks(ad, None, self.settings, world)
+            if len(self._worths) >= WORTHS_MAX:
+                self._worths.clear()
+            known = self._worths[key] = slot.plan, worth
+        return known[1]
+
+    def _offer(self, number: int, row: _Row, offer: _Offer | None) -> None:
+        if offer == row.offer:
+            return
+        if row.offer is not None:
+            del self._free[bisect_left(self._free, row.offer)]
+        if offer is not None:
+            insort(self._free, offer)
+        row.offer = offer
+        self._available[number] = offer is not None
+
+    def _charge(
+        self, number: int, row: _Row, weight: float, user: str = "", limits: str = "", whose: _Whose | None = None
+    ) -> None:
+        self._weights[number] = weight
+        if self._licences.pop(number, None) is not None or (user and limits):
+            self._licences[number] = limits
+        for name, change, count in ((row.user, -row.weight, -1), (user, weight, 1)):
+            if name:
+                used, slots = self._usage.get(name, (0.0, 0))
+                if slots + count:
+                    self._usage[name] = used + change, slots + count
+                else:
+                    del self._usage[name]
+        row.whose, row.user, row.weight = whose, user, weight
+
+    # -- what a cycle asks -------------------------------------------------------------------------------
+
+    def view(self) -> SlotView:
+        """See `Shelf`."""
+        size = len(self._rows)
+        if len(self._nobody) != size:
+            self._nobody, self._no_holder = np.zeros(size, bool), np.full(size, -1, np.int32)
+        nobody, weights = self._nobody, self._weights[:size]
+        taken = size - len(self._unused) - len(self._free)
+        return SlotView(
+            names=self.names,
+            available=self._available[:size],
+            occupied=nobody,
+            shrinks=nobody,
+            holder=self._no_holder,
+            holders=[],
+            current_rank=nobody,
+            weight=weights,
+            size=float(weights.sum()),
+            unavailable={"no-claim-offered": taken} if taken else {},
+            out=np.where(self._available[:size], 0, 3),
+        )
+
+    def usage(self) -> Mapping[str, tuple[float, int]]:
+        """See `Shelf`."""
+        return self._usage
+
+    def licences(self) -> Iterable[str]:
+        """See `Shelf`."""
+        return self._licences.values()
+
+    def ad(self, row: int) -> ClassAd | None:
+        """See `Shelf`: the slot's ad as of its last poll."""
+        found = self._rows[row]
+        if found is None or found.slot.state.claim.id.text in self.asked_for:
+            return None
+        slot = found.slot
+        slot.machine.sync(self.now)
+        ad = overlay(slot.state, slot.plan.policy, self.now)
+        ad.cells["requirements"] = requirements(slot.state)
+        return ad
+
+    def rows(self) -> Iterator[int]:
+        """See `Shelf`."""
+        return map(_row_of, self._free)
+
+    def ranks(self, row: int) -> tuple[float, float]:
+        """See `Shelf`."""
+        found = self._rows[row]
+        assert found is not None and found.offer is not None
+        return -found.offer[0], -found.offer[1]
+
+    def leaves_ranks(self, ad: ClassAd) -> bool:
+        """See `Shelf`."""
+        if not self._say.isdisjoint(ad.cells):
+            return False
+        return ad.chained is None or self.leaves_ranks(ad.chained)
+
+    def refusal(self, row: int, key: Key) -> int | None:
+        """See `Shelf`."""
+        found = self._rows[row]
+        if found is None:
+            return None
+        known = found.slot.rejected.get(key)
+        if known is None:
+            return None
+        found.slot.machine.sync(self.now)
+        return known[1] if known[0] == found.slot.machine.polling.polled_at else None
+
+    def refuse(self, row: int, key: Key, verdict: int) -> None:
+        """See `Shelf`."""
+        found = self._rows[row]
+        if found is not None and not self._is_unsteady(found.slot.plan.policy):
+            found.slot.rejected[key] = found.slot.machine.polling.polled_at, verdict
+
+    def _is_unsteady(self, policy: SlotPolicy) -> bool:
+        """Whether the clock or chance is among what a slot asks of jobs."""
+        known = self._unsteady.get(id(policy))
+        if known is None:
+            seeds = [each for name in _ASKS for each in _expressions((policy.expressions,), name)]
+            found = reach(seeds, partial(_expressions, (policy.expressions,)))
+            known = self._unsteady[id(policy)] = policy, found.unsteady
+        return known[1]
+
+    # -- whether it will do ------------------------------------------------------------------------------
+
+    def will_do(self, machines: Iterable[Machine]) -> bool:
+        """Whether slots may be asked one by one: their ranks stay between transitions, and nothing is imposed.
+
+        To be asked again when the machines' configuration has changed.
+        """
+        settings = self.settings
+        if settings.policy.any or settings.slot_constraint is not None or settings.pool_size_constraint is not None:
+            return False
+        own = [each for each in (settings.pre_job_rank, settings.post_job_rank) if each is not None]
+        kinds = {
+            (id(slot.plan.policy), id(slot.plan.ad)): (slot.plan.policy.expressions, slot.plan.ad, slot.state.ad)
+            for machine in machines
+            for slot in machine.slots
+        }
+        polled = frozenset(name for *_, ad in kinds.values() for name in ad.cells)
+        say, lasts, weight_lasts = frozenset[str](), True, True
+        for ads in kinds.values():
+            if any(ad.cell("consumptionpolicy") is not MISSING or _draws(ad) for ad in ads):
+                return False
+            found = reach(own, partial(_expressions, ads))
+            if not found.keeps or found.names & SCOPES or found.names & polled:
+                return False
+            weighed = reach([WEIGHT], partial(_expressions, ads))
+            lasts = lasts and (found.names | weighed.names).isdisjoint(_PASSING | polled)
+            weight_lasts = weight_lasts and weighed.keeps and weighed.names.isdisjoint(OWNED | polled | {"start"})
+            say |= found.names
+        self._say, self._worth_lasts, self._weight_lasts = say, lasts and weight_lasts, weight_lasts
+        self._worths.clear()
+        self._uses.clear()
+        return True
+
+
+def _draws(ad: ClassAd) -> bool:
+    """Whether chance has a say in an ad: numbers are drawn in the order in which slots are asked."""
+    return any(isinstance(cell, Expr) and calls(cell, _CHANCE) for cell in ad.cells.values())
+
+
+def _expressions(ads: tuple[ClassAd, ...], name: str) -> list[Expr]:
+    """What stands under a name in a slot's ads."""
+    return [cell for ad in ads if isinstance(cell := ad.cell(name), Expr)]
