@@ -1,7 +1,8 @@
 """Programs that drive HTCondor by its commands or Python modules, unmodified from PyPI, against a pool of Roost's.
 
 Each has a virtual environment of its own, kept below the cache directory. They are tried where ROOST_TEST_CLIENTS
-is set (`make clients`): the first time takes minutes and needs a package index.
+is set (`make clients`): the first time takes minutes and needs a package index. Every test run tries the quickest, law,
+where it has been installed that way.
 """
 
 from __future__ import annotations
@@ -24,26 +25,31 @@ from tests.integration.kit import Pool, running
 
 if sys.platform != "linux":
     pytest.skip("jobs run on Linux only", allow_module_level=True)
-if not os.environ.get("ROOST_TEST_CLIENTS"):
-    pytest.skip("ROOST_TEST_CLIENTS is not set: programs from PyPI are not tried", allow_module_level=True)
+
+#: Whether all are tried, and installed where they are not there.
+ALL = bool(os.environ.get("ROOST_TEST_CLIENTS"))
+slow = pytest.mark.skipif(not ALL, reason="ROOST_TEST_CLIENTS is not set: of programs from PyPI only law is tried")
 
 PROGRAMS = Path(__file__).parent / "programs"
 #: How long a program may take, s.
 PATIENCE_S = 180
 
 
-def environment_with(requirement: str) -> Path:
-    """The interpreter of a virtual environment with a package; made once."""
+def environment_with(*requirements: str) -> Path:
+    """The interpreter of a virtual environment with packages; made once."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "roost" / "test-clients"
-    place = cache / f"{requirement.replace('==', '-')}-{sys.version_info[0]}.{sys.version_info[1]}"
+    name = "+".join(requirements).replace("==", "-")
+    place = cache / f"{name}-{sys.version_info[0]}.{sys.version_info[1]}"
     python = place / "bin" / "python"
     if not (place / "ready").exists():
+        if not ALL:
+            pytest.skip(f"{name} is not installed: `make clients` does that once, and tries the others, too")
         shutil.rmtree(place, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", place], check=True)
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement]
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
         done = subprocess.run(pip, capture_output=True, text=True, check=False)
         if done.returncode:
-            pytest.skip(f"{requirement} can't be installed: {done.stderr.strip()[-300:]}")
+            pytest.skip(f"{name} can't be installed: {done.stderr.strip()[-300:]}")
         (place / "ready").touch()
     return python
 
@@ -51,29 +57,35 @@ def environment_with(requirement: str) -> Path:
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     """A pool with two slots."""
+    if not ALL:
+        environment_with("law==0.1.21")
     with running(tmp_path_factory.mktemp("clients"), cpus=2) as pool:
         yield pool
 
 
-def tried(pool: Pool, requirement: str, program: str) -> Any:
-    """What a program that drives the pool found out."""
-    python = environment_with(requirement)
+def environment_in(pool: Pool, place: Path) -> dict[str, str]:
+    """What a program finds that works in a directory: our commands, our modules, the pool."""
     commands = pool.place / "commands"
     write_commands(commands, {name: condor_script(name) for name in COMMANDS})
-    place = pool.work / program
-    place.mkdir()
-    script = Path(shutil.copy(PROGRAMS / f"{program}_try.py", place))
     write_modules(pool.place / "modules")
-    environment = pool.environment | {
+    return pool.environment | {
         "PATH": f"{commands}:{os.environ['PATH']}",
         "PYTHONPATH": str(pool.place / "modules"),
         "ROOST_HOME": str(pool.home),
         "HOME": str(place),
     }
+
+
+def tried(pool: Pool, requirement: str, program: str) -> Any:
+    """What a program that drives the pool found out."""
+    python = environment_with(requirement)
+    place = pool.work / program
+    place.mkdir()
+    script = Path(shutil.copy(PROGRAMS / f"{program}_try.py", place))
     done = subprocess.run(
         [python, script],
         cwd=place,
-        env=environment,
+        env=environment_in(pool, place),
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -83,10 +95,33 @@ def tried(pool: Pool, requirement: str, program: str) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@slow
 def test_dask_jobqueue_has_workers(pool: Pool) -> None:
     assert tried(pool, "dask-jobqueue==0.9.0", "dask") == {"answer": 42, "workers": 2}
 
 
+@slow
+def test_dask_jobqueue_passes_its_own_tests(pool: Pool) -> None:
+    python = environment_with("dask-jobqueue==0.9.0", "pytest==8.3.5")
+    place = pool.work / "dask_tests"
+    place.mkdir()
+    shutil.copy(PROGRAMS / "dask_tests_plugin.py", place)
+    # The fixture that they want is of dask's own plugin, which has to find dask-jobqueue's settings when it begins.
+    command = [python, "-m", "pytest", "-q", "-rA", "-p", "dask_jobqueue", "-p", "distributed.utils_test",
+               "-p", "dask_tests_plugin", "-p", "no:cacheprovider", "-o", "markers=env(NAME): where a test belongs",
+               "--pyargs", "dask_jobqueue.tests.test_htcondor"]  # fmt: skip
+    environment = environment_in(pool, place) | {"DASK_JOBQUEUE__HTCONDOR__INTERFACE": "lo"}
+    done = subprocess.run(
+        command, cwd=place, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}{pool.logs()}"
+    passed = {line.rpartition("::")[2] for line in done.stdout.splitlines() if line.startswith("PASSED")}
+    # The last one leaves jobs on purpose that can't be cancelled as it asks.
+    pool("rm", "--all")
+    assert passed >= {"test_header", "test_job_script", "test_basic", "test_extra_args_broken_cancel"}
+
+
+@slow
 def test_parsl_runs_and_cancels_blocks(pool: Pool) -> None:
     assert tried(pool, "parsl==2026.10.26", "parsl") == {"ends": "COMPLETED", "runs": "RUNNING", "cancel": [True]}
 
@@ -100,10 +135,12 @@ def test_law_follows_and_cancels_jobs(pool: Pool) -> None:
     }
 
 
+@slow
 def test_b2luigi_runs_tasks_as_jobs(pool: Pool) -> None:
     assert tried(pool, "b2luigi==1.3.0", "b2luigi") == {"answer": "42"}
 
 
+@slow
 def test_htmap_maps_holds_and_releases_by_the_python_modules(pool: Pool) -> None:
     assert tried(pool, "htmap==0.6.1", "htmap") == {
         "answers": [2, 4, 6],
