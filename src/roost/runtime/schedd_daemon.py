@@ -65,6 +65,8 @@ SETTLE_S: Final = 20.0
 LOGS_S: Final = 2.0
 #: How often what is due is looked for, s.
 TICK_S: Final = 5.0
+#: And at most, however small PERIODIC_EXPR_INTERVAL is, s.
+TICK_S_MIN: Final = 1.0
 
 
 class ScheddDaemon:
@@ -339,7 +341,8 @@ class ScheddDaemon:
 
     async def _ticks(self) -> None:
         while True:
-            await asyncio.sleep(TICK_S)
+            # Policies of jobs may be asked more often than the queue looks after itself.
+            await asyncio.sleep(min(TICK_S, max(TICK_S_MIN, self.settings.periodic_interval_s)))
             self.feed(ev.Ticked())
             self.local.look()
             if self.files.wait:
