@@ -16,7 +16,6 @@ from roost.negotiator import singly as singly_module
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.memory import Key
 from roost.negotiator.pool_policy import Findings, PoolPolicy
-from roost.negotiator.settings import PolicySettings
 from roost.negotiator.singly import Singly, own_ranks
 from roost.negotiator.snapshot import Plan
 from roost.negotiator.view import SlotView, charged_for, usage_of, view_of, weight_of, weights_of
@@ -78,9 +77,9 @@ class StillShelf:
 
 
 def drawn(seed: int, *, plain_ranks: bool) -> Pool:
-    """A pool in which nobody loses a slot, and nothing is imposed on matches."""
+    """A pool in which nobody loses a slot, and none is discarded."""
     pool = make_pool(seed, 24)
-    policy = PolicySettings(job_only=pool.settings.policy.job_only)
+    policy = replace(pool.settings.policy, startd_only=None)
     pool.settings = replace(pool.settings, consider_preemption=False, slot_constraint=None, policy=policy)
     if plain_ranks:
         for name, ad in list(pool.slots.items()):

@@ -91,3 +91,23 @@ def test_policies_are_compared_under_the_same_matchmaker():
     same = compare(old, old, [1], host)
     assert found.seeds == (1,)
     assert not same.partings
+
+
+def test_policies_on_matches_let_slots_be_asked_one_by_one_and_those_that_discard_do_not():
+    work = [{"Owner": owner} for owner in ("ann", "smith", "eve") for _ in range(3)]
+    for text, singly in (
+        ("", True),
+        ('NEGOTIATOR_PE_RESOURCE_EXPR = TARGET.Owner =!= "smith"\n', True),
+        ('NEGOTIATOR_PE_JOB_EXPR = MY.Owner =!= "smith"\nNEGOTIATOR_PE_LOG_ONLY = True\n', True),
+        ("NEGOTIATOR_PE_STARTD_ONLY_EXPR = Memory < 1\n", False),
+        ("NEGOTIATOR_PE_AUDIT_EXPR = True\n", False),
+        ('RANK = Owner == "eve"\n', False),
+        ("PREEMPTION_REQUIREMENTS = RemoteUserPrio > SubmitterUserPrio\n", False),
+        ("NEGOTIATOR_PRE_JOB_RANK = LoadAvg\n", False),
+        ("START = random(10) < 5\n", False),
+    ):
+        given = plan(text, *work, days=0.05)
+        asked, shown = World(given), World(replace(given, exhaustive=True))
+        assert asked.matcher.asks_singly is singly, text
+        assert not shown.matcher.asks_singly
+        assert asked.run().digest == shown.run().digest, text

@@ -7,8 +7,8 @@ ranks, and makes the ad of one when it is asked for; `Singly` takes the place of
 needed. Everything else of a cycle (who is served, with how much, under which limits) is the same code, and so is what
 it gives: `tests/negotiator/test_singly.py` holds it to that.
 
-It is for slots that nobody has, under no pool-wide policy, and for ranks that stay as they are while a slot does. The
-counts of causes are those of the slots that were asked.
+It is for slots that nobody has and that no policy discards, and for ranks that stay as they are while a slot does. The
+counts of causes, and what the pool-wide policy prevented, are those of the slots that were asked.
 """
 
 from __future__ import annotations
@@ -19,15 +19,27 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from roost.classad import ClassAd, Expr, FixedWorld, evaluate
+from roost.classad import ERROR, ClassAd, Expr, FixedWorld, evaluate
 from roost.classad.ad import MISSING
 from roost.classad.vector.kinds import Array
 from roost.classad.world import World
+from roost.model.pool_policy import is_true
 from roost.negotiator.memory import TEXTS_MAX, Key, Known
 from roost.negotiator.ranks import KEYS, UNUSED, Listing
 from roost.negotiator.reach import is_unsteady
 from roost.negotiator.settings import Settings
-from roost.negotiator.verdicts import ACCEPTED, JOB_REFUSES, REFUSED, SLOT_REFUSES, VERDICTS, Judge
+from roost.negotiator.verdicts import (
+    ACCEPTED,
+    JOB_REFUSES,
+    NOTED_JOB,
+    NOTED_RESOURCE,
+    POLICY_JOB,
+    POLICY_RESOURCE,
+    REFUSED,
+    SLOT_REFUSES,
+    VERDICTS,
+    Judge,
+)  # fmt: skip
 from roost.negotiator.view import SlotView
 
 #: Verdict on a slot that was not asked.
@@ -72,6 +84,8 @@ class Walk(Known):
     """How far the slots were asked for a request."""
 
     key: Key
+    #: What it is called.
+    job: str
     #: Rows that were not asked yet.
     rows: Iterator[int]
     #: Those that accept each other with it, best first, and their keys.
@@ -94,6 +108,7 @@ class Singly:
     judged_requests: int = 0
     judged_slots: int = 0
     _size: int = 0
+    _judge: Judge | None = None
     #: By identity, which is kept: expressions of requests to whether the clock or chance is in them.
     _unsteady: dict[int, tuple[Expr, bool]] = field(default_factory=dict)
     _walks: dict[Key, Walk] = field(default_factory=dict)
@@ -105,7 +120,7 @@ class Singly:
 
     def begin(self, snapshot: object, judge: Judge, requests: Mapping[Key, ClassAd]) -> None:
         """A cycle begins; what is remembered between cycles the shelf has."""
-        self._size, self.world = len(judge.view.names), judge.world
+        self._judge, self._size, self.world = judge, len(judge.view.names), judge.world
         self.judged_requests = self.judged_slots = 0
         self._walks.clear()
 
@@ -115,14 +130,16 @@ class Singly:
         if found is None:
             self.judged_requests += 1
             unasked = np.full(self._size, UNASKED, np.uint8)
-            found = self._walks[key] = Walk(ad, unasked, key=key, rows=self.shelf.rows())
+            found = self._walks[key] = Walk(ad, unasked, key=key, job=job, rows=self.shelf.rows())
         return found
 
     def _is_steady(self, walk: Walk) -> bool:
         """Whether neither the clock nor chance is among what a request asks."""
         if walk.steady is None:
             cells = (cell for scope in (walk.ad, walk.ad.chained) if scope for cell in scope.cells.values())
-            walk.steady = not any(self._is_unsteady(cell) for cell in cells if isinstance(cell, Expr))
+            policy = self.settings.policy
+            asked = (*cells, policy.resource, policy.job)
+            walk.steady = not any(self._is_unsteady(cell) for cell in asked if isinstance(cell, Expr))
         return walk.steady
 
     def _is_unsteady(self, expression: Expr) -> bool:
@@ -187,7 +204,7 @@ class Singly:
         if slot is None:
             return None
         self.judged_slots += 1
-        verdict = verdict_on(slot, walk.ad, self.world)
+        verdict = self._verdict(slot, walk)
         walk.verdicts[row] = verdict
         walk.tally[verdict] += 1
         if verdict < REFUSED:
@@ -196,16 +213,32 @@ class Singly:
             self.shelf.refuse(row, walk.key, verdict)
         return None
 
+    def _verdict(self, slot: ClassAd, walk: Walk) -> int:
+        """The verdict on one slot; see `verdicts`."""
+        request, policy, world = walk.ad, self.settings.policy, self.world
+        free = policy.job is not None and request.cell("requirements") is MISSING
+        if not free and not slot.matches(request, world):
+            return JOB_REFUSES
+        free = policy.resource is not None and slot.cell("requirements") is MISSING
+        if not free and not request.matches(slot, world):
+            return SLOT_REFUSES
+        for condition, my, target, code, noted in (
+            (policy.resource, slot, request, POLICY_RESOURCE, NOTED_RESOURCE),
+            (policy.job, request, slot, POLICY_JOB, NOTED_JOB),
+        ):
+            if condition is None:
+                continue
+            value = evaluate(condition, my, target, world)
+            if not is_true(value):
+                assert self._judge is not None
+                if value is ERROR:
+                    self._judge.note_error(code, walk.job, 1)
+                return noted if policy.log_only else code
+        return ACCEPTED
+
     def _key(self, slot: ClassAd, request: ClassAd) -> tuple[float, ...]:
         first, last = own_ranks(slot, request, self.settings, self.world)
         return first, request.rank(slot, self.world), last, UNUSED
-
-
-def verdict_on(slot: ClassAd, request: ClassAd, world: FixedWorld) -> int:
-    """The verdict on one slot; see `verdicts`."""
-    if not slot.matches(request, world):
-        return JOB_REFUSES
-    return ACCEPTED if request.matches(slot, world) else SLOT_REFUSES
 
 
 def own_ranks(slot: ClassAd, request: ClassAd | None, settings: Settings, world: World) -> tuple[float, float]:

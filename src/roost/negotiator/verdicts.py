@@ -139,7 +139,7 @@ class Judge:
         """Let a condition of the pool's policy forbid what is accepted, and note where it is ERROR."""
         wrong = self._forbid(found, result, code, noted)
         if wrong is not None and (count := int(np.count_nonzero(wrong))):
-            self._note_error(code, name, count)
+            self.note_error(code, name, count)
 
     def _forbid(self, found: Array, result: Result, code: int, noted: int) -> Array | None:
         """Change verdicts of what a condition forbids; mask of where it is ERROR, None if it forbids nothing."""
@@ -152,7 +152,8 @@ class Judge:
         wrong: Array = forbidden & (result.state.reshape(found.shape) == Kind.ERROR)
         return wrong
 
-    def _note_error(self, code: int, name: str, count: int) -> None:
+    def note_error(self, code: int, name: str, count: int) -> None:
+        """A condition of the policy was ERROR so often for a job, or a slot."""
         self.errors[code, name] = self.errors.get((code, name), 0) + count
 
     def slot_ranks(self, ad: ClassAd) -> Parted:
@@ -234,7 +235,7 @@ class Judge:
         if wrong is not None:
             counts = np.count_nonzero(wrong, axis=0)
             for place in np.flatnonzero(counts).tolist():
-                self._note_error(code, self.view.names[rows.item(place)], counts.item(place))
+                self.note_error(code, self.view.names[rows.item(place)], counts.item(place))
 
     def _state_in(self, pairs: Pairs, found: Array, rows: Array) -> Array | float:
         """The last row of the key; marks as OCCUPIED the slots that who has them keeps."""

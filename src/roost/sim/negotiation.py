@@ -121,7 +121,7 @@ class Negotiation:
             ranks or may_be_true(self.settings.preemption_requirements)
         )
         self._starts: bool | None = None
-        self._one_by_one = self._may_be_singly and not self._preempts and self.shelf.will_do(self.machines)
+        self.asks_singly = self._may_be_singly and not self._preempts and self.shelf.will_do(self.machines)
         # Slots come and go, and are cut anew, without a transition of theirs.
         self._divided = [machine for machine in self.machines if machine.plan.division is not None]
         for slot in slots:
@@ -149,13 +149,13 @@ class Negotiation:
         self._running = self.queue.running.copy()
         # Until the last cycle at least the use was what it had been.
         self.accounts.update(self._usage, now - self.interval_s, self.settings)
-        if self._one_by_one:
+        if self.asks_singly:
             self._usage = dict(self.shelf.usage())
         else:
             by_name = self._show(now)
             self._usage = usage_of(self.slots, self.settings, now)
         self.accounts.update(self._usage, now, self.settings)
-        if wanted and self._one_by_one:
+        if wanted and self.asks_singly:
             self._negotiate_singly(now)
         elif wanted and by_name:
             self._negotiate(by_name, now)
@@ -248,13 +248,15 @@ class Negotiation:
         """Whether how often a job was started may be asked by a slot."""
         if self._starts is None:
             policies = {id(slot.plan.policy): slot.plan.policy for each in self.machines for slot in each.slots}
-            cells = (cell for policy in policies.values() for cell in policy.expressions.cells.values())
+            cells: list[object] = [cell for policy in policies.values() for cell in policy.expressions.cells.values()]
+            imposed = self.settings.policy
+            cells += [imposed.resource, imposed.job, imposed.job_only, self.settings.job_constraint]
             asked = (cell.mentioned for cell in cells if isinstance(cell, Expr))
-            self._starts = any(_asks_starts(names.plain | names.target) for names in asked)
+            self._starts = any(_asks_starts(names.plain | names.target | names.my) for names in asked)
         return self._starts
 
     def _demands(self, waiting: dict[int, _Waiting]) -> Iterable[SubmitterDemand]:
-        apart = self._tells_starts() if self._one_by_one else _asks_starts(significant(self.slots, self.settings))
+        apart = self._tells_starts() if self.asks_singly else _asks_starts(significant(self.slots, self.settings))
         requests: dict[str, list[tuple[tuple[float, float, int], Request]]] = {}
         for kind, heap in sorted(self.queue.idle.kinds.items()):
             if not heap:

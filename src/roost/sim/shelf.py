@@ -41,6 +41,8 @@ _Whose: TypeAlias = tuple[object, ...]
 
 #: Attributes of a job that decide who is charged, and which limits it has.
 _WHOSE: Final = ("user", "owner", "accountinggroup", "niceuser", "concurrencylimits")
+#: Kinds of cells that say it as they are.
+_SAID: Final = frozenset((str, bool, MISSING.__class__))
 _row_of: Final = itemgetter(3)
 #: States in which somebody may be charged for a slot.
 _IN_USE: Final = (State.CLAIMED, State.PREEMPTING)
@@ -72,12 +74,30 @@ class _Row:
     place: _Place
     #: What its weight and ranks were computed of.
     plan: object = None
-    weight: float = 1.0
+    weight: float = -1.0
     #: Where it is among the free ones; None if it is not free.
     offer: _Offer | None = None
+    #: Ad of the job that it is used for.
+    job: ClassAd | None = None
     #: What is known of whose job somebody is charged for, and who that is.
     whose: _Whose | None = None
     user: str = ""
+
+
+class _Claims(Mapping[str, str]):
+    """Name of a slot to the text of its claim's id, made when somebody asks."""
+
+    def __init__(self, rows: Mapping[str, _Row]) -> None:
+        self._rows = rows
+
+    def __getitem__(self, name: str) -> str:
+        return self._rows[name].slot.state.claim.id.text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 class LiveShelf:
@@ -92,12 +112,13 @@ class LiveShelf:
         #: Texts of the claims that the queue has asked for: their slots are not to be had any more.
         self.asked_for: Mapping[str, object] = {}
         self.names: list[str] = []
-        self.claims: dict[str, str] = {}
         self.nodes: dict[str, str] = {}
         self._rows: list[_Row | None] = []
         #: Place of a machine to the rows of its slots, by their own.
         self._at: dict[int, dict[int, int]] = {place: {} for place in place.values()}
         self._by_name: dict[str, _Row] = {}
+        #: Name of a slot to the claim that it offers.
+        self.claims: Mapping[str, str] = _Claims(self._by_name)
         self._unused: list[int] = []
         self._free: list[_Offer] = []
         self._available = np.zeros(0, bool)
@@ -192,32 +213,34 @@ class LiveShelf:
         name, self.names[number] = self.names[number], ""
         if self._by_name.get(name) is row:
             del self._by_name[name]
-            self.claims.pop(name, None)
 
     # -- a slot ------------------------------------------------------------------------------------------
 
     def _see(self, number: int, row: _Row) -> None:
         slot = row.slot
         state = slot.state
-        free = is_free(slot)
-        if not free:
-            job = state.claim.job_ad if state.state in _IN_USE else None
-            whose = None if job is None else tuple(map(job.cell, _WHOSE))
-            self._offer(number, row, None)
-            if whose != row.whose or slot.plan is not row.plan:
-                row.plan = slot.plan
-                self._charge(number, row, *self._use(slot, whose))
+        if is_free(slot):
+            row.plan, row.job = slot.plan, None
+            weight, first, last = self._worth(slot)
+            if row.whose is not None or weight != row.weight:
+                self._charge(number, row, weight)
+            self._offer(number, row, (-first, -last, row.place, number))
             return
-        self.claims[self.names[number]] = state.claim.id.text
-        row.plan = slot.plan
-        weight, first, last = self._worth(slot)
-        self._charge(number, row, weight)
-        self._offer(number, row, (-first, -last, row.place, number))
+        job = state.claim.job_ad if state.state in _IN_USE else None
+        if job is row.job and row.offer is None and slot.plan is row.plan:
+            return
+        self._offer(number, row, None)
+        whose = None if job is None else tuple(map(job.cell, _WHOSE))
+        if whose != row.whose or slot.plan is not row.plan:
+            self._charge(number, row, *self._use(slot, whose))
+        row.plan, row.job = slot.plan, job
 
     def _use(self, slot: Slot, whose: _Whose | None) -> tuple[float, str, str, _Whose | None]:
         """Weight of a slot that is not free, who is charged for it, the limits of what runs there, and whose it is."""
         key = id(slot.plan), whose
-        known = self._uses.get(key) if self._weight_lasts else None
+        # Where it is computed, of expressions for one, it is computed each time.
+        lasts = self._weight_lasts and (whose is None or all(cell.__class__ in _SAID for cell in whose))
+        known = self._uses.get(key) if lasts else None
         if known is None:
             state, now = slot.state, slot.machine.engine.now
             world = StepWorld(slot.plan.policy, state.name, now)
@@ -225,9 +248,11 @@ class LiveShelf:
             limits = ad.cell("concurrencylimits")
             user = "" if whose is None else charged_for(ad, world)
             use = weight_of(ad, self.settings, world), user, limits if isinstance(limits, str) else ""
-            if len(self._uses) >= WORTHS_MAX:
-                self._uses.clear()
-            known = self._uses[key] = slot.plan, use
+            known = slot.plan, use
+            if lasts:
+                if len(self._uses) >= WORTHS_MAX:
+                    self._uses.clear()
+                self._uses[key] = known
         return *known[1], whose
 
     def _worth(self, slot: Slot) -> tuple[float, float, float]:
@@ -260,7 +285,8 @@ class LiveShelf:
         self, number: int, row: _Row, weight: float, user: str = "", limits: str = "", whose: _Whose | None = None
     ) -> None:
         self._weights[number] = weight
-        if self._licences.pop(number, None) is not None or (user and limits):
+        self._licences.pop(number, None)
+        if user and limits:
             self._licences[number] = limits
         for name, change, count in ((row.user, -row.weight, -1), (user, weight, 1)):
             if name:
@@ -363,7 +389,8 @@ class LiveShelf:
         To be asked again when the machines' configuration has changed.
         """
         settings = self.settings
-        if settings.policy.any or settings.slot_constraint is not None or settings.pool_size_constraint is not None:
+        policy = settings.policy
+        if any((policy.startd_only, policy.audit, settings.slot_constraint, settings.pool_size_constraint)):
             return False
         own = [each for each in (settings.pre_job_rank, settings.post_job_rank) if each is not None]
         kinds = {
@@ -375,6 +402,8 @@ class LiveShelf:
         say, lasts, weight_lasts = frozenset[str](), True, True
         for ads in kinds.values():
             if any(ad.cell("consumptionpolicy") is not MISSING or _draws(ad) for ad in ads):
+                return False
+            if policy.any and any(ad.cell(name) is not MISSING for ad in ads for name in SCOPES):
                 return False
             found = reach(own, partial(_expressions, ads))
             if not found.keeps or found.names & SCOPES or found.names & polled:
