@@ -39,6 +39,7 @@ from roost.sim.pool_ads import pool_ad
 from roost.sim.queue import Queue
 from roost.sim.queue_entry import Entry
 from roost.sim.shelf import LiveShelf, is_free
+from roost.sim.shelf_terms import Terms, terms_of
 from roost.startd.states import State
 
 #: The kind of jobs that a request is for, and which of them they are; None for whichever is the oldest by then.
@@ -121,7 +122,9 @@ class Negotiation:
             ranks or may_be_true(self.settings.preemption_requirements)
         )
         self._starts: bool | None = None
-        self.asks_singly = self._may_be_singly and not self._preempts and self.shelf.will_do(self.machines)
+        terms = None if self._preempts else terms_of(self.settings, self.machines)
+        self.asks_singly = self._may_be_singly and terms is not None
+        self.shelf.agree(terms or Terms())
         # Slots come and go, and are cut anew, without a transition of theirs.
         self._divided = [machine for machine in self.machines if machine.plan.division is not None]
         for slot in slots:

@@ -16,18 +16,18 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from roost.classad import ClassAd, Expr
+from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.negotiator.memory import Key
-from roost.negotiator.reach import calls, reach
+from roost.negotiator.reach import reach
 from roost.negotiator.settings import Settings
 from roost.negotiator.singly import own_ranks
-from roost.negotiator.verdicts import SCOPES
-from roost.negotiator.view import WEIGHT, SlotView, charged_for, weight_of
+from roost.negotiator.view import SlotView, charged_for, weight_of
 from roost.node.host_plan import SlotPlan
 from roost.policy.decision import StepWorld
 from roost.sim.host import Machine, Slot
-from roost.startd.attributes import OWNED, overlay, requirements
+from roost.sim.shelf_terms import Terms, expressions_in
+from roost.startd.attributes import overlay, requirements
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.states import BACKFILL, BACKFILL_BUSY, State
 
@@ -46,9 +46,6 @@ _SAID: Final = frozenset((str, bool, MISSING.__class__))
 _row_of: Final = itemgetter(3)
 #: States in which somebody may be charged for a slot.
 _IN_USE: Final = (State.CLAIMED, State.PREEMPTING)
-#: Attributes of a free slot that change without its plan, state or benchmarks.
-_PASSING: Final = OWNED - {"state", "mips", "kflops", "remoteowner", "remoteuser"} | {"start"}
-_CHANCE: Final = frozenset(("random",))
 #: Slots whose worth is remembered.
 WORTHS_MAX: Final = 100_000
 #: What a free slot asks of a job.
@@ -131,12 +128,9 @@ class LiveShelf:
         self._licences: dict[int, str] = {}
         #: What a slot weighs and how it ranks while nobody has it, by all that this may depend on; see `_worth`.
         self._worths: dict[tuple[object, ...], tuple[SlotPlan, tuple[float, float, float]]] = {}
-        self._worth_lasts = False
         #: The same of slots that are not free: weight, who is charged, and the limits of what runs there.
         self._uses: dict[tuple[object, ...], tuple[SlotPlan, tuple[float, str, str]]] = {}
-        self._weight_lasts = False
-        #: Names that a job must not have for the ranks to be the same with and without it.
-        self._say: frozenset[str] = frozenset()
+        self._terms = Terms()
         #: By identity, which is kept: policies of slots and ads of jobs in which the clock or chance decides.
         self._unsteady: dict[int, tuple[object, bool]] = {}
 
@@ -149,6 +143,12 @@ class LiveShelf:
     def __getitem__(self, name: str, /) -> Slot:
         """A slot that there is, by name."""
         return self._by_name[name].slot
+
+    def agree(self, terms: Terms) -> None:
+        """What ranks and weights depend on from now on: the machines' configuration is another one."""
+        self._terms = terms
+        self._worths.clear()
+        self._uses.clear()
 
     def look(self, slot: Slot) -> None:
         """A slot has changed: taken a transition, been cut anew, come, or gone."""
@@ -239,7 +239,7 @@ class LiveShelf:
         """Weight of a slot that is not free, who is charged for it, the limits of what runs there, and whose it is."""
         key = id(slot.plan), whose
         # Where it is computed, of expressions for one, it is computed each time.
-        lasts = self._weight_lasts and (whose is None or all(cell.__class__ in _SAID for cell in whose))
+        lasts = self._terms.weight_lasts and (whose is None or all(cell.__class__ in _SAID for cell in whose))
         known = self._uses.get(key) if lasts else None
         if known is None:
             state, now = slot.state, slot.machine.engine.now
@@ -260,7 +260,7 @@ class LiveShelf:
         state = slot.state
         # The plan is kept with it, so that its identity stays its own.
         key = id(slot.plan), state.state, state.benchmarks.mips, state.benchmarks.kflops
-        known = self._worths.get(key) if self._worth_lasts else None
+        known = self._worths.get(key) if self._terms.worth_lasts else None
         if known is None:
             now = slot.machine.engine.now
             world = StepWorld(slot.plan.policy, state.name, now)
@@ -351,7 +351,7 @@ class LiveShelf:
 
     def leaves_ranks(self, ad: ClassAd) -> bool:
         """See `Shelf`."""
-        if not self._say.isdisjoint(ad.cells):
+        if not self._terms.say.isdisjoint(ad.cells):
             return False
         return ad.chained is None or self.leaves_ranks(ad.chained)
 
@@ -376,53 +376,7 @@ class LiveShelf:
         """Whether the clock or chance is among what a slot asks of jobs."""
         known = self._unsteady.get(id(policy))
         if known is None:
-            seeds = [each for name in _ASKS for each in _expressions((policy.expressions,), name)]
-            found = reach(seeds, partial(_expressions, (policy.expressions,)))
+            seeds = [each for name in _ASKS for each in expressions_in((policy.expressions,), name)]
+            found = reach(seeds, partial(expressions_in, (policy.expressions,)))
             known = self._unsteady[id(policy)] = policy, found.unsteady
         return known[1]
-
-    # -- whether it will do ------------------------------------------------------------------------------
-
-    def will_do(self, machines: Iterable[Machine]) -> bool:
-        """Whether slots may be asked one by one: their ranks stay between transitions, and nothing is imposed.
-
-        To be asked again when the machines' configuration has changed.
-        """
-        settings = self.settings
-        policy = settings.policy
-        if any((policy.startd_only, policy.audit, settings.slot_constraint, settings.pool_size_constraint)):
-            return False
-        own = [each for each in (settings.pre_job_rank, settings.post_job_rank) if each is not None]
-        kinds = {
-            (id(slot.plan.policy), id(slot.plan.ad)): (slot.plan.policy.expressions, slot.plan.ad, slot.state.ad)
-            for machine in machines
-            for slot in machine.slots
-        }
-        polled = frozenset(name for *_, ad in kinds.values() for name in ad.cells)
-        say, lasts, weight_lasts = frozenset[str](), True, True
-        for ads in kinds.values():
-            if any(ad.cell("consumptionpolicy") is not MISSING or _draws(ad) for ad in ads):
-                return False
-            if policy.any and any(ad.cell(name) is not MISSING for ad in ads for name in SCOPES):
-                return False
-            found = reach(own, partial(_expressions, ads))
-            if not found.keeps or found.names & SCOPES or found.names & polled:
-                return False
-            weighed = reach([WEIGHT], partial(_expressions, ads))
-            lasts = lasts and (found.names | weighed.names).isdisjoint(_PASSING | polled)
-            weight_lasts = weight_lasts and weighed.keeps and weighed.names.isdisjoint(OWNED | polled | {"start"})
-            say |= found.names
-        self._say, self._worth_lasts, self._weight_lasts = say, lasts and weight_lasts, weight_lasts
-        self._worths.clear()
-        self._uses.clear()
-        return True
-
-
-def _draws(ad: ClassAd) -> bool:
-    """Whether chance has a say in an ad: numbers are drawn in the order in which slots are asked."""
-    return any(isinstance(cell, Expr) and calls(cell, _CHANCE) for cell in ad.cells.values())
-
-
-def _expressions(ads: tuple[ClassAd, ...], name: str) -> list[Expr]:
-    """What stands under a name in a slot's ads."""
-    return [cell for ad in ads if isinstance(cell := ad.cell(name), Expr)]

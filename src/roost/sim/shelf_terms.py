@@ -1,0 +1,78 @@
+"""Whether the slots of simulated machines may be asked one by one (`shelf`), and what may be remembered of them then.
+
+Their ranks must be those of their last transition: not what sensors, the clock or chance decide. No policy discards
+slots, for that would have to be found out of all of them, and none shrinks with each match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from roost.classad import ClassAd, Expr
+from roost.classad.ad import MISSING
+from roost.negotiator.reach import calls, reach
+from roost.negotiator.settings import Settings
+from roost.negotiator.verdicts import SCOPES
+from roost.negotiator.view import WEIGHT
+from roost.sim.host import Machine
+from roost.startd.attributes import OWNED
+
+#: Attributes of a free slot that change without its plan, state or benchmarks.
+_PASSING: Final = OWNED - {"state", "mips", "kflops", "remoteowner", "remoteuser"} | {"start"}
+_CHANCE: Final = frozenset(("random",))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What ranks and weights of slots depend on."""
+
+    #: Names that a job must not have for the ranks to be the same with and without it.
+    say: frozenset[str] = frozenset()
+    #: Weight and ranks of a free slot depend on its plan, state and benchmarks only.
+    worth_lasts: bool = False
+    #: Its weight depends on its plan only.
+    weight_lasts: bool = False
+
+
+def terms_of(settings: Settings, machines: Iterable[Machine]) -> Terms | None:
+    """The terms of a pool; None if its slots have to be looked at all at once.
+
+    To be asked again when the machines' configuration has changed.
+    """
+    policy = settings.policy
+    if any((policy.startd_only, policy.audit, settings.slot_constraint, settings.pool_size_constraint)):
+        return None
+    own = [each for each in (settings.pre_job_rank, settings.post_job_rank) if each is not None]
+    kinds = {
+        (id(slot.plan.policy), id(slot.plan.ad)): (slot.plan.policy.expressions, slot.plan.ad, slot.state.ad)
+        for machine in machines
+        for slot in machine.slots
+    }
+    polled = frozenset(name for *_, ad in kinds.values() for name in ad.cells)
+    say, worth_lasts, weight_lasts = frozenset[str](), True, True
+    for ads in kinds.values():
+        if any(ad.cell("consumptionpolicy") is not MISSING or _draws(ad) for ad in ads):
+            return None
+        if policy.any and any(ad.cell(name) is not MISSING for ad in ads for name in SCOPES):
+            return None
+        found = reach(own, partial(expressions_in, ads))
+        if not found.keeps or found.names & SCOPES or found.names & polled:
+            return None
+        weighed = reach([WEIGHT], partial(expressions_in, ads))
+        worth_lasts = worth_lasts and (found.names | weighed.names).isdisjoint(_PASSING | polled)
+        weight_lasts = weight_lasts and weighed.keeps and weighed.names.isdisjoint(OWNED | polled | {"start"})
+        say |= found.names
+    return Terms(say=say, worth_lasts=worth_lasts and weight_lasts, weight_lasts=weight_lasts)
+
+
+def _draws(ad: ClassAd) -> bool:
+    """Whether chance has a say in an ad: numbers are drawn in the order in which slots are asked."""
+    return any(isinstance(cell, Expr) and calls(cell, _CHANCE) for cell in ad.cells.values())
+
+
+def expressions_in(ads: tuple[ClassAd, ...], name: str) -> list[Expr]:
+    """What stands under a folded name in a slot's ads."""
+    return [cell for ad in ads if isinstance(cell := ad.cell(name), Expr)]
