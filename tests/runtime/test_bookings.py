@@ -96,6 +96,25 @@ def test_what_was_given_is_forgotten_when_it_may_not_have_arrived(how: str) -> N
     assert (_left(bookings), bookings.promised) == (2, {})
 
 
+def test_a_queue_that_heard_and_died_before_it_wrote_that_down_has_not_the_slot() -> None:
+    bookings = Bookings()
+    bookings.wanted(_demand(1, 2), "q")
+    serial = _give(bookings, "s1", 10.0).serial
+    bookings.wanted(_demand(2, 1, heard=serial), "q")
+    assert "s1" in bookings.promised
+    bookings.wanted(_demand(1, 2), "q")
+    assert (_left(bookings), bookings.promised) == (2, {})
+
+
+def test_a_queue_that_starts_again_takes_nothing_from_others() -> None:
+    bookings = Bookings()
+    bookings.wanted(_demand(1, 2), "q")
+    _give(bookings, "s1", 10.0)
+    bookings.wanted(_demand(1, 2), "r")
+    bookings.wanted(_demand(1, 2), "r")
+    assert "s1" in bookings.promised
+
+
 def test_rejections_are_told_once() -> None:
     bookings = Bookings()
     bookings.wanted(_demand(1, 1), "q")

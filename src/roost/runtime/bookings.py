@@ -94,6 +94,8 @@ class Bookings:
         self.promised: dict[str, tuple[str, float]] = {}
         #: And what that costs whom until the slot says so itself.
         self._pledges: dict[str, Pledge] = {}
+        #: And to which queue.
+        self._takers: dict[str, str] = {}
 
     # -- what is heard -------------------------------------------------------------------------------
 
@@ -103,8 +105,10 @@ class Bookings:
         before = queue.idle()
         begins = queue.demand is None or demand.serial <= queue.demand.serial
         if begins:
-            # What an earlier run of it was given is forgotten.
+            # What an earlier run of it was given is forgotten, also if that run had heard of it.
             self._take_back(queue, math.inf)
+            for name in [name for name, taker in self._takers.items() if taker == schedd]:
+                self.promised.pop(name, None)
         queue.wants(demand)
         for name, (claim_id, _) in list(self.promised.items()):
             if claim_id in demand.declined:
@@ -137,6 +141,7 @@ class Bookings:
             self._take_back(queue, now - HEARD_S)
         self.promised = {name: each for name, each in self.promised.items() if now - each[1] <= PROMISE_S}
         self._pledges = {name: each for name, each in self._pledges.items() if name in self.promised}
+        self._takers = {name: each for name, each in self._takers.items() if name in self.promised}
 
     def _take_back(self, queue: _Queue, before: float) -> None:
         for slot in queue.lost(before):
@@ -167,6 +172,7 @@ class Bookings:
     def promise(self, match: Match, now: float) -> None:
         """A slot is about to be given away."""
         self.promised[match.slot] = (match.claim_id, now)
+        self._takers[match.slot] = match.schedd
         if match.pledge is not None:
             self._pledges[match.slot] = match.pledge
 
