@@ -279,3 +279,25 @@ def test_hold_scripts_have_a_limit_of_their_own() -> None:
     assert told.tell(o.JobHeld(cluster=1, proc=0, reason="x")) == (script,)
     assert told.tell(o.JobHeld(cluster=1, proc=1, reason="x")) == ()
     assert told.script("A", ScriptPoint.HOLD) == (script,)
+
+
+def test_a_final_node_that_had_begun_is_gone_on_with_though_a_node_before_it_left_no_trace() -> None:
+    run = Run(dag_of("JOB A a.sub NOOP\nJOB B b.sub\nPARENT A CHILD B\nFINAL F f.sub"), Settings())
+    past = (
+        o.NodeSubmitted(node="B", cluster=1, jobs=1),
+        o.JobEnded(cluster=1, proc=0, status=0),
+        o.NodeSubmitted(node="F", cluster=2, jobs=1),
+    )
+    orders = run.step(o.Begun(past=past), 1.0).orders
+    assert [type(each) for each in orders] == [], "nothing is submitted twice, nothing is removed"
+    assert run.nodes["F"].cluster == 2
+    assert run.step(o.JobEnded(cluster=2, proc=0, status=0), 2.0).orders == (
+        o.Finish(exit_code=0, status=RunStatus.OK),
+    )
+
+
+def test_what_a_final_node_waited_for_and_what_the_log_says_nothing_of_has_failed() -> None:
+    run = Run(dag_of("JOB A a.sub\nSCRIPT PRE A check.sh\nFINAL F f.sub"), Settings())
+    run.step(o.Begun(past=(o.NodeSubmitted(node="F", cluster=1, jobs=1),)), 1.0)
+    assert run.nodes["A"].state is NodeState.ERROR
+    assert "not in the log" in run.nodes["A"].details

@@ -206,6 +206,8 @@ def test_a_run_that_was_killed_goes_on_where_it_was(text: str, limits: Settings,
         if before.nodes[name].cluster is not None and before.nodes[name].state is NodeState.SUBMITTED:
             assert progress.cluster == before.nodes[name].cluster
             assert progress.ended == before.nodes[name].ended
+        if before.nodes[name].cluster is not None and before.nodes[name].state is NodeState.DONE:
+            assert progress.state is NodeState.DONE
     for _ in range(3000):
         if world.finished:
             break

@@ -15,6 +15,7 @@ from typing import Final
 
 from roost.dag import ending, node_jobs, rules
 from roost.dag import orders as o
+from roost.dag.past import catch_up
 from roost.dag.plan import Dag, NodeKind, ScriptPoint
 from roost.dag.ready import HELD, JOB, POST, PRE, Line, Waiting
 from roost.dag.scripts import script_words
@@ -177,6 +178,7 @@ class Run:
         else:
             self.raised(self.nodes[provisioner.name], On.PARENTS_DONE)
         for event in past:
+            catch_up(self, event)
             self._handle(event)
         self.replaying = False
         self.orders.clear()

@@ -1,0 +1,93 @@
+"""What a nodes log does not say of a run that was killed, and what it lets conclude.
+
+Submissions, jobs and POST scripts leave events. A node without a job, a PRE script and a submission that was refused
+leave none; but whatever began after them says that they were over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roost.dag import orders as o
+from roost.dag.plan import NodeKind, ScriptPoint
+from roost.dag.states import SUBMIT_FAILED, NodeState, Progress
+from roost.dag.table import BY_STATE, On
+
+if TYPE_CHECKING:
+    from roost.dag.run import Run
+
+
+def catch_up(run: Run, event: o.Event) -> None:
+    """Bring a run to where `event`, of its past, could happen."""
+    match event:
+        case o.NodeSubmitted(node=name):
+            _begun(run, run.nodes[name])
+        case o.ScriptEnded(node=name, point=ScriptPoint.POST):
+            progress = run.nodes[name]
+            _begun(run, progress)
+            if progress.state is NodeState.READY:
+                # It had nothing to submit, or its PRE script failed.
+                _go(run, progress, NodeState.POSTRUN)
+
+
+def _begun(run: Run, progress: Progress) -> None:
+    """A node began: what it waited for is over."""
+    if progress.state is not NodeState.NOT_READY:
+        return
+    if not run.provisioned and run.dag.provisioner is not None:
+        # Other nodes begin before its job only where it has none.
+        _failed(run, run.nodes[run.dag.provisioner.name])
+        run.begin_ordinary()
+    if progress.node.kind is NodeKind.FINAL:
+        _all_over(run)
+        run.final_begun = True
+        run.waiting.clear()
+        run.raised(progress, On.PARENTS_DONE)
+        return
+    for name in _ancestors(run, progress.node.name):
+        if run.nodes[name].state is NodeState.READY:
+            _go(run, run.nodes[name], NodeState.DONE)
+
+
+def _ancestors(run: Run, name: str) -> list[str]:
+    """What a node waits for that is not done, directly or not; parents before their children."""
+    found: list[str] = []
+    seen: set[str] = set()
+    todo = [(name, False)]
+    while todo:
+        each, is_after_parents = todo.pop()
+        if is_after_parents:
+            found.append(each)
+            continue
+        if each not in seen:
+            seen.add(each)
+            todo.append((each, True))
+            todo += [(one, False) for one in run.dag.parents[each] if run.nodes[one].state is not NodeState.DONE]
+    return found[:-1]
+
+
+def _all_over(run: Run) -> None:
+    """The FINAL node began: nothing else was under way any more."""
+    ordinary = [each for each in run.nodes.values() if each.node.kind in (NodeKind.JOB, NodeKind.SUBDAG)]
+    while left := [each for each in ordinary if each.state in (NodeState.READY, NodeState.POSTRUN)]:
+        for progress in left:
+            if progress.state is NodeState.POSTRUN:
+                # Its script was killed, as those of a run that ends are.
+                progress.status = -9
+                _go(run, progress, NodeState.ERROR)
+            elif progress.state is NodeState.READY and progress.node.noop and progress.node.pre is None:
+                _go(run, progress, NodeState.DONE)
+            elif progress.state is NodeState.READY:
+                _failed(run, progress)
+
+
+def _failed(run: Run, progress: Progress) -> None:
+    """A node came to nothing without a trace: its PRE script failed, or the queue refused its jobs."""
+    progress.result, progress.details = SUBMIT_FAILED, "how it failed is not in the log"
+    _go(run, progress, NodeState.SUBMITTED)
+    _go(run, progress, NodeState.ERROR)
+
+
+def _go(run: Run, progress: Progress, target: NodeState) -> None:
+    """Take the row from a node's state to another one, whatever its guards say now."""
+    run.take(progress, next(row for row in BY_STATE[progress.state] if row.target is target))
