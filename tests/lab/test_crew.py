@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from multiprocessing import active_children
 from pathlib import Path
 
-import psutil
 import pytest
 
 from roost.cli import lab
@@ -79,13 +78,18 @@ def _test(*words: str | Path) -> int:
     return lab.run(parser.parse_args(["lab", "test", *map(str, words)]))
 
 
-def _named(text: str) -> list[psutil.Process]:
+def _named(text: str) -> list[int]:
+    """Processes with a text in their command line."""
     found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if text in " ".join(process.cmdline()):
-                found.append(process)
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdecimal() and text.encode() in (entry / "cmdline").read_bytes().replace(b"\0", b" "):
+                found.append(int(entry.name))
     return found
+
+
+def _is_there(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
 
 
 def test_a_scenario_that_takes_too_long_fails_and_the_others_go_on(
@@ -194,9 +198,9 @@ def left(place: Path) -> Iterator[int]:
 def test_what_a_dead_run_left_is_cleared_away_and_what_lives_is_left_alone(place: Path, left: int) -> None:
     mine = RunDirectory(place)
     assert len(list(place.iterdir())) == 2
-    assert psutil.pid_exists(left)
+    assert _is_there(left)
     assert sweep() == 1
-    _soon(lambda: not psutil.pid_exists(left))
+    _soon(lambda: not _is_there(left))
     assert list(place.iterdir()) == [mine.path]
     mine.remove()
     assert (sweep(), list(place.iterdir())) == (0, [])
