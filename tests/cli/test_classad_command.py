@@ -87,6 +87,8 @@ def test_ctrl_c_ends_without_a_word() -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # Shells have what they start in the background ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdin and process.stdout
     process.stdin.write(b'{"expr": "1"}\n')
