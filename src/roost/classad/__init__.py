@@ -12,10 +12,10 @@ The room is pure and imports nothing else of Roost. It needs the standard librar
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from roost.classad.ad import ClassAd
+from roost.classad.late import late
 from roost.classad.unparse import unparse
 
 if TYPE_CHECKING:
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from roost.classad.values import ERROR, UNDEFINED, AbsTime, ListValue, RelTime, Value, type_name
     from roost.classad.world import WORLD, FixedWorld, World
 
-#: Modules are imported when something of theirs is first asked for: commands must start at once.
-_HOMES: Final = {
-    name: module
-    for module, names in {
+__getattr__ = late(
+    __name__,
+    {
         "errors": ("ClassAdError", "ParseError"),
         "evaluation": ("evaluate",),
         "expr": ("Expr", "parse_expression"),
@@ -40,17 +39,8 @@ _HOMES: Final = {
         "unparse": ("unparse_value",),
         "values": ("ERROR", "UNDEFINED", "AbsTime", "ListValue", "RelTime", "Value", "type_name"),
         "world": ("WORLD", "FixedWorld", "World"),
-    }.items()
-    for name in names
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    },
+)
 
 
 __all__ = [

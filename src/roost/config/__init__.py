@@ -12,9 +12,9 @@ opens no file and runs no command.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from roost.classad.late import late
 from roost.config.sources import load
 
 if TYPE_CHECKING:
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from roost.config.sources import LoadOptions, load_text
     from roost.config.table import Definition, Origin
 
-#: Modules are imported when something of theirs is first asked for: commands must start at once.
-_HOMES: Final = {
-    name: module
-    for module, names in {
+__getattr__ = late(
+    __name__,
+    {
         "checking": ("check",),
         "diagnostics": ("Code", "ConfigError", "Diagnostic", "Severity", "Span"),
         "explaining": ("Explanation", "explain"),
@@ -41,17 +40,8 @@ _HOMES: Final = {
         "lookup": ("Config",),
         "sources": ("LoadOptions", "load_text"),
         "table": ("Definition", "Origin"),
-    }.items()
-    for name in names
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    },
+)
 
 
 __all__ = [

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from roost.classad.late import late
 from roost.compat import classad2 as classad
 from roost.model.compatible import CONDOR_VERSION_NUMBER
 
@@ -64,10 +64,9 @@ if TYPE_CHECKING:
     from roost.compat.htcondor2.submit import Submit
     from roost.compat.htcondor2.submit_result import SubmitResult
 
-#: Modules are imported when something of theirs is first asked for: a program that submits needs no reader of logs.
-_HOMES: Final = {
-    name: module
-    for module, names in {
+__getattr__ = late(
+    __name__,
+    {
         "absent": ("CredCheck", "Credd", "Placementd"),
         "collector": ("Collector",),
         "dagman": ("DAGMan",),
@@ -122,17 +121,8 @@ _HOMES: Final = {
         "startd": ("Startd",),
         "submit": ("Submit",),
         "submit_result": ("SubmitResult",),
-    }.items()
-    for name in names
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -11,8 +11,9 @@ The stages, each a module: `script` (lines to definitions and queue statements, 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from roost.classad.late import late
 
 if TYPE_CHECKING:
     from roost.schedd.submit.diagnostics import CODES, Finding, SubmitCode
@@ -20,25 +21,15 @@ if TYPE_CHECKING:
     from roost.schedd.submit.plan import ClusterPlan, PlanError, fill
     from roost.schedd.submit.submission import Submission, listing, read_submission
 
-#: Modules are imported when something of theirs is first asked for: commands must start at once.
-_HOMES: Final = {
-    name: module
-    for module, names in {
+__getattr__ = late(
+    __name__,
+    {
         "diagnostics": ("CODES", "Finding", "SubmitCode"),
         "host": ("FileKind", "MemorySubmitHost", "SubmitHost"),
         "plan": ("ClusterPlan", "PlanError", "fill"),
         "submission": ("Submission", "listing", "read_submission"),
-    }.items()
-    for name in names
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    },
+)
 
 
 __all__ = [
