@@ -12,7 +12,8 @@ import roost.lab
 from roost.cli import lab
 from roost.cli.terminal import CommandError
 from roost.config import MemoryHost
-from roost.lab.compare import compare, comparison_text, student_t
+from roost.lab.compare import compare, student_t
+from roost.lab.comparison_report import comparison_data, comparison_text
 from roost.lab.coverage import Coverage
 from roost.lab.durations import seconds_of, shown
 from roost.lab.machines import LabError
@@ -166,6 +167,22 @@ def test_a_comparison_explains_the_decisions_that_changed() -> None:
     assert "EnteredCurrentActivity" in first.example
     assert "old: PREEMPT = true\n  PREEMPT is TRUE [/old:1 (in POLICY:Desktop:" in first.example
     assert "new: PREEMPT = false\n  PREEMPT is FALSE [/new:" in first.example
+
+
+def test_a_comparison_shows_what_the_pools_policy_forbids() -> None:
+    forbids = "NEGOTIATOR_PE_JOB_EXPR = false\n"
+    host = MemoryHost(files={"/old": "use POLICY : Always_Run_Jobs\n"})
+    host.files["/new"] = host.files["/old"] + forbids
+    requests = [Request(configs=(name,), machines=2, days=0.3) for name in ("/old", "/new")]
+    found = compare(requests[0], requests[1], range(2), host)
+    causes = {cause: (old, new) for cause, old, new in found.refusals}
+    assert causes["pool-policy-job"][0] == 0 < causes["pool-policy-job"][1]
+    text = comparison_text(found)
+    assert f"{causes['pool-policy-job'][1]:>12,}   NEGOTIATOR_PE_JOB_EXPR forbids it" in text
+    # Of jobs that never start no wait is known, neither a good one nor a bad one.
+    wait = next(each for each in comparison_data(found)["figures"] if each["name"] == "wait_min_mean")
+    assert wait["old"] is not None
+    assert (wait["new"], wait["change"], wait["margin"], wait["verdict"]) == (None, None, None, "")
 
 
 def test_spans_and_shares_of_a_timeline_add_up() -> None:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from roost.runtime.family import Family
 from roost.runtime.nursery import Nursery
@@ -21,6 +22,9 @@ from roost.runtime.spawn_order import NotStarted, SpawnOrder
 PATIENCE_S = 60.0
 
 T = TypeVar("T")
+
+#: Jobs that tests have started and still know.
+_FAMILIES: WeakSet[Family] = WeakSet()
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -49,6 +53,11 @@ class Place:
         nursery = await Nursery.start(self.path / "nursery", use_groups=self.groups)
         try:
             yield nursery
+        except BaseException:
+            # What a failed test leaves open would be another test's failure.
+            for family in _FAMILIES:
+                family.forget()
+            raise
         finally:
             await nursery.close()
 
@@ -91,6 +100,7 @@ async def started(nursery: Nursery, order: SpawnOrder) -> Family:
     """A job whose program runs."""
     family = await nursery.spawn(order)
     assert isinstance(family, Family), family
+    _FAMILIES.add(family)
     return family
 
 

@@ -209,7 +209,8 @@ def _progress() -> Callable[[float], None] | None:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from roost.lab.compare import compare, comparison_data, comparison_text
+    from roost.lab.compare import compare
+    from roost.lab.comparison_report import comparison_data, comparison_text
     from roost.runtime.machine import SystemHost
 
     if not 1 <= args.seeds <= SEEDS_MAX or args.examples < 0:

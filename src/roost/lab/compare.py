@@ -11,8 +11,9 @@ After the first parting a slot's history is another one, so later differences of
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roost.classad import ClassAd, Expr, evaluate, unparse_value
@@ -20,7 +21,7 @@ from roost.classad.values import Value, fold
 from roost.config import Config, Host
 from roost.lab.coverage import set_by
 from roost.lab.durations import shown
-from roost.lab.figures import FIGURES, Figure, number, value_of
+from roost.lab.figures import FIGURES, Figure, is_known, value_of
 from roost.lab.simulate import Request, prepare, with_seed
 from roost.lab.timelines import parent_of
 from roost.policy.explain import Origin, explain
@@ -49,16 +50,18 @@ class Difference:
     """One figure under both policies, in its unit."""
 
     figure: Figure
-    old: float
-    new: float
-    #: Mean of the paired differences, and half the width of its confidence interval; None for one seed.
-    change: float
+    #: Means over the seeds under which the run has the figure; None where none has.
+    old: float | None
+    new: float | None
+    #: Mean of the paired differences; None where no seed gives both.
+    change: float | None
+    #: Half the width of its confidence interval; None for one seed.
     margin: float | None
 
     @property
     def verdict(self) -> str:
         """ "better", "worse", "changed" or ""; "" where chance would do as well."""
-        if self.margin is None or abs(self.change) <= self.margin or self.change == 0:
+        if self.change is None or self.margin is None or abs(self.change) <= self.margin or self.change == 0:
             return ""
         more = self.figure.more
         return "changed" if more is None else "better" if (self.change > 0) is more else "worse"
@@ -96,6 +99,8 @@ class Comparison:
     differences: tuple[Difference, ...]
     partings: tuple[Parting, ...]
     slots: int
+    #: Cause for which requests got nothing or no more, and how often under the old and the new policy, in all seeds.
+    refusals: tuple[tuple[str, int, int], ...] = ()
     #: What of the input had no part in the runs, in sentences.
     notes: tuple[str, ...] = ()
 
@@ -109,6 +114,8 @@ class _Trace:
     #: Slot to its policy, and machine to its configuration.
     policies: dict[str, SlotPlan]
     configs: Mapping[str, Config]
+    #: Why requests got nothing: cause to times.
+    refusals: Mapping[str, int]
     #: What of the input had no part in it.
     notes: tuple[str, ...]
 
@@ -134,6 +141,7 @@ def compare(
     pairs: list[tuple[dict[str, Any], dict[str, Any]]] = []
     found: dict[tuple[str, str], _Found] = {}
     slots = 0
+    refused: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     notes: dict[str, None] = {}
     for index, seed in enumerate(numbers):
         done = 2 * index
@@ -141,6 +149,8 @@ def compare(
         second = _run(with_seed(new, seed), host, _part(progress, done + 1, 2 * len(numbers)))
         pairs.append((first.summary, second.summary))
         notes |= dict.fromkeys((*first.notes, *second.notes))
+        refused[0].update(first.refusals)
+        refused[1].update(second.refusals)
         slots += len(first.taken.keys() | second.taken.keys())
         _count_partings(first, second, seed, found, width)
     partings = [
@@ -154,6 +164,7 @@ def compare(
         differences=tuple(_difference(each, pairs) for each in FIGURES if each.compared),
         partings=tuple(sorted(partings, key=lambda each: (each.old == _ELSEWHERE[0], -each.count, each.old, each.new))),
         slots=slots,
+        refusals=tuple((cause, refused[0][cause], refused[1][cause]) for cause in sorted(refused[0] | refused[1])),
         notes=tuple(notes),
     )
 
@@ -172,24 +183,40 @@ def _run(request: Request, host: Host, progress: Callable[[float], None] | None)
         if step.transitions:
             taken.setdefault(slot.plan.name, []).extend(step.transitions)
 
-    outcome = World(plan, on_step=note).run(progress)
+    world = World(plan, on_step=note)
+    outcome = world.run(progress)
     policies = {slot.name: slot for machine in plan.machines for slot in machine.slots}
     return _Trace(
-        summary=outcome.summary, taken=taken, policies=policies, configs=prepared.configs, notes=prepared.notes
+        summary=outcome.summary,
+        taken=taken,
+        policies=policies,
+        configs=prepared.configs,
+        refusals=world.matcher.causes,
+        notes=prepared.notes,
     )
 
 
 def _difference(figure: Figure, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Difference:
-    olds = [value_of(figure, old) for old, _ in pairs]
-    news = [value_of(figure, new) for _, new in pairs]
-    changes = [new - old for old, new in zip(olds, news, strict=True)]
+    olds = [value_of(figure, old) for old, _ in pairs if is_known(figure.name, old)]
+    news = [value_of(figure, new) for _, new in pairs if is_known(figure.name, new)]
+    changes = [
+        value_of(figure, new) - value_of(figure, old)
+        for old, new in pairs
+        if is_known(figure.name, old) and is_known(figure.name, new)
+    ]
+    if not changes:
+        return Difference(figure=figure, old=_mean(olds), new=_mean(news), change=None, margin=None)
     count = len(changes)
     mean = sum(changes) / count
     margin = None
     if count > 1:
         spread = math.sqrt(sum((each - mean) ** 2 for each in changes) / (count - 1))
         margin = student_t(count - 1) * spread / math.sqrt(count)
-    return Difference(figure=figure, old=sum(olds) / count, new=sum(news) / count, change=mean, margin=margin)
+    return Difference(figure=figure, old=_mean(olds), new=_mean(news), change=mean, margin=margin)
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def student_t(freedom: int) -> float:
@@ -291,72 +318,3 @@ class _Explainer:
         )
         text = render_text(found, self.width - 14).rstrip()
         return [f"{word}: {decision.name} = {unparse_value(value)}", *(f"  {line}" for line in text.splitlines())]
-
-
-# -- the result ------------------------------------------------------------------------------------------------
-
-
-def comparison_text(found: Comparison, examples: int = 10) -> str:
-    """The comparison for people, with so many kinds of changed decisions explained."""
-    seeds = f"seed {found.seeds[0]}" if len(found.seeds) == 1 else f"seeds {found.seeds[0]} to {found.seeds[-1]}"
-    lines = [f"old  {found.old}", f"new  {found.new}", f"{seeds}, {found.slots:,} slot histories"]
-    lines += [*(f"note: {note}" for note in found.notes), ""]
-    lines.append(f"{'':<26}{'old':>12}{'new':>12}{'change':>12}   95 % of means")
-    lines += [_difference_line(each) for each in found.differences]
-    if len(found.seeds) == 1:
-        lines += ["", "One seed says nothing of chance: give --seeds 2 or more for intervals."]
-    if not found.partings:
-        return "\n".join([*lines, "", "No decision changed."])
-    lines += ["", "Decisions that changed, where a slot's two histories first part ways:"]
-    for parting in found.partings[:examples]:
-        lines += ["", f"{parting.count:>6} x  old {parting.old}", f"{'':>9}new {parting.new}"]
-        lines += [f"{'':>9}{line}".rstrip() for line in parting.example.splitlines()]
-    if len(found.partings) > examples:
-        rest = sum(each.count for each in found.partings[examples:])
-        kinds = len(found.partings) - examples
-        lines += ["", f"{rest:>6} x  of {kinds} more kinds; --examples {len(found.partings)} shows all, --json as data"]
-    return "\n".join(lines)
-
-
-def _difference_line(each: Difference) -> str:
-    name = each.figure.meaning + (f" ({each.figure.unit})" if each.figure.unit else "")
-    # Means of counts are no whole numbers.
-    figure = replace(each.figure, digits=max(1, each.figure.digits))
-    margin = "" if each.margin is None else f"± {number(each.margin, figure)}"
-    values = [number(each.old, figure), number(each.new, figure), number(each.change, figure, "+")]
-    figures = "".join(f"{value:>12}" for value in values)
-    short = name.partition(":")[0] + (f" ({each.figure.unit})" if ":" in name and each.figure.unit else "")
-    return f"{short:<26}{figures}   {margin:<14}{each.verdict}".rstrip()
-
-
-def comparison_data(found: Comparison) -> dict[str, Any]:
-    """The comparison for programs."""
-    return {
-        "version": 1,
-        "old": found.old,
-        "new": found.new,
-        "seeds": list(found.seeds),
-        "notes": list(found.notes),
-        "figures": [
-            {
-                "name": each.figure.name,
-                "unit": each.figure.unit,
-                "old": round(each.old, 6),
-                "new": round(each.new, 6),
-                "change": round(each.change, 6),
-                "margin": None if each.margin is None else round(each.margin, 6),
-                "verdict": each.verdict,
-            }
-            for each in found.differences
-        ],
-        "partings": [
-            {
-                "old": each.old,
-                "new": each.new,
-                "count": each.count,
-                "places": [{"seed": seed, "slot": slot, "at_s": at_s} for seed, slot, at_s in each.places],
-                "example": each.example,
-            }
-            for each in found.partings
-        ],
-    }

@@ -89,6 +89,8 @@ class Negotiation:
         self.slots = Table()
         #: Why jobs got nothing, requests counted by the texts of their rejections.
         self.rejections: dict[str, int] = {}
+        #: The same by what stood in the way of some slot, for requests for which that is told.
+        self.causes: dict[str, int] = {}
         #: User to weight and number of slots in use, at the last update of accounts.
         self._usage: Mapping[str, tuple[float, int]] = {}
         #: Owner to the number of their jobs that run, when it was looked at last.
@@ -189,6 +191,8 @@ class Negotiation:
     def _carry_out(self, plan: Plan, waiting: dict[int, _Waiting], slots: _Named, now: float) -> None:
         for rejection in plan.rejected.values():
             self.rejections[rejection.text] = self.rejections.get(rejection.text, 0) + 1
+            for cause in rejection.causes or (rejection.text,):
+                self.causes[cause] = self.causes.get(cause, 0) + 1
         for match in plan.matches:
             self._hand_out(slots[match.slot], waiting[match.autocluster], match, now)
 

@@ -1,0 +1,111 @@
+"""A comparison of two policies as text for people and as data for programs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from roost.lab.compare import Comparison, Difference
+from roost.lab.figures import number
+
+#: Why a request got nothing, by the matchmaker's cause, in words.
+_CAUSES: Final = {
+    "job-requirements": "the job does not want the slots",
+    "slot-requirements": "the slots do not want the job",
+    "pool-policy-resource": "NEGOTIATOR_PE_RESOURCE_EXPR forbids it",
+    "pool-policy-job": "NEGOTIATOR_PE_JOB_EXPR forbids it",
+    "pool-policy-discarded": "the pool's policy discards the job",
+    "pool-policy": "the pool's policy discards the slots",
+    "constraint": "the slots take no part in matching (NEGOTIATOR_SLOT_CONSTRAINT)",
+    "job-constraint": "the job takes no part in matching (NEGOTIATOR_JOB_CONSTRAINT)",
+    "no-claim-offered": "the slots are not on offer: given away just now, or shut",
+    "claimed": "the slots are in use, and nothing is preempted",
+    "retirement-time": "the slots are in use, with retirement time left",
+    "occupied": "the slots are in use, and keep their jobs",
+    "preemption-requirements": "PREEMPTION_REQUIREMENTS forbids it",
+    "priority": "the slots are in use by users whose priority is as good",
+    "submitter-limit": "the user has its share",
+    "ceiling": "the user has as much as it may have at most",
+    "concurrency-limit": "a concurrency limit is reached",
+}
+
+
+def comparison_text(found: Comparison, examples: int = 10) -> str:
+    """The comparison for people, with so many kinds of changed decisions explained."""
+    seeds = f"seed {found.seeds[0]}" if len(found.seeds) == 1 else f"seeds {found.seeds[0]} to {found.seeds[-1]}"
+    lines = [f"old  {found.old}", f"new  {found.new}", f"{seeds}, {found.slots:,} slot histories"]
+    lines += [*(f"note: {note}" for note in found.notes), ""]
+    lines.append(f"{'':<26}{'old':>12}{'new':>12}{'change':>12}   95 % of means")
+    lines += [_difference_line(each) for each in found.differences]
+    if len(found.seeds) == 1:
+        lines += ["", "One seed says nothing of chance: give --seeds 2 or more for intervals."]
+    changed = [each for each in found.refusals if each[1] != each[2]]
+    if changed:
+        lines += ["", "Why requests got nothing or no more, in all cycles; a request may have several causes:", ""]
+        lines += [f"{old:>12,}{new:>12,}   {_in_words(cause)}" for cause, old, new in changed]
+    if not found.partings:
+        return "\n".join([*lines, "", "No decision changed."])
+    lines += ["", "Decisions that changed, where a slot's two histories first part ways:"]
+    for parting in found.partings[:examples]:
+        lines += ["", f"{parting.count:>6} x  old {parting.old}", f"{'':>9}new {parting.new}"]
+        lines += [f"{'':>9}{line}".rstrip() for line in parting.example.splitlines()]
+    if len(found.partings) > examples:
+        rest = sum(each.count for each in found.partings[examples:])
+        kinds = len(found.partings) - examples
+        lines += ["", f"{rest:>6} x  of {kinds} more kinds; --examples {len(found.partings)} shows all, --json as data"]
+    return "\n".join(lines)
+
+
+def _in_words(cause: str) -> str:
+    kind, _, name = cause.partition(":")
+    return _CAUSES.get(kind, kind) + (f" ({name})" if name else "")
+
+
+def _difference_line(each: Difference) -> str:
+    name = each.figure.meaning + (f" ({each.figure.unit})" if each.figure.unit else "")
+    # Means of counts are no whole numbers.
+    figure = replace(each.figure, digits=max(1, each.figure.digits))
+    margin = "" if each.margin is None else f"± {number(each.margin, figure)}"
+    told = ((each.old, ""), (each.new, ""), (each.change, "+"))
+    values = ["–" if value is None else number(value, figure, sign) for value, sign in told]
+    figures = "".join(f"{value:>12}" for value in values)
+    short = name.partition(":")[0] + (f" ({each.figure.unit})" if ":" in name and each.figure.unit else "")
+    return f"{short:<26}{figures}   {margin:<14}{each.verdict}".rstrip()
+
+
+def comparison_data(found: Comparison) -> dict[str, Any]:
+    """The comparison for programs."""
+    return {
+        "version": 1,
+        "old": found.old,
+        "new": found.new,
+        "seeds": list(found.seeds),
+        "notes": list(found.notes),
+        "figures": [
+            {
+                "name": each.figure.name,
+                "unit": each.figure.unit,
+                "old": _rounded(each.old),
+                "new": _rounded(each.new),
+                "change": _rounded(each.change),
+                "margin": _rounded(each.margin),
+                "verdict": each.verdict,
+            }
+            for each in found.differences
+        ],
+        "refusals": [{"cause": cause, "old": old, "new": new} for cause, old, new in found.refusals],
+        "partings": [
+            {
+                "old": each.old,
+                "new": each.new,
+                "count": each.count,
+                "places": [{"seed": seed, "slot": slot, "at_s": at_s} for seed, slot, at_s in each.places],
+                "example": each.example,
+            }
+            for each in found.partings
+        ],
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
