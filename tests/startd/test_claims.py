@@ -368,6 +368,7 @@ def test_a_partitionable_slot_is_cut_and_stays_free() -> None:
     assert split.claim_id == claim_id and hand.pair == at.UNCLAIMED
     hand.feed(ev.ClaimMoved(claim_id=claim_id))
     assert not hand.state.claim.id.matches(claim_id)
+    assert hand.ordered(PublishAd), "the pool is to hear of the rest, and of the claim that it may give away now"
     hand.request(claim_id=claim_id)
     assert hand.last.refusal is Refusal.UNKNOWN_CLAIM
 

@@ -83,6 +83,6 @@ class SlotPublisher:
             if whole or slot.name in dirty or slot.name not in self._told or slot.plan.id in larger
         ]
         ads = [ad_data(ad) for ad in self._machine.ads(changed, self._clock.now())]
-        claims = {slot.name: (slot.state.preempting or slot.state.claim).id.text for slot in changed}
+        claims = {slot.name: slot.state.offered.text for slot in changed}
         self._told = present
         self._send(SlotAds(node=self._name, ads=ads, claim_ids=claims, gone=gone, whole=whole))

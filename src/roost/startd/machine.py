@@ -282,6 +282,9 @@ def _consequences(work: Work) -> list[Effect]:
 def _shown_differently(before: SlotState, after: SlotState) -> bool:
     """Whether something changed that the pool should see at once, though state and activity are the same."""
     old, new = before.claim.activation, after.claim.activation
+    if before.offered != after.offered:
+        # Who is given the old one asks in vain; of a slot that was cut there is less, too.
+        return True
     return (before.draining != after.draining and (before.draining is None) != (after.draining is None)) or (
         old is not None and new is not None and old.starter_state != new.starter_state
     )

@@ -16,7 +16,7 @@ from typing import Final
 from roost.classad import ClassAd, Expr
 from roost.model.claims import Claim
 from roost.model.events import DrainSchedule, MachineFacts, ShutdownKind
-from roost.model.identifiers import ClaimIdSource
+from roost.model.identifiers import ClaimId, ClaimIdSource
 from roost.model.reasons import Reason, VacateReason
 from roost.model.slots import SlotKind
 from roost.startd.states import PAIRS, Activity, Pair, State
@@ -145,6 +145,11 @@ class SlotState:
     def waiting(self) -> Claim | None:
         """The claim that waits to take over; None if none does."""
         return self.preempting if self.preempting is not None and self.preempting.request is not None else None
+
+    @property
+    def offered(self) -> ClaimId:
+        """The id of the claim that the pool may give away next."""
+        return (self.preempting or self.claim).id
 
     @property
     def in_retirement(self) -> bool:
