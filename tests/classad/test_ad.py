@@ -26,6 +26,17 @@ def test_two_ads_may_spell_a_name_differently():
     assert first == second
 
 
+def test_laying_one_ad_over_another_is_putting_each_of_its_attributes():
+    spelled = ClassAd({"TestLayFirst": 1, "TestLaySecond": 2})
+    other = ClassAd({"testlayfirst": 3, "TESTLAYSECOND": 4, "TestLayThird": ClassAd({"x": 5})})
+    for under, over in ((spelled, other), (other, spelled), (ClassAd(), other), (ClassAd(), spelled)):
+        laid, put = under.copy(), under.copy()
+        laid.lay(over)
+        for key, cell in over.cells.items():
+            put.put(over.spelling(key), cell)
+        assert list(laid.items()) == list(put.items())
+
+
 def test_a_constant_reads_as_its_value_and_anything_else_as_an_expression():
     ad = ClassAd("[ a = 1; b = a + 1; c = [ d = 2 ]; e = {1, 2} ]")
     assert ad["a"] == 1

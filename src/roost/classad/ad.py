@@ -232,6 +232,14 @@ class ClassAd(MutableMapping[str, Any]):
             cell.scope = self
         cells[key] = cell
 
+    def lay(self, other: ClassAd) -> None:
+        """Put all that `other` keeps itself, as `put` does."""
+        if other.own_spellings is None:
+            self.cells.update(other.cells)
+            return
+        for key, cell in other.cells.items():
+            self.put(other.spelling(key), cell)
+
     def put_tree(self, name: str, tree: Node, source: str | None = None) -> None:
         """Keep the expression of `tree` under `name`.
 

@@ -255,12 +255,8 @@ class Machine:
     def ad(self, slot: NodeSlot, now: float) -> ClassAd:
         """The ad of a slot, but for what draining the machine would mean."""
         ad = ClassAd()
-        for layer in (slot.plan.ad, slot.state.ad):
-            for key, cell in layer.cells.items():
-                ad.put(layer.spelling(key), cell)
-        own = slot_attributes(slot.state, slot.plan.policy, now)
-        for key, cell in own.cells.items():
-            ad.put(own.spelling(key), cell)
+        for layer in (slot.plan.ad, slot.state.ad, slot_attributes(slot.state, slot.plan.policy, now)):
+            ad.lay(layer)
         return ad
 
     def reconfigure(self, plan: NodePlan) -> None:

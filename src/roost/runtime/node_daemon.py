@@ -46,6 +46,7 @@ from roost.runtime.reports import Reports
 from roost.runtime.role import ConfigurationRefused, RoleContext
 from roost.runtime.role import Ending as DaemonEnding
 from roost.runtime.runner import Surroundings
+from roost.runtime.sandboxes import Sandboxes
 from roost.runtime.sensors import Sensors
 from roost.runtime.slot_ads import SlotPublisher
 from roost.runtime.takeover import take_over
@@ -105,6 +106,7 @@ class NodeDaemon:
         self._empty = asyncio.Event()
         self.nursery: Nursery | None = None
         self.deputies = Deputies()
+        self.sandboxes = Sandboxes(context.home.execute)
         self.backfill = self._backfill_client(config)
         self.trouble = Trouble((context.home.execute, context.home.jobs))
 
@@ -223,6 +225,7 @@ class NodeDaemon:
         if self.nursery is not None:
             await self.nursery.close()
         self.deputies.close()
+        self.sandboxes.close()
         self.chronicle.write(explained=True)
         self.state.close()
         self.state.write(self.machine, unripe=True)

@@ -194,6 +194,7 @@ class NodeOrders:
         return Surroundings(
             home=daemon.context.home,
             nursery=daemon.nursery,
+            sandboxes=daemon.sandboxes,
             deputies=daemon.deputies,
             bus=daemon.bus,
             name=daemon.name,

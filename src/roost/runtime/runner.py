@@ -35,6 +35,7 @@ from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
 from roost.runtime.output_files import Baseline
 from roost.runtime.reports import file_name
 from roost.runtime.sandbox import Sandbox, SandboxFailed
+from roost.runtime.sandboxes import Sandboxes
 from roost.runtime.shepherd.processes import start_of
 from roost.runtime.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
 from roost.runtime.transfer import TransferProblem
@@ -56,6 +57,7 @@ class Surroundings:
 
     home: Home
     nursery: Nursery
+    sandboxes: Sandboxes
     #: Who touches the files of users.
     deputies: Deputies
     bus: Carrier
@@ -218,7 +220,7 @@ class Runner:
                 self._become(await asyncio.to_thread(account_of, self.job_ad))
             if self.account is not None:
                 self.around.home.let_others_to(self.around.home.execute)
-            self.sandbox = Sandbox.make(self.around.home.execute, file_name(self.run), owner=self.account)
+            self.sandbox = self.around.sandboxes.make(file_name(self.run), owner=self.account)
         except NoSuchAccount as problem:
             self.around.tell(sev.SandboxFailed(text=str(problem), code=StarterHold.NO_USER_ACCOUNT))
         except BadJob as problem:
@@ -239,7 +241,8 @@ class Runner:
         if self._log is not None:
             await self._log
         if self.sandbox is not None:
-            text = "" if self.sandbox.removed_at_once() else await asyncio.to_thread(self.sandbox.remove)
+            gone = self.around.sandboxes.removed_at_once(self.sandbox)
+            text = "" if gone else await asyncio.to_thread(self.sandbox.remove)
         self.around.tell(sev.SandboxRemoved(text=text))
 
     async def _input(self, job_ad: ClassAd) -> None:

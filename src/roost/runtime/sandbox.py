@@ -70,17 +70,28 @@ class Sandbox:
 
     def removed_at_once(self) -> bool:
         """Remove it if that takes no time: there are a few plain files in it, or none; whether it is gone."""
+        if self.emptied() is None:
+            return False
         try:
-            with os.scandir(self.path) as entries:
-                found = list(islice(entries, _FEW + 1))
-            if len(found) > _FEW or any(each.is_dir(follow_symlinks=False) for each in found):
-                return False
-            for each in found:
-                os.unlink(each.path)  # noqa: PTH108
             os.rmdir(self.path)  # noqa: PTH106
         except OSError:
             return False
         return True
+
+    def emptied(self, keep: frozenset[str] = frozenset()) -> list[str] | None:
+        """Remove what is in it but files of some names, if that takes no time; paths of these, None if it does."""
+        try:
+            with os.scandir(self.path) as entries:
+                found = list(islice(entries, _FEW + 1))
+            if len(found) > _FEW or any(each.is_dir(follow_symlinks=False) for each in found):
+                return None
+            kept = [each.path for each in found if each.name in keep]
+            for each in found:
+                if each.name not in keep:
+                    os.unlink(each.path)  # noqa: PTH108
+        except OSError:
+            return None
+        return kept
 
     def remove(self) -> str:
         """Remove it with all that is in it; why something had to be left, or "" if nothing was."""

@@ -22,6 +22,7 @@ from roost.runtime.records import RunRecord
 from roost.runtime.reports import file_name
 from roost.runtime.runner import BASELINE
 from roost.runtime.sandbox import remove_tree
+from roost.runtime.sandboxes import ASIDE
 from roost.runtime.spawn_order import ProcessEnd
 from roost.wire.messages import RunEnded
 
@@ -118,6 +119,7 @@ async def _clear(daemon: NodeDaemon, kept: set[str]) -> None:
     for listed in home.jobs.glob(f"*{BASELINE}"):
         if listed.stem not in kept:
             listed.unlink(missing_ok=True)
+    await asyncio.to_thread(remove_tree, home.execute / ASIDE)
     for left in sorted(home.execute.glob("dir_*")):
         if left.name.removeprefix("dir_") not in kept:
             problem = await asyncio.to_thread(remove_tree, left)

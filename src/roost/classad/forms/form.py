@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from roost.classad.unparse import reference_order
@@ -40,8 +41,21 @@ class Order(StrEnum):
 def names_of(ad: ClassAd, order: Order) -> list[str]:
     """The names of an ad's attributes, in that order."""
     if order is Order.REFERENCE:
-        return sorted(ad, key=reference_order)
+        return _in_reference_order(ad)
     return sorted(ad, key=fold) if order is Order.NAME else list(ad)
+
+
+def _in_reference_order(ad: ClassAd) -> list[str]:
+    if ad.chained is not None:
+        return sorted(ad, key=reference_order)
+    spelling = ad.spelling
+    return [spelling(key) for key in _keys_in_reference_order(tuple(ad.cells))]
+
+
+# Jobs, and slots, have the same attributes time and again.
+@lru_cache(maxsize=256)
+def _keys_in_reference_order(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(keys, key=reference_order))
 
 
 #: What may stand before the first ad in every form, and comments.

@@ -106,13 +106,15 @@ class Hands:
             os.rename(partial, target)
 
     def make(self, path: str, data: bytes, mode: int) -> None:
-        """Make a file; what has its name, be it a link, goes."""
+        """Make a file; what has its name, be it a link, goes, but a plain file of one's own is written anew."""
         how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
             file = os.open(path, how, mode)
         except FileExistsError:
-            os.unlink(path)
-            file = os.open(path, how, mode)
+            file = _own(path)
+            if file < 0:
+                os.unlink(path)
+                file = os.open(path, how, mode)
         try:
             _take(file, data, 0, mode, False)
         except OSError:
@@ -156,6 +158,19 @@ def _make_directories(path: str) -> None:
         # Somebody else was as quick, or it is no directory.
         if not os.path.isdir(path):
             raise
+
+
+def _own(path: str) -> int:
+    """Open a plain file that is one's own and has no other name, for writing; -1 if it is anything else."""
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return -1
+    found = os.fstat(file)
+    if found.st_mode & _KIND == _FILE and found.st_nlink == 1 and found.st_uid == os.geteuid():
+        return file
+    os.close(file)
+    return -1
 
 
 def _written(target: str) -> str:
