@@ -249,7 +249,7 @@ while :; do sleep 0.05; done
     assert (directory / "out").read_text() == "saved\n"
     ad = shared.job(f"{cluster}.0")
     assert (ad["NumJobStarts"], ad["NumVacates"], ad["ExitCode"]) == (2, 1, 0)
-    assert not list((shared.home / "spool").glob(f"{cluster}.0*")), "nothing is kept of a job that has left"
+    eventually(lambda: not list((shared.home / "spool").glob(f"{cluster}.0*")), "the end of what is kept of the job")
 
 
 def test_policy_is_looked_at_as_time_passes(shared: Pool) -> None:

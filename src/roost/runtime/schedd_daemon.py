@@ -127,6 +127,8 @@ class ScheddDaemon:
     async def start(self) -> None:
         """Read what was kept, and begin."""
         self._restore()
+        with contextlib.suppress(OSError):
+            self.spool.sweep(self.queue)
         name = self.context.name
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.given(name, "*"), self._on_given)

@@ -6,8 +6,11 @@ What a job has saved comes into a directory beside the one that the next run get
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import shutil
 from collections import OrderedDict
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +37,8 @@ from roost.wire.messages import AskFiles, FilePart, Files, FileTaken, GetFile, M
 
 #: Manifests kept for runs that are being served.
 MANIFESTS_MAX: Final = 500
+#: What follows the name of a job in that of the directory whose files have not all come.
+_COMING: Final = ".new"
 
 
 class Spool:
@@ -49,13 +54,21 @@ class Spool:
         return self._directory / f"{job}"
 
     def _coming(self, job: JobId) -> Path:
-        return self._directory / f"{job}.new"
+        return self._directory / f"{job}{_COMING}"
 
     def forget(self, job: JobId) -> None:
         """A job has left: nothing is kept for it."""
         for path in (self.kept(job), self._coming(job)):
-            if path.exists():
-                shutil.rmtree(path, ignore_errors=True)
+            # Asked for each job that leaves; few have files here.
+            if os.path.exists(path):  # noqa: PTH110
+                _remove(path)
+
+    def sweep(self, queue: Queue) -> None:
+        """Forget the jobs that had left when an earlier daemon was killed."""
+        for path in self._directory.iterdir():
+            with contextlib.suppress(ValueError):
+                if queue.book.find(JobId.read(path.name.removesuffix(_COMING))) is None:
+                    _remove(path)
 
     async def serve(self, message: Message, queue: Queue, node: str) -> Message | None:
         """Answer a machine's request about files of a run on it; None for a message of another kind."""
@@ -177,3 +190,8 @@ def _job_of(run: str, queue: Queue, node: str) -> Job | None:
         return None
     claim = queue.holder.claims.get(job.claim_id)
     return job if claim is not None and claim.node == node else None
+
+
+def _remove(path: Path) -> None:
+    """Remove a directory while others are served: there may be much in it."""
+    asyncio.get_running_loop().run_in_executor(None, partial(shutil.rmtree, path, ignore_errors=True))

@@ -249,9 +249,12 @@ class ResourceTable:
     def of(cls, ad: ClassAd) -> ResourceTable:
         """What a job's ad says of resources: RequestX, XProvisioned, XUsage, AssignedX."""
         names = {name.lower(): name for name in _USUAL}
-        for name in ad:
-            if name.lower().startswith("request") and len(name) > 7:
-                names.setdefault(name[7:].lower(), name[7:])
+        layer: ClassAd | None = ad
+        while layer is not None:
+            for key in layer.cells:
+                if key.startswith("request") and len(key) > 7:
+                    names.setdefault(key[7:], layer.spelling(key)[7:])
+            layer = layer.chained
         rows = (_resource(ad, names[key]) for key in sorted(names))
         return cls(rows=tuple(row for row in rows if row.request is not None or row.allocated is not None))
 
