@@ -6,18 +6,19 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import create_engine, text
+from sqlalchemy import Connection, create_engine, inspect, text
 
 from roost.classad import ClassAd, parse_expression
 from roost.classad.values import from_bytes
 from roost.model.audit import AuditKind, AuditRecord
-from roost.runtime.database import StoreError
-from roost.runtime.store import MIGRATIONS, Store, count_history
+from roost.runtime.database import StoreError, open_database
+from roost.runtime.store import MIGRATIONS, SCHEMA, Store, count_history
 from roost.schedd import changes as ch
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
@@ -197,6 +198,21 @@ def test_a_database_of_an_older_roost_is_brought_up_to_date(url: str) -> None:
     record = AuditRecord(id="a", kind=AuditKind.HOLD, at=1.0, until=1.0)
     assert store.commit([[ch.AddAudit(record=record)]], 1, []).noted == store.load().noted != ()
     store.close()
+
+
+def test_what_interrupts_bringing_a_database_up_to_date_leaves_it_as_it_was(url: str) -> None:
+    Store.open(url).close()
+
+    def interrupted(connection: Connection) -> None:
+        connection.execute(text("CREATE TABLE half (id INTEGER)"))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        open_database(url, replace(SCHEMA, migrations=(*MIGRATIONS, interrupted)))
+    engine = create_engine(url)
+    assert "half" not in inspect(engine).get_table_names()
+    engine.dispose()
+    Store.open(url).close()
 
 
 def test_a_database_of_a_newer_roost_is_left_alone(url: str) -> None:

@@ -54,7 +54,7 @@ def open_database(url: str, schema: Schema) -> tuple[Engine, IO[str] | Connectio
                 lock = _lock_within(engine, schema)
             if lock is not None:
                 stack.callback(lock.close)
-            _migrate(engine, schema)
+            _migrate(engine, schema, _shown(url))
         except (SQLAlchemyError, ImportError, OSError) as error:
             raise StoreError(f"the database {_shown(url)} can't be opened: {told(error)}; {_remedy(error)}") from None
         stack.pop_all()
@@ -121,7 +121,7 @@ def _durable(connection: Any, _record: Any) -> None:
     cursor.close()
 
 
-def _migrate(engine: Engine, schema: Schema) -> None:
+def _migrate(engine: Engine, schema: Schema, shown: str) -> None:
     meta, known = schema.meta, len(schema.migrations)
     with engine.begin() as connection:
         version = 0
@@ -129,10 +129,13 @@ def _migrate(engine: Engine, schema: Schema) -> None:
             version = int(meta_value(connection, meta, "schema") or 0)
     if version > known:
         raise StoreError(
-            f"the database has schema {version}, this program knows {known}: use the newer Roost that wrote it"
+            f"the database {shown} has schema {version}, this program knows {known}: use the newer Roost that wrote it"
         )
     for number in range(version, known):
         with engine.begin() as connection:
+            if engine.dialect.name == "sqlite":
+                # Its driver begins a transaction only before rows are changed: what makes tables would be none.
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
             schema.migrations[number](connection)
             if number == 0:
                 rows = [{"name": name, "value": value} for name, value in {"schema": "1", **schema.first}.items()]
