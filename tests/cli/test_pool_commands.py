@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.kit import Pool, eventually, running
+from tests.integration.kit import PATIENCE_S, Pool, eventually, running
 
 from roost.cli.__main__ import main
+from roost.runtime import pool_line
 from roost.runtime.bus_settings import BusError, BusSettings
 from roost.runtime.home import Home
 from roost.runtime.line import Line
@@ -224,7 +225,8 @@ def test_waiting_says_how_jobs_ended(desk: Desk) -> None:
     assert out.splitlines()[1].endswith("ended with status 1")
 
 
-def test_a_daemon_that_is_being_started_again_is_waited_for(desk: Desk) -> None:
+def test_a_daemon_that_is_being_started_again_is_waited_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_line, "_BACK_S", PATIENCE_S)
     desk.pool.kill("schedd")
     assert desk("queue")[0]
 

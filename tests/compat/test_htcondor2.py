@@ -11,7 +11,7 @@ import pytest
 
 from roost.compat import htcondor2 as htcondor
 from roost.compat.classad2 import ClassAd, ExprTree
-from tests.integration.kit import Pool, eventually
+from tests.integration.kit import PATIENCE_S, Pool, eventually
 
 
 def waiting(**more: str) -> htcondor.Submit:
@@ -29,7 +29,7 @@ def test_jobs_are_submitted_followed_in_their_log_and_found_in_the_history(pool:
 
     ends = []
     with htcondor.JobEventLog("follow.log") as log:
-        for event in log.events(stop_after=40):
+        for event in log.events(stop_after=PATIENCE_S):
             assert event.cluster == result.cluster()
             if event.type is htcondor.JobEventType.JOB_TERMINATED:
                 ends.append((event.proc, event["ReturnValue"], event["TerminatedNormally"]))

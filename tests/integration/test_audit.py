@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.kit import PATIENCE_S, Pool, eventually
+from tests.integration.kit import Pool, eventually, running
 
 CONFIG = """\
 NUM_SLOTS = 2
@@ -25,9 +25,8 @@ NEGOTIATOR_PE_DRYRUN_STARTD_ONLY_EXPR = SlotID == 2
 
 @pytest.fixture
 def pool(tmp_path: Path) -> Iterator[Pool]:
-    found = Pool(tmp_path, CONFIG).up()
-    yield found
-    found.down("--fast")
+    with running(tmp_path, CONFIG) as pool:
+        yield pool
 
 
 def records(pool: Pool, *words: str) -> list[dict[str, Any]]:
@@ -62,7 +61,7 @@ def test_every_kind_of_decision_is_on_record(pool: Pool) -> None:
     begun, over = reversed(eventually(lambda: len(found := records(pool, "--kind", "drain")) == 2 and found))
     assert begun["reason"] == "drain, graceful, then nothing: new disks"
     assert (over["reason"], over["actor"]) == ("the drain is cancelled", command["actor"])
-    by_hand = records(pool, "--kind", "hold", "--job", f"{student}")
+    by_hand = eventually(lambda: len(found := records(pool, "--kind", "hold", "--job", f"{student}")) == 2 and found)
     assert [each["actor"] for each in by_hand] == [command["actor"]] * 2
 
     for words, wanted in (
@@ -119,5 +118,5 @@ def test_decisions_outlive_the_daemon_that_keeps_them(pool: Pool) -> None:
     pool.down("--fast")
     pool.up()
     pool("release", f"{job}.0")
-    found = eventually(lambda: len(rows := records(pool, "--job", f"{job}.0")) >= 2 and rows, within_s=PATIENCE_S)
+    found = eventually(lambda: len(rows := records(pool, "--job", f"{job}.0")) >= 2 and rows)
     assert [each["kind"] for each in found if each.get("actor")] == ["release", "hold"]

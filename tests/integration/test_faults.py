@@ -20,9 +20,15 @@ from roost.wire.codec import encode
 from roost.wire.messages import Ask, ClaimGone, RunEnded
 from roost.wire.subjects import Subjects
 from tests.integration.kill_rounds import kill_rounds
-from tests.integration.kit import Pool, eventually
+from tests.integration.kit import PATIENCE_S, Pool, eventually
 
 Start = Callable[..., Pool]
+
+
+def _pid(pool: Pool) -> int:
+    """The number that a job has written down."""
+    path = pool.work / "pid"
+    return int(eventually(lambda: path.exists() and path.read_text(), "the job's process"))
 
 
 def test_whatever_is_killed_every_job_has_exactly_one_end(start: Start) -> None:
@@ -32,7 +38,7 @@ def test_whatever_is_killed_every_job_has_exactly_one_end(start: Start) -> None:
 def test_a_running_job_survives_the_death_of_every_daemon(start: Start) -> None:
     pool = start()
     cluster = pool.submit("output = out\n", "echo $$ > pid; while ! test -f go; do sleep 0.05; done; echo done; exit 5")
-    pid = int(eventually(lambda: (pool.work / "pid").exists() and (pool.work / "pid").read_text()))
+    pid = _pid(pool)
     pool.seen(f"{cluster}.0", JobStatus=2, NumJobStarts=1)
     pool.written_down(f"{cluster}.0#1")
     for role in ("node", "schedd", "central", "nats", "master"):
@@ -56,9 +62,8 @@ def test_what_a_job_did_while_the_machine_was_dead_is_not_lost(start: Start) -> 
     """The program ends while nobody watches: its shepherd knows how."""
     pool = start()
     cluster = pool.submit("", "echo $$ > pid; while ! test -f go; do sleep 0.05; done; exit 9")
-    eventually(lambda: (pool.work / "pid").exists())
+    pid = _pid(pool)
     pool.written_down(f"{cluster}.0#1")
-    pid = int((pool.work / "pid").read_text())
     pool.kill("master")
     eventually(lambda: not [words for words in pool.processes().values() if "roost.cli" in words])
     (pool.work / "go").touch()
@@ -72,9 +77,8 @@ def test_what_a_job_did_while_the_machine_was_dead_is_not_lost(start: Start) -> 
 def test_jobs_run_on_while_a_pool_is_down_with_its_jobs_left(start: Start) -> None:
     pool = start()
     cluster = pool.submit("", "echo $$ > pid; while ! test -f go; do sleep 0.05; done")
-    eventually(lambda: (pool.work / "pid").exists())
+    pid = _pid(pool)
     pool.down("--leave-jobs")
-    pid = int((pool.work / "pid").read_text())
     assert Path(f"/proc/{pid}").exists()
     assert pool.try_("queue").returncode != 0
     pool.up()
@@ -251,7 +255,7 @@ def test_nonsense_on_the_bus_changes_nothing(start: Start) -> None:
         )
         answers = []
         for subject in (ask, subjects.ask_central(me), subjects.ask_node(contact["node"], me)):
-            answers += [(await client.request(subject, data, timeout=10)).data for data in wild]
+            answers += [(await client.request(subject, data, timeout=PATIENCE_S)).data for data in wild]
         for data in wild:
             await client.publish(subjects.ask_central(me), data)
         await client.flush()
@@ -304,7 +308,10 @@ def test_nobody_can_speak_as_somebody_else(start: Start) -> None:
         await client.subscribe(f"{subjects.prefix}.>")
         await client.subscribe("_INBOX.>")
         await client.flush()
-        await asyncio.sleep(0.2)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S):
+                while len(refused) < 10:
+                    await asyncio.sleep(0.01)
         await client.close()
         return refused
 

@@ -167,11 +167,21 @@ def test_a_user_administers_nothing(roots: Pool, user: Pool) -> None:
 
 
 def _deputies(pool: Pool) -> list[int]:
-    daemons = [pool.pid("schedd"), pool.pid("node")]
-    children = [Path(f"/proc/{pid}/task/{pid}/children") for pid in daemons]
-    tasks = [each for path in children for each in path.parents[1].glob("*/children")]
-    found = [int(pid) for path in tasks for pid in path.read_text().split()]
-    return [pid for pid in found if b"deputy.serve" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    tasks = [path for role in ("schedd", "node") for path in Path(f"/proc/{pool.pid(role)}/task").glob("*/children")]
+    return [
+        int(pid)
+        for path in tasks
+        for pid in _read(path).split()
+        if b"deputy.serve" in _read(Path(f"/proc/{int(pid)}/cmdline"))
+    ]
+
+
+def _read(path: Path) -> bytes:
+    """What the kernel says of a process or thread; nothing of one that has just ended."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
 
 
 def test_whoever_acts_for_a_user_may_be_killed(roots: Pool, user: Pool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -42,7 +43,8 @@ def _place(path: Path, *, groups: bool) -> Iterator[Place]:
     yield place
     left = place.left()
     for pid in left:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     assert not left, f"processes of jobs are left: {left}"
 
 

@@ -19,7 +19,7 @@ from roost.runtime.shepherd.system import read_kernel_file
 from roost.runtime.spawn_order import NotStarted, SpawnOrder
 
 #: What a test may take at most, s.
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 T = TypeVar("T")
 

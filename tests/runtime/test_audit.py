@@ -175,7 +175,7 @@ def test_the_trail_is_beside_the_queues_database_or_in_the_same_server(tmp_path:
 
 
 async def _until(look: Any) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while not look():
             await asyncio.sleep(0.005)
 

@@ -47,7 +47,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Do it, within bounds."""
-    asyncio.run(asyncio.wait_for(work(), 30))
+    asyncio.run(asyncio.wait_for(work(), 90))
 
 
 def test_messages_of_one_sender_arrive_in_order(place: Place) -> None:

@@ -96,9 +96,9 @@ def test_idle_deputies_are_few_and_end(found: Deputies, monkeypatch: pytest.Monk
 def test_a_deputy_that_hangs_is_given_up_and_keeps_nobody_waiting(
     found: Deputies, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "ANSWER_S", 0.2)
     hands, other = found.hands_as(_account(60_001)), found.hands_as(_account(60_002))
     assert hands.exists(f"{place}")
+    monkeypatch.setattr(module, "ANSWER_S", 0.2)
     os.kill(found.pids[0], signal.SIGSTOP)
     for _ in range(2):
         with pytest.raises(OSError) as told:

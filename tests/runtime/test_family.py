@@ -12,6 +12,7 @@ import pytest
 
 from roost.runtime.family import Family
 from roost.runtime.nursery import Nursery
+from roost.runtime.records import read_end
 from roost.runtime.shepherd import processes
 from roost.runtime.shepherd.processes import descendants, look, send, start_of
 from tests.runtime.kit import Beacon, Place, eventually, run, started
@@ -24,11 +25,13 @@ def up(name):
     with open(sys.argv[1], 'w') as beacon:
         beacon.write(f'{name} {os.getpid()}\\n')
 def child(name, prepare):
-    if os.fork() == 0:
+    pid = os.fork()
+    if pid == 0:
         prepare()
         up(name)
         while True:
             signal.pause()
+    return pid
 def daemon():
     os.setsid()
     if os.fork():
@@ -42,7 +45,8 @@ def deaf():
         signal.signal(number, signal.SIG_IGN)
     os.setpgid(0, 0)
 child('child', lambda: None)
-child('daemon', daemon)
+# Who forked only to end is gone before anybody is counted.
+os.waitpid(child('daemon', daemon), 0)
 child('deaf', deaf)
 up('main')
 """
@@ -93,9 +97,16 @@ def test_what_the_main_process_leaves_is_killed_when_it_ends(place: Place, beaco
 def test_what_it_leaves_is_waited_for_where_that_is_wanted(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
         async with place.nursery() as nursery:
-            script = f"(sleep 0.2; echo late > {beacon.path}) & echo early > {beacon.path}; exit 4"
-            family = await started(nursery, place.shell("1", script, await_family=True))
-            assert await beacon.lines(2) == ["early", "late"]
+            go = place.path / "go"
+            os.mkfifo(go)
+            script = f"(read x < {go}; echo late > {beacon.path}) & echo early > {beacon.path}; exit 4"
+            order = place.shell("1", script, await_family=True)
+            family = await started(nursery, order)
+            assert await beacon.line() == "early"
+            await eventually(lambda: read_end(order.record, order.key) is not None)
+            assert not family.is_ended
+            go.write_text("go\n")
+            assert await beacon.line() == "late"
             assert (await family.wait()).exit_code == 4
 
     run(work())
@@ -236,11 +247,14 @@ def test_use_is_measured_over_all_processes(place: Place, beacon: Beacon) -> Non
     script = """
 import os, sys, time
 block = b'x' * (32 << 20)
-if os.fork() == 0:
+child = os.fork()
+if child == 0:
     os.setsid()
     if os.fork():
         os._exit(0)
     block += b'y'
+else:
+    os.waitpid(child, 0)
 until = time.process_time() + 0.3
 while time.process_time() < until: pass
 open(sys.argv[1], 'w').write('up\\n')

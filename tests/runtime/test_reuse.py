@@ -96,9 +96,14 @@ def test_of_the_shepherds_with_nothing_to_do_one_stays(place: Place, monkeypatch
 
     async def work() -> None:
         async with place.nursery() as nursery:
-            families = [await started(nursery, place.shell(str(number), "sleep 0.2")) for number in range(3)]
+            gates = [place.path / f"gate{number}" for number in range(3)]
+            for gate in gates:
+                os.mkfifo(gate)
+            families = [await started(nursery, place.shell(gate.name, f"read x < {gate}")) for gate in gates]
             shepherds = {family.shepherd for family in families}
             assert len(shepherds) == 3
+            for gate in gates:
+                gate.write_text("go\n")
             await asyncio.gather(*(family.wait() for family in families))
             await eventually(lambda: sum(look(shepherd) is not None for shepherd in shepherds) == 1)
             following = await started(nursery, place.shell("3", "exit 3"))

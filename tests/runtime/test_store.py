@@ -100,7 +100,7 @@ def expected(disk: Disk) -> object:
     )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(batches=st.lists(st.lists(st.lists(CHANGES, max_size=4), max_size=3), max_size=4))
 def test_what_was_committed_is_what_is_read(url: str, batches: list[list[list[ch.Change]]]) -> None:
     disk, pieces, noted, ends = Disk(), [], [], 0

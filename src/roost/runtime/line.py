@@ -26,8 +26,10 @@ from roost.wire.subjects import Subjects
 if TYPE_CHECKING:
     from types import TracebackType
 
-#: How long a server may take to take the connection, s.
+#: How long a machine may take to take the connection, s.
 CONNECT_S: Final = 2.0
+#: And its server, which may have much to do, to say that it is there and knows us, s.
+GREET_S: Final = 15.0
 #: How long a command waits for a piece of an answer, s.
 ANSWER_S: Final = 30.0
 #: Longest line of the protocol, bytes.
@@ -122,6 +124,7 @@ class Line:
         # As bytes, a name of plain letters is not taken through the tables of international ones, which are large.
         name: Any = host.encode() if host.isascii() else host
         self._socket = socket.create_connection((name, port), CONNECT_S)
+        self._socket.settimeout(GREET_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         verb, _, rest = self._line().partition(" ")
         if verb != "INFO":

@@ -30,8 +30,8 @@ from typing import Final
 from roost.wire.codec import MESSAGE_BYTES_MAX
 from roost.wire.subjects import Role, Subjects
 
-#: How long the server may take to be ready, s.
-START_S: Final = 10.0
+#: How long the server may take to be ready, s. One that ends before is not waited for.
+START_S: Final = 30.0
 #: Most memory that the server keeps for one slow client, bytes.
 PENDING_BYTES_MAX: Final = 64 * 1024 * 1024
 

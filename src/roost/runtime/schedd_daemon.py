@@ -224,9 +224,10 @@ class ScheddDaemon:
             self._wake.set()
 
     async def kept(self) -> None:
-        """Wait until what has happened so far is on disk, so that answers don't tell what may be forgotten.
+        """Wait until what has happened so far is on disk, so that answers don't tell what may be forgotten, and in
+        users' event logs.
 
-        Where the disk takes nothing, people still want to see their jobs: that is not waited for long.
+        Where a disk takes nothing, people still want to see their jobs: that is not waited for long.
         """
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._kept.reached(self._fed), ANSWER_ANYWAY_S)
@@ -264,9 +265,10 @@ class ScheddDaemon:
                 self._note(done.noted)
             else:
                 self._written += written
-            self._kept.advance(fed)
             if pieces:
                 await self._write_logs(pieces)
+            # Whoever hears that a job has ended finds it in its log, too.
+            self._kept.advance(fed)
             for step in steps:
                 for effect in step.effects:
                     try:

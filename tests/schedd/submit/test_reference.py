@@ -69,7 +69,9 @@ def expansions(description: Any) -> dict[str, str]:
     return found
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(descriptions())
 def test_macros_come_to_what_the_reference_makes_of_them(reference: Any, text: str) -> None:
     wanted = expansions(reference.Submit(text))
@@ -92,7 +94,9 @@ def queues(draw: st.DrawFn) -> str:
     return f"{count}{names}{form.format(separator.join(items))}"
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(queues())
 def test_items_are_those_of_the_reference(reference: Any, queue: str) -> None:
     description = reference.Submit("executable = /bin/sleep\n")
