@@ -53,11 +53,23 @@ _SIGNALS: Final = (
     signal.SIGHUP,
     signal.SIGQUIT,
     signal.SIGUSR1,
+    #: The time is over.
+    signal.SIGALRM,
 )
 #: Daemons below which jobs run, also while they are away.
 _WITH_JOBS: Final = ("node", "schedd")
 #: Exit status of a daemon that refuses its configuration.
 _BAD_CONFIGURATION: Final = 78
+
+
+def next_signal(within_s: float) -> signal.Signals | None:
+    """The next signal to the master; None if there is none in that time."""
+    # Not with sigtimedwait: Python makes one up for whoever is stopped and goes on when the time is over.
+    signal.setitimer(signal.ITIMER_REAL, max(within_s, 0.001))
+    number = signal.Signals(signal.sigwaitinfo(_SIGNALS).si_signo)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.sigtimedwait((signal.SIGALRM,), 0)
+    return None if number is signal.SIGALRM else number
 
 
 class DaemonRefused(Exception):
@@ -294,9 +306,9 @@ class Master:
             now = time.monotonic()
             due = [child.again_at for child in self.children.values() if child.again_at is not None]
             wait_s = min([max(0.0, at - now) for at in due], default=5.0)
-            info = signal.sigtimedwait(_SIGNALS, min(wait_s, 5.0))
-            if info is not None:
-                self._on_signal(signal.Signals(info.si_signo))
+            number = next_signal(min(wait_s, 5.0))
+            if number is not None:
+                self._on_signal(number)
             self._reap()
             if self._server is not None and not self._server.pid:
                 self._start_server()
@@ -387,8 +399,7 @@ class Master:
         # A second request makes haste; the machine's own vacate times count until then.
         deadline = time.monotonic() + (END_S if number is not signal.SIGTERM else 3600.0)
         while any(child.pid for child in children):
-            info = signal.sigtimedwait(_SIGNALS, 0.5)
-            if info is not None and info.si_signo in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
+            if next_signal(0.5) in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
                 for child in children:
                     if child.pid:
                         with contextlib.suppress(ProcessLookupError):
