@@ -28,7 +28,7 @@ from roost.config import (
     explain,
     load,
 )
-from roost.config.diagnostics import is_template_name
+from roost.config.finding import is_template_name
 from roost.config.knobs import ALL, DEFAULTS, SUBSYSTEMS
 from roost.config.suggest import near, near_among
 from roost.runtime.machine import STANDARD_FILES, SystemHost, detected_values, root_files

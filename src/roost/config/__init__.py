@@ -19,8 +19,9 @@ from roost.config.sources import load
 
 if TYPE_CHECKING:
     from roost.config.checking import check
-    from roost.config.diagnostics import Code, ConfigError, Diagnostic, Severity, Span
+    from roost.config.diagnostics import Code, ConfigError
     from roost.config.explaining import Explanation, explain
+    from roost.config.finding import Diagnostic, Severity, Span
     from roost.config.host import CommandResult, ExpressionProblem, Host, MemoryHost
     from roost.config.knob import Knob, KnobType, Reload
     from roost.config.limits import Limits
@@ -32,8 +33,9 @@ __getattr__ = late(
     __name__,
     {
         "checking": ("check",),
-        "diagnostics": ("Code", "ConfigError", "Diagnostic", "Severity", "Span"),
+        "diagnostics": ("Code", "ConfigError"),
         "explaining": ("Explanation", "explain"),
+        "finding": ("Diagnostic", "Severity", "Span"),
         "host": ("CommandResult", "ExpressionProblem", "Host", "MemoryHost"),
         "knob": ("Knob", "KnobType", "Reload"),
         "limits": ("Limits",),

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 
-from roost.config.diagnostics import Code, Diagnostic, Span, diagnostic
+from roost.config.diagnostics import Code, diagnostic
 from roost.config.expand import Found, circle_message
+from roost.config.finding import Diagnostic, Span
 from roost.config.knob import KnobType, Scope
 from roost.config.knobs import ALL, DEFAULTS, PRESETS, SUBSYSTEMS, find, replacement, slot_prefixed
 from roost.config.lookup import Config, Context

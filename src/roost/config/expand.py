@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import Protocol, assert_never
 
 from roost.classad.records import dataclass, field
-from roost.config.diagnostics import Code, Span
+from roost.config.diagnostics import Code
+from roost.config.finding import Span
 from roost.config.functions import FunctionFailed, call
 from roost.config.host import Host
 from roost.config.limits import Limits

@@ -16,8 +16,9 @@ from typing import assert_never
 from roost.classad.records import dataclass, field
 from roost.config.arguments import argument_problem
 from roost.config.conditions import ConditionProblem, Facts, Version, decide
-from roost.config.diagnostics import Code, Diagnostics, Span
+from roost.config.diagnostics import Code, Diagnostics
 from roost.config.expand import Expander
+from roost.config.finding import Span
 from roost.config.host import Host
 from roost.config.knobs import PRESETS
 from roost.config.limits import DEFAULT_LIMITS, Limits

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from typing import TypedDict, TypeVar, Unpack
 
 from roost.classad.records import dataclass, field
-from roost.config.diagnostics import Code, ConfigError, Diagnostic, Severity, Span, diagnostic
+from roost.config.diagnostics import Code, ConfigError, diagnostic
 from roost.config.expand import Expander, Found
+from roost.config.finding import Diagnostic, Severity, Span
 from roost.config.host import Host
 from roost.config.knobs import find
 from roost.config.limits import Limits

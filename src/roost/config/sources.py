@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 from roost.classad.records import dataclass, field
 from roost.config.conditions import Version
-from roost.config.diagnostics import Code, Span
+from roost.config.diagnostics import Code
+from roost.config.finding import Span
 from roost.config.host import Host
 from roost.config.limits import DEFAULT_LIMITS, Limits
 from roost.config.load import LANGUAGE_VERSION, Loader

@@ -12,7 +12,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from roost.classad.records import dataclass
-from roost.config.diagnostics import Span
+from roost.config.finding import Span
 from roost.config.lines import Segment
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 
 from roost.classad.records import dataclass
-from roost.config.diagnostics import Code, Span
+from roost.config.diagnostics import Code
+from roost.config.finding import Span
 from roost.config.host import ExpressionProblem, Host
 from roost.config.knob import Knob, KnobType
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.config import Code, Config, ConfigError, Diagnostic
-from roost.config.diagnostics import Span, diagnostic
+from roost.config.diagnostics import diagnostic
+from roost.config.finding import Span
 from roost.schedd.job_policy import SystemPolicy, SystemRule
 
 _SUBSYSTEM = "SCHEDD"

@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from roost.config.diagnostics import Span
+from roost.config.finding import Span
 from roost.config.references import NAME, Call, Reference, pieces
 from roost.config.table import Definition, Origin
 from roost.policy.lint.findings import Place

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from roost.classad.late import late
 
 if TYPE_CHECKING:
-    from roost.schedd.submit.diagnostics import CODES, Finding, SubmitCode
+    from roost.schedd.submit.diagnostics import CODES, SubmitCode
     from roost.schedd.submit.host import FileKind, MemorySubmitHost, SubmitHost
     from roost.schedd.submit.plan import ClusterPlan, PlanError, fill
     from roost.schedd.submit.submission import Submission, listing, read_submission
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __getattr__ = late(
     __name__,
     {
-        "diagnostics": ("CODES", "Finding", "SubmitCode"),
+        "diagnostics": ("CODES", "SubmitCode"),
         "host": ("FileKind", "MemorySubmitHost", "SubmitHost"),
         "plan": ("ClusterPlan", "PlanError", "fill"),
         "submission": ("Submission", "listing", "read_submission"),
@@ -36,7 +36,6 @@ __all__ = [
     "CODES",
     "ClusterPlan",
     "FileKind",
-    "Finding",
     "MemorySubmitHost",
     "PlanError",
     "Submission",

@@ -1,7 +1,7 @@
 """What is wrong with a submit description: a stable code, a severity, a place, a sentence and a remedy.
 
 Reading goes on after a mistake, so that all of them are told at once. What the reader of the configuration language
-finds, which reads the same lines, comes in as `Finding` too. `CODES` is the catalogue for the documentation.
+finds, which reads the same lines, comes in too. `CODES` is the catalogue for the documentation.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Final
 
-from roost.classad.records import dataclass, field
+from roost.classad.records import dataclass, field, replace
 from roost.config import Code, Diagnostic, Severity, Span
 
 
@@ -138,39 +138,6 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that is wrong, or may be."""
-
-    code: str
-    severity: Severity
-    message: str
-    span: Span
-    remedy: str
-    #: Command or attribute.
-    name: str | None = None
-    #: What was probably meant.
-    suggestion: str | None = None
-
-    def __str__(self) -> str:
-        return f"{self.span.chain()}: {self.severity}: {self.message} [{self.code}] {self.remedy}"
-
-    def to_json(self) -> dict[str, object]:
-        """As a JSON object."""
-        return {
-            "code": self.code,
-            "severity": str(self.severity),
-            "message": self.message,
-            "file": self.span.file,
-            "line": self.span.line,
-            "column": self.span.column,
-            "place": self.span.chain(),
-            "remedy": self.remedy,
-            "name": self.name,
-            "suggestion": self.suggestion,
-        }
-
-
 #: What the configuration language lets pass for the sake of old files, and this language never did.
 _WORSE: Final = frozenset((Code.JUNK_BEFORE_OPERATOR, Code.COLON_ASSIGNMENT))
 
@@ -182,7 +149,7 @@ FINDINGS_MAX: Final = 1000
 class Findings:
     """A bounded list of findings, each told once."""
 
-    kept: list[Finding] = field(default_factory=list)
+    kept: list[Diagnostic] = field(default_factory=list)
     dropped: int = 0
 
     def report(
@@ -200,8 +167,8 @@ class Findings:
         doc = CODES[code]
         meant = f"Did you mean {suggestion}?" if suggestion else doc.remedy
         self.add(
-            Finding(
-                code=str(code),
+            Diagnostic(
+                code=code,
                 severity=severity or doc.severity,
                 message=message,
                 span=span,
@@ -211,7 +178,7 @@ class Findings:
             )
         )
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: Diagnostic) -> None:
         """Add one that is made."""
         if finding in self.kept[-50:]:
             return
@@ -223,22 +190,12 @@ class Findings:
     def take(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Add what the reader of the configuration language found. Some of it is worse in a description."""
         for one in diagnostics:
-            self.add(
-                Finding(
-                    code=str(one.code),
-                    severity=Severity.ERROR if one.code in _WORSE else one.severity,
-                    message=one.message,
-                    span=one.span,
-                    remedy=one.remedy,
-                    name=one.name,
-                    suggestion=one.suggestion,
-                )
-            )
+            self.add(replace(one, severity=Severity.ERROR) if one.code in _WORSE else one)
 
     @property
-    def errors(self) -> list[Finding]:
+    def errors(self) -> list[Diagnostic]:
         """Those that keep the description from being submitted."""
         return [one for one in self.kept if one.severity is Severity.ERROR]
 
-    def __iter__(self) -> Iterator[Finding]:
+    def __iter__(self) -> Iterator[Diagnostic]:
         return iter(self.kept)

@@ -8,13 +8,13 @@ from typing import Final
 
 from roost.classad.ad import Cell
 from roost.classad.records import dataclass, replace
-from roost.config import Definition, Severity, Span
+from roost.config import Definition, Diagnostic, Severity, Span
 from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS
 from roost.schedd.submit import without_effect
 from roost.schedd.submit.advice import advise
 from roost.schedd.submit.batch import Batch, PlanHost
-from roost.schedd.submit.diagnostics import Finding, Findings, SubmitCode
+from roost.schedd.submit.diagnostics import Findings, SubmitCode
 from roost.schedd.submit.files import directory_of, moving_of
 from roost.schedd.submit.host import FileKind, SubmitHost
 from roost.schedd.submit.job import Defaults, Job
@@ -126,7 +126,7 @@ class Planner:
         rows = min(len(batch.rows), TRIED_MAX)
         indices = {row * batch.per_row for row in range(rows)} | {batch.count - 1}
         told = {(one.code, one.name) for one in self.findings}
-        wrong: dict[tuple[str, str | None], tuple[Finding, int, int]] = {}
+        wrong: dict[tuple[str, str | None], tuple[Diagnostic, int, int]] = {}
         for index in sorted(indices - {0}):
             found = Findings()
             batch.differences(index, found)

@@ -18,11 +18,11 @@ from time import localtime
 from roost.classad.ad import Cell
 from roost.classad.forms import Form, format_ad
 from roost.classad.records import dataclass, replace
-from roost.config import Config, ConfigError, Origin, Severity, Span
+from roost.config import Config, ConfigError, Diagnostic, Origin, Severity, Span
 from roost.config.expressions import ExpressionProblem
 from roost.schedd.submit.batch import Batch, PlanHost
 from roost.schedd.submit.commands import ALL, ELSEWHERE
-from roost.schedd.submit.diagnostics import Finding, Findings, SubmitCode
+from roost.schedd.submit.diagnostics import Findings, SubmitCode
 from roost.schedd.submit.host import LanguageHost, SubmitHost
 from roost.schedd.submit.job import Defaults, Job
 from roost.schedd.submit.macros import PLATFORM, Position
@@ -49,12 +49,12 @@ class Submission:
     file: str
     #: Empty where there are errors.
     clusters: tuple[ClusterPlan, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Diagnostic, ...]
     #: Findings beyond those that are kept.
     dropped: int = 0
 
     @property
-    def errors(self) -> tuple[Finding, ...]:
+    def errors(self) -> tuple[Diagnostic, ...]:
         """What keeps it from being submitted."""
         return tuple(one for one in self.findings if one.severity is Severity.ERROR)
 
@@ -304,7 +304,7 @@ class _Reader:
                 yield name.lstrip("+"), text
 
 
-def _place(finding: Finding, sources: list[str]) -> tuple[int, int, int]:
+def _place(finding: Diagnostic, sources: list[str]) -> tuple[int, int, int]:
     """Findings are told in the order in which a reader of the description meets them."""
     span = finding.span
     number = sources.index(span.file) if span.file in sources else len(sources)
