@@ -146,7 +146,7 @@ def test_the_weight_of_a_slot_is_configured_by_either_name_and_for_each_type() -
     ],
 )
 def test_the_clock_is_local_and_the_week_begins_on_sunday(now: float, offset_s: int, minute: int, day: int) -> None:
-    assert dict(clock(now, offset_s)) == {"ClockMin": minute, "ClockDay": day}
+    assert clock(now, offset_s) == (minute, day)
 
 
 # -- published macros --------------------------------------------------------------------------------------

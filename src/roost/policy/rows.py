@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Set
 from enum import Enum
 from functools import cache
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from roost.policy.decision import Decision
 
@@ -62,6 +62,8 @@ _Row = TypeVar("_Row", bound=Row)
 _Work = TypeVar("_Work", bound=Work)
 _Pair = TypeVar("_Pair", bound=Hashable)
 _Guard = TypeVar("_Guard", bound=Enum)
+#: A row and the functions of its guards.
+_Tried: TypeAlias = tuple[_Row, tuple[Callable[[_Work], Verdict], ...]]
 
 
 def row_finder(
@@ -78,14 +80,16 @@ def row_finder(
     coupled = frozenset({always})
     polled = frozenset({always, evaluating})
 
-    def triggered(pair: _Pair, triggers: frozenset[Enum]) -> tuple[_Row, ...]:
-        return tuple(row for row in rows[pair] if not triggers.isdisjoint(row.on))
+    def triggered(pair: _Pair, triggers: frozenset[Enum]) -> tuple[_Tried[_Row, _Work], ...]:
+        return tuple(
+            (row, tuple(guards[guard] for guard in row.when)) for row in rows[pair] if not triggers.isdisjoint(row.on)
+        )
 
     by_coupling = {pair: triggered(pair, coupled) for pair in rows}
     by_polling = {pair: triggered(pair, polled) for pair in rows}
 
     @cache
-    def by_triggers(pair: _Pair, raised: frozenset[Enum], evaluates: bool) -> tuple[_Row, ...]:
+    def by_triggers(pair: _Pair, raised: frozenset[Enum], evaluates: bool) -> tuple[_Tried[_Row, _Work], ...]:
         """There are few sets of them."""
         return triggered(pair, raised | (polled if evaluates else coupled))
 
@@ -95,13 +99,13 @@ def row_finder(
             found = by_triggers(pair, frozenset(work.raised), work.evaluating)
         else:
             found = (by_polling if work.evaluating else by_coupling)[pair]
-        for row in found:
+        for row, conditions in found:
             decisions: tuple[Decision, ...] = ()
-            for guard in row.when:
-                verdict = guards[guard](work)
-                if verdict.decisions:
-                    decisions += verdict.decisions
-                if not verdict.holds:
+            for condition in conditions:
+                holds, asked = condition(work)
+                if asked:
+                    decisions += asked
+                if not holds:
                     break
             else:
                 return row, decisions

@@ -24,10 +24,11 @@ from roost.sim.machine_plan import MachinePlan
 from roost.sim.owners import OwnerTrace
 from roost.sim.sensors import Sensors
 from roost.startd.configured import fetch_hook, hook_keyword, slot_policy
-from roost.startd.idleness import connections
+from roost.startd.idleness import Connections, connections
 from roost.startd.layout import plan_layout
 from roost.startd.layout_machine import MachineSlots
 from roost.startd.layout_problems import LayoutRefused
+from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.slot_ad import HostIdentity, SlotSettings, host_identity, slot_ad, slot_settings
 from roost.startd.slot_ad_config import names_in
 from roost.starter.configured import configured_policy
@@ -43,6 +44,8 @@ class SeededHost:
     def __init__(self, host: Host, seed: int | str) -> None:
         self._host = host
         self._chance = stream(seed, "configuration")
+        #: Random numbers drawn so far.
+        self.drawn = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._host, name)
@@ -53,6 +56,7 @@ class SeededHost:
 
     def random_integer(self, low: int, high: int) -> int:
         """The next number of the seed's stream."""
+        self.drawn += 1
         return self._chance.randint(low, high)
 
 
@@ -102,6 +106,22 @@ def load_config(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind:
+    """What the configuration says of machines whatever they are called."""
+
+    #: By the number of the slot.
+    settings: Mapping[int, SlotSettings]
+    starter: StarterPolicy
+    policies: Mapping[int, SlotPolicy]
+    connected: Connections
+    polling_s: int
+    update_s: int
+    latch_names: tuple[str, ...]
+    neighbour_names: tuple[str, ...]
+    silent_hooks: frozenset[tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
     """A kind of machine."""
 
@@ -119,6 +139,8 @@ class Pattern:
     accounts: bool = False
     #: What of the description of slots counts for nothing, in sentences with their places.
     doubts: tuple[str, ...] = ()
+    #: What all machines have in common; empty before the first, and where a random number makes each another one.
+    _common: list[_Kind] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def machine(
         self, name: str, owner: OwnerTrace, *, started_at: float, phase_s: int, zone_offset_s: int = 0
@@ -132,28 +154,52 @@ class Pattern:
     def _machine(
         self, name: str, owner: OwnerTrace, started_at: float, phase_s: int, zone_offset_s: int
     ) -> MachinePlan:
-        config = self.config
         identity = host_identity(
-            config,
+            self.config,
             machine=name,
             address=f"<{name}>",
             started_at=started_at,
             platform={"Arch": "X86_64", "OpSys": "LINUX", "HasFileTransfer": True, **self.hardware.attributes},
         )
-        settings = slot_settings(config, self.slots)
-        starter = replace(configured_policy(config), chance_seed=name, zone_offset_s=zone_offset_s)
+        kind = self._kind()
         divided = self.accounts or any(self.slots.kind(slot) is SlotKind.PARTITIONABLE for slot in self.slots.ids)
         return MachinePlan(
             name=name,
-            slots=tuple(self._slot(slot, identity, settings[slot.number], starter) for slot in self.slots.ids),
-            sensors=Sensors(owner=owner, connected=connections(config), zone_offset_s=zone_offset_s),
+            slots=tuple(self._slot(slot, identity, kind, zone_offset_s) for slot in self.slots.ids),
+            sensors=Sensors(owner=owner, connected=kind.connected, zone_offset_s=zone_offset_s),
+            polling_s=kind.polling_s,
+            update_s=kind.update_s,
+            phase_s=phase_s,
+            latch_names=kind.latch_names,
+            neighbour_names=kind.neighbour_names,
+            silent_hooks=kind.silent_hooks,
+            division=self._division(identity, kind.settings) if divided else None,
+        )
+
+    def _kind(self) -> _Kind:
+        """Made once, unless random numbers are drawn for each machine."""
+        if self._common:
+            return self._common[0]
+        host = cast(SeededHost, self.config.host)
+        drawn = host.drawn
+        kind = self._read()
+        if host.drawn == drawn:
+            self._common.append(kind)
+        return kind
+
+    def _read(self) -> _Kind:
+        config = self.config
+        settings = slot_settings(config, self.slots)
+        return _Kind(
+            settings=settings,
+            starter=configured_policy(config),
+            policies={slot.number: self._policy(slot, settings[slot.number]) for slot in self.slots.ids},
+            connected=connections(config),
             polling_s=config.get_int("POLLING_INTERVAL"),
             update_s=config.get_int("UPDATE_INTERVAL"),
-            phase_s=phase_s,
             latch_names=names_in(config, "STARTD_LATCH_EXPRS"),
             neighbour_names=names_in(config, "STARTD_SLOT_ATTRS"),
             silent_hooks=frozenset(self._silent_hooks()),
-            division=self._division(identity, settings) if divided else None,
         )
 
     def _silent_hooks(self) -> Iterator[tuple[int, str]]:
@@ -163,24 +209,20 @@ class Pattern:
                 if fetch_hook(self.config, keyword or "", hook) is None:
                     yield slot.number, hook
 
-    def _slot(self, slot: SlotId, identity: HostIdentity, mine: SlotSettings, starter: StarterPolicy) -> SlotPlan:
-        config = self.config
-        policy = slot_policy(
-            config,
-            mine.policy,
-            keyword=hook_keyword(config, slot.number),
-            backfill=True,
-            zone_offset_s=starter.zone_offset_s,
-            chance_seed=identity.machine,
-        )
+    def _policy(self, slot: SlotId, mine: SlotSettings) -> SlotPolicy:
+        keyword = hook_keyword(self.config, slot.number)
+        return slot_policy(self.config, mine.policy, keyword=keyword, backfill=True, zone_offset_s=0, chance_seed="")
+
+    def _slot(self, slot: SlotId, identity: HostIdentity, kind: _Kind, zone_offset_s: int) -> SlotPlan:
+        seed = identity.machine
         return SlotPlan(
             name=identity.name_of(slot),
             id=slot,
-            policy=policy,
-            ad=slot_ad(self.slots, slot, identity=identity, settings=mine),
+            policy=replace(kind.policies[slot.number], zone_offset_s=zone_offset_s, chance_seed=seed),
+            ad=slot_ad(self.slots, slot, identity=identity, settings=kind.settings[slot.number]),
             cpus=int(self.slots.size(slot).cpus),
             kind=self.slots.kind(slot),
-            starter=starter,
+            starter=replace(kind.starter, zone_offset_s=zone_offset_s, chance_seed=seed),
         )
 
     def _division(self, identity: HostIdentity, settings: Mapping[int, SlotSettings]) -> Division:

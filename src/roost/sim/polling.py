@@ -10,20 +10,22 @@ prove that.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from roost.classad import ClassAd, Expr, Value
-from roost.classad.ad import MISSING
+from roost.classad.ad import MISSING, ad_of_cells
 from roost.classad.refs import references_in
 from roost.classad.values import fold
 from roost.model.changed import changed, changer
 from roost.model.slots import SlotKind
-from roost.policy.decision import StepWorld, truth_of
+from roost.policy.decision import StepWorld
 from roost.sim.engine import RANK_POLL
 from roost.sim.quiet import quiet_until
 from roost.sim.sensors import Loads
 from roost.startd.attributes import OWNED
 from roost.startd.policy_inputs import Inputs
+from roost.startd.slot_ad_latches import Latches
 from roost.startd.slot_ad_neighbours import shown_to_neighbours
 from roost.startd.slot_state import SlotState
 from roost.startd.states import State
@@ -40,12 +42,21 @@ _FAST = frozenset((State.CLAIMED, State.PREEMPTING, State.BACKFILL))
 _sensed: Final = changer(SlotState, "ad", "machine")
 
 
+def _world(slot: Slot, now: float) -> StepWorld:
+    return StepWorld(slot.plan.policy, slot.state.name, now)
+
+
+def _put_back(slots: Sequence[Slot], known: Sequence[tuple[SlotState, Latches]]) -> None:
+    for slot, (state, latches) in zip(slots, known, strict=True):
+        slot.state, slot.latches = state, latches
+
+
 class Polling:
     """The polls of one machine."""
 
     __slots__ = (
-        "_born_at", "_busy_is_sensed", "_due_at", "_generation", "_has_busy", "_idle_s", "_planned_at", "_start",
-        "count", "event_at", "machine", "plan", "polled_at",
+        "_born_at", "_busy_is_sensed", "_due_at", "_generation", "_has_busy", "_idle_s", "_matters_at", "_planned_at",
+        "_start", "count", "event_at", "machine", "plan", "polled_at",
     )  # fmt: skip
 
     def __init__(self, machine: Machine) -> None:
@@ -61,6 +72,8 @@ class Polling:
         self._planned_at = math.inf
         #: The first instant of the grid after the ads were made or the last event came; nothing is due before it.
         self._due_at = -math.inf
+        #: Until when a poll can do nothing but find that CpuBusy has another value, as it was seen last.
+        self._matters_at = -math.inf
         self._start = machine.engine.now + machine.plan.phase_s
         self._born_at = machine.engine.now
         self._read_plan()
@@ -153,7 +166,7 @@ class Polling:
         self._planned_at = math.inf
         machine = self.machine
         # After an event there is seldom anything to do; at the end of a quiet time there mostly is.
-        if not machine.exhaustive and self.event_at > self.polled_at:
+        if not machine.exhaustive and (self.event_at > self.polled_at or now < self._matters_at):
             quiet = self._look(now)
             if quiet > now:
                 self.plan_next(now, quiet)
@@ -170,36 +183,36 @@ class Polling:
         if self._of_loads() == before:
             return self._quiet(now)
         # The next poll will find other loads than this one did; until then the slots know nothing of that.
-        states = [slot.state for slot in self.machine.host.slots]
+        slots = self.machine.host.slots
+        known = [(slot.state, slot.latches) for slot in slots]
         quiet = self._look(now)
-        for slot, state in zip(self.machine.host.slots, states, strict=True):
-            slot.state = state
-        return quiet
+        flipped = any(slot.latches is not latches for slot, (_, latches) in zip(slots, known, strict=True))
+        _put_back(slots, known)
+        return now if flipped else quiet
 
     def _look(self, now: float) -> float:
-        """Until when polls can't matter, this one included; if so, the ads are those of this poll."""
+        """Until when polls can't matter, this one included; if so, ads and latches are those of this poll."""
         machine = self.machine
         if machine.host.drains.active:
+            self._matters_at = now
             return now
-        before = [slot.state for slot in machine.host.slots]
+        slots = machine.host.slots
+        known = [(slot.state, slot.latches) for slot in slots]
         facts = machine.host.drains.facts(now)
         loads = self._loads(now)
-        for number, slot in enumerate(machine.host.slots):
+        for number, slot in enumerate(slots):
             ad = self._sense(number, now, loads)
             if self._has_busy:
-                world = StepWorld(slot.plan.policy, slot.state.name, now)
-                busy = truth_of(self._latch_ad(slot, ad, now).eval("CpuBusy", None, world)) is True
-                if busy is not (slot.latches.busy_since is not None):
-                    quiet = now
-                    break
+                latches, _ = slot.latches.advanced(self._latch_ad(slot, ad, now), (), now=now, world=_world(slot, now))
+                if latches is not slot.latches:
+                    slot.latches = latches
+                    ad = self._sense(number, now, loads)
             slot.state = _sensed(slot.state, ad, facts)
-        else:
-            quiet = self._quiet(now)
+        quiet = self._quiet(now)
         if quiet > now:
             self.polled_at = now
         else:
-            for slot, state in zip(machine.host.slots, before, strict=True):
-                slot.state = state
+            _put_back(slots, known)
         return quiet
 
     def _neighbours(self, now: float) -> dict[str, Value]:
@@ -213,18 +226,19 @@ class Polling:
 
     def _quiet(self, now: float) -> float:
         """Until when polls can't matter."""
-        until = math.inf
+        matters_at = flips_at = math.inf
         sensors = self.plan.sensors
         steps = sensors.steps(now)
         for slot in self.machine.host.slots:
             latched = {"CpuIsBusy": slot.latches.busy_since is not None}
             clocks = sensors.clocks(slot.plan.id, now, latched)
             reaches = sensors.reaches(slot.plan.id, now)
-            ends = quiet_until(slot.state, slot.plan.policy, now, clocks, steps, reaches, latch=self._has_busy)
-            until = min(until, ends)
-            if until <= now:
+            quiet = quiet_until(slot.state, slot.plan.policy, now, clocks, steps, reaches, latch=self._has_busy)
+            matters_at, flips_at = min(matters_at, quiet.matters_at), min(flips_at, quiet.flips_at)
+            if matters_at <= now:
                 break
-        return until
+        self._matters_at = matters_at
+        return min(matters_at, flips_at)
 
     def sync(self, now: float) -> None:
         """Make the ads those of the last poll of the grid, if that was left out."""
@@ -277,8 +291,8 @@ class Polling:
         ad = self._sense(self.machine.host.slots.index(slot), now, self._loads(now))
         if self._has_busy or self.plan.latch_names:
             my = self._latch_ad(slot, ad, now)
-            world = StepWorld(slot.plan.policy, slot.state.name, now)
-            slot.latches, found = slot.latches.advanced(my, self.plan.latch_names, now=now, world=world)
+            names = self.plan.latch_names
+            slot.latches, found = slot.latches.advanced(my, names, now=now, world=_world(slot, now))
             for name, value in found.items():
                 ad.put(name, value)
         for name, value in self._neighbours(now).items():
@@ -289,10 +303,7 @@ class Polling:
         """The slot's whole ad, or as much of it as CpuBusy asks for."""
         if not self._busy_is_sensed:
             return Inputs(changed(slot.state, {"ad": ad}), slot.plan.policy, now).my
-        small = ClassAd()
-        small.cells["cpubusy"] = slot.plan.policy.expressions.cells["cpubusy"]
-        small.chained = ad
-        return small
+        return ad_of_cells({"cpubusy": slot.plan.policy.expressions.cells["cpubusy"]}, ad)
 
     def _only_sensed(self) -> bool:
         """Whether CpuBusy asks for nothing but what sensors say and what never changes."""

@@ -10,14 +10,13 @@ The table is the core's own; this module knows only which guard asks which expre
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from roost.classad import ClassAd, Expr, Value
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
-from roost.model.events import Timer
 from roost.policy.catalogue import VARIANTS
 from roost.sim.steadiness import Reach, Reading, Scene, read_key
 from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld, truth_of, whole
@@ -53,6 +52,15 @@ _CLAIM_CLOCKS: Final = {
 }
 
 
+class Quiet(NamedTuple):
+    """How long a slot is left as it is."""
+
+    #: Polls change nothing of it before this instant, epoch s; the instant of the look if that is not known.
+    matters_at: float
+    #: CpuBusy keeps its value until then; infinite if nobody asked.
+    flips_at: float = math.inf
+
+
 def quiet_until(
     state: SlotState,
     policy: SlotPolicy,
@@ -62,24 +70,20 @@ def quiet_until(
     reaches: Mapping[str, Reach],
     *,
     latch: bool = False,
-) -> float:
-    """Until when polls leave the slot as it is; `now` if that is not known.
-
-    With `latch` also until when CpuBusy keeps its value.
-    """
+) -> Quiet:
+    """Until when polls leave the slot as it is; with `latch` also until when CpuBusy keeps its value."""
     if state.deleted:
-        return math.inf
+        return Quiet(math.inf)
     if _is_restless(state, policy):
-        return now
-    quiet = _Quiet(state, policy, now, clocks, steps, reaches)
+        return Quiet(now)
+    quiet = _Look(state, policy, now, clocks, steps, reaches)
+    flips_at = quiet.reading("CpuBusy", None, False).until if latch else math.inf
     until = min(quiet.checkpoint(), quiet.deadlines())
-    if latch:
-        until = min(until, quiet.reading("CpuBusy", None, False).until)
     for row in _POLLED[state.pair]:
         if until <= now:
             break
         until = min(until, quiet.row(row, until))
-    return until
+    return Quiet(until, flips_at)
 
 
 def _is_restless(state: SlotState, policy: SlotPolicy) -> bool:
@@ -93,7 +97,7 @@ def _is_restless(state: SlotState, policy: SlotPolicy) -> bool:
     )
 
 
-class _Quiet:
+class _Look:
     """One look at a slot."""
 
     __slots__ = ("_known", "_scene", "inputs", "now", "policy", "state")
@@ -135,14 +139,14 @@ class _Quiet:
 
     def row(self, row: Transition, enough: float = math.inf) -> float:
         """Until when a row is sure not to be taken; anything later than `enough` is as good as that."""
-        until = -math.inf
+        until = self.now
         for guard in row.when:
             holds, ends = self.guard(guard)
-            if not holds:
-                until = max(until, ends)
+            if not holds and ends > until:
+                until = ends
                 if until >= enough:
                     break
-        return max(until, self.now)
+        return until
 
     def guard(self, guard: Guard) -> tuple[bool, float]:
         """Whether a guard holds now, and until when it stays so."""
@@ -154,33 +158,8 @@ class _Quiet:
             target = None if guard in _ALONE else self.job
             reading = self.reading(name, target, variants)
             return (truth_of(reading.value) is True) is wanted, reading.until
-        match guard:
-            case Guard.START_LOCALLY_FALSE:
-                reading = self.reading("START", None, False)
-                return truth_of(reading.value) is False, reading.until
-            case Guard.START_BACKFILL:
-                if not self.policy.backfill:
-                    return False, math.inf
-                reading = self.reading("START_BACKFILL", None, False)
-                return truth_of(reading.value) is True, reading.until
-            case Guard.WORKLIFE_OVER:
-                return self._worklife()
-            case Guard.MATCH_EXPIRED:
-                return self._deadline(Timer.MATCH)
-            case Guard.VACATE_EXPIRED:
-                return self._deadline(Timer.VACATE)
-            case Guard.SUCCESSOR_WAITING:
-                return self.state.waiting is not None, math.inf
-            case Guard.DRAINING | Guard.DRAIN_GRACE_OVER:
-                return False, math.inf
-            case Guard.RETIREMENT_OVER | Guard.IN_RETIREMENT:
-                # A slot in retirement is restless, but for one without a job.
-                return self.state.in_retirement, math.inf
-            case Guard.NOT_PREEMPT_SEEN:
-                return not self.state.eviction.preempt_seen, math.inf
-            case Guard.HARD:
-                return self.state.eviction.hard, math.inf
-        return True, self.now
+        fact = _FACTS.get(guard)
+        return (True, self.now) if fact is None else fact(self)
 
     @property
     def job(self) -> ClassAd | None:
@@ -219,7 +198,20 @@ class _Quiet:
         """A clock as a truth is not followed."""
         return reading if reading.slope == 0 else reading._replace(until=self.now)
 
-    def _worklife(self) -> tuple[bool, float]:
+    def starts_nothing(self) -> tuple[bool, float]:
+        """Whether START is FALSE without a job."""
+        reading = self.reading("START", None, False)
+        return truth_of(reading.value) is False, reading.until
+
+    def starts_backfill(self) -> tuple[bool, float]:
+        """Whether START_BACKFILL is TRUE, where there is backfill."""
+        if not self.policy.backfill:
+            return False, math.inf
+        reading = self.reading("START_BACKFILL", None, False)
+        return truth_of(reading.value) is True, reading.until
+
+    def worklife(self) -> tuple[bool, float]:
+        """Whether the claim is older than CLAIM_WORKLIFE."""
         claim = self.state.claim
         if claim.jobs_begun == 0 or claim.granted_at is None:
             return False, math.inf
@@ -230,8 +222,8 @@ class _Quiet:
         ends = claim.granted_at + limit
         return ends < self.now, min(reading.until, math.floor(ends))
 
-    def _deadline(self, timer: Timer) -> tuple[bool, float]:
-        at = self.state.match_until if timer is Timer.MATCH else self.state.vacate_until
+    def passed(self, at: float | None) -> tuple[bool, float]:
+        """Whether a deadline is over."""
         return (False, math.inf) if at is None else (at <= self.now, math.floor(at))
 
     def deadlines(self) -> float:
@@ -260,3 +252,21 @@ _folded: Final = cache(fold)
 @cache
 def _variant(name: str, suffix: str) -> str:
     return fold(name + suffix)
+
+
+#: Guards that ask for more than an expression, or for a fact of the slot's state, which only events change.
+_FACTS: Final[Mapping[Guard, Callable[[_Look], tuple[bool, float]]]] = {
+    Guard.START_LOCALLY_FALSE: _Look.starts_nothing,
+    Guard.START_BACKFILL: _Look.starts_backfill,
+    Guard.WORKLIFE_OVER: _Look.worklife,
+    Guard.MATCH_EXPIRED: lambda look: look.passed(look.state.match_until),
+    Guard.VACATE_EXPIRED: lambda look: look.passed(look.state.vacate_until),
+    Guard.SUCCESSOR_WAITING: lambda look: (look.state.waiting is not None, math.inf),
+    Guard.DRAINING: lambda look: (False, math.inf),
+    Guard.DRAIN_GRACE_OVER: lambda look: (False, math.inf),
+    # A slot in retirement is restless, but for one without a job.
+    Guard.RETIREMENT_OVER: lambda look: (look.state.in_retirement, math.inf),
+    Guard.IN_RETIREMENT: lambda look: (look.state.in_retirement, math.inf),
+    Guard.NOT_PREEMPT_SEEN: lambda look: (not look.state.eviction.preempt_seen, math.inf),
+    Guard.HARD: lambda look: (look.state.eviction.hard, math.inf),
+}

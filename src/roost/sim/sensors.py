@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final
 
 from roost.classad import ClassAd, Value
+from roost.classad.ad import Cell, ad_of_cells
 from roost.model.changed import maker
 from roost.model.slots import SlotId
 from roost.sim.owners import DAY_S, OwnerTrace
@@ -33,7 +34,7 @@ _NAMES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loads:
-    """The load of a machine at one instant, as its slots see it."""
+    """The load of a machine at one instant, as its slots' ads have it: to hundredths."""
 
     system: float
     jobs: float
@@ -57,25 +58,30 @@ class Sensors:
         """The loads of a machine whose slots' jobs make `jobs`."""
         own = sum(jobs)
         system = self.owner.load(now) + own
+        total, of_jobs = round(system, 2), round(own, 2)
         if len(jobs) == 1:
-            return _loads(system=system, jobs=own, slots=((system, own),))
+            return _loads(system=total, jobs=of_jobs, slots=((total, of_jobs),))
         shared = apportion(system, dict(zip(ids, jobs, strict=True)), dict(zip(ids, states, strict=True)))
-        each = tuple((shared.slots[one].total, shared.slots[one].condor) for one in ids)
-        return Loads(system=system, jobs=own, slots=each)
+        each = (shared.slots[one] for one in ids)
+        return _loads(system=total, jobs=of_jobs, slots=tuple((round(x.total, 2), round(x.condor, 2)) for x in each))
 
     def ad(self, fixed: ClassAd, slot: SlotId, now: float, loads: Loads, number: int, started_at: float) -> ClassAd:
         """The ad of one slot but for its latches; it shares `fixed`."""
         keyboard_s, console_s = self._idle(slot, now, started_at)
         load, own = loads.slots[number]
-        ad = ClassAd()
-        cells = ad.cells
-        cells["keyboardidle"], cells["consoleidle"] = keyboard_s, console_s
-        cells["totalloadavg"], cells["totalcondorloadavg"] = round(loads.system, 2), round(loads.jobs, 2)
-        cells["loadavg"], cells["condorloadavg"] = round(load, 2), round(own, 2)
-        cells["clockmin"], cells["clockday"] = (value for _, value in clock(now, self.zone_offset_s))
-        cells["mycurrenttime"] = int(now)
-        ad.chained = fixed
-        return ad
+        minute, day = clock(now, self.zone_offset_s)
+        cells: dict[str, Cell] = {
+            "keyboardidle": keyboard_s,
+            "consoleidle": console_s,
+            "totalloadavg": loads.system,
+            "totalcondorloadavg": loads.jobs,
+            "loadavg": load,
+            "condorloadavg": own,
+            "clockmin": minute,
+            "clockday": day,
+            "mycurrenttime": int(now),
+        }
+        return ad_of_cells(cells, fixed)
 
     def _idle(self, slot: SlotId, now: float, started_at: float) -> tuple[int, int]:
         idle_s = self.owner.idle_s(now)

@@ -208,7 +208,7 @@ def _unknown(node: Node) -> Code:
 def _attribute(key: str, scene: Scene, swapped: bool, *, both: bool) -> Reading:
     """An attribute of the ad in which the name stands, else of the other one."""
     first: ClassAd | None = scene.target if swapped else scene.my
-    found = MISSING if first is None else first.cell(key)
+    found = MISSING if first is None else first.cells.get(key) or first.cell(key)
     if found is MISSING and both:
         if key == "currenttime":
             return _new(Reading, (int(scene.world.now()), 1.0, _FOREVER, False, None))
@@ -219,7 +219,7 @@ def _attribute(key: str, scene: Scene, swapped: bool, *, both: bool) -> Reading:
     until = _FOREVER if swapped else scene.steps.get(key, _FOREVER)
     if found is MISSING:
         return _new(Reading, (UNDEFINED, 0.0, until, False, None))
-    if not isinstance(found, Expr):
+    if found.__class__ is not Expr:
         sure = found.__class__ is bool
         if swapped:
             return _new(Reading, (found, 0.0, until, sure, None))

@@ -8,16 +8,16 @@ nothing to say under one of them, a polled ad has nothing to say either.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.classad import UNDEFINED, ClassAd, Expr, Value, parse_expression
-from roost.classad.ad import MISSING
+from roost.classad.ad import MISSING, ad_of_cells
 from roost.classad.values import fold
 from roost.startd.slot_state import SlotState
 from roost.startd.states import PAIRS, Activity, State
 
 if TYPE_CHECKING:
-    from roost.model.claims import Activation, Claim
+    from roost.model.claims import Claim
     from roost.startd.policy_inputs import SlotPolicy
 
 #: Attributes of the job that are always copied into the ad of a claimed slot.
@@ -70,7 +70,7 @@ OWNED: Final = frozenset(fold(name) for name in _NAMES)
 #: How they are spelled, for ads whose cells are set without their spelling.
 _SPELLED: Final = ClassAd(dict.fromkeys(("START", "SlotBrokenReason", *_NAMES), 0))
 _COPIED_KEYS: Final = tuple(fold(name) for name in COPIED_ALWAYS)
-_HELD: Final = (State.CLAIMED, State.PREEMPTING)
+_HELD: Final = frozenset((State.CLAIMED, State.PREEMPTING))
 #: Texts of states and activities: asking a member of an enumeration for its value is slow.
 _TEXTS: Final = {each: each.value for each in (*State, *Activity)}
 
@@ -110,8 +110,7 @@ def _under(policy: SlotPolicy) -> ClassAd:
     # Names in a nested ad are looked up in the ad around it, which therefore has to be this one.
     if policy.holds_ads:
         return policy.expressions.copy()
-    ad = ClassAd()
-    ad.cells = policy.expressions.cells
+    ad = ad_of_cells(policy.expressions.cells)
     spelled = policy.expressions.own_spellings
     if spelled is not None or _SPELLED.own_spellings is not None:
         ad.own_spellings = {**(_SPELLED.own_spellings or {}), **(spelled or {})}
@@ -129,7 +128,6 @@ def _added(ad: ClassAd, state: SlotState, policy: SlotPolicy, now: float) -> Cla
         cells["start"] = _FALSE
     job = state.claim.job_ad
     if job is not None and state.state in _HELD:
-        cells.update(_made_of(job)[3])
         cell = job.cell("cpususage")
         if cell is not MISSING and "cpususage" not in cells and state.ad.cell("cpususage") is MISSING:
             # A policy may publish its own, computed from the load.
@@ -182,26 +180,18 @@ def _add_claim(cells: dict[str, Any], claim: Claim, now: float) -> None:
     if request.client_machine:
         cells["clientmachine"] = request.client_machine
     activation = claim.activation
-    cells.update(_made_of(request.job_ad if activation is None else activation.job_ad)[1])
-    run_s, suspended_s = claim.run_s, claim.suspended_s
-    if activation is not None:
-        job_run_s, job_suspended_s = activation.run_time_s(now), activation.suspended_time_s(now)
-        run_s += job_run_s
-        suspended_s += job_suspended_s
-        _add_activation(cells, activation, int(job_run_s), int(job_suspended_s))
-    if run_s >= 1:
-        cells["totalclaimruntime"] = int(run_s)
-    if suspended_s >= 1:
-        cells["totalclaimsuspendtime"] = int(suspended_s)
-
-
-def _add_activation(cells: dict[str, Any], activation: Activation, run_s: int, suspended_s: int) -> None:
+    if activation is None:
+        cells.update(_made_of(request.job_ad).claimed)
+        _add_times(cells, claim.run_s, claim.suspended_s)
+        return
+    cells.update(_made_of(activation.job_ad).running)
+    job_run_s, job_suspended_s = activation.run_time_s(now), activation.suspended_time_s(now)
+    _add_times(cells, claim.run_s + job_run_s, claim.suspended_s + job_suspended_s)
+    if job_run_s >= 1:
+        cells["totaljobruntime"] = int(job_run_s)
+    if job_suspended_s >= 1:
+        cells["totaljobsuspendtime"] = int(job_suspended_s)
     cells["jobstart"] = int(activation.started_at)
-    cells.update(_made_of(activation.job_ad)[2])
-    if run_s > 0:
-        cells["totaljobruntime"] = run_s
-    if suspended_s > 0:
-        cells["totaljobsuspendtime"] = suspended_s
     # A job that never saved its state is measured from its start, as a fresh checkpoint would be.
     cells["lastperiodiccheckpoint"] = int(activation.checkpointed_at or activation.started_at)
     if activation.accepted_while_draining:
@@ -210,9 +200,23 @@ def _add_activation(cells: dict[str, Any], activation: Activation, run_s: int, s
         cells["starterjobstate"] = activation.starter_state
 
 
-#: What is made of the ad of a job, which is never changed: the ad, and cells that tell whose job it is, which one, and
-#: what it is like.
-_Made = tuple[ClassAd, dict[str, Any], dict[str, Any], dict[str, Any]]
+def _add_times(cells: dict[str, Any], run_s: float, suspended_s: float) -> None:
+    if run_s >= 1:
+        cells["totalclaimruntime"] = int(run_s)
+    if suspended_s >= 1:
+        cells["totalclaimsuspendtime"] = int(suspended_s)
+
+
+class _Made(NamedTuple):
+    """What is made of the ad of a job, which is never changed."""
+
+    ad: ClassAd
+    #: Cells that tell whose job it is and what it is like.
+    claimed: dict[str, Any]
+    #: Those, and which job it is.
+    running: dict[str, Any]
+
+
 #: By the identity of the ad.
 _MADE: Final[dict[int, _Made]] = {}
 #: Ads remembered at most.
@@ -222,9 +226,10 @@ _REMEMBERED_MAX: Final = 2_000
 def _made_of(job: ClassAd) -> _Made:
     """What is made of an ad; once, unless it is made of expressions."""
     found = _MADE.get(id(job))
-    if found is not None and found[0] is job:
+    if found is not None and found.ad is job:
         return found
-    made = job, _remote(job), _named(job), _copied(job)
+    remote, like = _remote(job), _copied(job)
+    made = _Made(job, {**remote, **like}, {**remote, **_named(job), **like})
     if not any(isinstance(job.cell(key), Expr) for key in _SOURCES):
         if len(_MADE) >= _REMEMBERED_MAX:
             _MADE.clear()

@@ -159,31 +159,31 @@ _PLACES: Final = {pair: place for place, pair in enumerate(PAIRS)}
 def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
     """Go from the row's source to its target, and do what it names."""
     state, now = work.state, work.now
-    assert state.pair == row.source
-    new_state = row.target.state is not state.state
+    target = row.target
+    new_state = target.state is not state.state
     stay_s = max(0.0, now - state.entered_activity_at)
     here = _PLACES[row.source]
     spent_s = state.spent_s
     eviction = state.eviction
-    if new_state and row.target.state is State.PREEMPTING:
+    if new_state and target.state is State.PREEMPTING:
         eviction = changed(eviction, {"reason": row.reason})
     work.state = _moved(
         state,
-        row.target.state,
-        row.target.activity,
+        target.state,
+        target.activity,
         now if new_state else state.entered_state_at,
         now,
         (*spent_s[:here], spent_s[here] + stay_s, *spent_s[here + 1 :]),
         eviction,
     )
     work.raised.clear()
-    work.evaluating = row.target in EVALUATED_AT_ONCE
+    work.evaluating = target in EVALUATED_AT_ONCE
     work.taken.append(
         transition(
             number=row.number,
             letter=row.letter,
             source=row.source,
-            target=row.target,
+            target=target,
             reason=row.reason,
             at=now,
             decisions=decisions,

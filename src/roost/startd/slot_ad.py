@@ -243,14 +243,13 @@ def _sensed(sensed: Sensed, slot: SlotId) -> Iterator[tuple[str, Any]]:
     yield "KeyboardIdle", idle.keyboard_s
     if idle.console_s is not None:
         yield "ConsoleIdle", idle.console_s
-    yield from clock(sensed.now, sensed.zone_offset_s)
+    yield from zip(("ClockMin", "ClockDay"), clock(sensed.now, sensed.zone_offset_s), strict=True)
     yield "MyCurrentTime", int(sensed.now)
     yield "UpdateSequenceNumber", sensed.updates
     yield from sensed.monitor.items()
 
 
-def clock(now: float, zone_offset_s: int) -> Iterator[tuple[str, int]]:
+def clock(now: float, zone_offset_s: int) -> tuple[int, int]:
     """ClockMin and ClockDay: minutes since local midnight, and the day of the week with Sunday as 0."""
     local_s = int(now) + zone_offset_s
-    yield "ClockMin", local_s % _DAY_S // 60
-    yield "ClockDay", (local_s // _DAY_S + _FIRST_DAY) % 7
+    return local_s % _DAY_S // 60, (local_s // _DAY_S + _FIRST_DAY) % 7

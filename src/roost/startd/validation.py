@@ -6,7 +6,7 @@ and always on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from roost.model.slots import SlotKind
@@ -20,6 +20,7 @@ from roost.startd.states import (
     CLEANING,
     PAIRS,
     SUSPENDED,
+    Pair,
     State,
 )
 from roost.startd.transitions import TRANSITIONS
@@ -29,6 +30,7 @@ _LISTED: Final = frozenset((row.number, row.source, row.target, row.reason) for 
 
 
 _LEGAL: Final = frozenset(PAIRS)
+_HELD: Final = frozenset((State.CLAIMED, State.PREEMPTING))
 
 
 def violations(state: SlotState) -> list[str]:
@@ -36,7 +38,10 @@ def violations(state: SlotState) -> list[str]:
     pair = state.pair
     if pair not in _LEGAL:
         return [f"{pair} is no legal pair"]
-    return [*_anywhere(state), *_BY_STATE[state.state](state)]
+    found: list[str] = []
+    _look_anywhere(state, found)
+    _BY_STATE[state.state](state, pair, found)
+    return found
 
 
 def check(before: SlotState, after: SlotState, taken: Sequence[Taken]) -> None:
@@ -54,112 +59,113 @@ def check(before: SlotState, after: SlotState, taken: Sequence[Taken]) -> None:
     assert not found, f"{after.name} in {after.pair}: {'; '.join(found)}"
 
 
-def _anywhere(state: SlotState) -> Iterator[str]:
+def _look_anywhere(state: SlotState, found: list[str]) -> None:
     if state.deleted and (state.kind is not SlotKind.DYNAMIC or state.state not in (State.OWNER, State.UNCLAIMED)):
-        yield "deleted, and not a free dynamic slot"
-    if state.preempting is not None or state.pre_preempting is not None:
-        ids = [
-            claim.id.sequence for claim in (state.claim, state.preempting, state.pre_preempting) if claim is not None
-        ]
-        if len(set(ids)) != len(ids):
-            yield "two claims have one id"
-    held = state.state in (State.CLAIMED, State.PREEMPTING)
+        found.append("deleted, and not a free dynamic slot")
+    held = state.state in _HELD
     if held != (state.claim.granted_at is not None):
-        yield "a claim is granted exactly while the slot is Claimed or Preempting"
-    if not held:
-        yield from _not_held(state)
-    if state.kind is SlotKind.PARTITIONABLE and held:
-        yield "a partitionable slot is never claimed itself"
+        found.append("a claim is granted exactly while the slot is Claimed or Preempting")
+    if held:
+        _look_at_ids(state, found)
+    else:
+        _look_at_free(state, found)
+    if held and state.kind is SlotKind.PARTITIONABLE:
+        found.append("a partitionable slot is never claimed itself")
     if (state.match_until is not None) != _is_promised(state):
-        yield "the match timer runs exactly while a match is waited for"
+        found.append("the match timer runs exactly while a match is waited for")
     if len(state.spent_s) != len(PAIRS):
-        yield "the time spent is not told for each pair"
-    if state.state not in (State.BACKFILL,) and state.destination is not None:
-        yield "only backfill has a destination"
+        found.append("the time spent is not told for each pair")
+    if state.destination is not None and state.state is not State.BACKFILL:
+        found.append("only backfill has a destination")
 
 
 def _is_promised(state: SlotState) -> bool:
-    return (
-        state.state is State.MATCHED
-        or state.destination is Destination.MATCHED
-        or (state.preempting is not None and state.preempting.matched)
-    )
+    if state.preempting is not None:
+        return state.preempting.matched
+    return state.state is State.MATCHED or state.destination is Destination.MATCHED
 
 
-def _not_held(state: SlotState) -> Iterator[str]:
+def _look_at_ids(state: SlotState, found: list[str]) -> None:
+    claims = (state.claim, state.preempting, state.pre_preempting)
+    ids = [claim.id.sequence for claim in claims if claim is not None]
+    if len(set(ids)) != len(ids):
+        found.append("two claims have one id")
+
+
+def _look_at_free(state: SlotState, found: list[str]) -> None:
     if state.claim.activation is not None:
-        yield "a job without a claim"
+        found.append("a job without a claim")
     if state.preempting is not None or state.pre_preempting is not None:
-        yield "a preempting claim without a claim"
+        found.append("a preempting claim without a claim")
     if state.eviction.irrevocable or state.eviction.hard:
-        yield "an eviction without a claim"
+        found.append("an eviction without a claim")
     if state.claim.lease_until is not None or state.vacate_until is not None or state.kill_again_at is not None:
-        yield "a deadline of a claim that is not there"
+        found.append("a deadline of a claim that is not there")
     if state.claim.request is not None and state.state is not State.BACKFILL:
-        yield "a request that nobody answers"
+        found.append("a request that nobody answers")
 
 
-def _owner(state: SlotState) -> Iterator[str]:
+def _look_at_owner(state: SlotState, pair: Pair, found: list[str]) -> None:
     if state.draining is not None and not state.deleted and state.kind is not SlotKind.DYNAMIC:
-        yield "a free slot of a draining machine is Drained"
+        found.append("a free slot of a draining machine is Drained")
 
 
-def _unclaimed(state: SlotState) -> Iterator[str]:
-    if state.pair == BENCHMARKING and state.kind is SlotKind.DYNAMIC:
-        yield "a dynamic slot measures nothing"
-    yield from _owner(state)
+def _look_at_unclaimed(state: SlotState, pair: Pair, found: list[str]) -> None:
+    if pair == BENCHMARKING and state.kind is SlotKind.DYNAMIC:
+        found.append("a dynamic slot measures nothing")
+    _look_at_owner(state, pair, found)
 
 
-def _claimed(state: SlotState) -> Iterator[str]:
-    activation, pair = state.claim.activation, state.pair
+def _look_at_claimed(state: SlotState, pair: Pair, found: list[str]) -> None:
+    activation = state.claim.activation
     if (pair == CLAIMED) != (activation is None):
-        yield "a starter is alive exactly while the claim is not idle"
+        found.append("a starter is alive exactly while the claim is not idle")
     if state.preempting is None:
-        yield "a claim without the id of a preempting one"
+        found.append("a claim without the id of a preempting one")
     if (state.waiting is not None) != (state.pre_preempting is not None):
-        yield "the third claim has an id exactly while the second waits"
+        found.append("the third claim has an id exactly while the second waits")
     if activation is not None and (activation.suspended_since is not None) != (pair == SUSPENDED):
-        yield "a job is suspended exactly while the slot is"
+        found.append("a job is suspended exactly while the slot is")
     if activation is not None and (activation.running_since is None) == (activation.suspended_since is None):
-        yield "a job either runs or is suspended"
+        found.append("a job either runs or is suspended")
     if pair == BUSY and state.eviction.irrevocable:
-        yield "a claim that is to end goes on"
+        found.append("a claim that is to end goes on")
     if pair == CLEANING and activation is not None and not activation.ended:
-        yield "cleaning up after a job that has not ended"
+        found.append("cleaning up after a job that has not ended")
 
 
-def _preempting(state: SlotState) -> Iterator[str]:
+def _look_at_preempting(state: SlotState, pair: Pair, found: list[str]) -> None:
     activation = state.claim.activation
     if activation is None:
-        yield "nothing to wait for"
+        found.append("nothing to wait for")
     elif activation.soft_killed_at is None and activation.hard_killed_at is None:
-        yield "a job that nobody asked to leave"
+        found.append("a job that nobody asked to leave")
     elif state.vacate_until is None and state.kill_again_at is None:
-        yield "no end of waiting for the starter"
+        found.append("no end of waiting for the starter")
 
 
-def _backfill(state: SlotState) -> Iterator[str]:
-    if state.pair == BACKFILL_KILLING and state.destination is None:
-        yield "backfill is killed for nothing"
-    if state.pair == BACKFILL and state.destination is not None:
-        yield "backfill is gone and the slot does not go on"
+def _look_at_backfill(state: SlotState, pair: Pair, found: list[str]) -> None:
+    if pair == BACKFILL_KILLING and state.destination is None:
+        found.append("backfill is killed for nothing")
+    if pair == BACKFILL and state.destination is not None:
+        found.append("backfill is gone and the slot does not go on")
 
 
-def _drained(state: SlotState) -> Iterator[str]:
+def _look_at_drained(state: SlotState, pair: Pair, found: list[str]) -> None:
     if state.draining is None:
-        yield "drained without a drain"
+        found.append("drained without a drain")
 
 
-def _nothing(state: SlotState) -> Iterator[str]:
-    yield from ()
+def _look_at_nothing(state: SlotState, pair: Pair, found: list[str]) -> None:
+    """Nothing more holds there."""
 
 
 _BY_STATE: Final = {
-    State.OWNER: _owner,
-    State.UNCLAIMED: _unclaimed,
-    State.MATCHED: _nothing,
-    State.CLAIMED: _claimed,
-    State.PREEMPTING: _preempting,
-    State.BACKFILL: _backfill,
-    State.DRAINED: _drained,
+    State.OWNER: _look_at_owner,
+    State.UNCLAIMED: _look_at_unclaimed,
+    State.MATCHED: _look_at_nothing,
+    State.CLAIMED: _look_at_claimed,
+    State.PREEMPTING: _look_at_preempting,
+    State.BACKFILL: _look_at_backfill,
+    State.DRAINED: _look_at_drained,
 }

@@ -119,18 +119,16 @@ _moved: Final = changer(StarterState, "state", "stage", "entered_state_at")
 
 def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
     """Go from the row's source to its target, and do what it names."""
-    state = work.state
-    assert state.pair == row.source
-    new_state = row.target.state is not state.state
-    entered_at = work.now if new_state else state.entered_state_at
-    work.state = _moved(state, row.target.state, row.target.stage, entered_at)
+    state, target = work.state, row.target
+    entered_at = state.entered_state_at if target.state is state.state else work.now
+    work.state = _moved(state, target.state, target.stage, entered_at)
     work.raised.clear()
-    work.evaluating = row.target.state in EVALUATED
+    work.evaluating = target.state in EVALUATED
     work.taken.append(
         transition(
             number=row.number,
             source=row.source,
-            target=row.target,
+            target=target,
             reason=row.reason,
             at=work.now,
             decisions=decisions,

@@ -43,7 +43,7 @@ def restored(record: object) -> StarterState:
         state = from_plain(StarterState, content, "starter")
     except PlainError as error:
         raise UnreadableRecord(f"{error}. {_REMEDY}") from error
-    found = list(breaches(state))
+    found = breaches(state)
     if found:
         raise UnreadableRecord(f"A starter in {state.pair}: {'; '.join(found)}. {_REMEDY}")
     return state
