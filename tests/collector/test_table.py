@@ -35,6 +35,14 @@ def test_what_is_not_heard_of_is_forgotten_after_its_lifetime():
     assert [name for name, _ in table.of("")] == ["a"]
 
 
+def test_an_ad_says_when_it_was_heard_of_last():
+    table = AdTable()
+    for now in (10.0, 20.5):
+        table.put(machine("a"), sender="n", now=now)
+    (ad,) = table.query("Machine", projection=("Name", "LastHeardFrom"))
+    assert dict(ad) == {"Name": "a", "LastHeardFrom": 20}
+
+
 @pytest.mark.parametrize("count", [5, 200])
 def test_queries_give_the_ads_for_which_a_constraint_is_true(count):
     table = filled(count)
@@ -56,9 +64,12 @@ def test_the_collectors_own_ad_counts():
     table = filled(3)
     table.put(machine("slot1", State="Claimed"), sender="node", now=1.0)
     table.put(ClassAd(MyType="Scheduler", Name="q"), sender="q", now=0.0)
+    table.put(ClassAd(MyType="Submitter", Name="ann", RunningJobs=3, IdleJobs=1), sender="q", now=0.0)
+    table.put(ClassAd(MyType="Submitter", Name="bob", RunningJobs=4), sender="q", now=0.0)
     ad = table.ad("central")
-    assert (ad["MachineAds"], ad["SchedulerAds"], ad["TotalAds"]) == (3, 1, 4)
-    assert (ad["HostsUnclaimed"], ad["HostsClaimed"], ad["UpdatesTotal"], ad["HostsTotal"]) == (2, 1, 5, 1)
+    assert (ad["RunningJobs"], ad["IdleJobs"]) == (7, 1)
+    assert (ad["MachineAds"], ad["SchedulerAds"], ad["TotalAds"]) == (3, 1, 6)
+    assert (ad["HostsUnclaimed"], ad["HostsClaimed"], ad["UpdatesTotal"], ad["HostsTotal"]) == (2, 1, 7, 1)
     assert AdTable().ad("central")["TotalAds"] == 0
 
 

@@ -72,10 +72,6 @@ _POOL: Final = (
         "daemons are configured by files, and are started and ended together",
     ),
     (
-        "`Negotiator` sets factors, priorities and bounds, and resets usage; it can't write usage, nor delete users",
-        "the matchmaker keeps its accounts itself",
-    ),
-    (
         "`Credd` and `Placementd` refuse every call; `SecurityContext` and `SecMan` keep what they are given",
         "Roost keeps no credentials of services; users are known by those for the bus",
     ),

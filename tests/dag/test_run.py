@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from roost.dag import ScriptPoint
 from roost.dag import orders as o
+from roost.dag.reading import apply_rescue
 from roost.dag.run import Run, Settings
 from roost.dag.states import NodeState, RunStatus
 from roost.dag.table import BY_STATE, ROWS, On
+from roost.dag.texts import rescue_text
 from tests.dag.files import DIAMOND, dag_of
 
 
@@ -161,7 +163,32 @@ def test_the_final_node_runs_whatever_became_of_the_others_and_decides() -> None
     assert told.ended("A", 1) == (o.RunScript(node="F", point=ScriptPoint.PRE, words=("p", "2", "1")),)
     assert told.script("F", ScriptPoint.PRE) == submits("F")
     told.submitted("F")
-    assert told.ended("F")[-1] == o.Finish(exit_code=0, status=RunStatus.NODE_FAILED)
+    # The run was good, so the next one begins anew: there is no rescue file.
+    assert told.ended("F") == (o.Finish(exit_code=0, status=RunStatus.NODE_FAILED),)
+
+
+def test_a_removed_run_whose_final_node_was_good_keeps_a_rescue_file_in_which_that_node_is_not() -> None:
+    told = Told("JOB A a\nJOB B b\nPROVISIONER P p\nFINAL F f\nPARENT A CHILD B")
+    told.submitted("P")
+    assert told.tell(o.JobRan(cluster=1, proc=0)) == submits("A")
+    told.submitted("A")
+    told.ended("A")
+    told.submitted("B")
+    told.tell(o.RemovalAsked())
+    told.tell(o.JobRemoved(cluster=3, proc=0))
+    told.tell(o.JobRemoved(cluster=1, proc=0))
+    told.submitted("F")
+    orders = told.ended("F")
+    assert orders[-1] == o.Finish(exit_code=0, status=RunStatus.REMOVED) and o.KeepRescue() in orders
+    text = rescue_text(told.run, 0)
+    assert [line for line in text.splitlines() if line.startswith("DONE")] == ["DONE A"]
+    assert "# Nodes premarked DONE: 1" in text
+
+
+def test_a_rescue_file_that_calls_the_final_node_done_does_not_keep_it_from_running() -> None:
+    dag = apply_rescue(dag_of("JOB A a\nFINAL F f"), "rescue", {"rescue": "DONE A\nDONE F\n"}.get)
+    run = Run(dag, Settings())
+    assert run.step(o.Begun(), 0).orders == submits("F")
 
 
 def test_a_removed_run_waits_for_its_jobs_and_keeps_a_rescue_file() -> None:

@@ -83,8 +83,12 @@ class AdTable:
     # -- changes -------------------------------------------------------------------------------------
 
     def put(self, ad: ClassAd, *, sender: str, now: float, claim_id: str = "") -> None:
-        """An ad has come, new or again. Raises ValueError for one without MyType or Name, and TooManyAds."""
+        """An ad has come, new or again, and gets its LastHeardFrom.
+
+        Raises ValueError for one without MyType or Name, and TooManyAds.
+        """
         key = _key(ad)
+        ad["LastHeardFrom"] = int(now)
         before = self._kept.get(key)
         if before is None and len(self._kept) >= ADS_MAX:
             raise TooManyAds(f"the pool has more than ADS_MAX = {ADS_MAX} ads")
@@ -223,6 +227,9 @@ class AdTable:
         for code, count in enumerate(np.bincount(codes[codes >= 0], minlength=len(states)).tolist()):
             if count:
                 about[f"Hosts{states[code]}"] = count
+        for jobs in ("RunningJobs", "IdleJobs"):
+            numbers = (each.ad.get(jobs) for _, each in self.of("Submitter"))
+            about[jobs] = sum(number for number in numbers if number.__class__ is int)
         counts = self.counts
         about.update(UpdatesTotal=counts.updates, AdsExpired=counts.expired, AdsRemoved=counts.removed)
         about.update({f"Updates{kind}": count for kind, count in sorted(counts.by_kind.items())})

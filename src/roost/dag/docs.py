@@ -37,7 +37,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "NODE_STATUS_FILE": ("NODE_STATUS_FILE file [seconds] [ALWAYS-UPDATE]", "A file of ads that says how far every node is, written again at most that often."),
     "JOBSTATE_LOG": ("JOBSTATE_LOG file", "A log with a line for everything that happens to a node: `time node event id tag - number`; only ever appended to."),
     "SAVE_POINT_FILE": ("SAVE_POINT_FILE name [file]", "A rescue file of the run as it is when the node begins first."),
-    "DONE": ("DONE name", "The node was done before; of rescue files."),
+    "DONE": ("DONE name", "The node was done before; of rescue files. FINAL, PROVISIONER and SERVICE nodes run all the same."),
     "CONNECT": ("CONNECT splice splice", "The pins of the first are joined to those of the second."),
     "PIN_IN": ("PIN_IN name number", "A node behind a pin of this file when it is a splice that waits."),
     "PIN_OUT": ("PIN_OUT name number", "A node behind a pin of this file when it is a splice that is waited for."),

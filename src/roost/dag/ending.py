@@ -101,7 +101,8 @@ def _finish(run: Run, final: Node | None) -> None:
         code = run.ending
     else:
         code = 0 if _all_done(run) else 1
-    if code or (not _all_done(run) and run.status is not RunStatus.OK):
+    # A FINAL node that was good makes the run good: the next one begins anew, unless this one was cut short.
+    if code or run.ending:
         run.orders.append(o.KeepRescue())
     for progress in run.nodes.values():
         if progress.state is NodeState.SUBMITTED and progress.left:

@@ -252,7 +252,10 @@ def _reject(draft: Draft, words: Words) -> None:
 
 
 def _done(draft: Draft, words: Words) -> None:
-    draft.change(words.word("the node's name"), words.span, done=True)
+    """Nodes that are no ordinary ones run in every run, whatever a rescue file says."""
+    for name in draft.named(words.word("the node's name"), words.span, every=True):
+        if draft.nodes[name].kind in _ORDINARY:
+            draft.change(name, words.span, done=True)
     words.end()
 
 

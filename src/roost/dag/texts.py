@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
+from roost.dag.plan import NodeKind
 from roost.dag.run import Run
 from roost.dag.states import NodeState, Progress, RunStatus
 
@@ -30,7 +31,7 @@ _COLUMNS: Final = (
     ("Done", NodeState.DONE, 4),
     ("Pre", NodeState.PRERUN, 8),
     ("Queued", NodeState.SUBMITTED, 9),
-    ("Post", NodeState.POSTRUN, 7),
+    ("Post", NodeState.POSTRUN, 8),
     ("Ready", NodeState.READY, 8),
     ("Un-Ready", NodeState.NOT_READY, 11),
     ("Failed", NodeState.ERROR, 9),
@@ -39,8 +40,9 @@ _COLUMNS: Final = (
 
 
 def rescue_text(run: Run, at: float) -> str:
-    """What a later run need not do again; `at` in epoch s."""
-    done = [name for name, each in run.nodes.items() if each.state is NodeState.DONE]
+    """What a later run need not do again, which FINAL, PROVISIONER and SERVICE nodes always do; `at` in epoch s."""
+    ordinary = {NodeKind.JOB, NodeKind.SUBDAG}
+    done = [name for name, each in run.nodes.items() if each.state is NodeState.DONE and each.node.kind in ordinary]
     failed = [name for name, each in run.nodes.items() if each.state is NodeState.ERROR]
     when = datetime.fromtimestamp(at, UTC)
     lines = [

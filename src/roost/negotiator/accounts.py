@@ -146,6 +146,26 @@ class Accounts:
         user = self.user(name)
         user.priority, user.used_s, user.began, user.last = BEST, 0.0, None, None
 
+    def set_usage(
+        self, name: str, *, used_s: float | None = None, began: float | None = None, last: float | None = None
+    ) -> None:
+        """Write what a user has used: weight times s, and since and until when, epoch s; None leaves a figure as it is.
+
+        Raises ValueError for negative ones.
+        """
+        for value in (used_s, began, last):
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"use and its times are numbers from 0 up, not {value}")
+        user = self.user(name)
+        user.used_s = user.used_s if used_s is None else used_s
+        user.began = user.began if began is None else began
+        user.last = user.last if last is None else last
+
+    def delete(self, name: str) -> None:
+        """Forget a user; who uses slots, or asks for some, begins anew. Raises ValueError for one that is not known."""
+        if self.users.pop(name, None) is None:
+            raise ValueError(f"there is no account of {name}")
+
     # -- outside -----------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:

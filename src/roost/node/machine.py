@@ -249,6 +249,8 @@ class Machine:
             ad = self.ad(slot, now)
             for name, value in shared.items():
                 ad[name] = value
+            # The rest of what is sensed is as old as the last look at the sensors; times of the slot's state are not.
+            ad["MyCurrentTime"] = int(now)
             found.append(ad)
         return found
 

@@ -29,6 +29,7 @@ from roost.runtime.bookings import Bookings
 from roost.runtime.bus import Bus
 from roost.runtime.central_answers import CentralAnswers
 from roost.runtime.central_audit import CentralAudit
+from roost.runtime.daemon_ads import central_identity
 from roost.runtime.defragmenter import Defragmenter
 from roost.runtime.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
@@ -86,6 +87,7 @@ class CentralDaemon:
         self.cycles = 0
         self._shown_cycles = -1
         self._shown_at = 0.0
+        self._started_at = context.clock.now()
         record = context.home.run / "defrag.json"
         wanted = is_wanted(config)
         self.defragmenter = Defragmenter(bus, self.table, config, context.name, record, self.clock) if wanted else None
@@ -282,9 +284,11 @@ class CentralDaemon:
 
     def _show(self, now: float) -> None:
         name = self.context.name
-        for ad in self.matchmaker.ads(self.last, name, self.cycles, self.last_s):
+        for ad in (*self.matchmaker.ads(self.last, name, self.cycles, self.last_s), self.table.ad(name)):
+            if ad["Name"] == name:
+                for attribute, value in central_identity(name, started_at=self._started_at).items():
+                    ad[attribute] = value
             self.table.put(ad, sender=name, now=now)
-        self.table.put(self.table.ad(name), sender=name, now=now)
 
     async def _tell_significant(self) -> None:
         names = self.matchmaker.news(self.table)

@@ -58,3 +58,13 @@ def master_ad(name: str, *, started_at: float) -> dict[str, Any]:
         "DaemonStartTime": int(started_at),
         "MasterPid": os.getppid(),
     }
+
+
+def central_identity(name: str, *, started_at: float) -> dict[str, Any]:
+    """What the ads of the collector and of the matchmaker, ``central@HOST``, say beside their figures."""
+    return {
+        "Machine": name.rpartition("@")[2],
+        "MyAddress": f"<{name}>",
+        "CondorVersion": CONDOR_VERSION,
+        "DaemonStartTime": int(started_at),
+    }

@@ -165,10 +165,21 @@ class Matchmaker:
                     floor=None if floor is None else float(floor),
                     ceiling=None if ceiling is None else float(ceiling),
                 )
+            case "set-usage":
+                used_s, began, last = (args.get(each) for each in ("used_s", "began", "last"))
+                self.accounts.set_usage(
+                    name,
+                    used_s=None if used_s is None else float(used_s),
+                    began=None if began is None else float(began),
+                    last=None if last is None else float(last),
+                )
             case "reset":
                 self.accounts.reset(name)
+            case "delete":
+                self.accounts.delete(name)
             case _:
-                raise ValueError(f"unknown action {action!r}: list, set-factor, set-priority, set-bounds, reset")
+                known = "list, set-factor, set-priority, set-bounds, set-usage, reset, delete"
+                raise ValueError(f"unknown action {action!r}: {known}")
         self.save()
         return {"user": name, "action": action}
 

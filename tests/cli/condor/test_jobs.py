@@ -101,9 +101,10 @@ def test_a_spooled_job_stays_until_it_is_fetched(desk: Desk) -> None:
 
 def test_the_empty_queue(desk: Desk) -> None:
     lines = desk("condor_q").lines
-    assert re.fullmatch(r"-- Schedd: \S+ : <127\.0\.0\.1:\d+\?\.\.\.> @ \d\d/\d\d/\d\d \d\d:\d\d:\d\d", lines[0])
+    assert lines[:2] == ["", ""]
+    assert re.fullmatch(r"-- Schedd: \S+ : <127\.0\.0\.1:\d+\?\.\.\. @ \d\d/\d\d/\d\d \d\d:\d\d:\d\d", lines[2])
     none = "0 jobs; 0 completed, 0 removed, 0 idle, 0 running, 0 held, 0 suspended"
-    assert lines[1:] == [
+    assert lines[3:] == [
         "OWNER BATCH_NAME      SUBMITTED   DONE   RUN    IDLE   HOLD  TOTAL JOB_IDS",
         "",
         f"Total for query: {none} ",
@@ -119,7 +120,7 @@ def test_batches_are_one_line(desk: Desk) -> None:
     first = desk.submit(count=3)
     named = [desk.submit("hold = true\nbatch_name = sweep") for _ in range(2)]
     desk("condor_rm", f"{first}.0")
-    lines = desk("condor_q", "-wide").lines
+    lines = desk("condor_q", "-wide").lines[2:]
     rows = [line.split() for line in lines[2:4]]
     assert lines[1].split() == ["OWNER", "BATCH_NAME", "SUBMITTED", "DONE", "RUN", "IDLE", "HOLD", "TOTAL", "JOB_IDS"]
     assert rows[0][:3] == [ME, "ID:", str(first)]
@@ -143,7 +144,7 @@ def test_ids_constraints_and_limits_choose_jobs(desk: Desk) -> None:
     assert [ad["ProcId"] for ad in ads] == [2] and ads[0]["Requirements"].startswith("/Expr(")
     long = desk("condor_q", f"{cluster}.2", "-long").lines
     assert "ProcId = 2" in long and long[-1] == "" and long[:-1] == sorted(long[:-1], key=str.lower)
-    assert desk("condor_q", "-totals").lines[2].startswith("Total for query: 4 jobs;")
+    assert desk("condor_q", "-totals").lines[4].startswith("Total for query: 4 jobs;")
 
 
 def test_expressions_are_shown_as_they_stand_or_by_their_value(desk: Desk) -> None:
@@ -254,7 +255,7 @@ def test_running_jobs_stand_still_go_on_and_are_vacated(desk: Desk) -> None:
     assert desk("condor_suspend", f"{cluster}.0", status=1).err == f"Job {cluster}.0 already suspended\n"
     assert desk("condor_continue", f"{cluster}.0").out == f"Job {cluster}.0 continued\n"
     desk.pool.seen(f"{cluster}.0", JobStatus=2)
-    lines = desk("condor_q", "-run").lines
+    lines = desk("condor_q", "-run").lines[2:]
     assert lines[1].split() == ["ID", "OWNER", "SUBMITTED", "RUN_TIME", "HOST(S)"] and "slot1@" in lines[2]
     assert desk("condor_vacate_job", "-fast", f"{cluster}.0").out == f"Job {cluster}.0 fast-vacated\n"
     desk.pool.seen(f"{cluster}.0", NumVacates=1)
@@ -296,7 +297,7 @@ def test_history_of_a_file(desk: Desk) -> None:
     )
     path.write_text(ads)
     assert desk("condor_history", "-file", str(path), "-af", "ClusterId", "ExitCode").lines == ["8 8", "7 7"]
-    assert desk("condor_history", "-file", str(path), "-constraint", "ExitCode == 7", "-af", "ClusterId").out == "7\n"
+    assert desk("condor_history", "-f", str(path), "-constraint", "ExitCode == 7", "-af", "ClusterId").out == "7\n"
 
 
 # -- starting ------------------------------------------------------------------------------------------------------

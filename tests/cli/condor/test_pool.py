@@ -74,9 +74,7 @@ def test_wait_ends_when_the_jobs_of_a_log_have(desk: Desk) -> None:
         "All jobs done.",
     ]
     held = desk.submit()
-    assert desk("condor_wait", "-wait", "0", "events", str(held), status=1).out == "Time expired.\n"
-    assert desk("condor_wait", "-num", "1", "events").out == "1 jobs done.\n"
-    assert desk("condor_wait", "nowhere", status=1).err == "Couldn't open nowhere: No such file or directory\n"
+    assert desk("condor_wait", "-wait", "1", "events", status=1).out == "Time expired.\n"
     rows = desk("condor_q", "-userlog", "events", "-af:j", "JobStatus").lines
     assert f"{held}.0 5" in rows and not [row for row in rows if row.startswith(f"{cluster}.")]
 
@@ -119,6 +117,8 @@ def test_status_of_slots_queues_users_and_daemons(desk: Desk) -> None:
     assert desk("condor_status", "-master", "-af", "Name").lines == [HOST]
     told = eventually(lambda: desk("condor_status", "-submitters").lines[2:3], "the submitter's ad")
     assert told[0].split()[2:] == ["0", "0", "1"]
+    eventually(lambda: desk("condor_status", "-collector", "-af", "Machine", "IdleJobs").out == f"{HOST} 0\n")
+    assert desk("condor_status", "-negotiator").lines[2].split() == [f"central@{HOST}", HOST]
     kinds = set(desk("condor_status", "-any", "-af", "MyType").lines)
     assert {"Machine", "Scheduler", "DaemonMaster", "Submitter"} <= kinds
     assert desk("condor_status", "nobody") == Done(0, "", "")
@@ -138,7 +138,15 @@ def test_priorities_of_users(desk: Desk) -> None:
     assert desk("condor_userprio", "-allusers", "-af", "Name", "PriorityFactor").out == f"{user} 20.0\n"
     assert "full name" in desk("condor_userprio", "-setfactor", ME, "2", status=1).err
     assert "is no number" in desk("condor_userprio", "-setprio", user, "x", status=1).err
+    assert desk("condor_userprio", "-setaccum", user, "7200").out.endswith(f" of {user} was set to 7200.000000\n")
+    assert desk("condor_userprio", "-setbegin", user, "1000").out.endswith(f" of {user} was set to 1000\n")
+    assert desk("condor_userprio", "-setlast", user, "2000").out.endswith(f" of {user} was set to 2000\n")
+    figures = ("WeightedAccumulatedUsage", "BeginUsageTime", "LastUsageTime")
+    assert desk("condor_userprio", "-allusers", "-af", *figures).out == "7200.0 1000.0 2000.0\n"
     assert desk("condor_userprio", "-resetusage", user).out == f"The accumulated usage of {user} was reset\n"
+    assert desk("condor_userprio", "-delete", user).out == f"The accountant record named {user} was deleted\n"
+    assert "there is no account of" in desk("condor_userprio", "-delete", "nobody@x", status=1).err
+    assert "Invalid constraint" in desk("condor_userprio", "-const", "==", status=1).err
 
 
 def test_ads_of_ones_own(desk: Desk) -> None:
@@ -171,7 +179,12 @@ def test_claims_are_vacated_and_the_queue_rescheduled(desk: Desk) -> None:
     desk.pool.seen(f"{cluster}.0", JobStatus=2)
     assert desk("condor_who").lines[-1].split()[3] == f"{cluster}.0"
     eventually(lambda: desk("condor_status", "-run").lines[2:3], "a claimed slot")
-    assert desk("condor_status", "-run").lines[2].split()[4:] == [f"{ME}@{HOST}", HOST]
+    lines = desk("condor_status", "-run").lines
+    assert lines[2].split()[4:] == [f"{ME}@{HOST}", HOST]
+    assert lines[-5].split() == ["Machines", "MIPS", "KFLOPS", "AvgLoadAvg"] and len(lines[-1].split()) == 5
+    # The ad is as new as the state that it tells of.
+    ages = desk("condor_status", "-claimed", "-af", "MyCurrentTime >= EnteredCurrentActivity", "LastHeardFrom > 0")
+    assert set(ages.lines) == {"true true"}
     assert desk("condor_vacate", "-fast", HOST).out == f'Sent "Vacate-All-Claims-Fast" command to startd {HOST}\n'
     desk.pool.seen(f"{cluster}.0", NumVacates=1)
     assert "Can't send Vacate-Claim" in desk("condor_vacate", "elsewhere", status=1).err
@@ -194,6 +207,8 @@ def test_values_of_the_configuration(desk: Desk) -> None:
     dumped = desk("condor_config_val", "-dump", "^ANSWER").lines
     assert dumped[0].startswith("# Configuration from machine: ") and dumped[-1] == "Answer = 6 * 7"
     assert "roost.config" in desk("condor_config_val", "-config").out
+    assert desk("condor_config_val", "-schedd", "-name", "elsewhere", "SPOOL", status=1).out == ""
+    assert desk("condor_config_val", "-pool", "elsewhere", "SPOOL", status=1).out == ""
     assert "configured by its files alone" in desk("condor_config_val", "-rset", "A=1", status=1).err
 
 

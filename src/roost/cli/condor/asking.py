@@ -7,13 +7,13 @@ that pool and its queue or machine; another name is refused, never ignored.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option
 from roost.cli.pool import Pool, Refused, connected
 from roost.cli.terminal import CommandError
-from roost.runtime.home import Home
+from roost.runtime.home import Home, HomeError
 from roost.runtime.pool_line import is_called, is_pool
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Place:
         except CommandError as error:
             raise ToolError(f"{lost}\n{error}") from None
         try:
-            self._check(pool)
+            self._check(pool.home, pool.contact)
             return work(pool)
         except Refused:
             raise
@@ -62,14 +62,23 @@ class Place:
         finally:
             context.__exit__(None, None, None)
 
-    def _check(self, pool: Pool) -> None:
-        if self.pool and not is_pool(self.pool, pool.contact):
+    def check_files(self) -> None:
+        """Raise ToolError if a name is given that is not this pool's, for a command that reads its files alone."""
+        if not (self.pool or self.name):
+            return
+        home = Home.find(None)
+        try:
+            self._check(home, home.contact())
+        except HomeError as error:
+            raise ToolError(f"Error: Can't find address for {self.name or self.pool}\n{error}") from None
+
+    def _check(self, home: Home, contact: dict[str, Any]) -> None:
+        if self.pool and not is_pool(self.pool, contact):
             raise ToolError(
                 f"Error: Couldn't contact the condor_collector on {self.pool}.\n"
-                f"This command asks the pool {pool.contact['pool']!r} in {pool.home.path}; another pool is chosen by "
-                "ROOST_HOME."
+                f"This command asks the pool {contact['pool']!r} in {home.path}; another pool is chosen by ROOST_HOME."
             )
-        if self.name and not is_called(self.name, str(pool.contact["schedd"])):
+        if self.name and not is_called(self.name, str(contact["schedd"])):
             raise ToolError(f"Error: Collector has no record of schedd/submitter {self.name}")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from roost.cli.condor.errors import UsageError
+
 if TYPE_CHECKING:
     from roost.cli.condor.printing.rows import Row
 
@@ -36,6 +38,16 @@ def is_meant(row: Row, choice: Choice) -> bool:
     if choice.owners and row.text("Owner") not in choice.owners:
         return False
     return choice.constraint is None or row.value(choice.constraint) is True
+
+
+def check_constraint(text: str) -> None:
+    """Raise UsageError for an expression that can't be read."""
+    from roost.classad import ParseError, Syntax, parse_expression
+
+    try:
+        parse_expression(text, Syntax.OLD)
+    except ParseError as error:
+        raise UsageError(f"Error: Invalid constraint: {text}\n{error}") from None
 
 
 def job_id(word: str) -> str | None:

@@ -56,6 +56,8 @@ class _Order:
         self.subsystem = "TOOL"
         self.local_name: str | None = None
         self.file = ""
+        #: Names of a daemon and of a pool, as options, to be looked at.
+        self.named: list[Given] = []
         self.flags: set[str] = set()
         self._is_macro = False
         for option in given(arguments, OPTIONS):
@@ -74,6 +76,8 @@ class _Order:
                 self.local_name = option.value
             case "write":
                 self.file = option.value
+            case "name" | "pool":
+                self.named.append(option)
             case "set" | "rset" | "unset" | "runset":
                 raise ToolError(
                     f"Error: {option.written}: a Roost pool is configured by its files alone; change them, and run "
@@ -88,7 +92,13 @@ class _Order:
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_config_val``."""
     order = _Order(arguments)
+    from roost.cli.condor.asking import Place
     from roost.cli.condor.asking import config as read
+
+    place = Place()
+    for option in order.named:
+        place.take(option)
+    place.check_files()
 
     config = read(order.subsystem)
     for error in config.errors[:5]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from roost.schedd.history import Entry
 
 OPTIONS: Final = (
+    # It stands first, since -f is -file and not -format here, as in HTCondor.
+    Option("file", "jobs of a history file, instead of the queue's", takes="FILE", least=1),
     *OUTPUT_OPTIONS,
     Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
     Option("limit", "no more than N jobs", takes="N", least=3),
@@ -30,7 +32,6 @@ OPTIONS: Final = (
     Option("scanlimit", "look at no more than N jobs", takes="N", least=3),
     Option("forwards", "the oldest first", least=3),
     Option("backwards", "the last first, as without it", least=1),
-    Option("file", "jobs of a history file, instead of the queue's", takes="FILE", least=1),
     Option("wide", "lines as long as they are", least=1, colon="N"),
     Option("directory", "understood, without effect", least=3),
     Option("epochs", "not kept by Roost: nothing is printed", least=1, colon="D"),

@@ -228,7 +228,7 @@ def _overview(pool: Pool, choice: Choice) -> list[dict[str, Any]]:
 
 def _title(pool: Pool) -> str:
     at = time.strftime("%m/%d/%y %H:%M:%S")
-    return f"-- Schedd: {pool.contact['schedd']} : <{_address(pool)}> @ {at}\n"
+    return f"\n\n-- Schedd: {pool.contact['schedd']} : <{_address(pool)} @ {at}\n"
 
 
 def _address(pool: Pool) -> str:

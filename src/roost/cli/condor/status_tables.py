@@ -35,6 +35,8 @@ class Sum(NamedTuple):
     of: Callable[[Row], int]
     #: Whether only the line of the total shows it.
     last_only: bool = False
+    #: What is shown of the ads in place of the sum; None for the sum.
+    shown: Callable[[list[Row]], str] | None = None
 
 
 class Table(NamedTuple):
@@ -68,6 +70,10 @@ def _added(attr: str) -> Callable[[Row], int]:
     return lambda row: row.whole(attr)
 
 
+def _mean(attr: str, rows: list[Row]) -> float:
+    return sum(row.number(attr) for row in rows) / max(1, len(rows))
+
+
 def _platform(row: Row) -> str:
     return f"{row.text('Arch')}/{row.text('OpSys')}"
 
@@ -97,8 +103,9 @@ RUN: Final = Table(
     "Machine",
     Mask((_text("Name", 15), _text("OpSys", 11), _text("Arch", 6), _LOAD, _text("RemoteUser", 20),
           _text("ClientMachine", 16))),
-    (Sum("Machines", 9, _one), Sum("MIPS", 12, _added("Mips")), Sum("KFLOPS", 12, _added("KFlops"))),
-    _platform, (*_SLOT_SUMMED, "Mips", "KFlops"),
+    (Sum("Machines", 9, _one), Sum("MIPS", 12, _added("Mips")), Sum("KFLOPS", 12, _added("KFlops")),
+     Sum("AvgLoadAvg", 12, _one, shown=lambda rows: f"  {_mean('LoadAvg', rows):.3f}")),
+    _platform, (*_SLOT_SUMMED, "Mips", "KFlops", "LoadAvg"),
 )  # fmt: skip
 SERVER: Final = Table(
     "Machine",
@@ -176,4 +183,7 @@ def sums(table: Table, rows: Iterable[Row]) -> list[str]:
 
 
 def _line(table: Table, rows: list[Row]) -> str:
-    return " ".join(f"{sum(each.of(row) for row in rows):{each.wide}d}" for each in table.sums)
+    return " ".join(
+        f"{sum(each.of(row) for row in rows):{each.wide}d}" if each.shown is None else each.shown(rows)
+        for each in table.sums
+    )

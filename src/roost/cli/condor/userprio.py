@@ -7,6 +7,7 @@ import time
 from typing import Any, Final
 
 from roost.cli.condor.asking import Place
+from roost.cli.condor.choosing import check_constraint
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output
@@ -31,6 +32,9 @@ OPTIONS: Final = (
     Option("setprio", "set a user's real priority", takes="USER VALUE", least=4),
     Option("setfloor", "weight of slots that a user gets before fair share", takes="USER VALUE", least=6),
     Option("setceiling", "weight of slots that a user never exceeds", takes="USER VALUE", least=4),
+    Option("setaccum", "set what a user has used, weight of slots times s", takes="USER VALUE", least=4),
+    Option("setbegin", "set when a user began to use slots, epoch s", takes="USER VALUE", least=4),
+    Option("setlast", "set when a user used slots last, epoch s", takes="USER VALUE", least=4),
     Option("resetusage", "forget what a user has used", takes="USER", least=6),
     Option("resetall", "forget what all users have used", least=6),
     Option("delete", "forget a user", takes="USER", least=3),
@@ -38,6 +42,7 @@ OPTIONS: Final = (
     Option("name", "its matchmaker", takes="NAME", least=1),
     Option("negotiator", "understood, without effect", least=3),
     Option("modular", "understood, without effect", least=3),
+    Option("debug", "understood, without effect", least=3),
 )
 #: Option to what the matchmaker is asked, and the words when it is done.
 _DEEDS: Final = {
@@ -45,9 +50,14 @@ _DEEDS: Final = {
     "setprio": ("set-priority", "The priority of {} was set to {:f}"),
     "setfloor": ("set-bounds", "The floor of {} was set to {:f}"),
     "setceiling": ("set-bounds", "The ceiling of {} was set to {:f}"),
+    "setaccum": ("set-usage", "The Accumulated Usage of {} was set to {:f}"),
+    "setbegin": ("set-usage", "The Begin Usage Time of {} was set to {:.0f}"),
+    "setlast": ("set-usage", "The Last Usage Time of {} was set to {:.0f}"),
     "resetusage": ("reset", "The accumulated usage of {} was reset"),
-    "delete": ("reset", "The accounting record of {} was reset"),
+    "delete": ("delete", "The accountant record named {} was deleted"),
 }
+#: Option to the figure that it writes.
+_USAGE: Final = {"setaccum": "used_s", "setbegin": "began", "setlast": "last"}
 #: Users are shown who have used something within this time, s.
 _RECENT_S: Final = 24 * 3600
 
@@ -62,6 +72,7 @@ def run(name: str, arguments: list[str]) -> int:
             place.pool = option.value
         elif option.name == "constraint":
             constraint = option.value
+            check_constraint(constraint)
         elif option.name in _DEEDS:
             deed = (option.name, option.values)
         elif option.name == "":
@@ -103,6 +114,8 @@ def _change(pool: Pool, name: str, values: tuple[str, ...]) -> int:
         bounds = {each: mine.value(each.title()) for each in ("floor", "ceiling")}
         more = {each: value for each, value in bounds.items() if isinstance(value, int | float)}
         more[name.removeprefix("set")] = number if number >= 0 else None
+    if name in _USAGE:
+        more = {_USAGE[name]: number}
     pool.central("userprio", action=action, user=user, value=number, **more)
     sys.stdout.write(words.format(user, number) + "\n")
     return 0

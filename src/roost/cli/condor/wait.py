@@ -1,6 +1,7 @@
 """``condor_wait``: wait until the jobs of an event log have ended.
 
-It needs no pool: what it knows is what the log says. A log that is not there is an error.
+It needs no pool: what it knows is what the log says. What the log has when it is first read is taken as a whole, so
+that jobs of earlier runs which have ended do not hide those that have not; from then on each event counts by itself.
 """
 
 from __future__ import annotations
@@ -13,26 +14,25 @@ from typing import TYPE_CHECKING, Final
 
 from roost.cli.condor.choosing import job_id
 from roost.cli.condor.errors import ToolError, UsageError
-from roost.cli.condor.options import Option, given, number
+from roost.cli.condor.options import Given, Option, given, number
 
 if TYPE_CHECKING:
     from roost.schedd.event_log import LoggedEvent
 
 OPTIONS: Final = (
-    Option("wait", "no longer than this", takes="SECONDS", least=1),
+    Option("wait", "no longer than this; 0: not at all", takes="SECONDS", least=1),
     Option("num", "until so many jobs have ended", takes="N", least=1),
     Option("status", "print what happens to jobs", least=1),
-    Option("echo", "print the events themselves", least=1, colon="FORM"),
-    Option("allevents", "go on after the last job has ended, until the time is over", least=1),
+    Option("echo", "print the events themselves; FORM is XML or JSON, or UTC, SUB_SECOND or ISO_DATE", least=1,
+           colon="FORM"),
+    Option("allevents", "go on after the last job has ended, until the time is over, or the end of the log", least=1),
     Option("debug", "understood, without effect", least=1),
-)
+)  # fmt: skip
 _SUBMITTED: Final = 0
 #: Numbers of events that end a job.
 _ENDS: Final = frozenset((5, 9))
-_WORDS: Final = {
-    0: "submitted", 1: "executing on host", 4: "evicted", 5: "completed", 9: "removed", 10: "suspended",
-    11: "unsuspended", 12: "held", 13: "released", 7: "shadow exception",
-}  # fmt: skip
+_WORDS: Final = {0: "submitted", 1: "executing on host", 5: "completed", 9: "aborted"}
+_FORMS: Final = frozenset(("XML", "JSON", "UTC", "SUB_SECOND", "ISO_DATE"))
 #: First and longest pause between two looks at the log, s.
 _FIRST_S: Final = 0.02
 _LONGEST_S: Final = 0.5
@@ -68,27 +68,45 @@ class _Order:
     """What the command line says."""
 
     def __init__(self, arguments: list[str]) -> None:
+        #: None: as long as it takes.
         self.seconds: float | None = None
         self.number = 0
         self.flags: set[str] = set()
+        #: How events are printed, a subset of `_FORMS`.
+        self.forms: frozenset[str] = frozenset()
         named: list[str] = []
-        for option in given(arguments, OPTIONS):
+        # HTCondor's tool takes a bare -1 for any job.
+        for option in given(arguments, OPTIONS) if arguments[-1:] != ["-1"] else given(arguments[:-1], OPTIONS):
             if option.name == "":
                 named.append(option.value)
-            elif option.name == "wait":
-                self.seconds = float(number(option))
-            elif option.name == "num":
-                self.number = number(option)
             else:
-                self.flags.add(option.name)
+                self._take(option)
         if not named or len(named) > 2:
             raise UsageError("Usage: condor_wait [options] LOG-FILE [JOB]")
         self.log, self.job = named[0], self._job(named[1]) if len(named) == 2 else ""
+        if "allevents" in self.flags and self.seconds is None:
+            self.seconds = 0.0
+
+    def _take(self, option: Given) -> None:
+        match option.name:
+            case "wait":
+                self.seconds = float(number(option))
+            case "num":
+                self.number = number(option)
+                if not self.number:
+                    raise UsageError("-num must be greater than zero")
+            case "echo":
+                self.forms = _forms(option.colon or "")
+                self.flags.add("echo")
+            case _:
+                self.flags.add(option.name)
+        if self.number and "allevents" in self.flags:
+            raise UsageError("-allevents cannot be used with -num")
 
     def _job(self, word: str) -> str:
         job = job_id(".".join(word.split(".")[:2]))
         if job is None:
-            raise UsageError(f"Invalid job number: {word}")
+            raise UsageError(f"Couldn't understand job number: {word}")
         return job
 
     def means(self, event: LoggedEvent) -> bool:
@@ -96,29 +114,52 @@ class _Order:
         return self.job in ("", str(event.cluster), f"{event.cluster}.{event.proc}")
 
 
+def _forms(colon: str) -> frozenset[str]:
+    words = frozenset(colon.upper().replace(",", " ").split())
+    if unknown := words - _FORMS:
+        raise UsageError(f"-echo:{colon}: {min(unknown)} is none of {', '.join(sorted(_FORMS))}")
+    return words
+
+
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_wait``."""
     order = _Order(arguments)
     until = None if order.seconds is None else time.monotonic() + order.seconds
     log, jobs = _Log(order.log), _Jobs(order)
+    for event in log.news():
+        jobs.happened(event)
+        if order.number and jobs.over():
+            break
+    if not jobs.over() and not jobs.left and not order.number and "allevents" not in order.flags:
+        return _nobody(order)
     pause_s = _FIRST_S
-    while True:
-        for event in log.news():
-            jobs.happened(event)
-            if jobs.done and "allevents" not in order.flags:
-                break
-        if jobs.done and ("allevents" not in order.flags or until is None):
-            if "echo" not in order.flags:
-                sys.stdout.write("All jobs done.\n" if not order.number else f"{order.number} jobs done.\n")
-            return 0
+    while not jobs.over():
         if until is not None and time.monotonic() >= until:
-            if jobs.done:
-                return 0
-            sys.stdout.write("Time expired.\n")
-            return 1
+            return _too_late(order)
         sys.stdout.flush()
         time.sleep(min(pause_s, max(0.0, until - time.monotonic())) if until is not None else pause_s)
         pause_s = min(pause_s * 1.5, _LONGEST_S)
+        for event in log.news():
+            jobs.happened(event)
+            if jobs.over():
+                break
+    sys.stdout.write(f"Specifed number of jobs ({order.number}) done.\n" if order.number else "All jobs done.\n")
+    return 0
+
+
+def _nobody(order: _Order) -> int:
+    """No job of the log is waited for: HTCondor takes that for done, and so do scripts; people are told."""
+    sys.stderr.write(f"This log does not mention {'that job' if order.job else 'any jobs'}!\n")
+    sys.stdout.write("All jobs done.\n")
+    return 0
+
+
+def _too_late(order: _Order) -> int:
+    """The time is over. Where none was given, the log has been looked through, and that is no failure."""
+    if not order.seconds:
+        return 0
+    sys.stdout.write("Time expired.\n")
+    return 1
 
 
 class _Jobs:
@@ -126,32 +167,46 @@ class _Jobs:
 
     def __init__(self, order: _Order) -> None:
         self._order = order
-        self._left: set[tuple[int, int]] = set()
         self._ended = 0
+        #: Jobs that have been submitted and have not ended.
+        self.left: set[tuple[int, int]] = set()
 
-    @property
-    def done(self) -> bool:
+    def over(self) -> bool:
         """Whether there is nothing left to wait for."""
+        if "allevents" in self._order.flags:
+            return False
         if self._order.number:
             return self._ended >= self._order.number
-        return self._ended > 0 and not self._left
+        return self._ended > 0 and not self.left
 
     def happened(self, event: LoggedEvent) -> None:
-        """Note an event."""
+        """Note an event, and print what is wanted of it."""
         if not self._order.means(event):
             return
         job = (event.cluster, event.proc)
         if event.number == _SUBMITTED:
-            self._left.add(job)
+            self.left.add(job)
         elif event.number in _ENDS:
-            self._left.discard(job)
+            self.left.discard(job)
             self._ended += 1
-        if "echo" in self._order.flags and event.event is not None:
-            from roost.schedd.event_log import format_event
-
-            sys.stdout.write(format_event(event.event, *job, event.time))
-        elif "status" in self._order.flags and event.number in _WORDS:
+        if "echo" in self._order.flags:
+            sys.stdout.write(_echo(event, self._order.forms))
+        if "status" in self._order.flags and event.number in _WORDS:
             sys.stdout.write(f"{event.cluster}.{event.proc}.0 {_WORDS[event.number]}{_host(event)}\n")
+
+
+def _echo(event: LoggedEvent, forms: frozenset[str]) -> str:
+    """The text of an event."""
+    from roost.classad.forms import Form, Order, format_ad
+    from roost.schedd.event_log import format_event
+
+    utc = "UTC" in forms
+    if forms & {"XML", "JSON"}:
+        form = Form.JSON if "JSON" in forms else Form.XML
+        return f"{format_ad(event.ad(utc=utc), form, Order.NAME).rstrip()}\n"
+    if event.event is None:
+        return ""
+    return format_event(event.event, event.cluster, event.proc, event.time, utc=utc, sub_second="SUB_SECOND" in forms)
 
 
 def _host(event: LoggedEvent) -> str:

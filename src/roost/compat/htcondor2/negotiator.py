@@ -61,15 +61,15 @@ class Negotiator:
 
     def setUsage(self, user: str, usage: float) -> None:
         """Set what a user has used, s."""
-        self._change("set-usage", user, usage)
+        self._change("set-usage", user, used_s=usage)
 
     def setBeginUsage(self, user: str, when: int) -> None:
         """Set when a user began, epoch s."""
-        self._change("set-begin", user, when)
+        self._change("set-usage", user, began=when)
 
     def setLastUsage(self, user: str, when: int) -> None:
         """Set when a user used something last, epoch s."""
-        self._change("set-last", user, when)
+        self._change("set-usage", user, last=when)
 
     def setCeiling(self, user: str, ceiling: int) -> None:
         """Set what a user may have at most; -1 for any."""
