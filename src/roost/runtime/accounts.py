@@ -9,6 +9,7 @@ import grp
 import os
 import pwd
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 
@@ -49,7 +50,12 @@ def account_named(name: str) -> Account:
 
 def own_account() -> Account:
     """Who this process runs as."""
-    uid, gid = os.geteuid(), os.getegid()
+    return _account_of(os.geteuid(), os.getegid())
+
+
+# Asked for each job, and read from files each time; who a process runs as does not change while it runs.
+@lru_cache(maxsize=4)
+def _account_of(uid: int, gid: int) -> Account:
     try:
         return _account(pwd.getpwuid(uid))
     except KeyError:

@@ -401,16 +401,16 @@ class Runner:
 
     def log_begin(self) -> None:
         """The job's program runs: its StarterUserLog is told, if it has one."""
-        self._log_event(starter_log.begun(self))
+        self._log_event(lambda: starter_log.begun(self))
 
     def log_end(self, report: ExitReport) -> None:
         """The run is over: its StarterUserLog is told, if it has one."""
-        self._log_event(starter_log.ended(self.job_ad, report))
+        self._log_event(lambda: starter_log.ended(self.job_ad, report))
 
-    def _log_event(self, event: Event) -> None:
+    def _log_event(self, event: Callable[[], Event]) -> None:
         path = starter_log.log_path(self)
         if path is not None:
-            self._log = asyncio.create_task(self._written(self._log, path, event, self.around.clock.now()))
+            self._log = asyncio.create_task(self._written(self._log, path, event(), self.around.clock.now()))
 
     async def _written(self, earlier: asyncio.Task[None] | None, path: Path, event: Event, now: float) -> None:
         if earlier is not None:

@@ -183,7 +183,7 @@ def _again(turn: Turn, job: Job) -> None:
 def _done(turn: Turn, job: Job) -> None:
     turn.set(job, CompletionDate=int(turn.now))
     turn.set_status(job, JobStatus.COMPLETED)
-    turn.log(job, log.JobTerminated.of(job.ad))
+    turn.log(job, log.JobTerminated.of)
     leave_completed(turn, job)
 
 

@@ -6,6 +6,7 @@ that a job that changed five times is written once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -148,14 +149,17 @@ class Turn:
             # Another one may have its slot.
             self.offer()
 
-    def log(self, job: Job, event: Event) -> None:
-        """Tell the user's event log of a job, if there is one."""
+    def log(self, job: Job, event: Event | Callable[[ClassAd], Event]) -> None:
+        """Tell the user's event log of a job, if there is one, of an event, or of what is made of the job's ad."""
         self.log_ad(job.ad, job.owner, job.id.cluster, job.id.proc, event)
 
-    def log_ad(self, ad: ClassAd, owner: str, cluster: int, proc: int, event: Event) -> None:
+    def log_ad(
+        self, ad: ClassAd, owner: str, cluster: int, proc: int, told: Event | Callable[[ClassAd], Event]
+    ) -> None:
         """Tell the event logs of a job of which only the ad is at hand."""
         paths = log_paths(ad)
         if paths:
+            event = told if isinstance(told, Event) else told(ad)
             text = log.format_event(event, cluster, proc, self.now)
             wanted = ad.cell("jobadinformationattrs")
             if isinstance(wanted, str) and wanted:
