@@ -40,4 +40,4 @@ class Oracle:
         self.process.stdin.close()
         assert self.process.stdout is not None
         self.process.stdout.close()
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=60)
