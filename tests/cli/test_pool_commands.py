@@ -25,7 +25,7 @@ POLICY = """
 use POLICY : Desktop
 StartIdleTime = 10
 ContinueIdleTime = 10
-MaxSuspendTime = 1
+MaxSuspendTime = (OwnerStays =?= True ? 1 : 3600)
 KeyboardBusy = (KeyboardIdle < 3)
 CONTINUE = $(CPUIdle) && (KeyboardIdle > $(ContinueIdleTime))
 MachineMaxVacateTime = 2
@@ -46,6 +46,12 @@ class Desk:
         self._capsys.readouterr()
         assert main(words) == status, (words, self._capsys.readouterr(), self.pool.logs())
         return tuple(self._capsys.readouterr())
+
+    def said(self, *words: str) -> str:
+        """What a command printed, however it ended."""
+        self._capsys.readouterr()
+        main(words)
+        return str(self._capsys.readouterr().out)
 
     def json(self, *words: str, status: int = 0) -> Any:
         """What a command says in JSON."""
@@ -71,7 +77,7 @@ def desk(pool: Pool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     monkeypatch.setenv("ROOST_HOME", str(pool.home))
     desk = Desk(pool, capsys)
     yield desk
-    pool.sense(keyboard_idle_s=100_000, console_idle_s=100_000)
+    pool.sense(keyboard_idle_s=100_000, console_idle_s=100_000, attributes={})
     if desk.json("queue"):
         desk("rm", "--all", "--at-once")
 
@@ -115,6 +121,8 @@ def test_a_held_job_is_explained_with_what_to_do(desk: Desk) -> None:
 
 def test_a_job_that_fits_nowhere_is_told_the_clause_and_the_nearest_miss(desk: Desk) -> None:
     job = f"{desk.submit(memory=9_999_999)}.0"
+    # The matchmaker looks at it within moments.
+    eventually(lambda: "TARGET.Memory" in desk.said("explain", "job", job))
     out, _ = desk("explain", "job", job, status=1)
     assert "TARGET.Memory >= RequestMemory" in out and "It would fit if TARGET.Memory were >= 9999999" in out
     said = desk.json("explain", "job", job, status=1)
@@ -130,7 +138,10 @@ def test_the_story_of_a_job_whose_machine_its_owner_wanted_back(desk: Desk) -> N
     desk.pool.seen(job, JobStatus=7)
     out, _ = desk("explain", "slot", "slot1")
     assert "Claimed/Suspended" in out and "CONTINUE is FALSE" in out and "roost.config:" in out
+    desk.pool.sense(attributes={"OwnerStays": True})
     desk.pool.seen(job, JobStatus=1)
+    # What the matchmaker last had for it was the slot; that it has no other one it finds within moments.
+    eventually(lambda: "does not want the job" in desk.said("explain", "job", job))
     out, _ = desk("explain", "job", job, status=1)
     assert "does not want the job: KeyboardIdle > 10" in out and "KeyboardIdle is 0" in out
     words = " ".join(out.split())

@@ -168,9 +168,11 @@ class Pool:
         except AssertionError:
             raise AssertionError(f"{name}: {attributes} not seen in {self.job(name)}\n{self.logs()}") from None
 
-    def written_down(self, run: str) -> None:
-        """Wait until the machine has written down that it has a run; a younger one begins anew after a kill."""
-        slots = self.home / "run" / "slots"
+    def written_down(self, run: str, machine: str = "") -> None:
+        """Wait until the machine, "local" for the queue's own, has written down that it has a run; a younger one begins
+        anew after a kill.
+        """
+        slots = self.home / machine / "run" / "slots"
         eventually(lambda: any(run in path.read_text() for path in slots.glob("*.slot")), f"a record of {run}")
 
     def events(self, cluster: int | None = None, proc: int | None = None) -> list[str]:

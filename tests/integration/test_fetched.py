@@ -185,7 +185,8 @@ def test_hooks_of_a_job_that_hang_are_killed_and_hold_up_nobody_for_long(
     hooks = Hooks(tmp_path / "hooks")
     for name in ("update", "exit", "vacate"):
         hooks.write(name, f"#!/bin/sh\necho {name} - $1 >> {hooks.place}/told\nsetsid sleep 1000 &\nsleep 1000\n")
-    hooks.offer("a", f"touch {hooks.place}/a; sleep 2.5")
+    # It lasts until the hook hangs, and until another report is due.
+    hooks.offer("a", f"until grep -q update {hooks.place}/told; do sleep 0.1; done 2>/dev/null; sleep 1.5")
     pool = start(
         GLOBAL + hooks.config("fetch", "update", "exit", "vacate") + "DB_HOOK_JOB_EXIT_TIMEOUT = 1\n"
         "DB_HOOK_VACATE_JOB_TIMEOUT = 1\n",

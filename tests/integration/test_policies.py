@@ -57,7 +57,9 @@ def left(pool: Pool) -> None:
 
 
 def test_on_a_desktop_jobs_give_way_to_the_owner_and_come_back(start: Start) -> None:
-    pool = start("use POLICY : Desktop\nMaxSuspendTime = 14\nMachineMaxVacateTime = 5\n", cpus=1)
+    # Where the owner goes away again there is no hurry.
+    stays = "MaxSuspendTime = (OwnerStays =?= True ? 14 : 3600)\n"
+    pool = start(f"use POLICY : Desktop\n{stays}MachineMaxVacateTime = 60\n", cpus=1)
     cluster = pool.submit("", SCRIPT)
     job = f"{cluster}.0"
     pool.seen(job, JobStatus=2)
@@ -68,6 +70,7 @@ def test_on_a_desktop_jobs_give_way_to_the_owner_and_come_back(start: Start) -> 
     pool.seen(job, JobStatus=2)
     touched(pool)
     pool.seen(job, JobStatus=7)
+    pool.sense(attributes={"OwnerStays": True})
     evicted = pool.seen(job, JobStatus=1, NumVacates=1)
     assert evicted["VacateReason"]
     assert told(pool) == ["soft"]

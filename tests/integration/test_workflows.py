@@ -117,7 +117,12 @@ def test_a_failed_workflow_goes_on_from_its_rescue_file(start: Callable[..., Poo
 def test_each_node_runs_once_whatever_is_killed(start: Callable[..., Pool]) -> None:
     pool = start(cpus=4)
     script(pool, "post.sh", "sleep 0.1; echo post.$1 >> ran")
-    lines = [f'JOB N{n} node.sub\nVARS N{n} nap="0.4"\nSCRIPT POST N{n} post.sh $JOB' for n in range(9)]
+    # The last one waits for a word, so that there is a run to be killed for as long as this test likes.
+    (pool.work / "last.sub").write_text(NODE.replace("sleep $(nap:0)", "until test -e go; do sleep 0.1; done"))
+    lines = [
+        f'JOB N{n} {"last" if n == 8 else "node"}.sub\nVARS N{n} nap="0.4"\nSCRIPT POST N{n} post.sh $JOB'
+        for n in range(9)
+    ]
     lines += [f"PARENT N{(n - 1) // 2} CHILD N{n}" for n in range(1, 9)]
     lines.append("JOBSTATE_LOG states.log")
     run = submit(pool, "d.dag", "\n".join(lines))
@@ -132,6 +137,7 @@ def test_each_node_runs_once_whatever_is_killed(start: Callable[..., Pool]) -> N
     pool.kill("schedd")
     eventually(lambda: len(ran(pool)) > 8)
     kill_run()
+    (pool.work / "go").touch()
     assert pool.seen(f"{run}.0", JobStatus=4)["ExitCode"] == 0
     assert Counter(ran(pool)) == Counter([f"N{n}.0" for n in range(9)] + [f"post.N{n}" for n in range(9)])
     states = [line.split() for line in (pool.work / "states.log").read_text().splitlines()]
@@ -163,13 +169,12 @@ def test_a_workflow_within_a_workflow(start: Callable[..., Pool]) -> None:
 
 def test_jobs_beside_the_queue_start_at_once_and_outlive_it(start: Callable[..., Pool]) -> None:
     pool = start("START = False", cpus=1)
-    # A run of less than a second begins anew after a kill; this one has lived longer.
-    text = 'echo "$PWD"; sleep 1.5; touch old; while [ ! -e go ]; do sleep 0.05; done; exit 3'
+    text = 'echo "$PWD"; while [ ! -e go ]; do sleep 0.05; done; exit 3'
     local = pool.submit("universe = local\noutput = out", text)
     ad = pool.seen(f"{local}.0", JobStatus=2)
     assert (ad["JobUniverse"], ad["RemoteHost"].partition("@")[2][:6]) == (12, "local.")
     vanilla = pool.submit("", "true")
-    eventually(lambda: (pool.work / "old").exists())
+    pool.written_down(f"{local}.0#1", "local")
     pool.kill("schedd")
     pool.seen(f"{local}.0", JobStatus=2)
     (pool.work / "go").touch()

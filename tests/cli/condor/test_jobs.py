@@ -191,9 +191,12 @@ def test_the_lines_that_programs_type_are_answered_as_they_read_them(desk: Desk)
 
 def test_why_a_job_does_not_run(desk: Desk) -> None:
     cluster = desk.submit("request_memory = 9999999")
+    # The matchmaker looks at it within moments.
+    wanted = "TARGET.Memory >= RequestMemory"
+    eventually(lambda: wanted in desk("condor_q", "-better-analyze", str(cluster)).out, "the matchmaker's word")
     out = desk("condor_q", "-better-analyze", str(cluster)).out
     assert f"The Requirements expression for job {cluster}.000 is" in out
-    assert "TARGET.Memory >= RequestMemory" in out
+    assert wanted in out
 
 
 def test_bad_arguments_end_with_status_1(desk: Desk) -> None:
