@@ -179,6 +179,28 @@ def test_work_goes_on_when_the_daemon_is_killed_and_its_end_is_told(start: Calla
     assert [line.split()[1:3] for line in hooks.told("exit")] == [["exit", "one"], ["exit", "two"]]
 
 
+def test_a_prolog_of_fetched_work_is_run_again_where_it_was_when_the_daemon_was_killed_within_it(
+    start: Callable[..., Pool], tmp_path: Path
+) -> None:
+    hooks = Hooks(tmp_path / "hooks")
+    text = f"echo prolog - $PWD >> {hooks.place}/told\nuntil [ -e {hooks.place}/go ]; do sleep 0.05; done\n"
+    prolog = hooks.write("prolog", f"#!/bin/sh\n{text}")
+    hooks.offer("one", f"echo job - $PWD >> {hooks.place}/told")
+    pool = start(f"{GLOBAL}STARTER_PROLOG = {prolog}\n" + hooks.config("fetch", "exit", "failure"), cpus=1)
+    eventually(lambda: hooks.told("prolog"), "the prolog")
+    pool.written_down("fetched")
+    pool.kill("node")
+    eventually(lambda: len(hooks.told("prolog")) == 2, "the prolog once more")
+    (hooks.place / "go").touch()
+    eventually(lambda: hooks.told("exit"), "the end of the job")
+    # The machine is not to blame: its slot takes the next one.
+    hooks.offer("two", "exit 0")
+    eventually(lambda: len(hooks.told("exit")) == 2, "the end of the next job")
+    assert not hooks.told("failure")
+    places = [line.split(" - ")[1] for line in hooks.told() if not line.startswith("exit")]
+    assert places[0] == places[1] == places[2] != places[3]
+
+
 def test_hooks_of_a_job_that_hang_are_killed_and_hold_up_nobody_for_long(
     start: Callable[..., Pool], tmp_path: Path
 ) -> None:

@@ -177,7 +177,7 @@ class NodeOrders:
         found = self.runners.get(starter)
         if found is None:
             daemon = self._daemon
-            if starter.kind is ClaimKind.FETCHED and starter.state.run == 0:
+            if starter.kind is ClaimKind.FETCHED and starter.state.run == 0 and not resumed:
                 self._machine.name_fetched(slot)
             slot_ad = self._machine.ad(slot, daemon.clock.now())
             around, job_ad = daemon.surroundings(slot, starter), starter.state.job_ad
