@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,23 @@ def test_a_violated_invariant_fails_and_says_how_to_repeat_it(
     assert "something is wrong" in said
     assert f"repeat it with: roost lab simulate --config {config} --machines 1" in said
     assert "--days 0.1 --seed 3" in said
+
+
+def test_whoever_interrupts_a_run_is_told_how_far_it_came(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from roost.sim.world import World
+
+    def interrupted(self: World, progress: Callable[[float], None]) -> None:
+        progress(0.25)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(World, "run", interrupted)
+    config = tmp_path / "pool.config"
+    config.write_text("use POLICY : Desktop\n")
+    with pytest.raises(KeyboardInterrupt):
+        _command(*f"simulate --config {config} --machines 1 --days 0.1 --no-progress --out {tmp_path}/out".split())
+    assert f"interrupted at 25%: what is in {tmp_path}/out is not whole" in capsys.readouterr().err
 
 
 def test_a_policy_that_cannot_be_read_is_refused(tmp_path: Path) -> None:

@@ -91,6 +91,21 @@ def test_what_makes_no_sense_is_refused(folder: Path, words: list[str]) -> None:
         _test(folder / "desktop.toml", *words)
 
 
+def test_a_file_that_cannot_be_read_keeps_nobody_from_the_others(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.toml").write_text("garbage = ?\n")
+    (folder / "z.toml").write_text("policy = ''")
+    assert _test(folder) == 2
+    said = capsys.readouterr()
+    assert "a.toml:1:11: it is no TOML: Invalid" in said.err and "z.toml:1: there is no" in said.err
+    assert "desktop.toml" in said.out
+    assert _test(folder, "--json") == 2
+    document = json.loads(capsys.readouterr().out)
+    assert document["scenarios"] > 0 == document["failed"]
+    assert [each.partition(":")[0].rpartition("/")[2] for each in document["unread"]] == ["a.toml", "z.toml"]
+
+
 STEPS = {
     "submitt = 'a'": "did you mean 'submit'",
     "submit = 'b'": r"there is no job 'b'; describe it in \[jobs.b\]",

@@ -6,9 +6,11 @@ Exit codes: 0 when all is well, 1 when a scenario failed or an invariant was vio
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from roost.cli import lab_test
@@ -163,7 +165,8 @@ def _simulate(args: argparse.Namespace) -> int:
     from roost.runtime.machine import SystemHost
 
     request = _request(args, args.config)
-    result = simulate(request, SystemHost(), Path(args.out), None if args.no_progress else _progress())
+    with _interruptible(None if args.no_progress else _progress(), f"what is in {args.out} is not whole") as progress:
+        result = simulate(request, SystemHost(), Path(args.out), progress)
     outcome = result.outcome
     if args.json:
         say(json.dumps({"digest": outcome.digest, "notes": list(result.notes), "summary": outcome.summary}, indent=2))
@@ -186,6 +189,27 @@ def _simulate(args: argparse.Namespace) -> int:
         complain(f"repeat it with: {request.command} --out DIR")
         return Exit.NO
     return Exit.OK
+
+
+@contextlib.contextmanager
+def _interruptible(shown: Callable[[float], None] | None, consequence: str) -> Iterator[Callable[[float], None]]:
+    """Takes how far a run is and shows it; whoever interrupts the run is told how far it came."""
+    came = 0.0
+
+    def progress(share: float) -> None:
+        nonlocal came
+        came = share
+        if shown is not None:
+            shown(share)
+
+    try:
+        yield progress
+    except KeyboardInterrupt:
+        if shown is not None:
+            # Below the line that says how far it is.
+            sys.stderr.write("\n")
+        complain(f"interrupted at {came:.0%}: {consequence}")
+        raise
 
 
 def _progress() -> Callable[[float], None] | None:
@@ -217,7 +241,8 @@ def _compare(args: argparse.Namespace) -> int:
         raise CommandError(f"--seeds is from 1 to {SEEDS_MAX}, --examples 0 or more")
     old, new = _request(args, [args.old]), _request(args, [args.new])
     seeds = range(args.seed, args.seed + args.seeds)
-    progress = None if args.json or args.no_progress else _progress()
-    found = compare(old, new, seeds, SystemHost(), width(), progress)
+    shown = None if args.json or args.no_progress else _progress()
+    with _interruptible(shown, "nothing can be compared") as progress:
+        found = compare(old, new, seeds, SystemHost(), width(), progress)
     say(json.dumps(comparison_data(found), indent=2) if args.json else comparison_text(found, args.examples))
     return Exit.OK

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roost.cli.lab_test_report import Report
-from roost.cli.terminal import CommandError, Exit, width
+from roost.cli.terminal import CommandError, Exit, complain, width
 
 if TYPE_CHECKING:
     from roost.lab.outcome import Outcome
@@ -66,11 +66,18 @@ def run(args: argparse.Namespace) -> int:
     """Carry out the command. Raises LabError, CommandError."""
     if args.min_coverage is not None and not 0 <= args.min_coverage <= 100:
         raise CommandError("--min-coverage is a percentage, from 0 to 100")
-    chosen = list(_chosen(args))
+    chosen, unread = _chosen(args)
+    if unread and not chosen:
+        raise CommandError("\n".join(unread))
+    for problem in unread:
+        complain(problem)
     if not any(scenarios for _, scenarios in chosen):
         raise CommandError("no scenario was chosen" + (f"; none contains {args.only}" if args.only else ""))
     report = Report(
-        sum(len(scenarios) for _, scenarios in chosen), as_json=args.json, shows_progress=not args.no_progress
+        sum(len(scenarios) for _, scenarios in chosen),
+        as_json=args.json,
+        shows_progress=not args.no_progress,
+        unread=unread,
     )
     outcomes = _outcomes(args, [scenario for _, scenarios in chosen for scenario in scenarios], report)
     try:
@@ -84,6 +91,8 @@ def run(args: argparse.Namespace) -> int:
         report.interrupted()
         return Exit.INTERRUPTED
     report.summarise()
+    if unread:
+        return Exit.BAD
     return Exit.OK if report.passed else Exit.NO
 
 
@@ -143,20 +152,27 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _chosen(args: argparse.Namespace) -> Iterator[tuple[Path, list[Scenario]]]:
-    """The scenarios of each file, as the options want them."""
+def _chosen(args: argparse.Namespace) -> tuple[list[tuple[Path, list[Scenario]]], list[str]]:
+    """The scenarios of each file, as the options want them, and what is wrong with files that can't be read."""
     from dataclasses import replace
 
+    from roost.lab.machines import LabError
     from roost.lab.scenario_file import read_scenarios
 
+    chosen, unread = [], []
     for file in _files(args.files):
-        scenarios = read_scenarios(file)
+        try:
+            scenarios = read_scenarios(file)
+        except LabError as error:
+            unread.append(str(error))
+            continue
         if args.config:
             configs = tuple(str(Path(each)) for each in args.config)
             scenarios = [replace(each, configs=configs, policy=None) for each in scenarios]
         if args.only:
             scenarios = [each for each in scenarios if any(text in each.name for text in args.only)]
-        yield file, scenarios
+        chosen.append((file, scenarios))
+    return chosen, unread
 
 
 def _files(names: list[str]) -> Iterator[Path]:

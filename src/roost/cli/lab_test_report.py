@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,12 +26,14 @@ _NAME: Final = 20
 class Report:
     """Of one call."""
 
-    def __init__(self, whole: int, *, as_json: bool, shows_progress: bool = True) -> None:
+    def __init__(self, whole: int, *, as_json: bool, shows_progress: bool = True, unread: Sequence[str] = ()) -> None:
         from roost.lab.coverage import Coverage
         from roost.lab.progress_line import ProgressLine
 
         self._whole = whole
         self._json = as_json
+        #: What is wrong with files that can't be read.
+        self._unread = list(unread)
         self._begun = time.monotonic()
         self._line = ProgressLine() if shows_progress else None
         self._made: Progress | None = None
@@ -111,7 +113,8 @@ class Report:
     def _document(self, more: dict[str, Any]) -> None:
         if self._json:
             self._clear()
-            say(json.dumps({"version": 1, **self._counts, **more, "files": self._files}, indent=2))
+            unread = {"unread": self._unread} if self._unread else {}
+            say(json.dumps({"version": 1, **self._counts, **unread, **more, "files": self._files}, indent=2))
 
     def _say(self, lines: Iterable[str]) -> None:
         if not self._json:

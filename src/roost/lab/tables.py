@@ -7,16 +7,20 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from roost.lab.durations import seconds_of
 from roost.lab.machines import LabError
 from roost.lab.places import Path as KeyPath
 from roost.lab.places import places
+
+#: How the reader of TOML says where.
+_TOML_PLACE: Final = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +152,10 @@ def read_toml(path: Path) -> Table:
     except UnicodeDecodeError as error:
         raise LabError(f"{path}: it is no text in UTF-8 (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:
-        raise LabError(f"{path}: it is no TOML: {error}") from None
+        text, place = str(error), ""
+        if (found := _TOML_PLACE.search(text)) is not None:
+            text, place = text[: found.start()], f":{found[1]}:{found[2]}"
+        raise LabError(f"{path}{place}: it is no TOML: {text}") from None
     except RecursionError:
         raise LabError(f"{path}: it is nested too deep") from None
     return Table(str(path), places(text), (), values)
