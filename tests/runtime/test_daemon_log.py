@@ -21,6 +21,15 @@ def test_a_line_has_its_time_in_utc(tmp_path: Path) -> None:
     assert (tmp_path / "node.log").read_text() == "2023-11-14T22:13:20.250Z INFO roost.node: slot1: \\ud800 is odd\n"
 
 
+def test_what_others_say_is_no_line_of_the_log_and_no_order_to_a_terminal(tmp_path: Path) -> None:
+    log = DaemonLog(tmp_path / "node.log")
+    log.emit(_record("it said: a\tb\r\x1b[2J\n2026-11-22T00:00:00.000Z INFO roost.node: all is well\n  so there"))
+    log.close()
+    head, *more = (tmp_path / "node.log").read_text().splitlines()
+    assert head.endswith("it said: a\tb\\r\\x1b[2J")
+    assert more == ["    2026-11-22T00:00:00.000Z INFO roost.node: all is well", "  so there"]
+
+
 def test_a_log_goes_on_and_is_turned_over_before_it_is_too_long(tmp_path: Path) -> None:
     path = tmp_path / "node.log"
     for _ in range(2):

@@ -212,6 +212,36 @@ def test_what_others_could_have_written_is_not_run(one_place: Place, execute: Pa
     assert isinstance(found, HookFailed) and "No such file" in found.text
 
 
+def test_what_others_could_have_put_on_the_way_to_a_hook_is_not_run(one_place: Place) -> None:
+    upper, lower = one_place.path / "upper", one_place.path / "upper" / "lower"
+    lower.mkdir(parents=True)
+    path, link = lower / "hook", one_place.path / "link"
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    link.symlink_to(path)
+    assert refusal(path) == refusal(link) == ""
+    upper.chmod(0o777)
+    for each in (path, link):
+        assert f"everybody may write to {upper}, and put" in refusal(each)
+    # There only owners remove and rename what there is.
+    upper.chmod(0o1777)
+    assert refusal(path) == refusal(link) == ""
+    lower.chmod(0o1777)
+    for each in (path, link):
+        assert f"everybody may write to {lower}, and put" in refusal(each)
+    lower.chmod(0o755)
+    link.unlink()
+    link.symlink_to("link")
+    assert "symbolic links" in refusal(link)
+
+
+def test_two_jobs_in_what_a_hook_printed_are_none() -> None:
+    assert printed_ad("\nA = 1\n\nB = 2\n\n", is_job=True) == ClassAd({"A": 1, "B": 2})
+    found = printed_ad("A = 1\n\nB = 2\na = 3\n", is_job=True)
+    assert isinstance(found, HookFailed) and "more than one ad: a comes again" in found.text
+    assert printed_ad("A = 1\n\nA = 2\n") == ClassAd({"A": 2})
+
+
 def test_a_hook_that_cannot_be_executed_says_why(one_place: Place, execute: Path) -> None:
     path = _hook(one_place, "#!/no/such/interpreter\n")
     found = _result(one_place, execute, HookCall(key=one_place.key("1"), path=path))

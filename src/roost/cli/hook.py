@@ -130,7 +130,7 @@ def _parsed(row: HookRow, result: HookResult | HookFailed) -> tuple[ClassAd | No
     """What a hook printed as an ad, where that is of use; and what is wrong with it."""
     if isinstance(result, HookFailed) or row.prints == "ignored" or not result.output.strip():
         return None, ""
-    found = printed_ad(result.output)
+    found = printed_ad(result.output, is_job=row.name == "FETCH_WORK")
     return (None, found.text) if isinstance(found, HookFailed) else (found, "")
 
 

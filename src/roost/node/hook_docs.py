@@ -59,7 +59,8 @@ _CONTRACT: Final = """\
 * **The end**: when the hook's process ends, everything that it started is killed, whatever session it is in. What takes
   longer than `<KEYWORD>_HOOK_<NAME>_TIMEOUT` is killed. A hook that hangs holds up its own slot at most.
 * **Refused**, with a line in the log: a path that is not absolute, is no executable file, may be written by everybody, or
-  is in a directory that may be.
+  is in a directory that may be; also where a directory further up may be, unless it is one like `/tmp` (sticky), in which
+  nobody moves what is another's. Links on the way are followed, and asked the same.
 * **Again**: a daemon that was killed begins anew what it waited for. So `PREPARE_JOB`, `JOB_EXIT` and the others that
   somebody waits for may run twice for one job; `REPLY_FETCH` and `EVICT_CLAIM` may be lost.
 

@@ -2,6 +2,10 @@
 
 Every transition of a slot is a line, so a line must cost little: it is formatted once and written in one go, and no
 more is found out about who logs than the line says.
+
+What others have said may be part of a message: programs, users, other machines. What they say can't look like a line of
+the log, nor give orders to the terminal of its reader: further lines of a message are indented, and what can't be
+printed is written as ``\\x1b``.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +22,9 @@ from typing import Final
 #: Bytes of one log file, and old ones kept.
 LOG_BYTES_MAX: Final = 10_000_000
 LOGS_KEPT: Final = 2
+
+#: A further line of a message that begins at the margin.
+_MARGIN: Final = re.compile(r"\n(?=\S)")
 
 
 class DaemonLog(logging.Handler):
@@ -37,7 +45,8 @@ class DaemonLog(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Add the line of a record."""
         try:
-            data = (self.format(record) + "\n").encode("utf-8", "backslashreplace")
+            text = self.format(record)
+            data = ((text if text.isprintable() else _told(text)) + "\n").encode("utf-8", "backslashreplace")
             if self._size + len(data) > self._bytes_max and self._size:
                 self._turn_over()
             self._size += os.write(self._file, data)
@@ -67,6 +76,17 @@ class DaemonLog(logging.Handler):
             with contextlib.suppress(FileNotFoundError):
                 newer.replace(older)
         self._open()
+
+
+def _told(text: str) -> str:
+    """A message as lines that can be read, the first alone at the margin."""
+    if not all(each.isprintable() or each in "\n\t" for each in text):
+        text = "".join(each if each.isprintable() or each in "\n\t" else _code(each) for each in text)
+    return _MARGIN.sub("\n    ", text)
+
+
+def _code(each: str) -> str:
+    return each.encode("unicode_escape").decode("ascii")
 
 
 class _Lines(logging.Formatter):

@@ -130,7 +130,7 @@ class Fetching:
             return None
         if not result.output.strip():
             return None
-        found = printed_ad(result.output)
+        found = printed_ad(result.output, is_job=True)
         if isinstance(found, HookFailed):
             _log.warning("%s: %s: %s; taken as no work", slot.name, path, found.text)
             return None

@@ -7,7 +7,8 @@ than it may is killed and has filled no disk. Both are in a directory of the cal
 user can reach it; `remove_hook_calls` clears away what a daemon that was killed left there.
 
 A hook is refused if somebody else could have written it: if it, or the directory that it is in, may be written by
-everybody.
+everybody; so may none above, unless only owners remove there what there is (as in /tmp). Where the path leads over
+links that holds for each of them.
 
 What this module does not do: decide what a result means (`roost.starter.hooks`), or wait for hooks whose result is not
 asked for: cancel the call to stop it, or give it a time.
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import Final
 
 from roost.classad import ClassAd, ParseError
-from roost.classad.forms import Form, format_ad, parse_ad
+from roost.classad.forms import Form, format_ad, parse_ad, parse_ads
 from roost.model.command_line import split_old
 from roost.runtime.accounts import Account
 from roost.runtime.family import Family, adopt
@@ -85,19 +86,38 @@ class HookFailed:
 
 def refusal(path: Path) -> str:
     """Why a program may not be run as a hook; "" if it may."""
-    try:
-        found, above = path.stat(), path.parent.stat()
-    except OSError as problem:
-        return f"{path}: {problem.strerror}"
     if not path.is_absolute():
         return f"{path} is no absolute path"
-    if not stat.S_ISREG(found.st_mode) or not found.st_mode & 0o111:
-        return f"{path} is no executable file"
-    if found.st_mode & stat.S_IWOTH:
-        return f"everybody may write to {path} (chmod o-w)"
-    if above.st_mode & stat.S_IWOTH:
-        return f"everybody may write to {path.parent}, and put another program there (chmod o-w)"
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode) or not found.st_mode & 0o111:
+            return f"{path} is no executable file"
+        if found.st_mode & stat.S_IWOTH:
+            return f"everybody may write to {path} (chmod o-w)"
+        links = list(_links(path))
+        nearest = {each.parent for each in links}
+        for place in dict.fromkeys(above for each in links for above in each.parents):
+            if _is_open(place, is_nearest=place in nearest):
+                return f"everybody may write to {place}, and put another program there (chmod o-w)"
+    except OSError as problem:
+        return f"{path}: {problem.strerror}"
     return ""
+
+
+def _links(path: Path) -> Iterator[Path]:
+    """A path, what it leads to link by link, and at last without any link on its way. Raises OSError."""
+    whole = path.resolve(strict=True)
+    while path.is_symlink():
+        yield path
+        path = path.parent / path.readlink()
+    yield path
+    yield whole
+
+
+def _is_open(place: Path, *, is_nearest: bool) -> bool:
+    """Whether everybody may put something in the place of what is in a directory."""
+    mode = place.stat().st_mode
+    return bool(mode & stat.S_IWOTH) and (is_nearest or not mode & stat.S_ISVTX)
 
 
 async def run_hook(nursery: Nursery, execute: Path, call: HookCall) -> HookResult | HookFailed:
@@ -240,10 +260,18 @@ def ads_text(*ads: ClassAd) -> str:
     return DIVIDER.join(format_ad(ad, Form.OLD) for ad in ads)
 
 
-def printed_ad(output: str) -> ClassAd | HookFailed:
-    """The attributes that a hook printed."""
+def printed_ad(output: str, *, is_job: bool = False) -> ClassAd | HookFailed:
+    """The attributes that a hook printed. `is_job`: they are a job, and may not be two with a blank line between."""
     try:
-        return parse_ad(output, Form.OLD)
+        if not is_job:
+            return parse_ad(output, Form.OLD)
+        found = ClassAd()
+        for each in parse_ads(output, Form.OLD):
+            twice = next((name for name in each if name in found), None)
+            if twice is not None:
+                return HookFailed(text=f"what it printed is more than one ad: {twice} comes again after a blank line")
+            found.update(each)
+        return found
     except (ParseError, ValueError) as problem:
         return HookFailed(text=f"what it printed is no ad: {problem}")
 
