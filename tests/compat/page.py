@@ -60,6 +60,10 @@ _POOL: Final = (
         "a job's files are taken where they are when it starts, and brought back when it ends",
     ),
     (
+        "`Schedd.submit` of the first bindings takes a Submit, and no ad of a job",
+        "an ad has not been through the rules of submit descriptions, which set half of it",
+    ),
+    (
         "A transaction of the first bindings whose block fails has its jobs removed again",
         "they are numbered, and may have started, before it fails",
     ),

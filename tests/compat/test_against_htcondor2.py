@@ -111,6 +111,16 @@ def test_macros_come_to_the_same(theirs: ModuleType, pieces: list[str]) -> None:
 # -- event logs ----------------------------------------------------------------------------------------------------
 
 
+#: A row with decimals that are zeros is one of real numbers all the same.
+RESOURCES = log.ResourceTable(
+    rows=(
+        log.Resource(name="Cpus", usage=0.001, request=1, allocated=1),
+        log.Resource(name="Disk", usage=20, request=10, allocated=20000),
+        log.Resource(name="Memory", request=128, allocated=128),
+    )
+)
+
+
 def written(path: Path) -> Path:
     """A log with events of many kinds, as a queue writes it."""
     events = (
@@ -122,6 +132,7 @@ def written(path: Path) -> Path:
         log.JobSuspended(processes=3),
         log.JobUnsuspended(),
         log.JobAborted(reason="via condor_rm (by user ann)"),
+        log.JobTerminated(exit=log.ProgramExit(code=3), resources=RESOURCES),
         log.Generic(text="something"),
     )
     with path.open("w", encoding="utf-8") as file:
@@ -150,7 +161,7 @@ def test_a_log_that_is_pickled_goes_on_where_it_was(theirs: ModuleType, tmp_path
         events = module.JobEventLog(str(path)).events(0)
         first = [next(events).type, next(events).type]
         rest = [each.type for each in pickle.loads(pickle.dumps(events)).events(0)]
-        assert [int(each) for each in first + rest] == [0, 1, 6, 12, 13, 10, 11, 9, 8], module.__name__
+        assert [int(each) for each in first + rest] == [0, 1, 6, 12, 13, 10, 11, 9, 5, 8], module.__name__
         events.close()
         assert list(events.events(0)) == []
 
@@ -164,4 +175,4 @@ def test_events_that_come_later_are_waited_for(tmp_path: Path) -> None:
     path.write_text(whole[:100])
     assert len(list(events.events(stop_after=0))) == whole[:100].count("...\n")
     path.write_text(whole)
-    assert len(list(events.events(stop_after=0))) == 9 - whole[:100].count("...\n")
+    assert len(list(events.events(stop_after=0))) == 10 - whole[:100].count("...\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from roost.compat import classad1 as classad
@@ -72,6 +74,8 @@ def test_errors_of_the_first_bindings_are_pythons_too(pool: Pool, monkeypatch: p
         htcondor.Collector().locate(htcondor.DaemonTypes.Schedd, "nowhere")
     ad = htcondor.Collector().locate(htcondor.DaemonTypes.Schedd)
     assert isinstance(ad, classad.ClassAd) and htcondor.SecMan().ping(ad)["AuthorizationSucceeded"] is True
+    with Path(__file__).open() as file, htcondor.lock(file, htcondor.LockType.ReadLock) as locked:
+        assert locked is file
     monkeypatch.setenv("ROOST_HOME", "/nonexistent")
     with pytest.raises(OSError, match="Unable to locate local daemon"):
         htcondor.Schedd()

@@ -127,6 +127,10 @@ def test_programs_tell_ads_of_their_own(pool: Pool) -> None:
         [ClassAd({"MyType": "Query", "TargetType": "Weather", "Requirements": True})], "INVALIDATE_ADS_GENERIC"
     )
     assert collector.query(constraint='MyType == "Weather"') == []
+    with pytest.raises(htcondor.HTCondorException, match="Invalid advertise command FLY"):
+        collector.advertise([ad], "FLY")
+    with pytest.raises(htcondor.HTCondorException, match="Machine are told by daemons"):
+        collector.advertise([ClassAd({"Name": "mine"})], "UPDATE_STARTD_AD")
 
 
 def test_a_machine_is_emptied_and_taken_back(pool: Pool) -> None:
@@ -147,6 +151,13 @@ def test_priorities_are_read_and_set(pool: Pool) -> None:
     negotiator.setCeiling("ann@here", 7)
     assert next(ad for ad in negotiator.getPriorities() if ad["Name"] == "ann@here")["Ceiling"] == 7
     assert negotiator.getResourceUsage("ann@here") == []
+    negotiator.setUsage("ann@here", 60)
+    negotiator.setBeginUsage("ann@here", 1000)
+    negotiator.setLastUsage("ann@here", 2000)
+    ann = next(ad for ad in negotiator.getPriorities() if ad["Name"] == "ann@here")
+    assert (ann["WeightedAccumulatedUsage"], ann["BeginUsageTime"], ann["LastUsageTime"]) == (60, 1000, 2000)
+    negotiator.deleteUser("ann@here")
+    assert "ann@here" not in [ad["Name"] for ad in negotiator.getPriorities()]
     with pytest.raises(htcondor.HTCondorException):
         negotiator.setFactor("ann", 2)
 

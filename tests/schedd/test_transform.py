@@ -45,8 +45,15 @@ def changed(rules: str, **macros: str) -> dict[str, str]:
         ("REQUIREMENTS RequestMemory > 9000\nSET N 1", {}),
         ("NAME x\nUNIVERSE vanilla\n# nothing\n\nSET N 1\nTRANSFORM", {"N": "1", "JobUniverse": "5"}),
         ("SET N $(given)", {"N": "5"}),
+        ("if true\nSET N 1\nelse\nSET N 2\nendif", {"N": "1"}),
+        ("IF $(given)\nSET N 1\nENDIF\nif $(none:0)\nSET M 1\nelif version > 8.0\nSET M 2\nelse\nSET M 3\nendif",
+         {"N": "1", "M": "2"}),
+        ("EVALMACRO big RequestMemory > 4000\nif $(big)\nif $(nothing)\nSET N 1\nendif\nelse\nSET N 2\nendif",
+         {"N": "2"}),
+        ("if defined MY.OldA\nDELETE OldA\nendif\nif defined MY.OldA\nSET N 1\nendif", {"OldA": "gone"}),
+        ("if ! defined given\nx = 1\nelse\nx = 2\nendif\nSET N $(x)", {"N": "2"}),
     ],
-)
+)  # fmt: skip
 def test_statements(rules: str, expected: dict[str, str]) -> None:
     assert changed(rules, given="5") == expected
 
@@ -61,6 +68,11 @@ def test_statements(rules: str, expected: dict[str, str]) -> None:
         ("TRANSFORM 3", "r:1: TRANSFORM 3"),
         ("REQUIREMENTS (", "r:1: "),
         ("SET A 1 +", "r:1: "),
+        ("SET A 1\nendif", "r:2: endif without an if"),
+        ("if 1\nelse\nelif 1\nendif", "r:3: elif without an if"),
+        ("if 1\nif 0\nendif", "r:1: if: the endif is missing"),
+        ("if $(given) > 3\nendif", "r:1: if $(given) > 3: "),
+        ("if 1\n" * 65, "r:65: more than 64"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(rules: str, message: str) -> None:

@@ -318,6 +318,13 @@ def read_events(file: Any, is_xml: bool = False) -> Iterator[Any]:
     return iter(htcondor2.JobEventLog(file if isinstance(file, str) else file.name).events(stop_after=0))
 
 
+class LockType(IntEnum):
+    """How a file is locked."""
+
+    ReadLock = 0
+    WriteLock = 1
+
+
 def lock(file_obj: Any, lock_type: int) -> Any:
     """A block in which a file is locked."""
     from contextlib import contextmanager
@@ -326,7 +333,7 @@ def lock(file_obj: Any, lock_type: int) -> Any:
     def locked() -> Iterator[Any]:
         import fcntl
 
-        fcntl.lockf(file_obj, fcntl.LOCK_SH if lock_type == 0 else fcntl.LOCK_EX)
+        fcntl.lockf(file_obj, fcntl.LOCK_SH if lock_type == LockType.ReadLock else fcntl.LOCK_EX)
         try:
             yield file_obj
         finally:
@@ -374,6 +381,7 @@ __all__ = [
     "JobEventLog",
     "JobEventType",
     "JobStatus",
+    "LockType",
     "LogLevel",
     "Negotiator",
     "Placementd",

@@ -152,7 +152,7 @@ class Home(NamedTuple):
             raise HomeError(f"the pool in {self.path} is not open to {who}: {remedy}") from None
         except FileNotFoundError:
             raise HomeError(
-                f"no pool runs in {self.path}: start one with `roost up`, or name another with --home"
+                f"no pool runs in {self.path}: start one with `roost up`, or name another by ROOST_HOME"
             ) from None
         except (OSError, ValueError) as error:
             raise HomeError(f"{path}: {error}") from None

@@ -240,7 +240,7 @@ class ResourceTable:
         found: dict[str, Value] = {}
         for row in self.rows:
             pairs = (f"{row.name}Usage", row.usage), (f"Request{row.name}", row.request), (row.name, row.allocated)
-            found.update({name: _shortest(value) for name, value in pairs if value is not None})
+            found.update({name: value for name, value in pairs if value is not None})
             if row.assigned:
                 found[f"Assigned{row.name}"] = row.assigned
         return found
@@ -271,10 +271,8 @@ def _resource(ad: ClassAd, name: str) -> Resource:
 
 
 def _number(value: Value) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _shortest(value: float) -> int | float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
     return int(value) if value == int(value) else value
 
 
@@ -299,7 +297,9 @@ def _row(label: str, text: str) -> Resource:
     if assigned is not None:
         text = text[: assigned.start()]
     name = label.strip().partition(" (")[0]
-    cells = [(match.end(), float(match[0])) for match in re.finditer(r"-?\d+(?:\.\d+)?", text)]
+    # A cell with decimals is a real number, also where they are zeros.
+    found = re.finditer(r"-?\d+(\.\d+)?", text)
+    cells = [(match.end(), float(match[0]) if match[1] else int(match[0])) for match in found]
     values: list[float | None] = [None, None, None]
     if len(cells) == 3:
         values = [value for _, value in cells]

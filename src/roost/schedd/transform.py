@@ -14,7 +14,8 @@
 
 Statements are carried out in their order. ``NAME = TEXT`` is a macro, `EVALMACRO` one whose text is a value of the ad;
 ``$(MY.Attribute)`` is an attribute of the ad as it is by then. Macros and their functions are those of the
-configuration. An ad for which `REQUIREMENTS` is not true stays as it is.
+configuration, and so are the conditions of ``if``, ``elif``, ``else`` and ``endif``, which are asked for each ad when
+their line comes; ``defined MY.Attribute`` is one, too. An ad for which `REQUIREMENTS` is not true stays as it is.
 
 What it does not do: make several ads of one (``TRANSFORM`` with items).
 """
@@ -28,11 +29,14 @@ from typing import Final
 from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression, unparse_value
 from roost.classad.unparse import item_node, unparse
 from roost.config import ConfigError, Host, load_text
+from roost.config.conditions import ConditionProblem, Facts, decide
+from roost.config.load import LANGUAGE_VERSION
 
 _STATEMENT: Final = re.compile(
     r"(NAME|REQUIREMENTS|UNIVERSE|SET|DEFAULT|EVALSET|EVALDEFAULT|COPY|RENAME|DELETE|EVALMACRO|TRANSFORM)\b\s*(.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_BRANCH: Final = re.compile(r"(if|elif|else|endif)\b\s*(.*)", re.IGNORECASE)
 _MACRO: Final = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", re.DOTALL)
 _NAMES: Final = re.compile(r"([A-Za-z_]\w*)\s*(?:=(?!=)\s*)?(.*)", re.DOTALL)
 _PATTERN: Final = re.compile(r"/((?:[^/\\]|\\.)*)/(i?)\s*(.*)", re.DOTALL)
@@ -41,6 +45,8 @@ _MINE: Final = re.compile(r"\$\w*\(MY\.(\w+)", re.IGNORECASE)
 _SETTING: Final = frozenset(("SET", "DEFAULT", "EVALSET", "EVALDEFAULT", "EVALMACRO"))
 #: Statements of one set of rules.
 STATEMENTS_MAX: Final = 10_000
+#: Conditions within conditions.
+DEPTH_MAX: Final = 64
 
 
 class TransformError(ValueError):
@@ -74,7 +80,8 @@ class Transform:
             return False
         changing = _Changing(ad, host, dict(macros or {}))
         for rule in self.rules:
-            changing.carry_out(rule)
+            if not changing.passed_over(rule):
+                changing.carry_out(rule)
         return True
 
 
@@ -82,6 +89,7 @@ def read_transform(text: str, origin: str) -> Transform:
     """Read rules. Raises TransformError."""
     name, requirements = "", None
     rules: list[Rule] = []
+    branches = _Branches()
     for number, line in _lines(text):
         place = f"{origin}:{number}"
         rule = _rule(line, place)
@@ -89,6 +97,9 @@ def read_transform(text: str, origin: str) -> Transform:
             name = rule.text
         elif rule.kind == "REQUIREMENTS":
             requirements = _expression(rule.text, place)
+        elif rule.kind in _BRANCHES:
+            branches.follow(rule)
+            rules.append(rule)
         elif rule.kind == "TRANSFORM":
             if rule.text not in ("", "1"):
                 raise TransformError(f"{place}: TRANSFORM {rule.text}: several ads of one are not made here")
@@ -98,7 +109,39 @@ def read_transform(text: str, origin: str) -> Transform:
             rules.append(rule)
         if len(rules) > STATEMENTS_MAX:
             raise TransformError(f"{place}: more than {STATEMENTS_MAX} statements")
+    branches.end()
     return Transform(name=name, requirements=requirements, rules=tuple(rules))
+
+
+#: The statements of conditions, in capitals.
+_BRANCHES: Final = frozenset(("IF", "ELIF", "ELSE", "ENDIF"))
+
+
+class _Branches:
+    """Whether conditions begin and end where they should."""
+
+    def __init__(self) -> None:
+        #: The last statement of each condition that has begun.
+        self._open: list[Rule] = []
+
+    def follow(self, rule: Rule) -> None:
+        """Take the next of these statements. Raises TransformError."""
+        if rule.kind == "IF":
+            self._open.append(rule)
+            if len(self._open) > DEPTH_MAX:
+                raise TransformError(f"{rule.place}: more than {DEPTH_MAX} conditions within one another")
+            return
+        before = self._open.pop() if self._open else None
+        if before is None or (before.kind == "ELSE" and rule.kind != "ENDIF"):
+            raise TransformError(f"{rule.place}: {rule.kind.lower()} without an if that it belongs to")
+        if rule.kind != "ENDIF":
+            self._open.append(rule)
+
+    def end(self) -> None:
+        """There are no more statements. Raises TransformError."""
+        if self._open:
+            rule = self._open[-1]
+            raise TransformError(f"{rule.place}: {rule.kind.lower()}: the endif is missing")
 
 
 #: Universes of jobs by their names.
@@ -132,6 +175,9 @@ def _lines(text: str) -> list[tuple[int, str]]:
 
 
 def _rule(line: str, place: str) -> Rule:
+    branch = _BRANCH.match(line)
+    if branch is not None:
+        return Rule(branch[1].upper(), "", branch[2].strip(), place)
     statement = _STATEMENT.match(line)
     macro = _MACRO.match(line)
     if macro is not None and (statement is None or line[statement.end(1) :].lstrip().startswith("=")):
@@ -171,6 +217,36 @@ class _Changing:
         self._ad = ad
         self._host = host
         self._macros = macros
+        #: For each condition that has begun whether its statements count now, and whether some of it have.
+        self._branches: list[tuple[bool, bool]] = []
+
+    def passed_over(self, rule: Rule) -> bool:
+        """Whether a statement is one of conditions, or one that they leave out."""
+        if rule.kind not in _BRANCHES:
+            return any(not counts for counts, _ in self._branches)
+        taken = False
+        if rule.kind != "IF":
+            _, taken = self._branches.pop()
+        if rule.kind != "ENDIF":
+            # Where a condition around it is not met it is not asked: its macros may not be there.
+            wanted = not taken and all(counts for counts, _ in self._branches)
+            counts = wanted and (rule.kind == "ELSE" or self._met(rule))
+            self._branches.append((counts, taken or counts))
+        return True
+
+    def _met(self, rule: Rule) -> bool:
+        text = self._expanded(rule.text, rule.place)
+        facts = Facts(defined=self._defined, template=lambda category, option: False, version=LANGUAGE_VERSION)
+        try:
+            return decide(text, facts)
+        except ConditionProblem as problem:
+            raise TransformError(f"{rule.place}: {rule.kind.lower()} {rule.text}: {problem}") from None
+
+    def _defined(self, name: str) -> bool:
+        scope, dot, attribute = name.partition(".")
+        if dot and scope.lower() == "my":
+            return attribute in self._ad
+        return any(known.lower() == name.lower() and text for known, text in self._macros.items())
 
     def carry_out(self, rule: Rule) -> None:
         """Carry out a statement."""

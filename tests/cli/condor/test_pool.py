@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import re
 import socket
 import subprocess
@@ -84,6 +85,10 @@ def test_watch_q_ends_when_a_condition_is_met_and_when_all_are_done(desk: Desk) 
     done = desk("condor_watch_q", "-clusters", str(cluster), "-exit", "any,held,7", status=7)
     assert done.lines[0].split()[:2] == ["OWNER", "BATCH_NAME"]
     assert done.lines[-2] == "Total: 1 jobs; 0 done, 0 idle, 0 running, 1 held"
+    submitted = f"000 ({cluster:03}.000.000) 2026-11-22 00:08:00 Job submitted from host: <h>\n...\n"
+    (desk.pool.work / "one").write_text(submitted)
+    assert desk("condor_watch_q", "-files", "one", "-exit", "any,held,7", status=7).out == done.out
+    assert "no job is in there" in desk("condor_watch_q", "-files", os.devnull, status=1).err
     desk("condor_rm", str(cluster))
     assert "Total: 0 jobs" in desk("condor_watch_q", "-clusters", str(cluster)).out
     assert "write {all|any|none}" in desk("condor_watch_q", "-exit", "some,held", status=1).err

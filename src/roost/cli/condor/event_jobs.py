@@ -6,6 +6,7 @@ tell, its program above all, is not in the rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,16 +23,25 @@ _GONE: Final = frozenset((5, 9))
 
 def jobs_of_log(path: str) -> list[Row]:
     """The jobs that the log says are in the queue still. Raises ToolError."""
+    jobs: dict[tuple[int, int], dict[str, Any]] = {}
+    for logged in _events(path):
+        _happened(jobs, logged)
+    return [Row(job) for job in jobs.values()]
+
+
+def clusters_of_log(path: str) -> list[int]:
+    """The clusters that the log tells of, in the order in which they first came. Raises ToolError."""
+    return list(dict.fromkeys(logged.cluster for logged in _events(path)))
+
+
+def _events(path: str) -> Iterator[LoggedEvent]:
     from roost.schedd.event_log import LogReader
 
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise ToolError(f"Error: Can't open event log {path}: {error.strerror}") from None
-    jobs: dict[tuple[int, int], dict[str, Any]] = {}
-    for logged in LogReader().feed(data):
-        _happened(jobs, logged)
-    return [Row(job) for job in jobs.values()]
+    return LogReader().feed(data)
 
 
 def _happened(jobs: dict[tuple[int, int], dict[str, Any]], logged: LoggedEvent) -> None:

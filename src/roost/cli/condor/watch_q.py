@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from roost.cli.condor.asking import PLACE_OPTIONS, Place
 from roost.cli.condor.choosing import Choice, owner
-from roost.cli.condor.errors import UsageError
+from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Given, Option, given
 from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.queue_batches import Batch, batches, table
@@ -24,7 +24,7 @@ OPTIONS: Final = (
     Option("batches", "these batches", takes="NAME...", least=2),
     Option("exit", "end when the jobs are so: GROUP,STATUS[,EXIT-STATUS]", takes="CONDITION...", least=2),
     Option("groupby", "understood: batches are the groups", takes="ATTR", least=2),
-    Option("files", "not possible: name clusters", takes="FILE...", least=1),
+    Option("files", "the clusters of these event logs", takes="FILE...", least=1),
     Option("table", "understood: it is shown", least=2),
     Option("no-table", "without the table", least=5),
     Option("summary", "understood: it is shown", least=2),
@@ -86,10 +86,21 @@ class _Order:
                 self.batch_names += option.values
             case "exit":
                 self.conditions += [_Condition(text) for text in option.values]
-            case "" | "files":
-                raise UsageError(f"Error: {option.written}: name the jobs with -clusters, -users or -batches")
+            case "files":
+                self._files(option.values)
+            case "":
+                raise UsageError(f"Error: {option.written}: name the jobs with -clusters, -users, -batches or -files")
             case _:
                 self.flags.add(option.name)
+
+    def _files(self, paths: tuple[str, ...]) -> None:
+        """Watch the clusters that event logs tell of."""
+        from roost.cli.condor.event_jobs import clusters_of_log
+
+        found = dict.fromkeys(str(cluster) for path in paths for cluster in clusters_of_log(path))
+        if not found:
+            raise ToolError(f"Error: {' '.join(paths)}: no job is in there")
+        self.choice = self.choice._replace(jobs=(*self.choice.jobs, *found))
 
 
 def run(name: str, arguments: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from roost.classad import parse_expression
@@ -149,12 +150,28 @@ class Collector:
         """Tell the pool ads, or take them back (``INVALIDATE_…``)."""
         if not isinstance(ad_list, list | tuple) or not all(isinstance(ad, ClassAd) for ad in ad_list):
             raise TypeError("ad_list must be a list of ClassAds")
+        known = _ADVERTISED.fullmatch(command.upper())
+        if known is None:
+            raise HTCondorException(f"Invalid advertise command {command}: UPDATE_AD_GENERIC is one")
         with self._pool() as pool:
-            if command.upper().startswith("INVALIDATE_"):
+            if known["back"]:
                 pool.central("advertise", ads=[], gone=[name for ad in ad_list for name in _gone(pool, ad)])
                 return
-            kind = {"GENERIC": "Generic"}.get(command.upper().rpartition("_")[2], "Generic")
+            # Ads of daemons are theirs to tell, which the pool says.
+            kind = _OF_COMMANDS.get(known["kind"] or "", "Generic")
             pool.central("advertise", ads=[{"MyType": kind, **ad_data(ad._ad)} for ad in ad_list])
+
+
+#: Commands of HTCondor's collector that tell ads or take them back.
+_ADVERTISED: Final = re.compile(
+    r"(?:UPDATE_(?:(?P<kind>[A-Z]+)_)?AD(?:_GENERIC|_WITH_ACK)?|(?P<back>INVALIDATE_)(?:[A-Z]+_)?ADS(?:_GENERIC)?)"
+)
+#: What stands in them to MyType.
+_OF_COMMANDS: Final = {
+    "STARTD": "Machine", "SCHEDD": "Scheduler", "MASTER": "DaemonMaster", "SUBMITTOR": "Submitter",
+    "COLLECTOR": "Collector", "NEGOTIATOR": "Negotiator", "ACCOUNTING": "Accounting", "LICENSE": "License",
+    "STORAGE": "Storage", "GRID": "Grid", "HAD": "HAD", "DEFRAG": "Defrag",
+}  # fmt: skip
 
 
 def _gone(pool: Pool, ad: ClassAd) -> list[str]:
