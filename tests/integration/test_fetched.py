@@ -258,3 +258,27 @@ def test_hooks_of_a_job_run_as_its_user_in_its_directory(start: Callable[..., Po
         ("exit", "nobody", "nobody"),
         ("failure", "root", "root"),
     }
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs scripts as others")
+def test_a_prolog_runs_as_somebody_else_where_nothing_else_does(start: Callable[..., Pool], tmp_path: Path) -> None:
+    for each in (tmp_path, *tmp_path.parents):
+        if str(each).startswith("/tmp/") and each.owner() == tmp_path.owner():
+            each.chmod(each.stat().st_mode | 0o711)
+    hooks = Hooks(tmp_path / "hooks")
+    (hooks.place / "told").touch()
+    (hooks.place / "told").chmod(0o666)
+    said = "prolog $(id -un) $PWD ${BASH_ENV-none}"
+    prolog = hooks.write("prolog", f'#!/bin/sh\necho "{said}" >> {hooks.place}/told\n')
+    epilog = hooks.write("epilog", "#!/bin/sh\nexit 0\n")
+    pool = start(
+        f"STARTER_PROLOG = nobody@{prolog}\nSTARTER_EPILOG = daemon@{epilog}\nSTARTER_SCRIPT_USERS = nobody\n", cpus=1
+    )
+    # All jobs are of the user who runs the daemon: no other has been let to its directories yet.
+    cluster = pool.submit('environment = "BASH_ENV=/evil"', script="exit 0")
+    eventually(lambda: hooks.told(), "the prolog")
+    assert hooks.told() == ["prolog nobody / none"]
+    # Who is not named runs nothing, and who runs the machine is told so.
+    eventually(lambda: "Closed to new jobs: slot1@" in pool("status"), "the slot to be closed")
+    assert "STARTER_SCRIPT_USERS does not name daemon" in pool.logs()
+    pool("rm", str(cluster))

@@ -34,6 +34,25 @@ def moving(**attributes: Any) -> Hand:
     return hand.feed(ev.SandboxMade(), ev.InputTransferred(), ev.JobStarted(run=1, pid=1))
 
 
+def test_hooks_are_told_of_this_run_and_not_of_the_one_before_it() -> None:
+    before = {"ExitBySignal": False, "ExitCode": 0, "ExitReason": "evicted: by the epilog", "JobPid": 7}
+    hooks = {"K": {point: hook() for point in (HookPoint.PREPARE, HookPoint.EXIT)}}
+    told = policy(hooks=hooks, hook_keyword_forced="K")
+    hand = Hand(job=job(VacateReasonCode=1007, Item="a", **before), policy=told)
+    hand.feed(ev.SandboxMade())
+    (prepare,) = [each for each in hand.orders if isinstance(each, RunHook)]
+    assert dict(prepare.ad) == dict(job(Item="a"))
+    hand.feed(ev.HookEnded(point=HookPoint.PREPARE), ev.JobStarted(run=1, pid=8)).ended(signal=9)
+    (left,) = [each for each in hand.orders if isinstance(each, RunHook)]
+    assert {name: left.ad.eval(name) for name in ("ExitBySignal", "ExitSignal", "ExitReason", "Item")} == {
+        "ExitBySignal": True,
+        "ExitSignal": 9,
+        "ExitReason": "died on signal 9",
+        "Item": "a",
+    }
+    assert not {"ExitCode", "VacateReasonCode", "JobPid"} & set(left.ad)
+
+
 def test_after_its_end_the_job_is_swept_up_reported_and_forgotten() -> None:
     hand = Hand().running().ended(3)
     assert hand.orders == [KillProcesses(), ReportExit(report=hand.report), RemoveSandbox()]

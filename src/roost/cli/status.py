@@ -16,8 +16,10 @@ from roost.runtime.home import Home
 #: What the listing needs of each slot.
 _SHOWN: Final = (
     "Name", "Machine", "OpSys", "Arch", "State", "Activity", "LoadAvg", "Cpus", "Memory", "EnteredCurrentActivity",
-    "RemoteOwner",
+    "RemoteOwner", "SlotBrokenReason", "MachineProblem",
 )  # fmt: skip
+#: How many slots that take no jobs are named below the listing.
+_CLOSED_MAX: Final = 5
 _ROLES: Final = ("central", "schedd", "node")
 
 
@@ -92,6 +94,11 @@ def _show(rows: list[dict[str, Any]]) -> None:
     parts = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
     say("")
     say(counted(len(rows), "slot") + (f": {parts}" if parts else ""))
+    closed = [str(row.get("Name", "")) for row in rows if row.get("SlotBrokenReason") or row.get("MachineProblem")]
+    if closed:
+        more = f" and {len(closed) - _CLOSED_MAX} more" if len(closed) > _CLOSED_MAX else ""
+        names = ", ".join(closed[:_CLOSED_MAX])
+        say(f"Closed to new jobs: {names}{more}; `roost explain slot {closed[0]}` says why")
 
 
 def _daemons(args: argparse.Namespace) -> int:

@@ -62,8 +62,9 @@ _RUNNING: Final = (
     "and what else is measured"
 )
 _ENDED: Final = (
-    "the same, ExitReason (text), JobDuration (s), and if the program ran to an end ExitBySignal with ExitCode or "
-    "ExitSignal; if it did not come to its own end, HoldReason or VacateReason with …Code and …SubCode"
+    "what UPDATE_JOB_INFO is told but JobState and JobPid, ExitReason (text), JobDuration (s), and if the program ran "
+    "to an end ExitBySignal with ExitCode or ExitSignal; if it did not come to its own end, HoldReason or VacateReason "
+    "with …Code and …SubCode. All of it is of this run: what the queue knows of earlier ones is not in the ad"
 )
 _PREPARED: Final = (
     "0: go on. 1 to 299: the job is held (code 19, the status as subcode). 300 and more, or a signal: the job goes "

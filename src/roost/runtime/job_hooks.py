@@ -205,9 +205,16 @@ class JobHooks:
     async def _called(self, **call: Any) -> HookResult | HookFailed:
         self._calls += 1
         runner = self._runner
+        home = runner.around.home
+        if call["account"] is not None:
+            # The job may have been made at home by its own user, the daemon's, alone.
+            try:
+                home.let_others_to(home.execute)
+            except OSError as problem:
+                return HookFailed(text=str(problem))
         # A daemon that comes after this one has other names for its calls.
         key = f"{runner.run}/hook{os.getpid()}.{self._calls}"
-        return await run_hook(runner.around.nursery, runner.around.home.execute, HookCall(key=key, **call))
+        return await run_hook(runner.around.nursery, home.execute, HookCall(key=key, **call))
 
 
 def script_values(runner: Runner, job_ad: ClassAd, program: Program | None) -> dict[str, str]:

@@ -28,6 +28,7 @@ from roost.starter.guards import GUARDS
 from roost.starter.hooks import hook_keyword
 from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.receptions import RECEPTIONS
+from roost.starter.starter_ad import of_new_run
 from roost.starter.starter_state import Launch, StarterState
 from roost.starter.states import EVALUATED
 from roost.starter.transitions import CHAIN_MAX, ROWS, On, Transition
@@ -72,7 +73,8 @@ def begin(launch: Launch, now: float, policy: StarterPolicy) -> Step:
         fallback=policy.hook_keyword_default,
         known=policy.hooks,
     )
-    state = _state(launch=launch, job_ad=launch.job_ad, hook_keyword=keyword, entered_state_at=now, doing=Doing.SANDBOX)
+    job_ad = of_new_run(launch.job_ad)
+    state = _state(launch=launch, job_ad=job_ad, hook_keyword=keyword, entered_state_at=now, doing=Doing.SANDBOX)
     return Step(state=state, effects=(MakeSandbox(),))
 
 

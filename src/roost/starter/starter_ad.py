@@ -30,6 +30,25 @@ MEASURED: Final = (
     "ImageSize", "ResidentSetSize", "MemoryUsage", "RemoteUserCpu", "RemoteSysCpu", "CpusUsage", "NumPids", "DiskUsage",
 )  # fmt: skip
 
+#: What is said of one run and of its end. A job that has run before has them of that run, from its queue.
+OF_ONE_RUN: Final = (
+    "JobState", "JobPid", "NumPids", "VacateUntil", "VacateTimeLeft", "ExitReason", "ExitBySignal", "ExitCode",
+    "ExitSignal", "JobCoreDumped", "JobDuration", "HoldReason", "HoldReasonCode", "HoldReasonSubCode", "VacateReason",
+    "VacateReasonCode", "VacateReasonSubCode",
+)  # fmt: skip
+_OF_ONE_RUN: Final = frozenset(map(fold, OF_ONE_RUN))
+
+
+def of_new_run(job_ad: ClassAd) -> ClassAd:
+    """The job without what was said of an earlier run, which hooks and jobs would take for this one's."""
+    stale = [key for key in _OF_ONE_RUN if key in job_ad.cells]
+    if not stale:
+        return job_ad
+    ad = job_ad.copy()
+    for key in sorted(stale):
+        ad.pop(key)
+    return ad
+
 
 def static_shares(slot_ad: ClassAd) -> ClassAd:
     """The part of a slot's ad that a starter is given when it is spawned."""
