@@ -55,6 +55,8 @@ def plan(
     *demands: SubmitterDemand,
     settings: Settings | None = None,
     priorities: dict[str, float] | None = None,
+    now: float = NOW,
+    zone_offset_s: int = 0,
 ) -> Plan:
     accounts = Accounts()
     for user, priority in (priorities or {}).items():
@@ -66,7 +68,8 @@ def plan(
         claims={name: f"claim-{name}" for name in names},
         nodes=dict.fromkeys(names, "node"),
         demands=demands,
-        now=NOW,
+        now=now,
+        zone_offset_s=zone_offset_s,
     )
     return negotiate(snapshot, settings=settings or Settings(), accounts=accounts)
 

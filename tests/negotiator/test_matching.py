@@ -7,7 +7,7 @@ from roost.classad.vector import Table
 from roost.negotiator.limits import maximum, parse_limits
 from roost.negotiator.reach import significant
 from roost.negotiator.settings import LimitSettings, PolicySettings, Settings
-from tests.negotiator.kit import claimed, demand, given, job, plan, slot
+from tests.negotiator.kit import NOW, claimed, demand, given, job, plan, slot
 
 OPEN = Settings(preemption_requirements=Expr.parse("true"))
 
@@ -197,3 +197,20 @@ def test_what_slots_and_the_matchmaker_ask_of_jobs_is_significant():
     assert {"imagesize", "project", "jobprio", "local", "urgent", "group", "numjobstarts"} <= set(found)
     assert not {"memory", "mytype", "totaljobruntime", "submitteruserprio", "remoteuserprio", "target"} & set(found)
     assert list(found) == sorted(found)
+
+
+def test_conditions_on_the_clock_mean_the_matchmakers_zone():
+    slots = [slot("night", Requirements='=formatTime(time(), "%H") == "03"'), slot("late", Requirements="=hours == 22")]
+    slots[1].set("hours", 'int(formatTime(time(), "%H"))')
+    assert given(plan(slots, demand("ann@x", (job(), 9)))) == {"ann@x": ["late"]}
+    assert given(plan(slots, demand("ann@x", (job(), 9)), zone_offset_s=5 * 3600)) == {"ann@x": ["night"]}
+
+
+def test_conditions_that_draw_lots_draw_others_in_each_cycle():
+    slots = [slot(f"s{number:02}", Requirements="=random(10) < 3") for number in range(60)]
+    cycles = [
+        given(plan(slots, demand("ann@x", (job(), 99)), now=NOW + at)).get("ann@x", []) for at in (0, 60, 60, 120)
+    ]
+    assert cycles[1] == cycles[2], "a cycle is the same when it is repeated"
+    assert len({tuple(each) for each in cycles}) == 3
+    assert all(5 <= len(each) <= 35 for each in cycles)

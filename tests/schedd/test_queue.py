@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from roost.schedd.provisioned import provisioned
 from roost.schedd.queue import Queue
 from roost.schedd.ranges import Ranges
 from roost.schedd.status import JobStatus
-from tests.schedd.queue_world import World, source
+from tests.schedd.queue_world import SETTINGS, World, source
 
 
 def everything_arrives(world: World) -> None:
@@ -533,3 +534,27 @@ def test_a_machine_that_does_not_say_that_a_run_has_begun_is_asked_and_a_lost_or
     (asked,) = [each for each in queue.step(ev.Ticked(), 7.0).effects if isinstance(each, ef.SayAlive)]
     queue.step(ev.ClaimsHeard(node="n", known={"c": ""}, unknown=(), serial=asked.serial), 7.1)
     assert queue.counts()["idle"] == 1, "the machine has the claim, and no run on it"
+
+
+# -- the clock and the lots of policies ----------------------------------------------------------------------------
+
+
+def test_policies_of_jobs_mean_the_queues_zone() -> None:
+    world = World()
+    world.queue = Queue(replace(SETTINGS, zone=timezone(timedelta(hours=5))), world.now)
+    # It is 22:13 in UTC.
+    number = world.submit(source(1, PeriodicHold='=formatTime(time(), "%H") == "03"'))
+    world.now += 60
+    world.feed(ev.Ticked())
+    assert world.queue.book.clusters[number].status(0) is JobStatus.HELD
+
+
+def test_policies_that_draw_lots_draw_for_each_job_and_each_time() -> None:
+    world = World()
+    number = world.submit(source(200, PeriodicHold="=random(10) < 2"))
+    cluster, held = world.queue.book.clusters[number], []
+    for _ in range(3):
+        world.now += 60
+        world.feed(ev.Ticked())
+        held.append(sum(cluster.status(proc) is JobStatus.HELD for proc in range(200)))
+    assert 0 < held[0] < held[1] < held[2] < 200

@@ -85,7 +85,7 @@ class FixedWorld:
     instant: float = 0.0
     #: Seconds east of UTC of the local zone.
     offset: int = 0
-    #: Source of random numbers; None for those of seed 0, from when the first is drawn.
+    #: Source of random numbers; None for those that belong to the instant, from when the first is drawn.
     source: random.Random | None = None
     homes: Mapping[str, str] = field(default_factory=dict)
     user_maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class FixedWorld:
     def random(self) -> float:
         """The next number of the given source."""
         if self.source is None:
-            self.source = random.Random(0)
+            self.source = random.Random(self.instant)
         return self.source.random()
 
     def zone_offset(self, epoch: float) -> int:

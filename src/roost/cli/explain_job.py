@@ -262,7 +262,7 @@ class _Tracer:
 
     def __init__(self, pool: Pool, job: ClassAd, record: dict[str, Any]) -> None:
         self.pool, self.job = pool, job
-        self.world = FixedWorld(instant=float(record["at"]))
+        self.world = FixedWorld(instant=float(record["at"]), offset=int(record["zone_offset_s"]))
         self.policies = {
             cause: source for cause, source in record["sources"].items() if source is not None and cause in _TRACED
         }

@@ -92,7 +92,7 @@ class _Cycle:
 
     def run(self) -> Steps[Plan]:
         snapshot, settings = self.snapshot, self.settings
-        self.world = FixedWorld(instant=snapshot.now)
+        self.world = snapshot.world
         self.policy = PoolPolicy(settings.policy, self.findings, self.world)
         shelf = snapshot.shelf
         if shelf is None and not len(snapshot.slots):
@@ -405,6 +405,7 @@ class _Cycle:
             jobs[party.demand.submitter] = wanted, left + sum(want.left for want in party.wants)
         return Trail(
             at=self.snapshot.now,
+            zone_offset_s=self.snapshot.zone_offset_s,
             settings=self.settings,
             floor=self.floor,
             parties=tuple(parties),

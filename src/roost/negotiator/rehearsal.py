@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from roost.classad import ClassAd, FixedWorld
+from roost.classad import ClassAd
 from roost.classad.vector.kinds import Array
 from roost.model.audit import AuditKind, AuditRecord, Effect, digest, some
 from roost.model.pool_policy import is_true
@@ -54,7 +54,7 @@ class _Rehearsal:
         self, snapshot: Snapshot, settings: Settings, tried: PolicySettings, plan: Plan, memory: Memory
     ) -> None:
         self.snapshot, self.settings, self.plan, self.memory = snapshot, settings, plan, memory
-        self.world = FixedWorld(instant=snapshot.now)
+        self.world = snapshot.world
         self.now = PoolPolicy(settings.policy, Findings(), self.world)
         self.then = PoolPolicy(tried, Findings(), self.world)
         self.tallies: dict[_Cause, _Tally] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roost.classad import ClassAd
+from roost.classad import ClassAd, FixedWorld
 from roost.classad.vector import Table
 from roost.negotiator.pool_policy import Cause, Counted, Finding
 
@@ -63,6 +63,8 @@ class Snapshot:
     demands: tuple[SubmitterDemand, ...]
     #: Epoch s.
     now: float
+    #: Seconds east of UTC of the matchmaker's zone.
+    zone_offset_s: int = 0
     #: Names of the slots that somebody has been given, and whose machines have not said so yet.
     promised: Collection[str] = frozenset()
     #: What these cost.
@@ -71,6 +73,11 @@ class Snapshot:
     versions: np.ndarray | None = None
     #: The slots if they are asked one by one, by a `Singly`; then there are none in `slots`.
     shelf: Shelf | None = None
+
+    @property
+    def world(self) -> FixedWorld:
+        """What expressions are told of the world."""
+        return FixedWorld(instant=self.now, offset=self.zone_offset_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,8 +59,9 @@ class Served:
 class Trail:
     """See the module. Arrays and tables are those of the cycle itself, good until the next."""
 
-    #: When the cycle was, epoch s.
+    #: When the cycle was, epoch s, and the matchmaker's distance from UTC, s to the east.
     at: float
+    zone_offset_s: int
     settings: Settings
     floor: Floor
     parties: tuple[Party, ...]
@@ -99,6 +100,7 @@ class Trail:
         standing = self.standing.get(submitter)
         return {
             "at": self.at,
+            "zone_offset_s": self.zone_offset_s,
             "text": text,
             "slots": len(self.floor.view.names),
             "causes": causes,
@@ -222,6 +224,7 @@ class Trail:
                     examples.setdefault(cause, want.request.job)
         return {
             "at": self.at,
+            "zone_offset_s": self.zone_offset_s,
             "out": reason,
             "knob": self._source(_KNOBS.get(reason, "")),
             "given": [{"job": each.job, "user": each.submitter, "preempts": each.preempts} for each in given],

@@ -330,6 +330,7 @@ class CentralDaemon:
                 for schedd, name, demand, requests in self._bookings.requests()
             ),
             now=now,
+            zone_offset_s=self.clock.zone_offset_s(),
             promised=self._bookings.promised,
             pledges=self._bookings.pledges,
             versions=self.table.versions,

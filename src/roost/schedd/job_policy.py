@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from roost.classad import ClassAd, Expr, FixedWorld, Value, World, evaluate, parse_expression
+from roost.classad import ClassAd, Expr, Value, World, evaluate, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.unparse import unparse_value
 from roost.classad.values import fold
@@ -116,18 +116,17 @@ class SystemPolicy:
         return bool(self.vacate or self.hold or self.release or self.remove)
 
 
-def decide(ad: ClassAd, system: SystemPolicy, now: float, occasion: Occasion) -> Verdict:
-    """What policy wants done with the job of an ad, at an instant."""
-    return _Judge(ad, system, now, occasion).verdict()
+def decide(ad: ClassAd, system: SystemPolicy, world: World, occasion: Occasion) -> Verdict:
+    """What policy wants done with the job of an ad, as the world is at an instant."""
+    return _Judge(ad, system, world, occasion).verdict()
 
 
 @dataclass(slots=True)
 class _Judge:
     ad: ClassAd
     system: SystemPolicy
-    now: float
+    world: World
     occasion: Occasion
-    _world: World | None = None
 
     def verdict(self) -> Verdict:
         status = self.ad.cell("jobstatus")
@@ -167,10 +166,10 @@ class _Judge:
 
     def _durations(self) -> Verdict | None:
         limit, since = self._number("AllowedJobDuration"), self._number("ShadowBday")
-        if limit is not None and since is not None and self.now - since >= limit:
+        if limit is not None and since is not None and self.world.now() - since >= limit:
             return self._limit("AllowedJobDuration", limit, "job duration", HoldCode.JOB_DURATION_EXCEEDED)
         limit, since = self._number("AllowedExecuteDuration"), self._number("JobCurrentStartExecutingDate")
-        if limit is not None and since is not None and self.now - since > limit:
+        if limit is not None and since is not None and self.world.now() - since > limit:
             return self._limit("AllowedExecuteDuration", limit, "execute duration", HoldCode.JOB_EXECUTE_EXCEEDED)
         return None
 
@@ -180,7 +179,7 @@ class _Judge:
 
     def _timer(self) -> Verdict | None:
         instant = self._number("TimerRemove")
-        if instant is None or instant < 0 or instant >= self.now:
+        if instant is None or instant < 0 or instant >= self.world.now():
             return None
         expression = self._expression("TimerRemove")
         return self._made(
@@ -235,13 +234,6 @@ class _Judge:
         return self._made(Outcome.LEAVE, reason=reason, source="OnExitRemove", expression=expression)
 
     # -- pieces
-
-    @property
-    def world(self) -> World:
-        """The instant that expressions see."""
-        if self._world is None:
-            self._world = FixedWorld(instant=self.now)
-        return self._world
 
     def _made(
         self,
@@ -306,7 +298,7 @@ _CODES: Final[dict[Outcome, tuple[int, int]]] = {
 # -- more memory instead of a hold -------------------------------------------------------------------------------------
 
 
-def raised_memory(ad: ClassAd, code: int, subcode: int, now: float = 0.0) -> int | None:
+def raised_memory(ad: ClassAd, code: int, subcode: int, world: World) -> int | None:
     """The RequestMemory, MB, with which to try a job again that a machine got rid of; None: hold it.
 
     Only for a job that needed more memory than it asked for and said what to try then: RetryRequestMemory is a number
@@ -314,7 +306,6 @@ def raised_memory(ad: ClassAd, code: int, subcode: int, now: float = 0.0) -> int
     """
     if code not in RESOURCE_CODES or subcode != SUBCODE_MEMORY:
         return None
-    world = FixedWorld(instant=now)
     present = ad.eval("RequestMemory", None, world)
     if not isinstance(present, int | float):
         return None

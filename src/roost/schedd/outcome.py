@@ -132,7 +132,7 @@ def at_exit(turn: Turn, policy: SystemPolicy, job: Job, event: RunEnded) -> None
         ExitStatus=event.exit_code if event.exit_signal is None else event.exit_signal,
         JobCoreDumped=event.core_dumped,
     )
-    verdict = decide(job.ad, policy, turn.now, Occasion.EXIT)
+    verdict = decide(job.ad, policy, turn.world, Occasion.EXIT)
     carry_out(turn, job, verdict, at_exit=True)
 
 

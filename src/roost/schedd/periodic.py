@@ -207,7 +207,7 @@ def _has_policy(cluster: Cluster) -> bool:
 
 
 def _judge_one(turn: Turn, holder: Holder, cluster: Cluster, proc: int) -> None:
-    verdict = decide(cluster.ad_of(proc), holder.system_policy, turn.now, Occasion.PERIODIC)
+    verdict = decide(cluster.ad_of(proc), holder.system_policy, turn.world, Occasion.PERIODIC)
     if verdict.outcome is Outcome.STAY:
         return
     job = cluster.job(proc)

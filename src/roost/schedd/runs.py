@@ -389,7 +389,7 @@ def _outcome(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
     match event.ending:
         case "exit":
             at_exit(turn, holder.system_policy, job, event)
-        case "hold" if (memory_mb := raised_memory(job.ad, event.code, event.subcode, turn.now)) is not None:
+        case "hold" if (memory_mb := raised_memory(job.ad, event.code, event.subcode, turn.world)) is not None:
             turn.set(job, RequestMemory=memory_mb)
             requeue(turn, job, code=event.code, subcode=event.subcode, text=f"{event.text}; next with {memory_mb} MB")
         case "hold" if event.code == HoldCode.MISSED_DEFERRED_EXECUTION_TIME and has_crontab(job.ad):

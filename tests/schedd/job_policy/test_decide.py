@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roost.classad import ClassAd, Syntax, parse_expression
+from roost.classad import ClassAd, FixedWorld, Syntax, parse_expression
 from roost.config import MemoryHost, load_text
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd.job_policy import (
@@ -38,7 +38,7 @@ def job(status: int = 1, /, **expressions: str) -> ClassAd:
 
 
 def judged(ad: ClassAd, occasion: Occasion = Occasion.PERIODIC, system: SystemPolicy = NOBODY) -> Verdict:
-    return decide(ad, system, NOW, occasion)
+    return decide(ad, system, FixedWorld(instant=NOW), occasion)
 
 
 def rule(knob: str, condition: str = "true") -> tuple[SystemRule, ...]:
@@ -234,4 +234,4 @@ def test_the_systems_policy_is_read_from_the_configuration() -> None:
     ],
 )
 def test_more_memory_instead_of_a_hold(attributes: dict[str, Any], code: int, subcode: int, raised: int | None) -> None:
-    assert raised_memory(ClassAd(attributes), code, subcode) == raised
+    assert raised_memory(ClassAd(attributes), code, subcode, FixedWorld(instant=NOW)) == raised
