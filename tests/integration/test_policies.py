@@ -127,6 +127,22 @@ def test_jobs_leave_at_once_when_working_hours_begin(start: Start) -> None:
     pool.wait(cluster)
 
 
+def test_hours_are_those_of_the_present_when_clocks_are_moved(start: Start) -> None:
+    policy = (
+        'START = True\nWANT_SUSPEND = False\nPREEMPT = formatTime(time(), "%H") == "10"\nMachineMaxVacateTime = 5\n'
+    )
+    pool = start(policy, cpus=1)
+    pool.sense(zone_offset_s=_offset_to(3))
+    cluster = pool.submit("", SCRIPT)
+    pool.seen(f"{cluster}.0", JobStatus=2)
+    pool.sense(zone_offset_s=_offset_to(10))
+    pool.seen(f"{cluster}.0", NumVacates=1)
+    pool.sense(zone_offset_s=_offset_to(3))
+    pool.seen(f"{cluster}.0", JobStatus=2)
+    (pool.work / "go").touch()
+    pool.wait(cluster)
+
+
 def _offset_to(hour: int) -> int:
     """The zone in which it is about that hour."""
     now = time.gmtime()

@@ -83,6 +83,8 @@ class NodeDaemon:
         self.subjects = bus.subjects
         self.started_at = self.clock.now()
         self.sensors = self._sensors(config)
+        #: Seconds east of UTC, as it was measured last.
+        self._zone_offset_s: int | None = None
         plan = self._plan(config)
         self.machine = Machine(plan, self, birth=int(self.started_at), key=context.home.secret(), now=self.started_at)
         self.reports = Reports(context.home.jobs)
@@ -143,7 +145,7 @@ class NodeDaemon:
                 config,
                 self.sensors.host(),
                 identity,
-                zone_offset_s=self.clock.zone_offset_s(),
+                zone_offset_s=self.clock.zone_offset_s() if self._zone_offset_s is None else self._zone_offset_s,
                 as_root=can_switch_user(),
                 earlier=earlier,
             )
@@ -274,11 +276,19 @@ class NodeDaemon:
             if self.sensors.problem != problem:
                 problem = self.sensors.problem
                 _log.warning("sensors: %s", problem or "the file of replacements can be read again")
+            self._in_zone(reading.zone_offset_s)
             self.carry_out(self.machine.poll(reading, self.clock.now()))
             if self.trouble.text != trouble:
                 trouble = self.trouble.text
                 self.ads.all_anew()
             await self._until_next_poll()
+
+    def _in_zone(self, offset_s: int) -> None:
+        """Clocks are put forward and back: hours in policies are those of the present."""
+        before, self._zone_offset_s = self._zone_offset_s, offset_s
+        if before not in (None, offset_s):
+            _log.info("local time is %+d s from UTC now; it was %+d s", offset_s, before)
+            self.machine.reconfigure(self._plan(self.config, self.machine.plan))
 
     def job_failed(self, text: str) -> None:
         """A job could not be run here: the pool is to hear of it before another comes."""
