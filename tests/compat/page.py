@@ -88,6 +88,10 @@ _POOL: Final = (
         "limits of a DAG are set when it is submitted",
     ),
     (
+        "The run of a DAG leaves the queue with any exit status but 3 (`on_exit_remove` of `from_dag`)",
+        "ABORT-DAG-ON may end it with any, and HTCondor's would start it again and again",
+    ),
+    (
         "Functions of Python can't be registered for expressions (`classad.register`)",
         "expressions are evaluated by daemons, which know no functions of a program's",
     ),

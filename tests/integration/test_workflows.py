@@ -112,6 +112,11 @@ def test_a_failed_workflow_goes_on_from_its_rescue_file(start: Callable[..., Poo
     again = submit(pool, "d.dag", DIAMOND)
     assert pool.seen(f"{again}.0", JobStatus=4)["ExitCode"] == 0
     assert ran(pool) == ["B.0", "D.0"]
+    # A run ends with whatever a node ends it, once: but for the status that means "start me again".
+    for status, left in (("7", 7), ("3", 1)):
+        aborted = submit(pool, f"e{status}.dag", f'JOB A node.sub\nVARS A code="{status}"\nABORT-DAG-ON A {status}\n')
+        ad = pool.seen(f"{aborted}.0", JobStatus=4)
+        assert (ad["ExitCode"], ad["NumShadowStarts"]) == (left, 1)
 
 
 def test_each_node_runs_once_whatever_is_killed(start: Callable[..., Pool]) -> None:

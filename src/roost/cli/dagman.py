@@ -240,4 +240,4 @@ def _set_up_log(path: str | None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(lambda: run_process(sys.argv[1:])))
+    sys.exit(guarded(lambda: run_process(sys.argv[1:]), bad=1))

@@ -137,7 +137,8 @@ def _unexpected(error: Exception, prefix: str, bad: int) -> int:
         prefix,
         bad,
     )
-    return Exit.INTERNAL
+    # Other systems' commands have one status for all that goes wrong; some others mean something there.
+    return Exit.INTERNAL if bad == Exit.BAD else bad
 
 
 def _silence_stdout() -> None:

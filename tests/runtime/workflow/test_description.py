@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from roost.classad import ClassAd, parse_expression
 from roost.dag import read_dag
 from roost.model.command_line import arguments_from_submit, environment_from_submit
 from roost.runtime.workflow.description import SubmitOptions, dag_description
@@ -52,6 +53,14 @@ def test_the_description_says_what_that_of_the_reference_says(
     # A priority is the run's own here, too.
     found.pop("priority", None)
     assert _words(found.pop("arguments")) == _words(wanted.pop("arguments"))
+    # There a run that its ABORT-DAG-ON ends with more than 2 is started again, and again.
+    assert (
+        wanted.pop("on_exit_remove")
+        == "(ExitSignal =?= 11 || (ExitCode =!= UNDEFINED && ExitCode >=0 && ExitCode <= 2))"
+    )
+    remove = parse_expression(found.pop("on_exit_remove"))
+    assert [code for code in (0, 1, 2, 3, 4, 255) if ClassAd(ExitCode=code).eval_expr(remove) is not True] == [3]
+    assert [ClassAd(ExitSignal=signal).eval_expr(remove) for signal in (9, 11)] == [False, True]
     assert environment_from_submit(found.pop("environment")) == environment_from_submit(wanted.pop("environment"))
     assert found == wanted
 

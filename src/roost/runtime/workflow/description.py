@@ -24,8 +24,9 @@ KEPT: Final = (
     "BEARER_TOKEN_FILE,XDG_RUNTIME_DIR,ROOST_HOME,XDG_STATE_HOME"
 )
 
-#: Exit statuses that end the run; with others its process is started again, and goes on.
-_REMOVE: Final = "(ExitSignal =?= 11 || (ExitCode =!= UNDEFINED && ExitCode >=0 && ExitCode <= 2))"
+#: Exit status of a run that is to be started again. With any other the run is over.
+AGAIN_EXIT: Final = 3
+_REMOVE: Final = f"(ExitSignal =?= 11 || (ExitCode =!= UNDEFINED && ExitCode =!= {AGAIN_EXIT}))"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from roost.dag.texts import (
     run_attributes,
     status_table,
 )
+from roost.runtime.workflow.description import AGAIN_EXIT
 from roost.runtime.workflow.files import RunFiles, read_text, replace_text, unused
 from roost.runtime.workflow.job_states import JobStates
 from roost.runtime.workflow.nodes_log import NodesLog
@@ -46,8 +47,6 @@ _log = logging.getLogger("roost.dag")
 LOOK_S: Final = 0.2
 #: How often the run's own job and the status table are told, s.
 TELL_S: Final = 2.0
-#: Exit status of a run that is to be started again.
-AGAIN_EXIT: Final = 3
 
 
 class QueueAway(Exception):
@@ -318,13 +317,16 @@ class Process:
 
     def _end(self, finish: o.Finish) -> int:
         self._carry_out()
-        now = time.time()
+        now, code = time.time(), finish.exit_code
+        if code == AGAIN_EXIT:
+            _log.warning("an exit status of %d would have the run started again: it ends with 1", code)
+            code = 1
         self._publish(now, at_once=True)
         text = metrics_text(
             self.run,
             began_at=self._began_at,
             ended_at=now,
-            exit_code=finish.exit_code,
+            exit_code=code,
             rescue=self.rescue,
             version=self.version,
         )
@@ -333,8 +335,8 @@ class Process:
             # What it tells last, of the last POST script, is for the job state log alone.
             pass
         self.states.catch_up()
-        self.states.finished(finish.exit_code)
+        self.states.finished(code)
         self.files.lock.unlink(missing_ok=True)
         _log.info("the run is over: %s", STATUS_WORDS[finish.status])
-        _log.info("**** condor_dagman (condor_DAGMAN) pid %d EXITING WITH STATUS %d", os.getpid(), finish.exit_code)
-        return finish.exit_code
+        _log.info("**** condor_dagman (condor_DAGMAN) pid %d EXITING WITH STATUS %d", os.getpid(), code)
+        return code
