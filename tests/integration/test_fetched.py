@@ -282,3 +282,32 @@ def test_a_prolog_runs_as_somebody_else_where_nothing_else_does(start: Callable[
     eventually(lambda: "Closed to new jobs: slot1@" in pool("status"), "the slot to be closed")
     assert "STARTER_SCRIPT_USERS does not name daemon" in pool.logs()
     pool("rm", str(cluster))
+
+
+def test_a_job_whose_place_or_files_are_not_there_is_at_fault_and_not_the_machine(
+    start: Callable[..., Pool], tmp_path: Path
+) -> None:
+    hooks = Hooks(tmp_path / "hooks")
+    said = f"$1 ${{SGE_JOBEXIT_STAT-none}} >> {hooks.place}/told"
+    lines = "".join(
+        f"STARTER_{name.upper()} = {hooks.write(name, f'#!/bin/sh{chr(10)}echo {name} {said}{chr(10)}')} $job_id\n"
+        for name in ("prolog", "epilog")
+    )
+    pool = start(lines, cpus=1)
+    gone = pool.work / "gone"
+    gone.mkdir()
+    place = pool.submit(f"initialdir = {gone}\nhold = True", script="exit 0")
+    gone.rmdir()
+    files = pool.submit("output = /no/such/file", script="exit 0")
+    pool("release", str(place))
+    assert pool.seen(f"{place}.0", JobStatus=5)["HoldReasonCode"] == 14
+    assert pool.seen(f"{files}.0", JobStatus=5)["HoldReasonCode"] == 7
+    well = pool.submit("", script="exit 3")
+    pool.wait(well, status=1)
+    # Both scripts are run for each of them.
+    assert sorted(hooks.told()) == sorted(
+        line
+        for job, status in ((place, "none"), (files, "none"), (well, "3"))
+        for line in (f"prolog {job} none", f"epilog {job} {status}")
+    )
+    pool("rm", str(place), str(files))

@@ -26,6 +26,10 @@ def test_a_status_that_blames_the_machine_closes_its_slot(status: int | None, br
 
 
 def test_what_would_change_a_program_of_somebody_else_does_not_reach_it() -> None:
-    bad = ("LD_PRELOAD", "IFS", "BASH_ENV", "ENV", "PATH", "MANPATH", "PYTHONSTARTUP", "PERL5OPT", "BASH_FUNC_x%%")
-    good = {"JOB_ID": "1", "HOME": "/home/u", "MYVAR": "x", "OLD_LD_X": "y"}
+    bad = (
+        *("LD_PRELOAD", "IFS", "BASH_ENV", "ENV", "PATH", "MANPATH", "PYTHONSTARTUP", "PERL5OPT", "BASH_FUNC_x%%"),
+        *("HOME", "USER", "SHELL", "CURL_HOME", "XDG_CONFIG_HOME", "WGETRC", "TAR_OPTIONS", "https_proxy", "MAKEFLAGS"),
+        *("OPENSSL_CONF", "GLIBC_TUNABLES", "RSYNC_RSH", "LESSOPEN", "VIMINIT"),
+    )
+    good = {"JOB_ID": "1", "MYVAR": "x", "OLD_LD_X": "y", "HOMES": "z"}
     assert for_somebody_else({**dict.fromkeys(bad, "/evil"), **good}) == good

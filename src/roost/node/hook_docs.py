@@ -90,7 +90,9 @@ _SCRIPTS: Final = """\
 They are Grid Engine's: programs of a slot's owner around each job. `STARTER_PROLOG` and `STARTER_EPILOG`, with
 `SLOT_TYPE_<N>_` or `SLOT<N>_` before them for a type or a slot, are `[user@]path arguments`, or `NONE`.
 
-They run where the job does, with the job's whole environment, and print to its output and error. The prolog comes after
+They run where the job does, with the job's whole environment, and print to its output and error; where these are not
+there, or the environment is too large, in the scratch directory and without: that is the job's fault, and it is held for it
+when it is to be started. The job's user chooses the environment, so a script that needs a `PATH` sets its own. The prolog comes after
 `PREPARE_JOB`; the epilog before `JOB_EXIT`, also after a prolog that failed and a job that was killed. The epilog has the
 job's exit status, or 128 and its signal, in `SGE_JOBEXIT_STAT`. Both have `JOB_ID`, `JOB_NAME`, `SGE_TASK_ID`, `QUEUE`,
 `HOSTNAME`, `NSLOTS`, `SGE_STDOUT_PATH` and `SGE_STDERR_PATH`.
@@ -103,8 +105,9 @@ job's exit status, or 128 and its signal, in `SGE_JOBEXIT_STAT`. Both have `JOB_
 | any other, a signal, or it can't be run | goes back to its queue | takes no more jobs: `SlotBrokenReason`, until `roost reopen` or a new start of its daemon |
 
 `user@` runs a script as somebody else than the job's user, root among them, if `STARTER_SCRIPT_USERS` names that account;
-else it is not run. It then runs in `/` and gets no variable that changes how programs run (`LD_…`, `PATH`, `IFS`,
-`BASH_ENV`, `PYTHON…` and the like): those are the job's user's to choose.
+else it is not run. It then runs in `/`, with `HOME`, `USER` and `PATH` of its own user, and gets no variable that changes
+how programs run (`LD_…`, `IFS`, `BASH_ENV`, `PYTHON…`, `TAR_OPTIONS` and the like): those are the job's user's to choose.
+The same holds for STARTER_FAILURE.
 
 In the arguments these stand for what they say. None ever becomes more than a part of its word; but a job's name is its
 user's, so do not hand it to a shell.

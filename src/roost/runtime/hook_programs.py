@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -42,6 +43,8 @@ ERRORS_BYTES_MAX: Final = 4096
 DIVIDER: Final = "-----\n"
 
 _PREFIX: Final = "hook_"
+#: Stages of a start that depend on what a call names beside its program.
+_OF_CALL: Final = ("directory", "output", "error")
 _READ_BYTES: Final = 64 * 1024
 
 
@@ -82,6 +85,8 @@ class HookFailed:
     """A program that was not run to its end."""
 
     text: str
+    #: It was not begun: the directory or the files that its call names could not be had, or so large an environment.
+    by_call: bool = False
 
 
 def refusal(path: Path) -> str:
@@ -147,7 +152,7 @@ async def _called(nursery: Nursery, execute: Path, call: HookCall) -> HookResult
     except TimeoutError:
         return HookFailed(text=f"{call.path} took longer than {call.timeout_s:g} s and was killed")
     except (OSError, NurseryFailed, OrderTooLarge, AlreadyStarted) as problem:
-        return HookFailed(text=str(problem))
+        return HookFailed(text=str(problem), by_call=isinstance(problem, OrderTooLarge))
     finally:
         # A thread can't be cancelled: nothing is removed while it still writes.
         await asyncio.wait([prepared])
@@ -178,7 +183,8 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
         try:
             family = await asyncio.shield(started)
             if isinstance(family, NotStarted):
-                return HookFailed(text=family.text)
+                by_call = family.stage in _OF_CALL or family.errno == errno.E2BIG
+                return HookFailed(text=family.text, by_call=by_call)
             end = await _end(family, too_much)
         except asyncio.CancelledError:
             await _stop(started)

@@ -102,9 +102,13 @@ def hook_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
 def _begun_environment(place: JobPlace) -> dict[str, str]:
     environment = {"PATH": os.defpath, **(place.lent or {}), **(place.given or {})}
     if place.account is not None:
-        account = place.account
-        environment.update(HOME=str(account.home), USER=account.name, LOGNAME=account.name, SHELL=account.shell)
+        environment.update(account_environment(place.account))
     return environment
+
+
+def account_environment(account: Account) -> dict[str, str]:
+    """Who a program runs as, as it is told."""
+    return {"HOME": str(account.home), "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell}
 
 
 def _said_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:

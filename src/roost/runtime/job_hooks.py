@@ -26,7 +26,15 @@ from roost.model.command_line import CommandLineError, split_raw
 from roost.model.starter import HookPoint, ScriptPoint
 from roost.runtime.accounts import Account, NoSuchAccount, account_named, can_switch_user, own_account
 from roost.runtime.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook, script_call
-from roost.runtime.job_environment import JOB_AD, Program, hook_environment, job_environment, job_program, write_ads
+from roost.runtime.job_environment import (
+    JOB_AD,
+    Program,
+    account_environment,
+    hook_environment,
+    job_environment,
+    job_program,
+    write_ads,
+)
 from roost.runtime.job_order import BadJob, job_place
 from roost.starter.scripts import expanded, for_somebody_else
 
@@ -34,6 +42,9 @@ if TYPE_CHECKING:
     from roost.runtime.runner import Runner
 
 _log = logging.getLogger("roost.hooks")
+
+#: What a pseudo-variable stands for may have so many characters: a job's user may choose any name.
+VALUE_CHARS_MAX: Final = 4096
 
 #: Hooks whose output changes the job's ad.
 _CHANGES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
@@ -134,7 +145,7 @@ class JobHooks:
             return {"PATH": os.defpath}
         if effect.point is HookPoint.FAILURE:
             # It runs as the daemon's user: nothing of it is to be in a place that is the job's user's.
-            return {**for_somebody_else(environment), "PATH": os.defpath}
+            return {**for_somebody_else(environment), **_of_somebody_else(None)}
         return environment
 
     # -- prolog and epilog -----------------------------------------------------------------------------
@@ -157,27 +168,35 @@ class JobHooks:
         job_ad, place = job_place(runner, runner.job_ad)
         try:
             program: Program | None = job_program(job_ad, place)
+            environment = job_environment(job_ad, place)
         except ValueError:
             # There is nothing that it could print to; that the job is none is seen when it is started.
-            program = None
+            program, environment = None, hook_environment(place, job_ad)
         values = script_values(runner, job_ad, program)
-        environment = {**job_environment(job_ad, place), **_script_environment(values)}
+        told = _script_environment(values)
         if effect.job_status is not None:
-            environment["SGE_JOBEXIT_STAT"] = str(effect.job_status)
+            told["SGE_JOBEXIT_STAT"] = str(effect.job_status)
+        if is_other:
+            environment = {**for_somebody_else(environment), **_of_somebody_else(account)}
+        prints = None if program is None or is_other else (program.stdout, program.stderr)
+        call = {"path": path, "arguments": expanded(words, values), "text": "", "account": account}
         result = await self._called(
-            path=path,
-            arguments=expanded(words, values),
-            text="",
-            environment={**for_somebody_else(environment), "PATH": os.defpath} if is_other else environment,
+            **call,
+            environment=environment | told,
             directory=Path("/") if is_other else place.working_directory(job_ad),
-            account=account,
-            printed_to=None if program is None or is_other else (program.stdout, program.stderr),
+            printed_to=prints,
             adds=effect.point is ScriptPoint.EPILOG,
         )
+        if isinstance(result, HookFailed) and result.by_call:
+            # What the job says of itself is at fault, and that is told when it is started: the machine is not to blame.
+            _log.warning("%s: the %s is run without what its job asks for: %s", runner.run, effect.point, result.text)
+            least = _of_somebody_else(account) | told
+            prints, within = None, Path("/") if is_other else place.sandbox
+            result = await self._called(**call, environment=least, directory=within)
         if isinstance(result, HookFailed):
             _log.warning("%s: the %s %s: %s", runner.run, effect.point, effect.command, result.text)
             return None
-        self.has_printed = self.has_printed or effect.point is ScriptPoint.PROLOG
+        self.has_printed = self.has_printed or (effect.point is ScriptPoint.PROLOG and prints is not None)
         self._complained(str(path), result)
         return result.status
 
@@ -222,7 +241,8 @@ def script_values(runner: Runner, job_ad: ClassAd, program: Program | None) -> d
 
     def text(name: str, otherwise: str = "") -> str:
         value = job_ad.eval(name)
-        return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else otherwise
+        known = isinstance(value, str | int) and not isinstance(value, bool)
+        return str(value).replace("\0", "")[:VALUE_CHARS_MAX] if known else otherwise
 
     proc = job_ad.eval("ProcId")
     several = job_ad.eval("TotalSubmitProcs")
@@ -245,7 +265,12 @@ def script_values(runner: Runner, job_ad: ClassAd, program: Program | None) -> d
 
 
 def _path(path: Path | None) -> str:
-    return "/dev/null" if path is None else str(path)
+    return "/dev/null" if path is None else str(path)[:VALUE_CHARS_MAX]
+
+
+def _of_somebody_else(account: Account | None) -> dict[str, str]:
+    """What a program of another user than the job's is told of who it is; None for who runs the daemon."""
+    return {"PATH": os.defpath, **account_environment(account or own_account())}
 
 
 def _script_environment(values: Mapping[str, str]) -> dict[str, str]:

@@ -38,8 +38,10 @@ _SEDUCTIVE: Final = re.compile(
     r"""(LD_.*|DYLD_.*|_RLD.*|LIBPATH|SHLIB_PATH|GCONV_PATH|LOCPATH|NLSPATH|HOSTALIASES|LOCALDOMAIN|RES_OPTIONS
         |IFS|ENV|BASH_.*|BASHOPTS|SHELLOPTS|CDPATH|GLOBIGNORE|PS4|PROMPT_COMMAND
         |PERL.*|PYTHON.*|RUBY.*|NODE_.*|LUA_.*|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|CLASSPATH|TERMINFO.*|TERMCAP
-        |GIT_.*|SSH_.*|EDITOR|VISUAL|PAGER|.*PATH|TMPDIR|TMP|TEMP)\Z""",
-    re.VERBOSE,
+        |GIT_.*|SSH_.*|.*EDITOR|VISUAL|.*PAGER|LESS.*|.*PATH|TMPDIR|TMP|TEMP
+        |HOME|SHELL|USER|LOGNAME|XDG_.*|CURL_HOME|.*RC|.*_RSH|.*OPTIONS?|.*OPTS?|.*FLAGS|.*_PROXY|GLIBC_.*|MALLOC_.*
+        |OPENSSL_.*|SSL_.*|KRB5.*|GEM_.*|R_.*|SUDO_.*|DOTNET_.*|GUILE_.*|.*INIT|ZDOTDIR)\Z""",
+    re.VERBOSE | re.IGNORECASE,
 )
 
 
@@ -76,5 +78,8 @@ def expanded(words: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ..
 
 
 def for_somebody_else(environment: Mapping[str, str]) -> dict[str, str]:
-    """What of a job's environment reaches a program that runs as another user than the job's."""
+    """What of a job's environment reaches a program that runs as another user than the job's.
+
+    What says whose home it is goes as well: programs read their settings there. Whoever runs the program says it anew.
+    """
     return {name: value for name, value in environment.items() if not _SEDUCTIVE.match(name)}
