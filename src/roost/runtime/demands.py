@@ -44,6 +44,14 @@ class Demands:
         self.heard = 0
         #: Autoclusters that the matchmaker was told of last, and whose ad it has.
         self._known: set[int] = set()
+        #: The queue hears what it is given: before that it asks for nothing.
+        self._hears = False
+
+    def begin(self) -> None:
+        """What is said from now on can be answered; the first words are due."""
+        self._hears = True
+        self.forgotten()
+        self.soon()
 
     def forgotten(self) -> None:
         """The matchmaker is a new one, or nobody knows what it has heard."""
@@ -64,6 +72,8 @@ class Demands:
 
     def soon(self, gap_s: float = OFFER_GAP_S) -> None:
         """Tell the matchmaker when so much time has passed since it was told last."""
+        if not self._hears:
+            return
         loop = asyncio.get_running_loop()
         at = max(loop.time(), self._offered_at + gap_s)
         if self._offer is not None:

@@ -141,7 +141,7 @@ class ScheddDaemon:
             asyncio.create_task(self.audit.send_all(), name="audit"),
         ]
         self._tasks[0].add_done_callback(self._commits_ended)
-        self._reconnected()
+        self.demands.begin()
 
     def _restore(self) -> None:
         kept = self.store.load()
@@ -195,13 +195,10 @@ class ScheddDaemon:
             await asyncio.sleep(0.01)
 
     def _came_back(self) -> None:
-        self._reconnected()
-        self.feed(ev.BusCameBack())
-
-    def _reconnected(self) -> None:
-        """The bus is there, again: nobody knows what it lost."""
+        """The bus is there again: nobody knows what it lost."""
         self.demands.forgotten()
         self.demands.soon()
+        self.feed(ev.BusCameBack())
 
     # -- steps and commits ---------------------------------------------------------------------------
 
