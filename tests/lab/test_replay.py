@@ -20,6 +20,7 @@ from roost.cli import lab
 from roost.lab.coverage import Coverage
 from roost.lab.replay.comparison import differences
 from roost.lab.replay.driven_loop import DrivenLoop
+from roost.lab.replay.jobs import StandIns
 from roost.lab.replay.worlds import BothWorlds
 from roost.lab.scenario import Scenario
 from roost.lab.scenario_file import read_scenarios
@@ -130,12 +131,23 @@ def test_real_daemons_do_what_the_simulation_does(worlds: BothWorlds, scenario: 
     _passes(worlds, scenario)
 
 
-def test_jobs_are_suspended_continued_and_evicted_alike_and_twice_the_same(worlds: BothWorlds, tmp_path: Path) -> None:
+def test_jobs_are_suspended_continued_and_evicted_alike_and_twice_the_same(
+    worlds: BothWorlds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "stay.toml"
     file.write_text(SUSPENDED)
     (scenario,) = read_scenarios(file)
     _, simulated = observe_scenario(scenario, SystemHost(), Coverage())
-    once, again = worlds.replay(scenario), worlds.replay(scenario)
+    once = worlds.replay(scenario)
+    begin = StandIns.open
+
+    async def slowly(jobs: StandIns) -> None:
+        await begin(jobs)
+        await asyncio.sleep(0.5)
+
+    # However long it takes to build it up.
+    monkeypatch.setattr(StandIns, "open", slowly)
+    again = worlds.replay(scenario)
     found = differences(scenario, once.start, simulated, once.taken)
     assert not found, "\n".join(line for each in found for line in each.lines)
     assert {"14", "15", "16"} <= {each.number for _, each in once.taken}

@@ -179,15 +179,17 @@ class DrivenClock(Clock):
 
     def __init__(self, loop: DrivenLoop, start: float) -> None:
         self._loop = loop
-        self._base = start - loop.time()
+        self._start = start
+        # Their difference would be rounded, and full seconds would not be full.
+        self._since = loop.time()
 
     def now(self) -> float:
         """Seconds since 1970, UTC."""
-        return self._base + self._loop.time()
+        return self._start + (self._loop.time() - self._since)
 
     def at(self, instant: float) -> float:
         """An instant as the loop counts."""
-        return instant - self._base
+        return self._since + (instant - self._start)
 
     def zone_offset_s(self) -> int:
         """It is always UTC."""

@@ -30,16 +30,16 @@ _PROGRAM: Final = Path(stand_in.__file__)
 class _Engine:
     """What simulated processes plan with."""
 
-    def __init__(self, clock: DrivenClock) -> None:
-        self._clock = clock
+    def __init__(self, jobs: StandIns) -> None:
+        self._jobs = jobs
 
     @property
     def now(self) -> float:
-        return self._clock.now()
+        return self._jobs.clock.now()
 
     def at(self, time: float, due: Callable[[float], None]) -> None:
         if time < math.inf:
-            asyncio.get_running_loop().call_at(self._clock.at(time), lambda: due(self._clock.now()))
+            asyncio.get_running_loop().call_at(self._jobs.clock.at(time), lambda: due(self.now))
 
 
 class StandIn:
@@ -82,10 +82,11 @@ class StandIns:
 
     def __init__(self, path: Path, clock: DrivenClock, jobs: list[Job], fetched: list[Job]) -> None:
         self.path = path
+        #: It is another one when time begins to be driven.
         self.clock = clock
         self.jobs = {job.name: job for job in (*jobs, *fetched)}
         self.source = WorkSource(fetched)
-        self._engine = _Engine(clock)
+        self._engine = _Engine(self)
         #: Work of a job that it need not do again, s.
         self.done_s = dict.fromkeys(self.jobs, 0.0)
         self.by_pid: dict[int, StandIn] = {}
