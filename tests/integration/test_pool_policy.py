@@ -58,8 +58,22 @@ def test_the_policy_holds_for_matches_and_for_claims_that_are_used_again(start: 
     other = pool.submit('+Kind = "student"\n', "exit 0")
     eventually(lambda: any(f"VETO match job={other}.0 " in line for line in record(pool)), "the former policy")
 
+    # What is forbidden from now on begins on no claim that is held already: the job that runs goes on, and no other.
+    gate.unlink()
+    chain = pool.submit("+Later = true\nqueue 2\n", wait)
+    pool.seen(f"{chain}.0", JobStatus=2)
+    configured(pool, 'TARGET.Kind =!= ("student"', 'TARGET.Kind =!= "student" && TARGET.Later =!= true')
+    pool("reconfig")
+    gate.touch()
+    pool.wait(f"{chain}.0")
+    eventually(lambda: any(f"VETO match job={chain}.1 " in line for line in record(pool)), "the policy from now on")
+    assert pool.job(f"{chain}.1").get("NumJobStarts", 0) == 0
+    configured(pool, " && TARGET.Later =!= true", "")
+    pool("reconfig")
+    pool.wait(chain)
+
     # A policy that only takes notes lets everybody through.
-    configured(pool, 'TARGET.Kind =!= ("student"', 'TARGET.Kind =!= "student"\nNEGOTIATOR_PE_LOG_ONLY = True')
+    configured(pool, 'TARGET.Kind =!= "student"', 'TARGET.Kind =!= "student"\nNEGOTIATOR_PE_LOG_ONLY = True')
     pool("reconfig")
     pool.wait(student, banned, other)
     assert any(line.startswith(f"DISCARD job {banned}.0 ") and line.endswith("(log only)") for line in record(pool))

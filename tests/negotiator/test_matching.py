@@ -191,10 +191,13 @@ def test_what_slots_and_the_matchmaker_ask_of_jobs_is_significant():
     ]
     settings = Settings(
         preemption_requirements=Expr.parse("TARGET.Urgent && MY.RemoteUserPrio > TARGET.SubmitterUserPrio"),
-        policy=PolicySettings(job=Expr.parse('MY.Group != "x"'), job_only=Expr.parse("NumJobStarts > 10")),
+        policy=PolicySettings(
+            job=Expr.parse('MY.Group != "x"'), job_only=Expr.parse("NumJobStarts > 10 || ProcId > 9")
+        ),
     )
     found = significant(Table((str(ad["Name"]), ad) for ad in ads), settings)
-    assert {"imagesize", "project", "jobprio", "local", "urgent", "group", "numjobstarts"} <= set(found)
+    assert {"imagesize", "project", "jobprio", "local", "urgent", "group", "numjobstarts", "procid"} <= set(found)
+    assert "clusterid" not in found
     assert not {"memory", "mytype", "totaljobruntime", "submitteruserprio", "remoteuserprio", "target"} & set(found)
     assert list(found) == sorted(found)
 

@@ -8,7 +8,8 @@ from roost.classad import ClassAd, Expr
 from roost.model.audit import AuditKind, InForce, Source
 from roost.schedd.changes import AddAudit
 from roost.schedd.effects import Decline
-from roost.schedd.events import MatchGiven, Ticked
+from roost.schedd.events import Action, MatchGiven, MatchRefused, RunMeasured, SignificantChanged, Ticked
+from roost.schedd.identifiers import JobId
 from roost.schedd.pool_policy import forbids, kept
 from roost.schedd.vetoes import Vetoes
 from tests.schedd.queue_world import World, source
@@ -40,6 +41,9 @@ def slot(**imposed: str) -> ClassAd:
         ({"JobOnlyExpr": "NumJobStarts > 10"}, {"NumJobStarts": 10}, True),
         ({"JobOnlyExpr": "NumJobStarts > 10"}, {}, True),
         ({"JobOnlyExpr": "NumJobStarts > 10", "JobExpr": "2"}, {}, True),
+        ({"StartdOnlyExpr": "Memory > 1000"}, {}, False),
+        ({"StartdOnlyExpr": "Memory < 1000"}, {}, True),
+        ({"StartdOnlyExpr": "1 / 0 > 2"}, {}, True),
     ],
 )
 def test_the_rules_are_the_matchmakers(imposed: dict[str, str], job: dict[str, object], permitted: bool) -> None:
@@ -97,3 +101,105 @@ def test_a_job_that_may_not_have_a_claim_is_on_record_and_the_next_one_runs() ->
         AuditKind.VETO, "NEGOTIATOR_PE_JOB_EXPR", 'MY.Kind isnt "no"', "/etc/central:7:1", group.submitter,
         (f"{barred}.0 slot1",),
     )  # fmt: skip
+
+
+# -- claims that came under another policy -------------------------------------------------------------------------
+
+
+def at_work(jobs: int = 2) -> tuple[World, int]:
+    """A queue whose first job runs on a claim that could serve the others."""
+    world = World()
+    cluster = world.submit(source(jobs))
+    assert world.match()
+    world.deliver_order("a")
+    world.deliver_word("a")
+    world.deliver_order("a")
+    world.deliver_word("a")
+    assert running(world, cluster) == [0]
+    return world, cluster
+
+
+def running(world: World, cluster: int) -> list[int]:
+    found = world.queue.book.clusters[cluster]
+    return [proc for proc in range(found.count) if found.statuses[proc] == 2]
+
+
+def ended(world: World) -> None:
+    """The run that there is comes to its end, and the queue hears of it."""
+    (slot,) = world.nodes["a"].runs
+    world.to_queue["a"].append(world.nodes["a"].ends(slot, world.now))
+    while world.to_node["a"] or world.to_queue["a"]:
+        world.deliver_order("a")
+        world.deliver_word("a")
+
+
+def test_a_claim_serves_the_next_job_as_long_as_the_policy_stays() -> None:
+    world, cluster = at_work()
+    world.feed(SignificantChanged(attributes=(), policy=""))
+    ended(world)
+    assert running(world, cluster) == [1]
+
+
+def test_no_job_begins_on_a_claim_that_came_under_another_policy() -> None:
+    world, cluster = at_work()
+    world.feed(SignificantChanged(attributes=(), policy="0123"))
+    assert running(world, cluster) == [0], "what runs goes on"
+    ended(world)
+    assert running(world, cluster) == []
+    assert not world.queue.holder.claims
+
+
+def test_a_policy_that_changes_while_a_machine_is_asked_counts_for_the_job_that_it_is_asked_for() -> None:
+    world = World()
+    cluster = world.submit(source(1))
+    assert world.match()
+    world.feed(SignificantChanged(attributes=(), policy="0123"))
+    world.deliver_order("a")
+    world.deliver_word("a")
+    assert running(world, cluster) == []
+    assert not world.queue.holder.claims
+    assert world.queue.book.waiting(), "it is offered again"
+
+
+def test_a_job_that_is_edited_while_a_machine_is_asked_keeps_to_the_policy() -> None:
+    world = World()
+    cluster = world.submit(source(1))
+    group = next(iter(world.queue.book.clusters[cluster].groups.values()))
+    name, claim = next(iter(world.nodes["a"].offered.items()))
+    bound = slot(JobExpr='MY.Cmd =!= "/bin/sh"')
+    world.feed(
+        MatchGiven(
+            submitter=group.submitter, autocluster=group.autocluster, slot=name, node="a", claim_id=claim, slot_ad=bound
+        )
+    )
+    world.act(Action.EDIT, JobId(cluster, 0), Cmd="/bin/sh")
+    world.deliver_order("a")
+    world.deliver_word("a")
+    assert running(world, cluster) == []
+
+
+def test_a_submitter_that_the_policy_keeps_out_uses_its_claims_for_no_further_job() -> None:
+    world, cluster = at_work()
+    (waiting,) = (group for groups in world.queue.book.waiting().values() for group in groups)
+    world.feed(MatchRefused(autocluster=waiting.autocluster, text="no match found"))
+    world.feed(MatchRefused(autocluster=waiting.autocluster, text="pool policy: NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"))
+    ended(world)
+    assert running(world, cluster) == []
+
+
+def test_jobs_that_a_policy_tells_apart_by_their_number_are_asked_about_one_by_one() -> None:
+    world = World()
+    world.submit(source(3))
+    assert len([group for groups in world.queue.book.waiting().values() for group in groups]) == 1
+    world.feed(SignificantChanged(attributes=("ProcId",), policy=""))
+    assert len([group for groups in world.queue.book.waiting().values() for group in groups]) == 3
+
+
+def test_a_machine_does_not_say_for_whom_a_job_counts_nor_when_it_began_first() -> None:
+    world, cluster = at_work()
+    job = world.queue.book.clusters[cluster].job(0)
+    first = job.ad["JobStartDate"]
+    told = ClassAd(AccountingGroup="free", AcctGroup="free", JobStartDate=first + 7, ImageSize=5)
+    world.feed(RunMeasured(claim_id=job.claim_id, run=job.run, at=world.now, attributes=told))
+    assert (job.ad["JobStartDate"], job.ad["ImageSize"]) == (first, 5)
+    assert "AcctGroup" not in job.ad

@@ -1,7 +1,9 @@
 """How a pool's policy travels: attributes of the slot ad that a queue is given with a match.
 
 The matchmaker writes them, over whatever the machine says under these names; the queue evaluates them before it uses
-the slot for a job, the one it was matched for or another. What a machine tells later does not change them.
+the slot for a job, the one it was matched for or another. What a machine tells later does not change them. The
+matchmaker tells queues, too, which policy is in force (`IDENTITY`): a slot that came under another one is used for
+nobody else.
 """
 
 from __future__ import annotations
@@ -17,17 +19,24 @@ RESOURCE: Final = "PoolPolicyResourceExpr"
 JOB: Final = "PoolPolicyJobExpr"
 #: NEGOTIATOR_PE_JOB_ONLY_EXPR: MY is the job; TRUE forbids.
 JOB_ONLY: Final = "PoolPolicyJobOnlyExpr"
-IMPOSED: Final = (RESOURCE, JOB, JOB_ONLY)
+#: NEGOTIATOR_PE_STARTD_ONLY_EXPR: MY is the slot; TRUE forbids.
+STARTD_ONLY: Final = "PoolPolicyStartdOnlyExpr"
+IMPOSED: Final = (RESOURCE, JOB, JOB_ONLY, STARTD_ONLY)
+#: What tells the policy of a match from others: a digest; missing where nothing is imposed.
+IDENTITY: Final = "PoolPolicyIdentity"
 #: Attribute to the one that says where the matchmaker's configuration sets it, ``file:line:column``.
 PLACES: Final = {name: f"{name}Place" for name in IMPOSED}
 #: All that a match brings of the policy.
-HANDED: Final = (*IMPOSED, *PLACES.values())
+HANDED: Final = (*IMPOSED, *PLACES.values(), IDENTITY)
 #: Attribute to the knob that it carries.
 KNOBS: Final = {
     RESOURCE: "NEGOTIATOR_PE_RESOURCE_EXPR",
     JOB: "NEGOTIATOR_PE_JOB_EXPR",
     JOB_ONLY: "NEGOTIATOR_PE_JOB_ONLY_EXPR",
+    STARTD_ONLY: "NEGOTIATOR_PE_STARTD_ONLY_EXPR",
 }
+#: How a queue is told that a submitter gets nothing: it uses no slot for it any more.
+KEPT_OUT: Final = "pool policy: NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"
 
 #: Names that mean scopes; an ad that has one could change what a policy's names mean.
 SCOPES: Final = ("my", "target", "self", "parent", "toplevel", "root", "currenttime")

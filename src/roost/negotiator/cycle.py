@@ -383,6 +383,11 @@ class _Cycle:
                 rejection = self.floor.rejection(party, want)
                 if rejection is not None:
                     rejected[party.demand.schedd, want.request.autocluster] = rejection
+        for demand in self.snapshot.demands:
+            knob = self._kept_out.get((demand.schedd, demand.submitter))
+            if knob:
+                out = Rejection(text=f"pool policy: {knob}")
+                rejected.update(((demand.schedd, each.autocluster), out) for each in demand.requests)
         self.floor.note_policy(parties)
         matches = tuple(self.floor.matches)
         return Plan(

@@ -26,7 +26,7 @@ from roost.classad.syntax import Binary, Op, Paren
 from roost.classad.vector import Kind, Table
 from roost.classad.vector.kinds import Array
 from roost.model import pool_policy as handed
-from roost.model.audit import NOTHING_KNOWN, InForce
+from roost.model.audit import NOTHING_KNOWN, InForce, digest
 from roost.model.pool_policy import is_true
 from roost.negotiator.settings import PolicySettings
 
@@ -241,10 +241,8 @@ def restricted(slot: ClassAd, settings: PolicySettings, in_force: InForce = NOTH
     along, for its record. The ad itself where nothing is imposed and the machine does not pretend anything, else a
     copy.
     """
-    imposed = {handed.RESOURCE: settings.resource, handed.JOB: settings.job, handed.JOB_ONLY: settings.job_only}
-    if settings.log_only:
-        imposed = dict.fromkeys(imposed)
-    given: dict[str, Expr | str | None] = {**imposed}
+    imposed = _imposed(settings)
+    given: dict[str, Expr | str | None] = {**imposed, handed.IDENTITY: identity(settings) or None}
     for name, expr in imposed.items():
         given[handed.PLACES[name]] = None if expr is None else in_force.of(handed.KNOBS[name]).place or None
     if all(value is None and slot.cell(name.lower()) is MISSING for name, value in given.items()):
@@ -256,6 +254,24 @@ def restricted(slot: ClassAd, settings: PolicySettings, in_force: InForce = NOTH
         elif name in found:
             del found[name]
     return found
+
+
+def _imposed(settings: PolicySettings) -> dict[str, Expr | None]:
+    """What queues evaluate, by the attribute that brings it."""
+    if settings.log_only:
+        return dict.fromkeys(handed.IMPOSED)
+    return {
+        handed.RESOURCE: settings.resource,
+        handed.JOB: settings.job,
+        handed.JOB_ONLY: settings.job_only,
+        handed.STARTD_ONLY: settings.startd_only,
+    }
+
+
+def identity(settings: PolicySettings) -> str:
+    """What tells a policy from others; "" for none. What keeps submitters out counts, too."""
+    enforced = () if settings.log_only else (*_imposed(settings).values(), settings.schedd_only)
+    return digest(*map(str, enforced)) if any(each is not None for each in enforced) else ""
 
 
 def conjunction(original: object, policy: Expr) -> Expr:

@@ -26,16 +26,16 @@ UNSTEADY: Final = frozenset(
 DYNAMIC_PREFIXES: Final = (
     "remoteuserprio", "remoteuserresourcesinuse", "remotegroup", "submitter", "submittor",
 )  # fmt: skip
-#: Never significant: they differ from job to job, or from moment to moment, and matching has its own values for them.
+#: Never significant: all idle jobs agree in them, or matching has its own values for them. What differs from job to
+#: job, as ProcId does, is significant where somebody asks for it: one job's number must not decide for the others.
 NOT_SIGNIFICANT: Final = frozenset(
     (
         "currenttime", "remoteuserprio", "remoteuserresourcesinuse", "remotegroup", "remotegroupresourcesinuse",
         "remotegroupquota", "submitteruserprio", "submittoruserprio", "submittorprio", "submitterprio",
         "submitteruserresourcesinuse", "submittergroup", "submittergroupresourcesinuse", "submittergroupquota",
         "submitternegotiatinggroup", "submitterautoregroup", "totaljobruntime", "totaljobsuspendtime", "jobstart",
-        "jobstate", "jobactivity", "jobcurrentstartdate", "enteredcurrentstatus", "jobstatus", "servertime",
-        "clusterid", "procid", "globaljobid", "remoteowner", "remoteuser", "remotehost", "my", "target", "self",
-        "parent", "toplevel", "root",
+        "jobstate", "jobactivity", "jobstatus", "servertime", "remoteowner", "remoteuser", "remotehost", "my",
+        "target", "self", "parent", "toplevel", "root",
     )
 )  # fmt: skip
 

@@ -22,6 +22,7 @@ from roost.classad import ClassAd
 from roost.collector.table import LIFETIME_S, SLOT, AdTable
 from roost.config import Config, ConfigError
 from roost.defrag.policy import is_wanted
+from roost.model.audit import digest
 from roost.negotiator.settings import intervals_from
 from roost.negotiator.snapshot import Plan, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Pace, Wish
@@ -47,6 +48,8 @@ GATHER_S: Final = 0.005
 #: What comes after no cycle for so long comes alone, s: whoever submits one job waits for it.
 QUIET_S: Final = 0.1
 _EXPIRE_S: Final = 60.0
+#: How long a queue's jobs are left out that it has not told apart by the attributes that matter now, s.
+SETTLED_S: Final = 5.0
 #: Longest time between two ads of the matchmaker, s.
 SHOW_EVERY_S: Final = 300.0
 #: MyType of ads that queues and machines tell about themselves.
@@ -80,6 +83,8 @@ class CentralDaemon:
         self._bookings = Bookings()
         #: Job attributes that matching depends on; None while there was no cycle.
         self._significant: list[str] | None = None
+        #: Until when it is waited for queues that tell their jobs apart by something else, on the loop's clock.
+        self._settled_at = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._wanted = asyncio.Event()
         self.last: Plan | None = None
@@ -133,6 +138,7 @@ class CentralDaemon:
         self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False)
         if self.defragmenter is not None:
             self.defragmenter.reconfigure(config)
+        await self._tell_significant()
         self.want(Wish.URGENT)
 
     async def stop(self, ending: Ending) -> None:
@@ -293,14 +299,17 @@ class CentralDaemon:
     async def _tell_significant(self) -> None:
         names = self.matchmaker.news(self.table)
         if names is not None:
-            self._significant = list(names)
+            before, self._significant = self._significant, list(names)
+            if before is not None and before != self._significant:
+                self._settled_at = asyncio.get_running_loop().time() + SETTLED_S
             await self._repeat_significant()
 
     async def _repeat_significant(self) -> None:
         """Tell queues what tells their jobs apart: some may have come since it changed, or not have heard it."""
         if self._significant is not None:
             subject = self.subjects.everybody(self.context.name)
-            await self.bus.send(subject, m.Significant(attributes=self._significant))
+            told = m.Significant(attributes=self._significant, policy=self.matchmaker.policy)
+            await self.bus.send(subject, told)
 
     async def _cycle(self) -> None:
         await self._tell_significant()
@@ -328,6 +337,7 @@ class CentralDaemon:
                     schedd=schedd, submitter=name, requests=requests, ad=self._submitter_ad(schedd, name, demand)
                 )
                 for schedd, name, demand, requests in self._bookings.requests()
+                if self._is_settled(demand)
             ),
             now=now,
             zone_offset_s=self.clock.zone_offset_s(),
@@ -335,6 +345,12 @@ class CentralDaemon:
             pledges=self._bookings.pledges,
             versions=self.table.versions,
         )
+
+    def _is_settled(self, demand: m.Demand) -> bool:
+        """Whether a queue tells its jobs apart by what matters now: one of them stands for all that are alike."""
+        if asyncio.get_running_loop().time() >= self._settled_at:
+            return True
+        return demand.apart == digest(*self._significant or ())
 
     def _submitter_ad(self, schedd: str, submitter: str, demand: m.Demand) -> ClassAd:
         """What the pool's policy sees of a submitter: its ad, and behind it the queue's."""

@@ -102,6 +102,7 @@ class Demands:
                 serial=self._serial,
                 heard=self.heard,
                 declined=declined,
+                apart=self._daemon.queue.apart,
             ),
         )
         await self.tell_own_ad()

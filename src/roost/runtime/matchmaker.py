@@ -22,7 +22,7 @@ from roost.negotiator.accounts import Accounts
 from roost.negotiator.audit import Recurrence, recurring, single
 from roost.negotiator.cycle import negotiation
 from roost.negotiator.memory import Memory
-from roost.negotiator.pool_policy import lines, restricted
+from roost.negotiator.pool_policy import identity, lines, restricted
 from roost.negotiator.reach import significant
 from roost.negotiator.rehearsal import rehearse
 from roost.negotiator.settings import Settings, settings_from
@@ -111,6 +111,11 @@ class Matchmaker:
     def handed_out(self, slot: ClassAd) -> ClassAd:
         """A slot's ad as who gets the slot is given it."""
         return restricted(slot, self.settings.policy, self.settings.in_force)
+
+    @property
+    def policy(self) -> str:
+        """What tells the pool's policy in force from others; "" for none."""
+        return identity(self.settings.policy)
 
     def news(self, table: AdTable) -> tuple[str, ...] | None:
         """The significant attributes if somebody has not heard them yet, else None.

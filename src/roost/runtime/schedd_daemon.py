@@ -387,8 +387,8 @@ class ScheddDaemon:
                 self.demands.soon()
             case m.AuditKept(kept=kept):
                 self._on_record(kept.get(f"{self.context.role} {self.context.name}", 0))
-            case m.Significant(attributes=attributes):
-                self.feed(ev.SignificantChanged(attributes=tuple(attributes)))
+            case m.Significant(attributes=attributes, policy=policy):
+                self.feed(ev.SignificantChanged(attributes=tuple(attributes), policy=policy))
 
     def _on_given(self, message: Message, sender: str, reply: str) -> None:
         if not isinstance(message, m.Matched):

@@ -205,6 +205,8 @@ class SignificantChanged:
     """Matching depends on these job attributes."""
 
     attributes: tuple[str, ...]
+    #: What tells the pool's policy in force from others, "" for none; None if nobody said it.
+    policy: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 
 from roost.model.audit import InForce
+from roost.model.pool_policy import IDENTITY
 from roost.schedd.admission import Admission
 from roost.schedd.book import Job
 from roost.schedd.claims import HeldClaim
@@ -64,12 +65,20 @@ class Holder:
     asks: int = 0
     #: Matches that the pool's policy prevented here.
     vetoes: Vetoes = field(default_factory=Vetoes)
+    #: What tells the pool's policy in force from others; None while nobody has said it.
+    pool_policy: str | None = None
     #: Of clusters whose jobs get slots and do not begin.
     pauses: Pauses = field(default_factory=Pauses)
 
     def is_local(self, node: str) -> bool:
         """Whether a machine is the one beside the queue."""
         return bool(node) and node == self.settings.local_node
+
+    def is_outdated(self, claim: HeldClaim) -> bool:
+        """Whether a claim came under another policy of the pool than the present: no further job begins on it."""
+        if self.pool_policy is None or claim.slot_ad is None or self.is_local(claim.node):
+            return False
+        return bool(claim.slot_ad.get(IDENTITY, "") != self.pool_policy)
 
     def let_go(self, job: Job) -> None:
         """A job that a slot is being asked for does not want it any more; another may."""

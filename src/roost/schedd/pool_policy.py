@@ -10,7 +10,7 @@ from __future__ import annotations
 from roost.classad import ClassAd, Expr, Value, evaluate
 from roost.classad.ad import MISSING
 from roost.classad.world import WORLD, World
-from roost.model.pool_policy import HANDED, IMPOSED, JOB, JOB_ONLY, RESOURCE, is_true, scopes
+from roost.model.pool_policy import HANDED, IMPOSED, JOB, JOB_ONLY, RESOURCE, STARTD_ONLY, is_true, scopes
 
 
 def forbids(job: ClassAd, slot: ClassAd, world: World = WORLD) -> str:
@@ -20,8 +20,9 @@ def forbids(job: ClassAd, slot: ClassAd, world: World = WORLD) -> str:
         return ""
     if any(ad.cell(scope) is not MISSING for scope in scopes(imposed) for ad in (job, slot)):
         return JOB_ONLY
-    if is_true(_value(slot, JOB_ONLY, job, None, world)):
-        return JOB_ONLY
+    for name, my in ((JOB_ONLY, job), (STARTD_ONLY, slot)):
+        if is_true(_value(slot, name, my, None, world)):
+            return name
     sides = ((RESOURCE, slot, job), (JOB, job, slot))
     for name, my, target in sides:
         if slot.cell(name.lower()) is not MISSING and not is_true(_value(slot, name, my, target, world)):

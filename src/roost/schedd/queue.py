@@ -15,6 +15,8 @@ from typing import Any, Final, assert_never
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
+from roost.model.audit import digest
+from roost.model.pool_policy import KEPT_OUT
 from roost.schedd import commands, periodic, recurring, run_news, runs
 from roost.schedd import event_log as log
 from roost.schedd.admission import NotAdmitted, check_groups
@@ -74,6 +76,8 @@ class Queue:
         self.holder = Holder(settings)
         #: Autocluster to why it got no slot in the last cycle.
         self.rejections: dict[int, str] = {}
+        #: What the matchmaker said last that matching depends on, as a digest; "" for nothing.
+        self.apart = ""
         self.clock = periodic.Clock(now)
         # Higher than any that an earlier run of the daemon came to.
         self.holder.asks = int(now * 1000)
@@ -128,6 +132,8 @@ class Queue:
                 runs.match_given(turn, self.holder, event)
             case MatchRefused(autocluster=autocluster, text=text):
                 self.rejections[autocluster] = text
+                if text == KEPT_OUT:
+                    self._kept_out(autocluster)
             case ClaimAnswered():
                 runs.claim_answered(turn, self.holder, event)
             case RunRefused():
@@ -148,7 +154,8 @@ class Queue:
                 self._heard(turn, event)
             case LogRefused():
                 log_refused(turn, self.holder, event)
-            case SignificantChanged(attributes=attributes):
+            case SignificantChanged(attributes=attributes, policy=policy):
+                self.holder.pool_policy = policy
                 self._significant(turn, attributes)
             case BusCameBack():
                 periodic.bus_came_back(turn, self.holder)
@@ -333,12 +340,24 @@ class Queue:
         turn.order(GiveBack(node=claim.node, claim_id=claim.id))
 
     def _significant(self, turn: Turn, attributes: tuple[str, ...]) -> None:
+        before, self.apart = self.apart, digest(*attributes)
+        if self.apart != before:
+            # The matchmaker waits for a word that is according to it.
+            turn.offer()
         if not self.book.autoclusters.use(attributes):
             return
         self.rejections.clear()
         for cluster in self.book.clusters.values():
             self.book.index(cluster)
-        turn.offer()
+
+    def _kept_out(self, autocluster: int) -> None:
+        """The pool's policy gives a submitter nothing: what it has serves its present jobs, and no others."""
+        if autocluster not in self.book.autoclusters:
+            return
+        submitter = submitter_of(self.book.autoclusters.sample(autocluster))
+        for claim in self.holder.claims.values():
+            if claim.submitter == submitter and not self.holder.is_local(claim.node):
+                claim.unwanted = True
 
     # -- questions -----------------------------------------------------------------------------------
 

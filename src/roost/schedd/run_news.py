@@ -10,7 +10,7 @@ from typing import Final
 from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.schedd import event_log as log
-from roost.schedd.book import COUNTED, Job
+from roost.schedd.book import COUNTED, GROUPS, Job
 from roost.schedd.events import FilesMoved, RunMeasured, RunStoodStill
 from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
@@ -21,6 +21,8 @@ from roost.schedd.turn import Turn
 IMMUTABLE: Final = frozenset(
     ("clusterid", "procid", "mytype", "targettype", "jobstatus", "owner", "user", "qdate", "globaljobid")
 )
+#: Of what a machine says of a job, what is not taken over: the queue knows better, and policies rely on it.
+_OWN: Final = IMMUTABLE | COUNTED | frozenset(map(fold, (*GROUPS, "JobStartDate")))
 #: ImageSize, KiB, has to grow by this part before the event log is told again.
 _GROWTH: Final = 1.0
 #: What machines say of files that are moved, to what the log says.
@@ -104,5 +106,5 @@ def run_measured(turn: Turn, event: RunMeasured) -> None:
 def take_over(job: Job, attributes: ClassAd) -> None:
     """Take over what a machine says of a job."""
     for name in attributes:
-        if fold(name) not in IMMUTABLE and fold(name) not in COUNTED:
+        if fold(name) not in _OWN:
             job.ad.put(name, attributes.cell(fold(name)))  # type: ignore[arg-type]

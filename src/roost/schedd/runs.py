@@ -117,10 +117,20 @@ def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
     if event.slot_ad is not None:
         claim.slot_ad = kept(event.slot_ad, claim.slot_ad)
     claim.stage, claim.heard_at, claim.idle_since = Stage.IDLE, turn.now, turn.now
+    if job is not None and not _permitted(turn, holder, job, claim):
+        _back_to_idle(turn, job)
+        job = None
     if job is not None:
         turn.set(job, LastMatchTime=int(turn.now))
     if job is None or job.status is not JobStatus.IDLE or not start_run(turn, holder, claim, job):
         next_job(turn, holder, claim)
+
+
+def _permitted(turn: Turn, holder: Holder, job: Job, claim: HeldClaim) -> bool:
+    """Whether the pool's policy still lets a job begin on the claim that was asked for in its name."""
+    if holder.is_outdated(claim):
+        return False
+    return claim.slot_ad is None or not _forbidden(turn, holder, job.ad, claim.slot_ad, claim.submitter)
 
 
 def _detached(turn: Turn, claim: HeldClaim) -> Job | None:
@@ -143,7 +153,7 @@ def _back_to_idle(turn: Turn, job: Job) -> None:
 
 def next_job(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
     """Use the claim for another job of the same submitter that fits, or give it back."""
-    if not claim.unwanted and claim.slot_ad is not None:
+    if not claim.unwanted and claim.slot_ad is not None and not holder.is_outdated(claim):
         while (job := _fitting(turn, holder, claim)) is not None:
             turn.offer(later=True)
             if start_run(turn, holder, claim, job):

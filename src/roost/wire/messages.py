@@ -327,6 +327,8 @@ class Demand(Message, frozen=True, kw_only=True):
     heard: int = 0
     #: Claims that were given and not needed.
     declined: list[str] = []
+    #: Digest of the attributes (`Significant`) that jobs are told apart by.
+    apart: str = ""
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -375,9 +377,11 @@ class SlotsMatched(Message, frozen=True, kw_only=True):
 
 
 class Significant(Message, frozen=True, kw_only=True):
-    """The job attributes that matching depends on."""
+    """The job attributes that matching depends on, and the pool's policy that is in force."""
 
     attributes: list[str]
+    #: What tells that policy from others, "" for none; None from who does not say it.
+    policy: str | None = None
 
 
 class Hello(Message, frozen=True, kw_only=True):
