@@ -49,6 +49,34 @@ def test_a_fetched_job_is_judged_by_the_policy(hook: Callable[..., Any], start: 
     assert any('HookKeyword = "DB"' in line for line in told["follows"]) is (word == "accept")
 
 
+def test_it_is_the_slot_of_this_machine_that_judges(hook: Callable[..., Any], tmp_path: Path) -> None:
+    parts = "use FEATURE : PartitionableSlot"
+    _, told, _ = hook("FETCH_WORK", FETCH, config=parts)
+    assert any("does not say RequestCpus, RequestMemory, RequestDisk" in line for line in told["follows"])
+    assert any(line.startswith("REPLY_FETCH reject: WithinResourceLimits") for line in told["follows"])
+    asks = FETCH + "printf 'RequestCpus = 1\\nRequestMemory = 1\\nRequestDisk = 1\\n'\n"
+    _, told, _ = hook("FETCH_WORK", asks, config=parts)
+    assert any("A part of the slot is cut off" in line for line in told["follows"])
+    two = "NUM_SLOTS = 2\nNUM_CPUS = 2\nSTART = SlotID != 2\n"
+    assert "accept" in str(hook("FETCH_WORK", FETCH, config=two)[1]["follows"])
+    assert "reject: START is false for this job on slot2@" in str(
+        hook("FETCH_WORK", FETCH, "--slot", "2", config=two)[1]["follows"]
+    )
+    mine = tmp_path / "slot.ad"
+    mine.write_text('Memory = 7\nState = "Unclaimed"\n')
+    start = "START = MY.Memory == 7"
+    assert "accept" in str(hook("FETCH_WORK", FETCH, "--slot-ad", str(mine), config=start)[1]["follows"])
+    assert "has no slot 99" in hook("FETCH_WORK", FETCH, "--slot", "99")[2]
+
+
+def test_a_prolog_has_the_words_and_variables_that_a_machine_gives_it(hook: Callable[..., Any]) -> None:
+    script = '#!/bin/sh\nset -u\necho "$1 $JOB_NAME $SGE_TASK_ID $NSLOTS $SGE_STDOUT_PATH"\n'
+    _, told, _ = hook("PROLOG", script, config="STARTER_PROLOG = $(STARTER_PROLOG) $job_name")
+    assert told["output"] == "sleep sleep undefined 1 /dev/null\n"
+    _, told, _ = hook("PROLOG", script, config="STARTER_PROLOG = daemon@$(STARTER_PROLOG)")
+    assert "STARTER_SCRIPT_USERS does not name daemon" in told["follows"][0]
+
+
 def test_no_output_is_no_work_and_no_ad_is_said_to_be_none(hook: Callable[..., Any]) -> None:
     assert "There is no work" in hook("FETCH_WORK", "#!/bin/sh\n")[1]["follows"][0]
     status, told, _ = hook("FETCH_WORK", "#!/bin/sh\necho nothing of use\n")

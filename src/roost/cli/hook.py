@@ -18,14 +18,28 @@ from roost.config import Config, ConfigError
 from roost.model.command_line import CommandLineError, split_raw
 from roost.model.starter import HookPoint, ScriptPoint
 from roost.node.hook_table import HOOK_NAMED, HOOKS, HookRow, RunBy
-from roost.node.hook_trial import after_failure, after_script, sample_job, sample_slot, what_follows
-from roost.runtime.accounts import own_account
+from roost.node.hook_trial import (
+    after_failure,
+    after_script,
+    sample_job,
+    sample_slot,
+    sample_values,
+    what_follows,
+)
+from roost.node.host_plan import SlotPlan
+from roost.node.plan import make_plan
+from roost.runtime.accounts import can_switch_user, own_account
+from roost.runtime.clock import Clock
 from roost.runtime.fetching import own_environment
 from roost.runtime.home import Home
 from roost.runtime.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook, script_call
+from roost.runtime.node_messages import platform_of
 from roost.runtime.nursery import Nursery, NurseryFailed
+from roost.runtime.sensors import Sensors
 from roost.startd.configured import fetch_hook, hook_keyword
-from roost.starter.scripts import expanded
+from roost.startd.layout_problems import LayoutRefused
+from roost.startd.slot_ad import host_identity
+from roost.starter.scripts import expanded, script_environment
 
 _SCRIPTS: Final = {"PROLOG": ScriptPoint.PROLOG, "EPILOG": ScriptPoint.EPILOG}
 
@@ -64,14 +78,31 @@ def run(args: argparse.Namespace) -> int:
     try:
         config = home.config(None, "STARTD")
         if name in _SCRIPTS:
-            return _try_script(args, config, _SCRIPTS[name])
+            return _try_script(args, config, _slot(args, home, config), _SCRIPTS[name])
         keyword, at, plain = name.rpartition("_HOOK_")
         row = HOOK_NAMED.get({"FETCH_JOB": "FETCH_WORK", "REPLY_CLAIM": "REPLY_FETCH"}.get(plain, plain))
         if row is None:
             raise CommandError(f"{args.name}: no hook has that name; there are {', '.join(HOOK_NAMED)}, PROLOG, EPILOG")
-        return _try_hook(args, config, row, keyword if at else _keyword(args, config, row))
+        slot = _slot(args, home, config)
+        return _try_hook(args, config, slot, row, keyword if at else _keyword(args, config, row))
     except ConfigError as error:
         raise CommandError(str(error)) from None
+
+
+def _slot(args: argparse.Namespace, home: Home, config: Config) -> SlotPlan:
+    """The slot as the configuration makes it of this machine. Raises ConfigError."""
+    execute = next(each for each in (home.execute, *home.execute.parents) if each.is_dir())
+    identity = host_identity(
+        config, machine=platform.node(), address="<trial>", started_at=0.0, platform=platform_of(config)
+    )
+    reading = Sensors.configured(config, execute).host()
+    plan = make_plan(config, reading, identity, zone_offset_s=Clock().zone_offset_s(), as_root=can_switch_user())
+    if isinstance(plan, LayoutRefused):
+        raise CommandError(str(plan))
+    slots = {slot.id.number: slot for slot in plan.slot_plans()}
+    if args.slot not in slots:
+        raise CommandError(f"this machine has no slot {args.slot}: by its configuration it has {len(slots)}")
+    return slots[args.slot]
 
 
 def _keyword(args: argparse.Namespace, config: Config, row: HookRow) -> str:
@@ -88,7 +119,7 @@ def _keyword(args: argparse.Namespace, config: Config, row: HookRow) -> str:
     return found.upper()
 
 
-def _try_hook(args: argparse.Namespace, config: Config, row: HookRow, keyword: str) -> int:
+def _try_hook(args: argparse.Namespace, config: Config, slot: SlotPlan, row: HookRow, keyword: str) -> int:
     knob = f"{keyword}_HOOK_{row.name}"
     path = fetch_hook(config, keyword, row.name)
     if not path:
@@ -97,8 +128,8 @@ def _try_hook(args: argparse.Namespace, config: Config, row: HookRow, keyword: s
     if row.name == HookPoint.PREPARE:
         word = args.word or config.get(f"{knob}_ARGS", subsys="STARTER") or ""
     job = _ad(args.job) or sample_job(own_account().name, row, word)
-    slot = _ad(args.slot_ad) or sample_slot(platform.node(), row, word)
-    text = ads_text(job, slot) if row.has_job else ads_text(slot)
+    slot_ad = _ad(args.slot_ad) or sample_slot(slot, row, word)
+    text = ads_text(job, slot_ad) if row.has_job else ads_text(slot_ad)
     by_slot = row.by is RunBy.SLOT
     with tempfile.TemporaryDirectory(prefix="roost-hook-") as place:
         scratch = Path(place) / "scratch"
@@ -122,7 +153,8 @@ def _try_hook(args: argparse.Namespace, config: Config, row: HookRow, keyword: s
     if isinstance(result, HookFailed):
         follows = list(after_failure(row))
     else:
-        follows = list(what_follows(row, status=result.status, printed=printed, keyword=keyword, config=config))
+        told = what_follows(row, status=result.status, printed=printed, keyword=keyword, slot=slot, slot_ad=slot_ad)
+        follows = list(told)
     return _tell(args, knob, call, result, follows, fault)
 
 
@@ -134,16 +166,17 @@ def _parsed(row: HookRow, result: HookResult | HookFailed) -> tuple[ClassAd | No
     return (None, found.text) if isinstance(found, HookFailed) else (found, "")
 
 
-def _try_script(args: argparse.Namespace, config: Config, point: ScriptPoint) -> int:
+def _try_script(args: argparse.Namespace, config: Config, slot: SlotPlan, point: ScriptPoint) -> int:
     knob = f"STARTER_{point.upper()}"
+    command = slot.starter.prolog if point is ScriptPoint.PROLOG else slot.starter.epilog
     try:
-        command = script_call(config.get(knob, subsys="STARTER", slot=args.slot) or "")
+        found = script_call(command)
     except CommandLineError as problem:
         raise CommandError(f"{knob}: {problem}") from None
-    if command is None:
+    if found is None:
         raise CommandError(f"{knob} is not set for slot {args.slot}")
-    user, path, words = command
-    values = {"host": platform.node(), "queue": f"slot{args.slot}", "job_id": "1", "job_owner": own_account().name}
+    user, path, words = found
+    values = sample_values(platform.node(), slot, own_account().name)
     with tempfile.TemporaryDirectory(prefix="roost-hook-") as place:
         scratch = Path(place) / "scratch"
         scratch.mkdir()
@@ -151,14 +184,20 @@ def _try_script(args: argparse.Namespace, config: Config, point: ScriptPoint) ->
             key="trial",
             path=path,
             arguments=expanded(words, values),
-            environment=_starter_environment(scratch) | {"JOB_ID": "1", "QUEUE": values["queue"]},
+            environment=_starter_environment(scratch)
+            | script_environment(values, 0 if point is ScriptPoint.EPILOG else None),
             directory=scratch,
             timeout_s=args.time,
         )
         result = _called(Path(place), call)
     follows = list(after_script(point, result.status if isinstance(result, HookResult) else None))
-    if user is not None:
-        follows.append(f"A machine would run it as {user}, if STARTER_SCRIPT_USERS names that account.")
+    if user is not None and user != own_account().name:
+        allowed = (config.get("STARTER_SCRIPT_USERS", subsys="STARTER") or "").replace(",", " ").split()
+        if user in allowed:
+            follows.append(f"A machine whose daemon is root's or {user}'s would run it as {user}.")
+        else:
+            refused = f"STARTER_SCRIPT_USERS does not name {user}, so a machine would not run it"
+            follows = [f"{refused} for jobs of other users. For them:", *after_script(point, None)]
     return _tell(args, knob, call, result, follows, "")
 
 

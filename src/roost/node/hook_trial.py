@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from roost.classad import ClassAd, unparse_value
 from roost.classad.forms import Form, format_ad
-from roost.config import Config
 from roost.model.identifiers import ClaimIdSource
 from roost.model.slots import SlotKind
 from roost.model.starter import Ending, HookPoint, ScriptPoint
 from roost.node.hook_table import HookRow
-from roost.startd.configured import slot_policy
+from roost.node.host_plan import SlotPlan
 from roost.startd.fetched_job import fetched_job
 from roost.startd.policy_inputs import Inputs
-from roost.startd.slot_ad_config import policy_expressions
 from roost.startd.slot_state import new_slot
+from roost.startd.states import State
 from roost.starter.hooks import not_run, prepared
-from roost.starter.scripts import breaks_slot, script_cause
+from roost.starter.scripts import PSEUDO_VARIABLES, breaks_slot, script_cause
 
 
 def sample_job(owner: str, row: HookRow, word: str) -> ClassAd:
@@ -46,56 +46,59 @@ def sample_job(owner: str, row: HookRow, word: str) -> ClassAd:
     return ad
 
 
-def sample_slot(machine: str, row: HookRow | None, word: str) -> ClassAd:
+def sample_slot(slot: SlotPlan, row: HookRow, word: str) -> ClassAd:
     """A slot that nobody holds, or that runs the job."""
-    free = row is not None and not row.has_job
-    ad = ClassAd(
-        {
-            "Name": f"slot1@{machine}", "Machine": machine, "SlotID": 1, "SlotType": "Static", "Cpus": 1,
-            "Memory": 2048, "Disk": 10_000_000, "State": "Unclaimed" if free else "Claimed",
-            "Activity": "Idle" if free else "Busy", "KeyboardIdle": 100_000, "LoadAvg": 0.0,
-        }
-    )  # fmt: skip
-    if row is not None and row.has_claim and word != "reject":
-        ad["ClaimId"] = f"<{machine}>#1#1#a-trial-claim"
+    ad = slot.ad.copy()
+    free = not row.has_job
+    ad["State"], ad["Activity"] = ("Unclaimed", "Idle") if free else ("Claimed", "Busy")
+    ad["KeyboardIdle"], ad["LoadAvg"] = 100_000, 0.0
+    if row.has_claim and word != "reject":
+        ad["ClaimId"] = f"<{slot.name}>#1#1#a-trial-claim"
     return ad
 
 
-def what_follows(row: HookRow, *, status: int, printed: ClassAd | None, keyword: str, config: Config) -> Iterator[str]:
-    """Sentences about what a machine would do with the answer of a hook. Raises ConfigError."""
+def sample_values(machine: str, slot: SlotPlan, owner: str) -> dict[str, str]:
+    """What the pseudo-variables of a script stand for."""
+    known = {"host": machine, "queue": slot.name.partition("@")[0], "job_id": "1", "ja_task_id": "undefined"}
+    known |= {"job_owner": owner, "job_name": "sleep", "processors": str(slot.cpus), "merge_stderr": "0"}
+    return {name: known.get(name, "/dev/null") for name in PSEUDO_VARIABLES}
+
+
+def what_follows(
+    row: HookRow, *, status: int, printed: ClassAd | None, keyword: str, slot: SlotPlan, slot_ad: ClassAd
+) -> Iterator[str]:
+    """Sentences about what a machine would do with the answer of a hook that has read the ad of that slot."""
     if row.name == "FETCH_WORK":
-        yield from _after_fetch(printed if status >= 0 else None, keyword, config)
+        yield from _after_fetch(printed if status >= 0 else None, keyword, slot, slot_ad)
     elif row.name in (HookPoint.PREPARE, HookPoint.PREPARE_EARLY):
         yield from _after_prepare(HookPoint(row.name), status, printed)
     else:
         yield "Nothing depends on what it prints, nor on its status."
 
 
-def _after_fetch(printed: ClassAd | None, keyword: str, config: Config) -> Iterator[str]:
+def _after_fetch(printed: ClassAd | None, keyword: str, slot: SlotPlan, slot_ad: ClassAd) -> Iterator[str]:
     if printed is None:
         yield "There is no work. The slot asks again after FetchWorkDelay; a fetched claim without a job would end."
         return
-    job, remarks = fetched_job(printed, keyword=keyword, kind=SlotKind.STATIC)
+    job, remarks = fetched_job(printed, keyword=keyword, kind=slot.kind)
     yield from (f"{remark[0].upper()}{remark[1:]}." for remark in remarks)
     for name, why in (("Cmd", "nothing could be started"), ("Owner", "a daemon of root would not start it")):
         if not isinstance(job.cell(name.lower()), str):
             yield f"It has no {name}: {why}, and STARTER_FAILURE would be told."
-    accepted, text = _accepts(job, config)
+    accepted, text = _accepts(job, slot, slot_ad)
     yield f"REPLY_FETCH {'accept' if accepted else 'reject'}: {text}."
     if accepted:
-        yield "The slot is claimed by it, and its starter runs this job:"
+        parts = slot.kind is SlotKind.PARTITIONABLE
+        what = "A part of the slot is cut off for it and" if parts else "The slot is"
+        yield f"{what} claimed by it, and its starter runs this job:"
         yield "\n".join(f"    {line}" for line in format_ad(job, Form.OLD).splitlines())
 
 
-def _accepts(job: ClassAd, config: Config) -> tuple[bool, str]:
-    policy = slot_policy(
-        config, policy_expressions(config, type_id=0), keyword=None, backfill=False, zone_offset_s=0, chance_seed=""
-    )
-    ad = sample_slot("trial", None, "")
+def _accepts(job: ClassAd, slot: SlotPlan, slot_ad: ClassAd) -> tuple[bool, str]:
     ids = ClaimIdSource(address="<trial>", birth=0, block=1, key=b"a trial")
-    slot = new_slot("slot1@trial", kind=SlotKind.STATIC, ids=ids, now=0.0, ad=ad)
-    accepted, decision = Inputs(slot, policy, 0.0).accepts(job)
-    return accepted, f"{decision.name} is {unparse_value(decision.value)} for this job on a slot that is idle"
+    state = replace(new_slot(slot.name, kind=slot.kind, ids=ids, now=0.0, ad=slot_ad), state=State.UNCLAIMED)
+    accepted, decision = Inputs(state, slot.policy, 0.0).accepts(job)
+    return accepted, f"{decision.name} is {unparse_value(decision.value)} for this job on {slot.name} when it is idle"
 
 
 def _after_prepare(point: HookPoint, status: int, printed: ClassAd | None) -> Iterator[str]:

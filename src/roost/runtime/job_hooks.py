@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,7 +36,7 @@ from roost.runtime.job_environment import (
     write_ads,
 )
 from roost.runtime.job_order import BadJob, job_place
-from roost.starter.scripts import expanded, for_somebody_else
+from roost.starter.scripts import expanded, for_somebody_else, script_environment
 
 if TYPE_CHECKING:
     from roost.runtime.runner import Runner
@@ -173,9 +173,7 @@ class JobHooks:
             # There is nothing that it could print to; that the job is none is seen when it is started.
             program, environment = None, hook_environment(place, job_ad)
         values = script_values(runner, job_ad, program)
-        told = _script_environment(values)
-        if effect.job_status is not None:
-            told["SGE_JOBEXIT_STAT"] = str(effect.job_status)
+        told = script_environment(values, effect.job_status)
         if is_other:
             environment = {**for_somebody_else(environment), **_of_somebody_else(account)}
         prints = None if program is None or is_other else (program.stdout, program.stderr)
@@ -271,17 +269,3 @@ def _path(path: Path | None) -> str:
 def _of_somebody_else(account: Account | None) -> dict[str, str]:
     """What a program of another user than the job's is told of who it is; None for who runs the daemon."""
     return {"PATH": os.defpath, **account_environment(account or own_account())}
-
-
-def _script_environment(values: Mapping[str, str]) -> dict[str, str]:
-    """What Grid Engine calls some of them in the environment."""
-    return {
-        "JOB_ID": values["job_id"],
-        "SGE_TASK_ID": values["ja_task_id"],
-        "JOB_NAME": values["job_name"],
-        "QUEUE": values["queue"],
-        "HOSTNAME": values["host"],
-        "NSLOTS": values["processors"],
-        "SGE_STDOUT_PATH": values["stdout_path"],
-        "SGE_STDERR_PATH": values["stderr_path"],
-    }

@@ -77,6 +77,21 @@ def expanded(words: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ..
     return tuple(_PSEUDO.sub(lambda found: values.get(found[1], found[0]), word) for word in words)
 
 
+def script_environment(values: Mapping[str, str], job_status: int | None = None) -> dict[str, str]:
+    """What Grid Engine calls some of them in the environment. `job_status`: of the job's program, for an epilog."""
+    told = {
+        "JOB_ID": values["job_id"],
+        "SGE_TASK_ID": values["ja_task_id"],
+        "JOB_NAME": values["job_name"],
+        "QUEUE": values["queue"],
+        "HOSTNAME": values["host"],
+        "NSLOTS": values["processors"],
+        "SGE_STDOUT_PATH": values["stdout_path"],
+        "SGE_STDERR_PATH": values["stderr_path"],
+    }
+    return told if job_status is None else {**told, "SGE_JOBEXIT_STAT": str(job_status)}
+
+
 def for_somebody_else(environment: Mapping[str, str]) -> dict[str, str]:
     """What of a job's environment reaches a program that runs as another user than the job's.
 
