@@ -5,7 +5,9 @@ import pytest
 from roost.classad import ClassAd, Expr
 from roost.model.audit import InForce, Source
 from roost.negotiator.pool_policy import Act, Finding, lines, restricted
+from roost.negotiator.scoping import scoped
 from roost.negotiator.settings import PolicySettings, Settings
+from roost.policy.model import Side
 from tests.negotiator.kit import claimed, demand, given, job, plan, slot
 
 
@@ -199,6 +201,56 @@ def test_no_job_gets_a_slot_that_the_policy_forbids_it(job_lie):
     smith = demand("smith@x", (job(**{"Owner": "smith", "NumJobStarts": 0, **lie}), 1))
     student = demand("eve@x", (job(**{"Owner": "eve", "Group": "students", **lie}), 1))
     assert not plan(ads, smith, student, settings=policy(**POLICY)).matches
+
+
+#: The same without scopes; as the matchmaker reads it from a configuration, names of the catalogue have theirs.
+UNSCOPED = {
+    "resource": 'Owner != "smith" || Memory < 2000',
+    "job": 'AccountingGroup =!= "students.eve" || KFlops < 1000',
+}
+UNSCOPED_LIES = (
+    ({}, {}),
+    ({"Owner": "ann", "AccountingGroup": "staff.eve"}, {}),
+    ({"Owner": "=undefined", "AccountingGroup": "=undefined"}, {}),
+    ({}, {"Memory": 10, "KFlops": 1}),
+    ({"Memory": "=undefined"}, {"Memory": 10, "KFlops": 1}),
+    ({"KFlops": "=error"}, {"Memory": 10, "kflops": 1}),
+)
+
+
+@pytest.mark.parametrize(("slot_lie", "job_lie"), UNSCOPED_LIES)
+def test_a_name_of_the_catalogue_is_asked_of_the_ad_that_it_belongs_to(slot_lie, job_lie):
+    settings = Settings(
+        policy=PolicySettings(
+            resource=scoped(Expr.parse(UNSCOPED["resource"]), Side.MACHINE),
+            job=scoped(Expr.parse(UNSCOPED["job"]), Side.JOB),
+        )
+    )
+    ads = [slot("liar", **{"Memory": 4000, "KFlops": 9000, **slot_lie})]
+    smith = demand("smith@x", (job(**{"Owner": "smith", **job_lie}), 1))
+    student = demand("eve@x", (job(**{"Owner": "eve", "AccountingGroup": "students.eve", **job_lie}), 1))
+    assert not plan(ads, smith, student, settings=settings).matches
+    assert plan([slot("a", Memory=10, KFlops=1)], smith, student, settings=settings).matches
+
+
+@pytest.mark.parametrize(
+    ("text", "mine", "wanted"),
+    [
+        ('Owner == "a" && KFlops > 1', Side.MACHINE, 'TARGET.Owner == "a" && MY.KFlops > 1'),
+        ('Owner == "a" && KFlops > 1', Side.JOB, 'MY.Owner == "a" && TARGET.KFlops > 1'),
+        ("AccountingGroup is undefined", Side.MACHINE, "TARGET.AccountingGroup is undefined"),
+        ("AccountingGroup is undefined", Side.JOB, "MY.AccountingGroup is undefined"),
+        ("Rank > 1 && MY.Owner != TARGET.Owner", Side.MACHINE, "MY.Rank > 1 && MY.Owner != TARGET.Owner"),
+        ("Class == 1 && CurrentTime > 2 && .Owner == 3", Side.MACHINE, "Class == 1 && CurrentTime > 2 && .Owner == 3"),
+        ("[Owner = 1; a = Owner].a == 1", Side.MACHINE, "[Owner = 1; a = Owner].a == 1"),
+        ("(cpus ?: 1) > -{Memory, 2}[0] ? f(Cmd) : x.y", Side.MACHINE,
+         "(MY.cpus ?: 1) > -{MY.Memory, 2}[0] ? f(TARGET.Cmd) : x.y"),
+    ],
+)  # fmt: skip
+def test_names_without_scope_get_the_one_of_their_ad(text, mine, wanted):
+    found = scoped(Expr.parse(text), mine)
+    assert found is not None
+    assert str(found) == str(Expr.parse(wanted))
 
 
 def test_a_submitters_ad_cannot_change_what_the_policys_names_mean():

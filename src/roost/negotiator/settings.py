@@ -17,7 +17,9 @@ from roost.config.diagnostics import diagnostic
 from roost.config.in_force import in_force
 from roost.config.lookup import View
 from roost.model.audit import InForce
+from roost.negotiator.scoping import scoped
 from roost.negotiator.timing import Intervals, TimeLimits
+from roost.policy.model import Side
 
 #: Name of the group of everybody who is in none.
 ROOT: Final = "<none>"
@@ -281,19 +283,27 @@ def _is_number(config: View, name: str) -> bool:
     return True
 
 
+#: Of the expressions about a slot and a job, whose ad MY is.
+_MINE: Final = {"resource": Side.MACHINE, "job": Side.JOB}
+
+
 def _policy(config: View) -> PolicySettings:
     return PolicySettings(
         schedd_only=_expr(config, "NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"),
         startd_only=_expr(config, "NEGOTIATOR_PE_STARTD_ONLY_EXPR"),
         job_only=_expr(config, "NEGOTIATOR_PE_JOB_ONLY_EXPR"),
-        resource=_expr(config, "NEGOTIATOR_PE_RESOURCE_EXPR"),
-        job=_expr(config, "NEGOTIATOR_PE_JOB_EXPR"),
-        audit=_expr(config, "NEGOTIATOR_PE_AUDIT_EXPR"),
+        resource=scoped(_expr(config, "NEGOTIATOR_PE_RESOURCE_EXPR"), _MINE["resource"]),
+        job=scoped(_expr(config, "NEGOTIATOR_PE_JOB_EXPR"), _MINE["job"]),
+        audit=scoped(_expr(config, "NEGOTIATOR_PE_AUDIT_EXPR"), Side.MACHINE),
         log_only=config.get_bool("NEGOTIATOR_PE_LOG_ONLY", False),
     )
 
 
 def _dry_run(config: View) -> PolicySettings | None:
     twins = {field: _expr(config, f"NEGOTIATOR_PE_DRYRUN_{word}_EXPR") for field, word in POLICY_KNOBS.items()}
-    given = {field: expression for field, expression in twins.items() if expression is not None}
+    given = {
+        field: scoped(expression, _MINE[field]) if field in _MINE else expression
+        for field, expression in twins.items()
+        if expression is not None
+    }
     return replace(_policy(config), audit=None, log_only=False, **given) if given else None

@@ -16,6 +16,7 @@ import numpy as np
 from roost.classad.vector.kinds import Array
 from roost.negotiator.groups import Group
 from roost.negotiator.limits import maximum
+from roost.negotiator.pool_policy import JOB, RESOURCE
 from roost.negotiator.preemption import Standing
 from roost.negotiator.serving import Floor, Party, Want
 from roost.negotiator.settings import ROOT, Settings
@@ -194,8 +195,10 @@ class Trail:
     def _source(self, knob: str) -> dict[str, str] | None:
         if not knob:
             return None
-        found = self.settings.in_force.of(knob)
-        return {"name": knob, "text": found.text, "place": found.place}
+        found, policy = self.settings.in_force.of(knob), self.settings.policy
+        # As it was asked: whole, and with the scopes that names were found to have.
+        asked = {RESOURCE: policy.resource, JOB: policy.job}.get(knob)
+        return {"name": knob, "text": found.text if asked is None else str(asked), "place": found.place}
 
     def _sources(self, causes: list[dict[str, Any]]) -> dict[str, dict[str, str] | None]:
         """The knobs that may be behind the causes."""
