@@ -8,11 +8,11 @@ Names that Roost knows are asked of the ad that they belong to; others need a sc
 
 Example::
 
-    NEGOTIATOR_PE_JOB_EXPR = (MY.CostCenter =!= "students") || (Class == "old")
+    NEGOTIATOR_PE_JOB_EXPR = (MY.CostCenter =!= "students") || (Class =?= "old")
 
 Instead::
 
-    NEGOTIATOR_PE_JOB_EXPR = (MY.CostCenter =!= "students") || (TARGET.Class == "old")
+    NEGOTIATOR_PE_JOB_EXPR = (MY.CostCenter =!= "students") || (TARGET.Class =?= "old")
 """
 
 from __future__ import annotations
