@@ -52,13 +52,14 @@ _FAULTS: Final = (
 class Bus:
     """Delivers."""
 
-    __slots__ = ("_chances", "_faulty", "counts", "engine", "faults", "seed", "start")
+    __slots__ = ("_chances", "counts", "engine", "faults", "faulty", "seed", "start")
 
     def __init__(self, engine: Engine, seed: int | str, faults: Faults) -> None:
         self.engine = engine
         self.seed = seed
         self.faults = faults
-        self._faulty = faults.any
+        #: Whether anything may go wrong.
+        self.faulty = faults.any
         self.start = engine.now
         #: Messages sent, lost, doubled, late.
         self.counts = {"sent": 0, "lost": 0, "doubled": 0, "late": 0}
@@ -81,7 +82,7 @@ class Bus:
         self.counts["sent"] += 1
         at = self.engine.now + 0.05 + 0.2 * chance.random()
         faults = self.faults
-        if self._faulty and not reliable and self.engine.now - self.start < faults.until_s:
+        if self.faulty and not reliable and self.engine.now - self.start < faults.until_s:
             fate = chance.random()
             if fate < faults.lost:
                 self.counts["lost"] += 1

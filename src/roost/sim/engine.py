@@ -3,6 +3,9 @@
 The key is (time, rank, place, sequence). Rank and place order what happens at the same instant and does not
 depend on when it was planned: polls come before messages, machine after machine. Among the rest, what was planned first
 comes first. So a poll that is left out changes nothing of the order of all that remains.
+
+Only what is due within the present hour is kept in order. What is due later is put by for its hour: most of it is the
+submission of jobs, and deadlines that will be set anew before they come.
 """
 
 from __future__ import annotations
@@ -19,48 +22,73 @@ Due = Callable[[float], None]
 #: Objects made during a run, less those that are gone, after which cycles of garbage are looked for.
 COLLECTED_EVERY: Final = 50_000
 
+HOUR_S: Final = 3600.0
+
 RANK_POLL: Final = 0
 RANK_STARTER: Final = 1
 RANK_MESSAGE: Final = 2
 RANK_CYCLE: Final = 3
 
 
+_Entry = tuple[float, int, int, int, Due]
+
+
 class Engine:
     """A heap of what is due."""
 
-    __slots__ = ("_heap", "_sequence", "done", "now")
+    __slots__ = ("_heap", "_hours", "_next_hour", "_sequence", "done", "now")
 
     def __init__(self, start: float) -> None:
         #: Epoch s.
         self.now = start
         #: How many have been taken.
         self.done = 0
-        self._heap: list[tuple[float, int, int, int, Due]] = []
+        #: What is due before the next hour, and by the hour what is due later.
+        self._heap: list[_Entry] = []
+        self._hours: dict[float, list[_Entry]] = {}
+        self._next_hour = start // HOUR_S * HOUR_S + HOUR_S
         self._sequence = 0
 
     def at(self, time: float, due: Due, rank: int = RANK_MESSAGE, place: int = 0) -> None:
         """Plan `due` for `time`, which must not have passed."""
         assert time >= self.now, f"planned for {time}, and it is {self.now}"
         self._sequence += 1
-        heapq.heappush(self._heap, (time, rank, place, self._sequence, due))
+        entry = time, rank, place, self._sequence, due
+        if time < self._next_hour:
+            heapq.heappush(self._heap, entry)
+        else:
+            self._hours.setdefault(time // HOUR_S * HOUR_S, []).append(entry)
 
     def run(self, until: float) -> None:
         """Take everything that is due before `until`, then let it be `until`."""
+        while self._next_hour < until:
+            self._take(self._next_hour)
+            self._heap = self._hours.pop(self._next_hour, [])
+            heapq.heapify(self._heap)
+            self._next_hour += HOUR_S
+        self._take(until)
+        self.now = max(self.now, until)
+
+    def _take(self, until: float) -> None:
         heap = self._heap
         while heap and heap[0][0] < until:
             time, _, _, _, due = heapq.heappop(heap)
             self.now = time
             self.done += 1
             due(time)
-        self.now = max(self.now, until)
 
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Cycles of garbage are looked for seldom: jobs and machines stay to the end, and what comes and goes has few."""
+    """Cycles of garbage are looked for seldom: jobs and machines stay to the end, and what comes and goes has few.
+
+    What is there already is not looked at again.
+    """
     before = gc.get_threshold()
     gc.set_threshold(COLLECTED_EVERY, *before[1:])
+    gc.freeze()
     try:
         yield
     finally:
+        gc.unfreeze()
         gc.set_threshold(*before)

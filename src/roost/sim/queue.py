@@ -45,7 +45,7 @@ class Queue:
         self.recorder = recorder
         self._alive = True
         #: Signs of life are sent.
-        self._beats = exhaustive or bus.faults.any
+        self._beats = exhaustive or bus.faulty
         self._signs = SignsOfLife(bus)
         self.entries: dict[str, Entry] = {}
         self.claims: dict[str, Held] = {}
@@ -162,7 +162,7 @@ class Queue:
             if held.open and held.step == step:
                 self._release(held)
 
-        if self.bus.faults.any:
+        if self.bus.faulty:
             self.engine.at(self.engine.now + held.patience_s, give_up)
         return f"{held.claim_id.text}|{step}"
 
@@ -248,7 +248,7 @@ class Queue:
 
     def _keep_alive(self, held: Held, now: float) -> None:
         if self._beats:
-            interval = 300.0 if self.bus.faults.any else interval_s(held)
+            interval = 300.0 if self.bus.faulty else interval_s(held)
             self._beat(held, now + interval, interval)
         else:
             self._signs.begin(held, now)
@@ -265,7 +265,7 @@ class Queue:
         return None if held is None else self._signs.arrived_at(held, now)
 
     def _beat(self, held: Held, at: float, interval: float) -> None:
-        faulty = self.bus.faults.any
+        faulty = self.bus.faulty
 
         def beat(then: float) -> None:
             if not held.open:

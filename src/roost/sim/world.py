@@ -184,7 +184,7 @@ class World:
         with seldom_collected():
             while self.engine.now < end:
                 self.engine.run(min(end, self.engine.now + 3600))
-                if self.bus.faults.any or self.engine.now % _CHECK_S == 0:
+                if self.bus.faulty or self.engine.now % _CHECK_S == 0:
                     self.checker.check_all()
                 if progress is not None:
                     progress((self.engine.now - self.plan.start) / (end - self.plan.start))

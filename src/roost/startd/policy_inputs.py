@@ -21,8 +21,10 @@ from typing import Final, Self
 
 from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, Value, evaluate, parse_expression
 from roost.classad.ad import MISSING, Missing
+from roost.classad.partial import flatten
+from roost.classad.syntax import Literal
 from roost.classad.values import fold
-from roost.classad.world import World
+from roost.classad.world import WORLD, World
 from roost.policy.catalogue import VARIANTS, policy_named
 from roost.policy.catalogue.machine import STARTD
 from roost.policy.decision import Decision, StepWorld, decision, truth_of
@@ -36,8 +38,10 @@ _SUFFIXES: Final[Mapping[Value, str]] = {number: suffix for suffix, number in VA
 _folded: Final = lru_cache(maxsize=1024)(fold)
 
 #: What the state machine lays over the policy, and classes of cells that nothing else but a copied attribute goes over.
-_OVERLAID: Final = OWNED | {"start"}
+_OVERLAID: Final = OWNED | {"start", "cpususage"}
 _FIGURES: Final = frozenset((int, float))
+
+_EMPTY: Final = ClassAd()
 
 #: Stands for an expression that can't be read.
 UNREADABLE: Final = parse_expression("error")
@@ -111,6 +115,16 @@ def _readable(given: str | Expr) -> Expr:
         return UNREADABLE
 
 
+@lru_cache(maxsize=1024)
+def _figure(expression: Expr) -> Value:
+    """The number that an expression is whatever it is evaluated in; UNDEFINED for any other."""
+    try:
+        found = flatten(expression, _EMPTY, WORLD).tree
+    except ParseError:
+        return UNDEFINED
+    return found.value if isinstance(found, Literal) and found.value.__class__ in _FIGURES else UNDEFINED
+
+
 class Inputs:
     """Evaluates the expressions of a slot in one state, at one instant."""
 
@@ -177,11 +191,17 @@ class Inputs:
         return whole(self._value(name, target), otherwise)
 
     def _value(self, name: str, target: ClassAd | None) -> Value:
-        """The value of `decide`."""
+        """The value of `decide`; the slot's ad is not made where it has no say in it."""
         key = _folded(name)
-        given = self.policy.expressions.cells.get(key)
-        if given.__class__ in _FIGURES and key not in _OVERLAID and not self.policy.job_attributes:
-            return given  # type: ignore[return-value]
+        if key not in _OVERLAID and not self.policy.job_attributes:
+            given = self.policy.expressions.cells.get(key, MISSING)
+            if given is MISSING and self.state.ad.cell(key) is MISSING:
+                if target is None or target.cell(key) is MISSING:
+                    return UNDEFINED
+            else:
+                figure = _figure(given) if given.__class__ is Expr else given
+                if figure.__class__ in _FIGURES:
+                    return figure  # type: ignore[return-value]
         return self.decide(name, target).value
 
     def of_job(self, name: str, job: ClassAd) -> Value:
