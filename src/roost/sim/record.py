@@ -8,10 +8,8 @@ is made of. Kinds and fields are described in docs/guides/lab.md.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from hashlib import blake2b
-from types import NoneType
 from typing import Any, Final
 
 Record = dict[str, Any]
@@ -63,25 +61,5 @@ class Recorder:
         return self._hash.hexdigest()
 
 
-_other = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, check_circular=False).encode
-#: Kind of value to its JSON text; the encoder itself takes three times as long for the few and short ones here.
-_TEXTS: Final[dict[type, Callable[[Any], str]]] = {
-    str: json.encoder.encode_basestring_ascii,
-    int: int.__repr__,
-    float: lambda value: repr(value) if math.isfinite(value) else _other(value),
-    bool: lambda value: "true" if value else "false",
-    NoneType: lambda value: "null",
-}
-
-
-#: Names of fields, which are plain words, to the text that their values are put into. There are few kinds of records.
-_FORMS: Final[dict[tuple[str, ...], str]] = {}
-
-
-def _encode(record: Record) -> str:
-    """The JSON text of a record."""
-    names = tuple(record)
-    form = _FORMS.get(names)
-    if form is None:
-        form = _FORMS[names] = "{" + ",".join(f'"{name}":%s' for name in names) + "}"
-    return form % tuple([_TEXTS.get(value.__class__, _other)(value) for value in record.values()])
+#: The JSON text of a record.
+_encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, check_circular=False).encode

@@ -14,6 +14,7 @@ import math
 from typing import Final
 
 from roost.classad import ClassAd, unparse_value
+from roost.classad.ad import MISSING
 from roost.model.starter import Cause, Doing, Ending, OrderedBy, StarterHold
 from roost.model.starter_effects import ReportUsage
 from roost.starter.endings import weightier
@@ -26,7 +27,7 @@ LATE_S: Final = 10.0
 
 def is_deferred(job_ad: ClassAd) -> bool:
     """Whether a job is to start at an instant."""
-    return "DeferralTime" in job_ad
+    return job_ad.cell("deferraltime") is not MISSING
 
 
 def defer(work: Work) -> None:

@@ -54,7 +54,8 @@ VACATE_HOOK_S: Final = 300.0
 
 def hook_program(work: Work, point: HookPoint) -> HookProgram | None:
     """The hook configured for this job; None if there is none."""
-    return work.policy.hooks.get(work.state.hook_keyword, {}).get(point)
+    hooks = work.policy.hooks.get(work.state.hook_keyword)
+    return None if hooks is None else hooks.get(point)
 
 
 # -- preparing ---------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def vacate_expired(work: Work) -> Verdict:
 
 def vacate_hook(work: Work) -> Verdict:
     """There is a hook to be run before the soft signal."""
-    return Verdict(hook_program(work, HookPoint.VACATE) is not None)
+    return plain(hook_program(work, HookPoint.VACATE) is not None)
 
 
 def failure_hook(work: Work) -> Verdict:
@@ -52,7 +52,7 @@ def failure_hook(work: Work) -> Verdict:
     state = work.state
     cause = state.cause
     failed = cause is not None and cause.by is OrderedBy.STARTER and state.started_at is None
-    return Verdict(failed and time_left(work) and hook_program(work, HookPoint.FAILURE) is not None)
+    return plain(failed and time_left(work) and hook_program(work, HookPoint.FAILURE) is not None)
 
 
 GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
@@ -68,7 +68,7 @@ GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
     Guard.KILL: lambda work: _expression(work, KILL),
     Guard.VACATE_EXPIRED: vacate_expired,
     Guard.VACATE_HOOK: vacate_hook,
-    Guard.NO_VACATE_HOOK: lambda work: Verdict(not vacate_hook(work).holds),
+    Guard.NO_VACATE_HOOK: lambda work: plain(not vacate_hook(work).holds),
     Guard.FAILURE_HOOK: failure_hook,
-    Guard.NO_FAILURE_HOOK: lambda work: Verdict(not failure_hook(work).holds),
+    Guard.NO_FAILURE_HOOK: lambda work: plain(not failure_hook(work).holds),
 }

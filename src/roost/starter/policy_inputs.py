@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self
 
-from roost.classad import Expr, ParseError, Value, evaluate, parse_expression
+from roost.classad import ClassAd, Expr, ParseError, Value, evaluate, parse_expression
+from roost.classad.ad import MISSING
+from roost.classad.values import fold
 from roost.classad.world import World
 from roost.model.starter import HookPoint
 from roost.policy.catalogue import KNOB_POLICIES
@@ -119,14 +121,22 @@ def _readable(given: str | Expr) -> Expr:
 class Inputs:
     """Evaluates the expressions of a starter in one state, at one instant."""
 
-    __slots__ = ("_decided", "_world", "my", "policy", "state")
+    __slots__ = ("_decided", "_my", "_world", "now", "policy", "state")
 
     def __init__(self, state: StarterState, policy: StarterPolicy, now: float) -> None:
         self.state = state
         self.policy = policy
-        self.my: Final = starter_ad(state, now)
+        self.now = now
+        self._my: ClassAd | None = None
         self._world = StepWorld(policy, f"starter|{state.launch.slot}", now)
         self._decided: dict[str, Decision] = {}
+
+    @property
+    def my(self) -> ClassAd:
+        """The starter's ad. Made when it is asked for: few jobs bring expressions that ask."""
+        if self._my is None:
+            self._my = starter_ad(self.state, self.now)
+        return self._my
 
     def decide(self, name: str) -> Decision:
         """The value of one of the expressions; the same one however often it is asked for."""
@@ -149,4 +159,7 @@ class Inputs:
     def of_job(self, name: str) -> Value | None:
         """The value of an attribute of the job's ad, with the starter's ad as TARGET; None where it has none."""
         job_ad = self.state.job_ad
-        return job_ad.eval(name, self.my, self._world.again()) if name in job_ad else None
+        cell = job_ad.cell(fold(name))
+        if cell.__class__ is not Expr:
+            return None if cell is MISSING else cell  # type: ignore[return-value]
+        return job_ad.eval(name, self.my, self._world.again())
