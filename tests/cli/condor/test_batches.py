@@ -44,6 +44,8 @@ def test_a_workflow_is_one_line_with_its_nodes() -> None:
     assert row[-8:] == ["2", "_", "5", "1", "9", "9.1", "...", "10.3"]
     (alone,) = shown(run_of_it)
     assert alone[-5:] == ["2", "_", "_", "9", "8.1"]
+    (held,) = shown({**run_of_it, "Running": 0, "Held": 1}, cluster(9, DAGManJobId=8))
+    assert held[-6:] == ["2", "_", "3", "1", "9", "9.1-3"]
 
 
 def test_long_names_are_cut_so_that_the_line_fits() -> None:

@@ -52,6 +52,10 @@ def test_submit_says_how_many_jobs_went_to_which_cluster(desk: Desk) -> None:
     assert desk.af(f"{number + 1}.2", "-af", "Args", "JobBatchName") == ["7 mine"], one
     two = desk("condor_submit", "-queue", "2", text="executable = /bin/sleep\nhold = true\n")
     assert two.out.endswith(f"2 job(s) submitted to cluster {number + 2}.\n")
+    appended = ("-a", "Queue n in (7 8)", "-a", "arguments = $(n)")
+    desk("condor_submit", *appended, text="executable = /bin/sleep\nhold = true\n")
+    assert desk.af(f"{number + 3}", "-af", "Args") == ["7", "8"]
+    assert "has one too" in desk("condor_submit", "a.sub", "-a", "queue 5", status=1).err
 
 
 def test_a_description_with_two_programs_makes_a_line_for_each_cluster(desk: Desk) -> None:

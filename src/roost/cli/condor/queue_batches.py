@@ -47,6 +47,8 @@ class Batch:
             self.done += int(row.get("DAG_NodesDone", 0))
             self.total += int(row.get("DAG_NodesTotal", 0))
             self.own = (int(row["ClusterId"]), int(row["FirstProc"]))
+            # It is not counted, but that nothing of it goes on is to be seen.
+            self.counts["HOLD"] += int(row.get("Held", 0))
             return
         if row.get("DAGManJobId") is None:
             self.total += int(row["Total"])

@@ -27,7 +27,7 @@ OPTIONS: Final = (
     Option("terse", "print only the ids of the jobs", least=2),
     Option("verbose", "print the ads of the jobs", least=1),
     Option("file", "the description", takes="FILE", least=2),
-    Option("append", "a line before every queue statement; may be repeated", takes="LINE", least=1),
+    Option("append", "a line before each queue statement, or what -queue takes; repeatable", takes="LINE", least=1),
     Option("queue", "what stands behind queue, where the description has no queue statement", takes="ARGS..."),
     Option("batch-name", "the batch that the jobs belong to", takes="NAME", least=1),
     Option("dry-run", "write the ads to a file, - for standard output, and submit nothing", takes="FILE", least=3,
@@ -77,7 +77,7 @@ class Order:
             case "file":
                 self.file = option.value
             case "append":
-                self.append.append(option.value)
+                self._append(option.value)
             case "batch-name":
                 self.append.append(f"batch_name = {option.value}")
             case "queue":
@@ -101,6 +101,14 @@ class Order:
             raise ToolError(f"ERROR: two descriptions are named, {self.file} and {word}")
         else:
             self.file = word
+
+    def _append(self, line: str) -> None:
+        """A line of the description; a queue statement is the same as behind -queue."""
+        word, _, rest = line.strip().partition(" ")
+        if word.lower() == "queue":
+            self.queue = rest.strip()
+        else:
+            self.append.append(line)
 
     def _dry_run_options(self, colon: str) -> None:
         for part in colon.split(","):

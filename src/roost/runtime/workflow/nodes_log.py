@@ -49,8 +49,30 @@ class NodesLog:
     def past(self) -> list[o.Event]:
         """All that the log tells, submissions and POST scripts too; `news` goes on behind it."""
         logged = list(self._logged())
-        jobs = Counter(each.cluster for each in logged if isinstance(each.event, log.Submit))
-        return list(_with_nodes(logged, jobs))
+        return list(_with_nodes(logged, _jobs(logged)))
+
+    def submissions(self) -> dict[int, tuple[str, int]]:
+        """Cluster to node and number of jobs, of all submissions that the log tells of by now."""
+        found = _with_nodes(logged := list(self._read_again()), _jobs(logged))
+        return {each.cluster: (each.node, each.jobs) for each in found if isinstance(each, o.NodeSubmitted)}
+
+    def again(self, cluster: int) -> Iterator[o.Event]:
+        """What `news` has told of a cluster, once more: it was not known then whose it was."""
+        for logged in self._read_again(self._at):
+            if logged.cluster == cluster:
+                self._heard(logged)
+                event = _event(logged)
+                if event is not None:
+                    yield event
+
+    def _read_again(self, size: int = -1) -> Iterator[log.LoggedEvent]:
+        """The events of the log from its beginning; `size` bytes of it, all of them for less than 0."""
+        try:
+            with self._path.open("rb") as file:
+                data = file.read(size)
+        except FileNotFoundError:
+            return
+        yield from log.LogReader().feed(data)
 
     def _logged(self) -> Iterator[log.LoggedEvent]:
         try:
@@ -79,6 +101,11 @@ class NodesLog:
             os.write(descriptor, text.encode())
         finally:
             os.close(descriptor)
+
+
+def _jobs(logged: Iterable[log.LoggedEvent]) -> Counter[int]:
+    """Cluster to the number of its jobs."""
+    return Counter(each.cluster for each in logged if isinstance(each.event, log.Submit))
 
 
 def _with_nodes(logged: Iterable[log.LoggedEvent], jobs: Counter[int]) -> Iterator[o.Event]:

@@ -98,6 +98,12 @@ class Process:
     _status_at: float = field(init=False, default=0.0)
     _told_at: float = field(init=False, default=0.0)
     _changed: bool = field(init=False, default=True)
+    #: Clusters of nodes that the run has been told of.
+    _clusters: set[int] = field(init=False, default_factory=set)
+    #: Nodes whose submission was not answered: their jobs may be in the queue, or have been.
+    _unanswered: set[str] = field(init=False, default_factory=set)
+    #: Node whose POST script runs to its cluster, and to the status of the script if that is killed.
+    _posts: dict[str, tuple[int | None, int]] = field(init=False, default_factory=dict)
     _away: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -114,6 +120,7 @@ class Process:
             self.files.halt.unlink(missing_ok=True)
         self.states.began(f"{self.submitter.cluster or 0}.0", recovering=recovering)
         past = tuple(self._past()) if recovering else ()
+        self._clusters.update(event.cluster for event in past if isinstance(event, o.NodeSubmitted))
         if recovering:
             _log.info("going on with what stands in %s: %d events", self.files.nodes_log, len(past))
         self._take(self.run.step(o.Begun(past=past), time.time()), past=True)
@@ -188,6 +195,8 @@ class Process:
         script = progress.node.pre if event.point is ScriptPoint.PRE else None
         if script is not None and event.status != script.defer_status:
             self.states.pre_ended(event.node, good=event.status in (0, progress.node.pre_skip))
+        if event.point is ScriptPoint.POST:
+            self._posts[event.node] = progress.cluster, event.status
         self._tell(event)
 
     def _tell(self, event: o.Event) -> None:
@@ -207,8 +216,10 @@ class Process:
         self._todo += step.orders
 
     def _write_post(self, node: str) -> None:
+        # A node that is tried again has forgotten its cluster and how the script ended by now.
         progress = self.run.nodes[node]
-        self.log.write_post(node, progress.cluster, progress.status)
+        cluster, status = self._posts.pop(node, (progress.cluster, progress.status))
+        self.log.write_post(node, cluster, status)
 
     # -- orders ------------------------------------------------------------------------------------------
 
@@ -229,6 +240,8 @@ class Process:
         match order:
             case o.RunScript(node=name, point=point, words=words):
                 _log.info("node %s: %s script: %s", name, point, " ".join(words))
+                if point is ScriptPoint.POST:
+                    self._posts[name] = self.run.nodes[name].cluster, -signal.SIGKILL
                 self.states.script_began(name, point)
                 problem = self.scripts.start(self.dag.nodes[name], point, words)
                 if problem:
@@ -256,15 +269,34 @@ class Process:
             return
         try:
             submission = self.submitter.submission(self.run, node, retry, time.time())
-            cluster, jobs = self.queue.submit(submission)
+            cluster, jobs = self._submitted_before(name) or self.queue.submit(submission)
         except BadNode as problem:
             self._not_submitted(name, str(problem), final=True)
         except QueueRefused as problem:
             self._not_submitted(name, str(problem), final=False)
+        except QueueAway:
+            self._unanswered.add(name)
+            raise
         else:
             _log.info("node %s: cluster %d, %d job(s)", name, cluster, jobs)
+            self._clusters.add(cluster)
             self.states.submitted(name, cluster, tag_of(submission))
             self._tell(o.NodeSubmitted(node=name, cluster=cluster, jobs=jobs))
+            if name in self._unanswered:
+                self._unanswered.discard(name)
+                for event in self.log.again(cluster):
+                    self._tell(event)
+
+    def _submitted_before(self, name: str) -> tuple[int, int] | None:
+        """The cluster of a node whose submission was not answered, and its jobs, if there is one. Raises QueueAway."""
+        own = self.submitter.cluster
+        if name not in self._unanswered or own is None:
+            return None
+        # The queue has what has not left it, and what has left it stands in the log by then.
+        found = self.queue.clusters_of(own)
+        found |= self.log.submissions()
+        fresh = [each for each, (node, _) in sorted(found.items()) if node == name and each not in self._clusters]
+        return (fresh[0], found[fresh[0]][1]) if fresh else None
 
     def _tag_of(self, name: str) -> str:
         """The tag of a node that has not been submitted yet; its PRE script may have to write its description first."""

@@ -32,6 +32,11 @@ class Signals:
         for number in _HEARD:
             signal.signal(number, note)
 
+    def close(self) -> None:
+        """Hear of no more."""
+        for end in (self._reader, self._writer):
+            end.close()
+
     def wait(self, timeout_s: float) -> None:
         """Wait for a signal, but no longer than this."""
         select.select([self._reader], [], [], timeout_s)
