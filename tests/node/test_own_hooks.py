@@ -70,3 +70,14 @@ def _ended(made: object, slot: NodeSlot, status: int) -> None:
 class _Taken:
     def __init__(self, effects: tuple[object, ...]) -> None:
         self.effects = effects
+
+
+def test_two_daemons_of_one_second_name_no_two_runs_alike() -> None:
+    made = machine()
+    slot, other = made.slots
+    made.name_fetched(slot)
+    after = machine()
+    after.was_named(slot.run)
+    after.was_named("1.0#1@q")
+    after.name_fetched(other)
+    assert (slot.run, other.run) == ("fetched.1.1", "fetched.1.2")

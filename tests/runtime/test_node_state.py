@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
+from roost.classad import ClassAd
 from roost.model import events as ev
 from roost.model import starter_events as sev
-from roost.model.starter import Usage
+from roost.model.starter import ScriptPoint, Usage
 from roost.node.machine import Machine
 from roost.runtime.clock import Clock
 from roost.runtime.node_state import MEASURED_S, RIPE_S, SETTLE_S, NodeState
+from roost.starter.persisted import restored
 from tests.node.kit import NOW, granted, machine, started, starter_hears
 
 RUN = "1.0#1@q"
@@ -100,3 +103,23 @@ def test_changes_within_a_moment_are_written_together(tmp_path: Path) -> None:
         kept.state.close()
 
     asyncio.run(changes())
+
+
+def test_a_run_with_programs_around_it_is_written_before_they_begin(tmp_path: Path) -> None:
+    async def stages(text: str, path: Path) -> list[int]:
+        """How many starts of the program the record knows of, after each step; below 0 where there is none."""
+        made = machine(text)
+        (slot, *_) = made.slots
+        state, seen = NodeState(path, At()), []
+        made.activate(granted(made, slot), RUN, ClassAd({"Cmd": "/bin/true", "ShouldTransferFiles": "NO"}), NOW)
+        for event in (sev.SandboxMade(), sev.ScriptEnded(point=ScriptPoint.PROLOG, status=0)):
+            if text or not seen:
+                starter_hears(made, RUN, event, NOW)
+                state.starter_stepped(slot, made)
+                records = [json.loads(each.read_text()) for each in path.glob("*.slot")]
+                seen.append(max((restored(record["starter"]).run for record in records), default=-1))
+        state.close()
+        return seen
+
+    assert asyncio.run(stages("STARTER_PROLOG = /bin/true", tmp_path / "a")) == [0, 1]
+    assert asyncio.run(stages("", tmp_path / "b")) == [-1]

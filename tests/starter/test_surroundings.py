@@ -47,6 +47,7 @@ def test_hooks_and_intervals_come_from_the_configuration() -> None:
     DB_HOOK_JOB_EXIT_TIMEOUT = 90
     WEB_HOOK_UPDATE_JOB_INFO = /hooks/update
     WEB_HOOK_FETCH_WORK = /hooks/fetch
+    BARE_HOOK_FETCH_WORK = /hooks/fetch
     """
     made = configured_policy(load_text(text, MemoryHost()))
     assert (made.polling_interval_s, made.hook_keyword_default) == (9, "db")
@@ -56,6 +57,8 @@ def test_hooks_and_intervals_come_from_the_configuration() -> None:
             HookPoint.EXIT: HookProgram(path="/hooks/exit", timeout_s=90),
         },
         "WEB": {HookPoint.UPDATE: HookProgram(path="/hooks/update")},
+        # Who brings jobs and wants to hear nothing of them does not get the hooks of all others.
+        "BARE": {},
     }
 
 

@@ -160,6 +160,12 @@ class Machine:
         self._fetched += 1
         slot.run = f"fetched.{self._birth}.{self._fetched}"
 
+    def was_named(self, run: str) -> None:
+        """An earlier daemon, maybe of the same second, has given this name to a run: it is not given again."""
+        head, _, number = run.rpartition(".")
+        if head == f"fetched.{self._birth}" and number.isdecimal():
+            self._fetched = max(self._fetched, int(number))
+
     def about_claim(self, claim_id: str, make: Callable[[ClaimId], ev.Event], now: float) -> Outs | None:
         """A holder's word about its claim; None if no slot knows the claim."""
         found = self.slot_of(claim_id)

@@ -346,7 +346,7 @@ class NodeDaemon:
 
     def starter_stepped(self, slot: NodeSlot, starter: Starter, taken: StarterStep, now: float) -> None:
         """A starter has taken a step."""
-        self.state.touch(slot, self.machine)
+        self.state.starter_stepped(slot, self.machine)
         for each in taken.transitions:
             _log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run, each.source, each.target, each.reason)
             place = "" if each.decision is None else self.chronicle.place(each.decision.name, slot.plan.id.number)

@@ -2,8 +2,10 @@
 
 A run is only written down when it has lasted a while, so that short jobs cost nothing; a daemon killed before that
 finds the record of the run, but no slot for it: it tells the run's end if there was one, and else ends
-it (`takeover`). What a run uses changes at every poll, and is measured again after a start: it is only written down
-with other things, and once in a while for the sake of its peaks.
+it (`takeover`). One around which hooks, prolog or epilog are run is written down before the first of them, and before
+its program: what was begun for it is to be ended, and what is over is not to be begun again. What a run uses changes at
+every poll, and is measured again after a start: it is only written down with other things, and once in a while for the
+sake of its peaks.
 
 Files are not forced to the disk: they are to outlive the daemon, not the machine, with which all jobs are gone anyway.
 """
@@ -82,8 +84,18 @@ class NodeState:
         if self._soon is None:
             self._soon = asyncio.get_running_loop().call_later(SETTLE_S, self.write, machine)
 
+    def starter_stepped(self, slot: NodeSlot, machine: Machine) -> None:
+        """A starter has taken a step, whose orders are carried out next."""
+        self.touch(slot, machine)
+        if _is_attended(slot):
+            content = self._written.get(slot.name, _Written()).content
+            state = None if slot.starter is None else slot.starter.state
+            if _begun(state) != _begun(None if content is None else content[1]):
+                self.write(machine)
+
     def write(self, machine: Machine, unripe: bool = False) -> None:
         """Write what has changed; `unripe`: young runs, too, for there is no later."""
+        self.close()
         self._soon = None
         dirty, self._dirty = self._dirty, set()
         slots = {slot.name: slot for slot in machine.slots}
@@ -149,8 +161,22 @@ def _content(slot: NodeSlot) -> tuple[SlotState, StarterState | None]:
 def _is_ripe(slot: NodeSlot, now: float) -> bool:
     claim = slot.state.claim
     if claim.activation is not None:
-        return now - claim.activation.started_at >= RIPE_S
+        return now - claim.activation.started_at >= RIPE_S or _is_attended(slot)
     return claim.granted_at is None or now - claim.granted_at >= RIPE_S
+
+
+def _is_attended(slot: NodeSlot) -> bool:
+    """Whether programs of others are run around the job of a slot."""
+    starter = slot.starter
+    if starter is None:
+        return False
+    policy = starter.policy
+    return bool(policy.hooks.get(starter.state.hook_keyword) or policy.prolog or policy.epilog)
+
+
+def _begun(state: StarterState | None) -> tuple[bool, bool, int]:
+    """What a starter has had begun that may not be forgotten: hooks, the prolog, how many starts of the program."""
+    return (False, False, 0) if state is None else (state.hooked, state.prolog_begun, state.run)
 
 
 def _read(path: Path) -> object:

@@ -36,6 +36,8 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
     """See to what an earlier daemon left; `records` are those of its runs."""
     home, machine = daemon.context.home, daemon.machine
     await remove_hook_calls(home.execute)
+    for run in records:
+        machine.was_named(run)
     shared, slots = daemon.state.load()
     if shared is not None:
         told = frozenset(run for run, record in records.items() if record.ticket)

@@ -11,7 +11,9 @@ from roost.policy.explain.configured import configured_expression
 from roost.starter.hooks import HookProgram
 from roost.starter.policy_inputs import OTHERWISE, StarterPolicy
 
-_HOOK: Final = re.compile(rf"(?P<keyword>[A-Z0-9_.]+)_HOOK_(?P<point>{'|'.join(HookPoint)})\Z")
+#: Hooks that slots run, by all names: a prefix with none but these is one that a job may want, too.
+_OF_SLOTS: Final = frozenset(("FETCH_WORK", "FETCH_JOB", "REPLY_FETCH", "REPLY_CLAIM", "EVICT_CLAIM"))
+_HOOK: Final = re.compile(rf"(?P<keyword>[A-Z0-9_.]+)_HOOK_(?P<point>{'|'.join((*HookPoint, *sorted(_OF_SLOTS)))})\Z")
 
 #: How long a hook may take whose time is not configured, s; one that is not here has no limit of its own.
 TIMEOUT_S: Final = {HookPoint.EXIT: 30, HookPoint.FAILURE: 30}
@@ -50,9 +52,13 @@ def configured_hooks(config: Config) -> dict[str, dict[HookPoint, HookProgram]]:
         path = config.get(named.group(), subsys=_STARTER) if named else None
         if named is None or path is None:
             continue
-        keyword, point = named["keyword"], HookPoint(named["point"])
+        keyword = named["keyword"]
+        hooks = found.setdefault(keyword, {})
+        if named["point"] in _OF_SLOTS:
+            continue
+        point = HookPoint(named["point"])
         timeout_s = config.get_int(f"{keyword}_HOOK_{point}_TIMEOUT", TIMEOUT_S.get(point, 0), subsys=_STARTER)
-        found.setdefault(keyword, {})[point] = HookProgram(
+        hooks[point] = HookProgram(
             path=path,
             arguments=config.get(f"{keyword}_HOOK_PREPARE_JOB_ARGS", subsys=_STARTER) or ""
             if point is HookPoint.PREPARE
