@@ -57,6 +57,13 @@ def test_a_quota_that_is_used_up_is_told_where_no_slot_was_free_to_ask_for_it() 
     assert list(limits(record(group={**GROUP, "used": 0.0}))) == []
 
 
+def test_a_ceiling_that_is_reached_is_told_where_no_slot_was_free_to_ask_for_it() -> None:
+    full = record(served=[row("ann@x", ceiling=3.0, below_ceiling=3.0)])
+    assert list(limits(full)) == ["ann@x may have 3 at most at once, and has 3."]
+    assert hints(full, set()) == ["USER_CEILINGS or `roost userprio --ceiling` sets the most that a user may have."]
+    assert list(limits(record(served=[row("ann@x", ceiling=3.0, below_ceiling=2.0)]))) == []
+
+
 def test_who_is_ahead_is_a_table_that_ends_with_the_next_one() -> None:
     served = [row(f"u{n}@x") for n in range(12)] + [row("ann@x"), row("zoe@x")]
     title, hidden, head, *rows = fair_share(record(served=served))

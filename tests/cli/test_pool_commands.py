@@ -130,6 +130,15 @@ def test_a_job_that_fits_nowhere_is_told_the_clause_and_the_nearest_miss(desk: D
     assert said["nearest"]["slot"].startswith("slot1@")
 
 
+def test_the_nearest_miss_names_all_that_is_missing_also_where_no_value_is_known_that_would_do(desk: Desk) -> None:
+    cluster = desk.submit(memory=9_999_999, more='requirements = regexp("^desk", TARGET.Name)\n')
+    job = f"{cluster}.0"
+    eventually(lambda: "Nearest" in desk.said("explain", "job", job))
+    nearest = desk.json("explain", "job", job, status=1)["nearest"]
+    slot, changes = nearest["slot"], nearest["changes"]
+    assert any(each.endswith(f' were different (TARGET.Name is "{slot}")') for each in changes), changes
+
+
 def test_the_story_of_a_job_whose_machine_its_owner_wanted_back(desk: Desk) -> None:
     job = f"{desk.submit(60)}.0"
     desk.pool.seen(job, JobStatus=2)

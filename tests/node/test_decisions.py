@@ -53,6 +53,12 @@ def test_a_job_that_comes_to_its_own_end_or_only_stands_still_is_not_evicted() -
     assert evictions(in_pair(at.BUSY), ev.JobExited(), ev.StarterExited()) == []
 
 
+def test_a_job_that_a_drain_gets_rid_of_is_on_record_with_the_drain() -> None:
+    hand = running(MAXJOBRETIREMENTTIME="3600")
+    (record,) = evictions(hand, ev.DrainRequested(request_id="1", schedule=ev.DrainSchedule.GRACEFUL))
+    assert record.reason == "Claimed/Busy to Claimed/Retiring: eviction ordered (Startd was draining)"
+
+
 def test_who_gets_the_slot_instead_is_named() -> None:
     hand = running(RANK="TARGET.Good")
     before = hand.state

@@ -25,7 +25,7 @@ from roost.cli.telling import clock, of_audit
 from roost.cli.terminal import CommandError, Exit, say, width
 from roost.policy.explain import Explanation, Origin, Side, explain
 from roost.policy.explain.configured import configured_machine
-from roost.policy.render.words import change_text, one_line, reasons
+from roost.policy.render.words import change_text, one_line, reasons, value_text
 from roost.schedd.run_news import IMMUTABLE
 from roost.wire.ads import ad_from
 
@@ -331,18 +331,29 @@ def _count(verdict: _Verdict, cause: str, why: Explanation | None, name: str, sh
 
 
 def _consider(verdict: _Verdict, name: str, whys: dict[str, Explanation], shut: str) -> None:
-    """Whether a slot is the nearest so far: all that refuses can be changed, and it is less than elsewhere."""
+    """Whether a slot is the nearest so far: what would have to be different is less than elsewhere."""
     if not whys:
         return
     if shut or any(not _is_the_jobs(cause, why) for cause, why in whys.items()):
         verdict.others.append(name)
     elif not verdict.by_edit:
         verdict.by_edit = name
-    if shut or not all(why.changes for why in whys.values()):
+    if shut:
         return
-    changes = [change_text(change) for why in whys.values() for change in why.changes]
+    changes = [text for why in whys.values() for text in _changes(why)]
     if verdict.nearest is None or len(changes) < len(verdict.nearest[1]):
         verdict.nearest = name, changes
+
+
+def _changes(why: Explanation) -> list[str]:
+    """What would make an expression TRUE; where no values are known that do, which parts would have to be different."""
+    if why.changes:
+        return [change_text(change) for change in why.changes]
+    found = []
+    for each in why.clauses[:4]:
+        text, known = one_line(each.text), ", ".join(reasons(each))
+        found.append(f"{text} were different ({f'is {value_text(each.value)}' if known in ('', text) else known})")
+    return found or [f"{why.name} were TRUE"]
 
 
 def _is_the_jobs(cause: str, why: Explanation) -> bool:

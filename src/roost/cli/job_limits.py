@@ -49,7 +49,7 @@ def limits(record: dict[str, Any]) -> Iterator[str]:
     besides, mine = record.get("besides", {}), _mine(record)
     for each in record.get("limits", ()):
         yield f"Concurrency limit {each['name']}: {each['in_use']:g} of {each['limit']:g} are in use."
-    if "ceiling" in besides and mine is not None and mine["ceiling"] is not None:
+    if mine is not None and mine["ceiling"] is not None and ("ceiling" in besides or _is_full(mine)):
         yield f"{mine['submitter']} may have {mine['ceiling']:g} at most at once, and has {mine['below_ceiling']:g}."
     group = record.get("group")
     # Where no slot was free nobody asked for the quota, and it would still be in the way.
@@ -117,10 +117,11 @@ def hints(record: dict[str, Any], causes: set[str], *, edit: str = "", others: S
     if any(each.startswith("concurrency-limit") for each in besides):
         names = [f"{each['name'].upper()}_LIMIT" for each in record.get("limits", ())]
         found.append(f"Wait until others are done, or have {', '.join(names) or 'the limit'} raised.")
-    if "ceiling" in besides:
+    mine = _mine(record)
+    if "ceiling" in besides or (mine is not None and _is_full(mine)):
         found.append("USER_CEILINGS or `roost userprio --ceiling` sets the most that a user may have.")
     group = record.get("group")
-    if "submitter-limit" in besides and group is not None and group["used"] >= group["allocated"]:
+    if group is not None and group["used"] >= group["allocated"]:
         knob = f"GROUP_QUOTA_{group['name']}"
         found.append(f"Wait until other jobs of group {group['name']} are done, or have {knob} raised.")
     elif "submitter-limit" in besides or "priority" in besides:
@@ -137,6 +138,11 @@ def hints(record: dict[str, Any], causes: set[str], *, edit: str = "", others: S
 
 def _mine(record: dict[str, Any]) -> dict[str, Any] | None:
     return next((row for row in record["served"] if row["submitter"] == record["submitter"]), None)
+
+
+def _is_full(row: dict[str, Any]) -> bool:
+    """Whether a submitter's user has all that it may have at most; where no slot is free nobody asks for that."""
+    return row["ceiling"] is not None and row["below_ceiling"] >= row["ceiling"]
 
 
 def _has(row: dict[str, Any]) -> float:

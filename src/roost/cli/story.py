@@ -70,12 +70,11 @@ def _slot(pool: Pool, args: argparse.Namespace) -> Iterable[Told]:
     slot, _, machine = name.rpartition("@") if "@" in name else (name, "", "")
     if not machine and not slot.lower().startswith("slot"):
         slot, machine = "", name
-    # Some records say nothing to people: ask for more than are to be shown.
-    records = pool.node(machine, "story", slot=name if machine or not slot else slot, limit=args.limit * 8)
+    records = pool.node(machine, "story", slot=name if machine or not slot else slot, limit=args.limit)
     where = machine or str(pool.contact["node"])
     full = f"{slot}@{where}" if slot else ""
     decided = [each for each in _on_record(pool, machine=where) if _belongs(each, full)]
-    return [*of_records(records), *map(of_audit, decided)]
+    return [*of_records(records, passing=True), *map(of_audit, decided)]
 
 
 def _belongs(record: dict[str, Any], slot: str) -> bool:

@@ -69,12 +69,14 @@ def _said(event: Event, number: int) -> str:
     return _WORDS.get(number) or next(event.lines(), "").strip()
 
 
-def of_record(record: dict[str, Any]) -> Told | None:
-    """A transition of a slot; None for one that only passes."""
-    if record.get("number") in _PASSING:
+def of_record(record: dict[str, Any], *, passing: bool = False) -> Told | None:
+    """A transition of a slot; None for one that only passes, if those are not wanted."""
+    if record.get("number") in _PASSING and not passing:
         return None
     what = f"{record.get('from', '?')} {_ARROW} {record.get('to', '?')}"
     reason, job = str(record.get("reason", "")), record.get("job")
+    if record.get("cause"):
+        reason = f"{reason}: {record['cause']}"
     said = f"{what}: {reason}" + (f" (job {job})" if job else "")
     return Told(float(record.get("at", 0.0)), str(record.get("slot", "?")), said, tuple(_why(record)))
 
@@ -121,16 +123,19 @@ def decided_by(record: dict[str, Any]) -> Iterator[str]:
         yield f"by {record['knob']}{text}{place}"
 
 
-def of_records(records: Iterable[dict[str, Any]]) -> Iterator[Told]:
-    """Transitions in their order; a slot that was given back and is free at once has only passed its owner's state."""
+def of_records(records: Iterable[dict[str, Any]], *, passing: bool = False) -> Iterator[Told]:
+    """Transitions in their order, those that only pass if they are wanted.
+
+    A slot that was given back and is free at once has only passed its owner's state.
+    """
     ended: dict[str, float] = {}
     for record in records:
         slot, at = str(record.get("slot", "")), float(record.get("at", 0.0))
         if record.get("number") == "25":
             ended[slot] = at
-        if record.get("number") == "1" and at - ended.get(slot, 0.0) < _AT_ONCE_S:
+        if not passing and record.get("number") == "1" and at - ended.get(slot, 0.0) < _AT_ONCE_S:
             continue
-        told = of_record(record)
+        told = of_record(record, passing=passing)
         if told is not None:
             yield told
 

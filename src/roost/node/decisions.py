@@ -16,6 +16,7 @@ from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, digest, s
 from roost.model.reasons import Reason
 from roost.model.starter import StarterReason
 from roost.policy.decision import Decision
+from roost.startd.entries import cause_of
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BUSY, KILLING, RETIRING, SUSPENDED, VACATING
 from roost.startd.work import Taken
@@ -48,7 +49,7 @@ def of_slot(
     ad = activation.job_ad
     waiting = after.waiting or before.waiting
     winner = None if waiting is None or taken.reason is not Reason.BETTER_MATCH else waiting.job_ad
-    cause = after.eviction.cause
+    cause = cause_of(after)
     said = f"{taken.source} to {taken.target}: {taken.reason}"
     record = AuditRecord(
         id=f"eviction/{digest(before.claim.id.text, _job(ad))}/{taken.number}/{round(taken.at * 1000)}",

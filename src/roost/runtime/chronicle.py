@@ -24,10 +24,12 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, ParseError
 from roost.config import Config, ConfigError
+from roost.model.reasons import Reason
 from roost.policy.decision import Decision
 from roost.policy.explain import Explanation
 from roost.policy.explain.configured import configured_expression
 from roost.policy.render.words import change_text, one_line, reasons, value_text
+from roost.startd.entries import cause_of
 from roost.startd.slot_state import SlotState
 from roost.startd.work import Taken
 
@@ -80,6 +82,9 @@ class Chronicle:
             "reason": str(taken.reason),
             **_about(before, after),
         }
+        cause = cause_of(after) if taken.reason is Reason.EVICTION_ORDERED else None
+        if cause is not None:
+            record["cause"] = cause.text
         self._waiting.append(_Waiting(record, taken.decision, slot))
         self._noted.set()
         if len(self._waiting) > WAITING_MAX:
