@@ -168,6 +168,23 @@ def test_a_full_disk_stops_nothing_for_good(start: Start, small_disk: Path) -> N
     assert set(pool.ends().values()) == {1}
 
 
+def test_daemons_that_die_come_back_where_nothing_can_be_logged_and_no_job_could_run(
+    start: Start, small_disk: Path
+) -> None:
+    pool = start(f"LOG = {small_disk}/log\nEXECUTE = {small_disk}/execute\n")
+    with (small_disk / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+    master, nodes = pool.pid("master"), set()
+    for _ in range(2):
+        nodes.add(eventually(lambda: (pid := pool.kill("node")) not in nodes and pid))
+    eventually(lambda: pool.pid("node") not in {0, *nodes})
+    job = pool.submit("request_disk = 100KB\n", "exit 3")
+    (small_disk / "filler").unlink()
+    pool.wait(job, status=1)
+    assert (pool.pid("master"), pool.job(f"{job}.0")["ExitCode"]) == (master, 3)
+
+
 def test_a_log_on_a_full_disk_is_told_later_and_output_leaves_nothing_half_done(start: Start, small_disk: Path) -> None:
     pool = start()
     log, filler = small_disk / "log", small_disk / "filler"

@@ -26,6 +26,14 @@ def _sensors(tmp_path: Path, **values: object) -> Sensors:
     return Sensors(execute=tmp_path, replacements=Replacements(file))
 
 
+def test_a_disk_without_room_is_laid_out_as_if_it_had_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list(os.statvfs(tmp_path))
+    found[3] = found[4] = 0
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(found))
+    disk = Sensors(execute=tmp_path).host().filesystem_of(str(tmp_path))
+    assert disk.free_kb == found[1] * found[2] // 1024 > 0
+
+
 def test_the_machine_is_read(tmp_path: Path) -> None:
     sensors = Sensors(execute=tmp_path)
     host = sensors.host({"GPUS": "DetectedGPUs = 2"})

@@ -263,11 +263,32 @@ class Master:
         child.pid = child.start()
         child.started_at = time.monotonic()
         child.again_at = None
-        (self.home.run / f"{child.role}.pid").write_text(f"{child.pid}\n")
+        self._note_pid(child)
+
+    def _start_again(self, child: _Child) -> None:
+        """Start one that died; a system that has no room for it now may have some later."""
+        try:
+            self._start(child)
+        except OSError as error:
+            child.again_at = time.monotonic() + LONGEST_PAUSE_S
+            self._tell(f"{child.role} can't be started: {error.strerror}; trying again in {LONGEST_PAUSE_S:g} s")
+
+    def _note_pid(self, child: _Child) -> None:
+        """For people and scripts: nothing depends on it, so a full disk does no harm."""
+        with contextlib.suppress(OSError):
+            file = self.home.run / f"{child.role}.pid"
+            if child.pid:
+                file.write_text(f"{child.pid}\n")
+            else:
+                file.unlink(missing_ok=True)
+
+    def _tell(self, line: str) -> None:
+        """Say something; a full disk, or a terminal that is gone, is no reason to end."""
+        with contextlib.suppress(OSError):
+            self.say(line)
 
     def _fork(self, context: RoleContext) -> int:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
         master = os.getpid()
         reader, writer = os.pipe()
         pid = os.fork()
@@ -287,7 +308,7 @@ class Master:
             _end_with(master)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             devnull = os.open(os.devnull, os.O_RDWR)
-            log = os.open(self.home.log / f"{context.role}.out", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            log = _output(self.home.log / f"{context.role}.out", devnull)
             os.dup2(devnull, 0)
             os.dup2(log, 1)
             os.dup2(log, 2)
@@ -297,8 +318,7 @@ class Master:
             traceback.print_exc()
         finally:
             # Nothing of the master is to be ended by its child.
-            sys.stdout.flush()
-            sys.stderr.flush()
+            _flush()
             os._exit(status)
 
     def _watch(self) -> None:
@@ -314,7 +334,7 @@ class Master:
                 self._start_server()
             for child in self.children.values():
                 if child.again_at is not None and child.again_at <= time.monotonic():
-                    self._start(child)
+                    self._start_again(child)
 
     def _on_signal(self, number: signal.Signals) -> None:
         match number:
@@ -336,7 +356,7 @@ class Master:
             if self._server is not None and pid == self._server.pid:
                 self._server.gone()
                 if self._ending is None:
-                    self.say("nats-server ended; starting it again")
+                    self._tell("nats-server ended; starting it again")
                     self._start_server()
                 continue
             for child in self.children.values():
@@ -348,12 +368,14 @@ class Master:
         assert self._server is not None
         try:
             self._server.start()
-        except (ServerFailed, OSError) as error:
-            self.say(f"{error}; trying again")
+        except ServerFailed as error:
+            self._tell(f"{error}; trying again")
+        except OSError as error:
+            self._tell(f"{error.filename or self.home.run}: {error.strerror}; trying again to start nats-server")
 
     def _died(self, child: _Child, status: int) -> None:
         child.pid = 0
-        (self.home.run / f"{child.role}.pid").unlink(missing_ok=True)
+        self._note_pid(child)
         if self._ending is not None:
             return
         code = os.waitstatus_to_exitcode(status)
@@ -361,7 +383,7 @@ class Master:
             child.pause_s = FIRST_PAUSE_S
         child.deaths += 1
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
-        self.say(
+        self._tell(
             f"{child.role} ended with {how}; starting it again in {child.pause_s:g} s: see {self._log_of(child.role)}"
         )
         child.again_at = time.monotonic() + child.pause_s
@@ -390,7 +412,7 @@ class Master:
         for child in children:
             if child.again_at is not None and child.role in _WITH_JOBS and number is not signal.SIGUSR1:
                 # It is away, but its jobs are not: it has to come back to end them.
-                self._start(child)
+                self._start_again(child)
             # One that has just begun would be killed by the signal, and its jobs would run on.
             child.begun(time.monotonic() + READY_S)
             if child.pid:
@@ -411,6 +433,21 @@ class Master:
                     if child.pid:
                         with contextlib.suppress(ProcessLookupError):
                             os.kill(child.pid, signal.SIGKILL)
+
+
+def _flush() -> None:
+    """What was printed goes where it can, and nothing of it twice."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+
+
+def _output(path: Path, instead: int) -> int:
+    """Where a daemon prints; nowhere, if there is no room for that."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError:
+        return instead
 
 
 def _credentials(file: str | None, role: str) -> tuple[str, str]:

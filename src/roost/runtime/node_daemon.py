@@ -173,6 +173,7 @@ class NodeDaemon:
         self.audit.load()
         self._note_configuration(None)
         await take_over(self, self.reports.load())
+        await self.trouble.begin()
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.node(self.name, "*"), self.words.on_message)
         await self.bus.listen(self.subjects.matched(self.name, "*"), self.words.on_match)

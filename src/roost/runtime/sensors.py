@@ -30,6 +30,7 @@ from roost.model.slots import Filesystem, HostReading, SlotId
 from roost.model.starter import Usage
 from roost.node.plan import Reading
 from roost.runtime.idle_devices import IdleDevices
+from roost.runtime.trouble import PROBE_BYTES
 from roost.startd.idleness import Idleness, machine_idleness
 from roost.startd.load import LoadReading
 
@@ -169,6 +170,9 @@ class Sensors:
         except OSError:
             return Filesystem(name=str(self.execute), free_kb=int(replaced.get("disk_kb", 0)))
         free_kb = found.f_bavail * found.f_frsize // _KIB
+        if free_kb * _KIB < PROBE_BYTES:
+            # Slots are laid out once. What is full now takes no jobs until there is room (`trouble`), and then has all.
+            free_kb = found.f_blocks * found.f_frsize // _KIB
         return Filesystem(name=f"{os.major(device)}:{os.minor(device)}", free_kb=int(replaced.get("disk_kb", free_kb)))
 
 

@@ -30,6 +30,10 @@ class Trouble:
         self.text = ""
         self._not_before = 0.0
 
+    async def begin(self) -> None:
+        """Look before the first job comes."""
+        self.found(await asyncio.to_thread(self._probed))
+
     def found(self, text: str) -> None:
         """A job could not be run, and no other could have been."""
         if text and not self.text:
