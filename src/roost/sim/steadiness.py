@@ -265,17 +265,20 @@ def _logical(op: Op, left: Code, right: Code) -> Code:
 
     def run(scene: Scene, swapped: bool) -> Reading:
         x = left(scene, swapped)
-        if x.value.__class__ is not bool:
+        if x[0].__class__ is not bool:
             x = _condition(x, scene)
-        if x.value is decides:
-            return _outlasted(x, right, scene, swapped) if x.sure and x.until < scene.now + SOON_S else x
+        first, _, until, sure, _ = x
+        if first is decides:
+            return _outlasted(x, right, scene, swapped) if sure and until < scene.now + SOON_S else x
         y = right(scene, swapped)
-        if y.value.__class__ is not bool:
+        if y[0].__class__ is not bool:
             y = _condition(y, scene)
+        second, _, ends, surely, _ = y
         # What decides from the right goes on deciding, unless the left becomes an error.
-        until = y.until if (y.value is decides and x.sure) or y.until < x.until else x.until
-        value = y.value if x.value.__class__ is bool else apply(x.value, y.value)
-        return _new(Reading, (value, 0.0, until, x.sure and y.sure, None))
+        if (second is decides and sure) or ends < until:
+            until = ends
+        value = second if first.__class__ is bool else apply(first, second)
+        return _new(Reading, (value, 0.0, until, sure and surely, None))
 
     return run
 
@@ -350,29 +353,32 @@ def _binary_of_any(node: Node, op: Op, left: Code, right: Code) -> Code:
     def run(scene: Scene, swapped: bool) -> Reading:
         x = left(scene, swapped)
         y = right(scene, swapped)
-        until = x.until if x.until < y.until else y.until
-        value = apply(x.value, y.value)
-        numbers = x.value.__class__ in _NUMBERS and y.value.__class__ in _NUMBERS
+        first, slope, until, _, reach = x
+        second, other_slope, ends, _, _ = y
+        if ends < until:
+            until = ends
+        value = apply(first, second)
+        numbers = first.__class__ in _NUMBERS and second.__class__ in _NUMBERS
         if compares and numbers:
-            if x.slope != y.slope:
-                until = min(until, _crossing(x.value - y.value, x.slope - y.slope, scene.now, op))  # type: ignore[operator]
-            if x.reach is not None and y.slope == 0:
-                until = max(until, _unreached(op, value, x.reach, y))
+            if slope != other_slope:
+                until = min(until, _crossing(first - second, slope - other_slope, scene.now, op))  # type: ignore[operator]
+            if reach is not None and other_slope == 0:
+                until = max(until, _unreached(op, value, reach, y))
             return _new(Reading, (value, 0.0, until, True, None))
-        if x.slope == 0 and y.slope == 0:
-            return _new(Reading, (value, 0.0, until, _is_truth(x) and _is_truth(y) and compares, None))
+        if slope == 0 and other_slope == 0:
+            return _new(Reading, (value, 0.0, until, compares and _is_truth(x) and _is_truth(y), None))
         if not numbers:
             # A clock against something that is no number: the kinds decide, and they stay.
             return _new(Reading, (value, 0.0, until, False, None))
         match op:
             case Op.ADD:
-                return _new(Reading, (value, x.slope + y.slope, until, False, None))
+                return _new(Reading, (value, slope + other_slope, until, False, None))
             case Op.SUB:
-                return _new(Reading, (value, x.slope - y.slope, until, False, None))
-            case Op.MUL if y.slope == 0:
-                return _new(Reading, (value, x.slope * y.value, until, False, None))  # type: ignore[operator]
-            case Op.MUL if x.slope == 0:
-                return _new(Reading, (value, x.value * y.slope, until, False, None))  # type: ignore[operator]
+                return _new(Reading, (value, slope - other_slope, until, False, None))
+            case Op.MUL if other_slope == 0:
+                return _new(Reading, (value, slope * second, until, False, None))  # type: ignore[operator]
+            case Op.MUL if slope == 0:
+                return _new(Reading, (value, first * other_slope, until, False, None))  # type: ignore[operator]
         return guess(scene, swapped)
 
     return run
