@@ -7,10 +7,10 @@ nothing to say under one of them, a polled ad has nothing to say either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from roost.classad import UNDEFINED, ClassAd, Expr, Value, parse_expression
+from roost.classad import ClassAd, Expr, Value, parse_expression
 from roost.classad.ad import MISSING, ad_of_cells
 from roost.classad.values import fold
 from roost.startd.slot_state import SlotState
@@ -156,8 +156,9 @@ def add_known(cells: dict[str, Any], state: SlotState, now: float) -> None:
         waiting = state.waiting
         if waiting is not None:
             cells["preemptingrank"] = waiting.rank
-            _copy(waiting.job_ad, _PREEMPTING, cells)
-            _name_submitter(waiting.job_ad, cells, "preemptinguser", "preemptingaccountinggroup")
+            told = {} if waiting.job_ad is None else _told(waiting.job_ad)
+            _copy(told, _PREEMPTING, cells)
+            _name_submitter(told, cells, "preemptinguser", "preemptingaccountinggroup")
     if state.draining is not None:
         cells["draining"] = True
         cells["drainreason"] = state.draining.reason
@@ -228,30 +229,43 @@ def _made_of(job: ClassAd) -> _Made:
     found = _MADE.get(id(job))
     if found is not None and found.ad is job:
         return found
-    remote, like = _remote(job), _copied(job)
-    made = _Made(job, {**remote, **like}, {**remote, **_named(job), **like})
-    if not any(isinstance(job.cell(key), Expr) for key in _SOURCES):
+    told = _told(job)
+    remote, like = _remote(told), _copied(job)
+    made = _Made(job, {**remote, **like}, {**remote, **_named(told), **like})
+    if not any(job.cell(key).__class__ is Expr for key in told):
         if len(_MADE) >= _REMEMBERED_MAX:
             _MADE.clear()
         _MADE[id(job)] = made
     return made
 
 
-def _remote(job: ClassAd) -> dict[str, Any]:
+def _told(job: ClassAd) -> dict[str, Value]:
+    """The values of what tells whose job it is, and which one, as far as its ad has them."""
+    found: dict[str, Value] = {}
+    for key in _SOURCES:
+        cell = job.cell(key)
+        if cell is not MISSING:
+            found[key] = job.eval(key) if cell.__class__ is Expr else cell  # type: ignore[assignment]
+    if job.cell("niceuser") is True:
+        found["niceuser"] = True
+    return found
+
+
+def _remote(told: Mapping[str, Value]) -> dict[str, Any]:
     """Cells that tell whose job it is."""
     cells: dict[str, Any] = {}
-    _copy(job, _REMOTE, cells)
-    _name_submitter(job, cells, "remoteuser", "accountinggroup")
+    _copy(told, _REMOTE, cells)
+    _name_submitter(told, cells, "remoteuser", "accountinggroup")
     return cells
 
 
-def _named(job: ClassAd) -> dict[str, Any]:
+def _named(told: Mapping[str, Value]) -> dict[str, Any]:
     """Cells that tell which job it is."""
     cells: dict[str, Any] = {}
-    cluster, proc = _of_job(job, "clusterid"), _of_job(job, "procid")
+    cluster, proc = told.get("clusterid"), told.get("procid")
     if isinstance(cluster, int) and isinstance(proc, int):
         cells["jobid"] = f"{cluster}.{proc}"
-    _copy(job, _NAMED, cells)
+    _copy(told, _NAMED, cells)
     return cells
 
 
@@ -259,13 +273,6 @@ def _copied(job: ClassAd) -> dict[str, Any]:
     """Cells that tell what it is like, as they stand in its ad."""
     found = {key: job.cell(key) for key in _COPIED_KEYS}
     return {key: cell for key, cell in found.items() if cell is not MISSING}
-
-
-def _of_job(job: ClassAd, key: str) -> Value:
-    cell = job.cell(key)
-    if cell is MISSING:
-        return UNDEFINED
-    return job.eval(key) if isinstance(cell, Expr) else cell
 
 
 #: Attribute of the slot's ad, and attributes of the job it comes from: the first that is a string.
@@ -285,28 +292,24 @@ _PREEMPTING: Final = (
 _NAMED: Final = (("globaljobid", ("globaljobid",)),)
 #: Attributes of a job that all of these are made of.
 _SOURCES: Final = ("user", "owner", "scheddname", "accountinggroup", "concurrencylimits", "globaljobid", "clusterid",
-                   "procid", "niceuser")  # fmt: skip
+                   "procid")  # fmt: skip
 
 
-def _copy(job: ClassAd | None, keys: Iterable[tuple[str, tuple[str, ...]]], cells: dict[str, Any]) -> None:
-    if job is None:
-        return
+def _copy(told: Mapping[str, Value], keys: Iterable[tuple[str, tuple[str, ...]]], cells: dict[str, Any]) -> None:
     for key, sources in keys:
         for source in sources:
-            value = _of_job(job, source)
+            value = told.get(source)
             if isinstance(value, str):
                 cells[key] = value
                 break
 
 
-def _name_submitter(job: ClassAd | None, cells: dict[str, Any], user: str, group: str) -> None:
+def _name_submitter(told: Mapping[str, Value], cells: dict[str, Any], user: str, group: str) -> None:
     """Name who competes for the slot as the queue does: a group with the user's domain, and whether he is nice."""
-    if job is None:
-        return
     known, grouped = cells.get(user), cells.get(group)
     if isinstance(known, str) and isinstance(grouped, str) and "@" in known and "@" not in grouped:
         cells[group] = f"{grouped}@{known.partition('@')[2]}"
-    if isinstance(known, str) and job.cell("niceuser") is True:
+    if isinstance(known, str) and told.get("niceuser") is True:
         cells[user] = f"nice-user.{known}"
 
 

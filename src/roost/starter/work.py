@@ -98,8 +98,10 @@ class Work:
         """Change deadlines."""
         state = self.state
         times = state.deadlines
-        if any(getattr(times, name) != at for name, at in deadlines.items()):
-            self.state = _with_deadlines(state, changed(times, deadlines))
+        for name, at in deadlines.items():
+            if getattr(times, name) != at:
+                self.state = _with_deadlines(state, changed(times, deadlines))
+                return
 
     def order(self, effect: StarterEffect) -> None:
         """Add an effect."""
