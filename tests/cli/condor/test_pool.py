@@ -212,6 +212,12 @@ def test_values_of_the_configuration(desk: Desk) -> None:
     dumped = desk("condor_config_val", "-dump", "^ANSWER").lines
     assert dumped[0].startswith("# Configuration from machine: ") and dumped[-1] == "Answer = 6 * 7"
     assert "roost.config" in desk("condor_config_val", "-config").out
+    assert desk("condor_config_val", "use", "role").lines[:2] == ["use ROLE accepts", "  CentralManager"]
+    lines = desk("condor_config_val", "use", "ROLE:Personal", "security:strong").lines
+    assert lines[0] == "use ROLE:Personal is" and "CONDOR_HOST = 127.0.0.1" in [line.strip() for line in lines]
+    assert "# without effect in Roost" in lines
+    assert desk("condor_config_val", "use", "POLICY:Foo").out == "Not defined: use POLICY:FOO\n"
+    assert "the categories are" in desk("condor_config_val", "use", status=1).err.lower()
     assert desk("condor_config_val", "-schedd", "-name", "elsewhere", "SPOOL", status=1).out == ""
     assert desk("condor_config_val", "-pool", "elsewhere", "SPOOL", status=1).out == ""
     assert "configured by its files alone" in desk("condor_config_val", "-rset", "A=1", status=1).err

@@ -115,7 +115,36 @@ def run(name: str, arguments: list[str]) -> int:
         return _values(config, order, ["TILDE"])
     if not order.names:
         raise ToolError("Usage: condor_config_val [options] NAME ...\n`condor_config_val -help` lists the options")
+    if order.names[0].lower() == "use":
+        return _templates(order.names[1:])
     return _values(config, order, order.names)
+
+
+# -- templates ---------------------------------------------------------------------------------------------------
+
+
+def _templates(names: list[str]) -> int:
+    """Print the names of a category, or the lines of a template, as they are before arguments are put in."""
+    from roost.config.templates import ALL, CATEGORIES
+    from roost.config.templates.known import BY_CATEGORY
+
+    if not names:
+        raise ToolError(f"Error: use of what? The categories are {', '.join(sorted(CATEGORIES)).upper()}")
+    for name in names:
+        category, _, option = (part.strip().lower() for part in name.partition(":"))
+        option = option.partition("(")[0]
+        known = [each for each in ALL if each.category.lower() == category]
+        without = [each for key, found in BY_CATEGORY.items() if key.lower() == category for each in found]
+        if not option and category in CATEGORIES:
+            lines = "".join(f"  {each}\n" for each in sorted([*(each.name for each in known), *without], key=str.lower))
+            sys.stdout.write(f"use {category.upper()} accepts\n{lines}")
+        elif text := next((each.body for each in known if each.name.lower() == option), ""):
+            sys.stdout.write(f"use {name} is\n{text.strip()}\n\n")
+        elif without_effect := next((each for each in without if each.lower() == option), ""):
+            sys.stdout.write(f"use {category.upper()}:{without_effect} is\n# without effect in Roost\n\n")
+        else:
+            sys.stdout.write(f"Not defined: use {name.upper()}\n")
+    return 0
 
 
 # -- values ------------------------------------------------------------------------------------------------------
