@@ -80,9 +80,12 @@ class Front(BaseHTTPRequestHandler):
 
 def main(words: list[str]) -> int:
     """Serve on loopback; put something with TLS and passwords before it for a network."""
+    port = words[0] if words else settings().get("PORT", "0")
+    if len(words) > 1 or not port.isdecimal():
+        print(__doc__, file=sys.stderr)
+        return 2
     QUEUE.path.parent.mkdir(parents=True, exist_ok=True)
-    port = int(words[0] if words else settings().get("PORT", "0"))
-    server = ThreadingHTTPServer(("127.0.0.1", port), Front)
+    server = ThreadingHTTPServer(("127.0.0.1", int(port)), Front)
     new = HERE / "url.new"
     new.write_text(f"http://127.0.0.1:{server.server_address[1]}\n")
     new.rename(HERE / "url")

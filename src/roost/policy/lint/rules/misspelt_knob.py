@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator
 
 from roost.config import Code
-from roost.config.knobs import BY_NAME, SUBSYSTEMS, find
+from roost.config.knobs import ALL, BY_NAME, SUBSYSTEMS, find
 from roost.config.references import names_in
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.forwarded import forwarded
@@ -32,6 +32,9 @@ _POLICY = tuple(row.name for row in BY_NAME.values() if row.type.value == "expre
 #: With the prefix of a daemon or a slot type it is sure that a knob is meant; short names count there.
 _PREFIXED = tuple(row.name for row in BY_NAME.values() if "<" not in row.name)
 _PREFIX = re.compile(r"slot_type_\d+_|slot\d+_")
+#: What follows the keyword in the name of a hook.
+_HOOK = "<KEYWORD>_HOOK_"
+_HOOKS = tuple(row.name.removeprefix(_HOOK) for row in ALL if row.name.startswith(_HOOK))
 #: Families of names that anything with this ending belongs to, if it begins with the name of a daemon.
 _FAMILIES = ("<SUBSYS>_EXPRS", "<SUBSYS>_ATTRS")
 
@@ -51,6 +54,16 @@ def _is_read(key: str) -> bool:
     return knob.name not in _FAMILIES or key.rpartition("_")[0] in SUBSYSTEMS
 
 
+def _meant(base: str, prefixed: bool) -> str | None:
+    """The name that was meant by one that nothing reads; None if there is none like it."""
+    keyword, is_hook, hook = base.rpartition("_hook_")
+    if is_hook:
+        near = nearest(hook, _HOOKS)
+        return None if near is None else f"{keyword.upper()}_HOOK_{near}"
+    near = nearest(base, _PREFIXED if prefixed else _POLICY)
+    return near if near is not None and near.lower() not in (base, base.rstrip("0123456789_")) else None
+
+
 @pool_rule("RST509", Severity.WARNING, "E10")
 def check(pool: Pool) -> Iterator[Hit]:
     said = set()
@@ -67,8 +80,8 @@ def check(pool: Pool) -> Iterator[Hit]:
         base, prefixed = _unprefixed(key)
         if key in said or base in SUBSYSTEMS or not used.isdisjoint((key, base)) or base in published or _is_read(key):
             continue
-        near = nearest(base, _PREFIXED if prefixed else _POLICY)
-        if near is not None and near.lower() not in (base, base.rstrip("0123456789_")):
+        near = _meant(base, prefixed)
+        if near is not None:
             yield Hit(
                 message=f"nothing reads {chain[-1].name}",
                 remedy=f"Did you mean {near}?",
