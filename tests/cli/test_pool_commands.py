@@ -179,6 +179,14 @@ def test_who_means_a_cluster_means_those_of_its_jobs_that_are_there(desk: Desk) 
     assert desk("rm", str(cluster))[0] == "2 jobs removed\n"
 
 
+def test_who_means_all_means_those_for_which_it_makes_sense(desk: Desk) -> None:
+    held, idle = desk.submit(count=2, more="hold = true\n"), desk.submit(more="requirements = false\n")
+    assert desk("release", str(idle), status=1)[1] == "roost: none of these jobs is on hold, and off its machine\n"
+    assert "it is not on hold" in desk("release", f"{idle}.0", status=1)[1]
+    assert desk("release", "--constraint", f"ClusterId >= {held}") == ("2 jobs released\n", "")
+    desk("rm", str(idle), str(held))
+
+
 def test_jobs_that_are_gone_or_never_were_are_no_mistake_of_the_queue(desk: Desk) -> None:
     gone = f"{desk.submit(more='hold = true' + chr(10))}.0"
     desk("rm", gone)

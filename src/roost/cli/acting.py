@@ -42,6 +42,9 @@ _WHY: Final = {
     "not-a-text": "groups are texts in quotes, and no expressions",
 }
 
+#: Of these, the ones that say how the job is just now.
+_OF_STATUS: Final = ("already-done", "bad-status")
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add all of them."""
@@ -135,14 +138,15 @@ def _tell(args: argparse.Namespace, deed: Deed, data: dict[str, Any]) -> int:
     if args.json:
         print_json(data)
     done = data["counts"].get("ok", 0)
-    refused = data["refused"]
+    # Of a cluster, a user or all, those are meant for which it makes sense.
+    meant = {job: why for job, why in data["refused"].items() if why not in _OF_STATUS or job in args.job}
     if not args.json:
         if done:
             say(f"{counted(done, 'job')} {deed.done}")
-        for job, why in list(refused.items())[:10]:
+        for job, why in list(meant.items())[:10]:
             complain(f"job {job}: {_WHY.get(why, f'it is not {deed.needs}')}")
-        if len(refused) > 10:
-            complain(f"and {counted(len(refused) - 10, 'other job')} likewise")
-        if not done and not refused:
-            complain("no job in the queue is meant")
-    return Exit.OK if done and not refused else Exit.NO
+        if len(meant) > 10:
+            complain(f"and {counted(len(meant) - 10, 'other job')} likewise")
+        if not done and not meant:
+            complain(f"none of these jobs is {deed.needs}" if data["refused"] else "no job in the queue is meant")
+    return Exit.OK if done and not meant else Exit.NO
