@@ -115,6 +115,21 @@ def test_an_argument_that_makes_no_sense_is_reported_where_it_stands(use: str, w
     assert words in problem.message
 
 
+@pytest.mark.parametrize("user", ["mallory", "mallory@x", "Mallory@X"])
+@pytest.mark.parametrize(
+    ("use", "wanted"),
+    [
+        ("Pool_Confine_User({}, Memory < 100)", "no match"),
+        ("Pool_Closed_Users(bob, {})", "pool policy: NEGOTIATOR_PE_JOB_ONLY_EXPR"),
+        ("Pool_Maximum_Restarts(1, bob, {})", "pool policy: NEGOTIATOR_PE_JOB_ONLY_EXPR"),
+    ],
+)
+def test_users_are_named_with_or_without_their_domain(use: str, user: str, wanted: str) -> None:
+    body = f"use POLICY : {use.format(user)}\n"
+    assert decided(negotiated(body, "any", '`Owner = "mallory"; NumJobStarts = 2`')) == wanted
+    assert decided(negotiated(body, "any", '`Owner = "malloryx"; NumJobStarts = 2`')) == "match"
+
+
 def test_templates_add_to_each_other_and_to_what_was_there() -> None:
     body = (
         "NEGOTIATOR_PE_RESOURCE_EXPR = TARGET.RequestMemory < 512\n"

@@ -213,7 +213,7 @@ def _reasons(record: dict[str, Any]) -> Iterator[str]:
     if samples and not record.get("job"):
         named = [str(each).replace(" ", " on ", 1) for each in samples[:6]]
         more = f" and {len(samples) - 6} more on record" if len(samples) > 6 else ""
-        yield f"such as {', '.join(named)}{more}" if record["kind"] != "configuration" else f"set: {', '.join(named)}"
+        yield f"{'set:' if record['kind'] == 'configuration' else 'such as'} {', '.join(named)}{more}"
 
 
 def _long(record: dict[str, Any]) -> Iterator[str]:

@@ -109,6 +109,8 @@ _ONE: Final = {"jobs": "job", "slots": "slot", "submitters": "submitter", "match
 def counted_reason(record: dict[str, Any]) -> str:
     """The reason of a decision that counts something, with the number."""
     count, reason = int(record.get("count", 1)), str(record.get("reason", ""))
+    if count == 1:
+        reason = reason.replace(" that were ", " that was ", 1)
     first, blank, rest = reason.partition(" ")
     return f"{count} {_ONE.get(first, first) if count == 1 else first}{blank}{rest}"
 

@@ -30,6 +30,13 @@ _FROM, _TO = (f'$INT(int(absTime("$({number})")))' for number in (1, 2))
 #: Whole licences only: a job that asks for a thousandth of one has not asked.
 _ASKS: Final = 'regexp("(^|,) *$(1)(:[1-9][0-9]*([.][0-9]*)?)? *(,|$)", MY.ConcurrencyLimits, "i")'
 
+_USERS: Final = "user names, with or without the domain, separated by commas"
+
+
+def _one_of(users: str) -> str:
+    """Whether a job is of one of these users."""
+    return f'stringListIMember(MY.Owner, "{users}") || stringListIMember(MY.User ?: "", "{users}")'
+
 
 def _policy(name: str, meaning: str, body: str, *arguments: Argument, rest: bool = False) -> Template:
     return template("POLICY", name, meaning, _SOURCE, body, *arguments, rest=rest)
@@ -60,13 +67,13 @@ TEMPLATES: tuple[Template, ...] = (
         f"""
 if $(2?)
   NEGOTIATOR_PE_JOB_ONLY_EXPR = {_JOBS} \\
-    || ((stringListIMember(MY.Owner, "$(2+)") && MY.NumJobStarts > $(1:10)) =?= True)
+    || ((({_one_of("$(2+)")}) && MY.NumJobStarts > $(1:10)) =?= True)
 else
   NEGOTIATOR_PE_JOB_ONLY_EXPR = {_JOBS} || ((MY.NumJobStarts > $(1:10)) =?= True)
 endif
 """,
         Argument(name="restarts", meaning="most starts of a job after its first", default="10", kind=Kind.POSITIVE),
-        Argument(name="users", meaning="account names, separated by commas; all users without", default=""),
+        Argument(name="users", meaning=f"{_USERS}; all users without", default=""),
         rest=True,
     ),
     _policy(
@@ -80,8 +87,11 @@ endif
     _policy(
         "Pool_Confine_User",
         "Jobs of a user run only on machines for which a condition is TRUE.",
-        f'NEGOTIATOR_PE_RESOURCE_EXPR = {_MATCHES} && (TARGET.Owner != "$(1)" || (($(2+)) =?= True))',
-        Argument(name="user", meaning="account name", kind=Kind.WORD),
+        f"""
+NEGOTIATOR_PE_RESOURCE_EXPR = {_MATCHES} \\
+  && ((TARGET.Owner != "$(1)" && (TARGET.User ?: "") != "$(1)") || (($(2+)) =?= True))
+""",
+        Argument(name="user", meaning="user name, with or without the domain", kind=Kind.WORD),
         Argument(name="machines", meaning="condition on the machine, as in KFlops < 500000", kind=Kind.CONDITION),
         rest=True,
     ),
@@ -206,9 +216,9 @@ NEGOTIATOR_PE_SCHEDD_ONLY_EXPR = {_QUEUES} || (stringListIMember(MY.Machine, "$(
         "Pool_Closed_Users",
         "Jobs of the named users get nothing.",
         f"""
-NEGOTIATOR_PE_JOB_ONLY_EXPR = {_JOBS} || (stringListIMember(MY.Owner, "$(0)") =?= True)
+NEGOTIATOR_PE_JOB_ONLY_EXPR = {_JOBS} || (({_one_of("$(0)")}) =?= True)
 """,
-        Argument(name="users", meaning="account names, separated by commas"),
+        Argument(name="users", meaning=_USERS),
         rest=True,
     ),
 )
