@@ -225,11 +225,20 @@ class _Looker:
         size = self._size(path) if path.startswith("/") else None
         if size is None and job.fact(transfers_executable):
             name = job.given("executable", "Cmd")
-            job.report(SubmitCode.EXECUTABLE_MISSING, f"the program {path} is not there", name)
+            remedy = self._elsewhere(job)
+            job.report(SubmitCode.EXECUTABLE_MISSING, f"the program {path} is not there", name, remedy=remedy)
         elif size is not None and self.host.kind_of(path) is FileKind.DIRECTORY:
             job.report(SubmitCode.EXECUTABLE_MISSING, f"{path} is a directory", "executable",
                        remedy="Name a file in it.")  # fmt: skip
         return size or 0
+
+    def _elsewhere(self, job: Job) -> str | None:
+        """What to do where the program is beside the description; None where it is not."""
+        directory = posixpath.dirname(job.where.file)
+        beside = posixpath.join(job.defaults.cwd, directory, job.text("executable", "Cmd") or "")
+        if not directory or self._size(beside) is None:
+            return None
+        return f"It is beside the description, and paths count from where you submit: `cd {directory}` first."
 
     def _inputs(self, job: Job, directory: str) -> list[tuple[str, str]]:
         """Command and path of every file that the job takes along."""
