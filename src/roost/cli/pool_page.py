@@ -76,9 +76,9 @@ jobs one by one however many there are. JSON: a list of objects of the attribute
 JSON: `finished`, `left`, `held` (job to reason) and `failed` (job to how it ended).""",
     "rm": """\
 A running job is ended first, and leaves the queue when its machine says that it is gone. JSON of this and the next
-six: `counts` and `refused` (job to why). Of a cluster, a user, `--constraint` or `--all` those jobs are meant for which it makes
-sense: `roost release --all` says nothing of jobs that are not on hold. Exit status 1 if a job that was meant was refused, or
-none was meant.""",
+six: `counts` and `refused` (job to why). Of a cluster, a user, `--constraint` or `--all` those jobs are meant for which
+it makes sense: `roost release --all` says nothing of jobs that are not on hold. Exit status 1 if a job that was meant
+was refused, or none was meant.""",
     "hold": """\
 A held job keeps its place and its files, and does not run. A running one is ended.""",
     "release": "",
