@@ -18,7 +18,8 @@ from roost.runtime.workflow.submitting import Submitter
 from roost.schedd import event_log as log
 from roost.schedd.submit import Submission
 
-DAG = "JOB A {\nexecutable = /bin/true\nqueue\n}\nJOB B {\nexecutable = /bin/true\nqueue\n}\nPARENT A CHILD B\n"
+#: A description within a DAG file needs no queue statement.
+DAG = "JOB A {\nexecutable = /bin/true\nqueue\n}\nJOB B {\nexecutable = /bin/true\n}\nPARENT A CHILD B\n"
 
 
 class Deaf(Signals):

@@ -92,6 +92,16 @@ def test_the_command_line_comes_before_the_file_and_appended_lines_after_it() ->
     assert arguments("arguments = $(Process)\n", queue="2") == ["0", "1"]
 
 
+def test_appended_lines_count_where_nobody_wrote_a_queue_statement_and_may_have_one() -> None:
+    text = "executable = /bin/sleep"
+    assert arguments(text, append=("arguments = a",)) == ["a"]
+    assert arguments(text, append=("queue n in (1 2)", "arguments = $(n)")) == ["1", "2"]
+    wrong = submitted(text + "\nqueue\n", append=("Queue 2",))
+    assert [error.message for error in wrong.errors] == [
+        "the command line has a queue statement, and the description has one too"
+    ]
+
+
 # -- macros --------------------------------------------------------------------------------------------------------
 
 

@@ -196,4 +196,4 @@ class Script(Loader):
                 span=one.span, arguments=one.arguments, item_lines=one.item_lines, defined={**one.defined, **last}
             )
             for one in self.points
-        ] or appended.points
+        ]

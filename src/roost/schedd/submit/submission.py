@@ -34,6 +34,7 @@ from roost.schedd.submit.script import QueuePoint, Script
 from roost.schedd.submit.suggest import near
 
 _SUBSYSTEM = "SUBMIT"
+_QUEUE = re.compile(r"\s*queue\b(?!\s*=)", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$ENV\(\s*(\w+)")
 #: The beginning of a name that macros complete.
 _PUT_TOGETHER = re.compile(r"\$\(([\w.]*)\$")
@@ -158,17 +159,20 @@ class _Reader:
 
     def _points(self, script: Script, findings: Findings) -> None:
         """See to the queue statements: those of the command line, or one that nobody wrote."""
+        given = [line for line in self.append if _QUEUE.match(line)]
         if self.queue is not None:
-            if script.points:
-                message = "the command line has a queue statement, and the description has one too"
-                findings.report(SubmitCode.QUEUE, message, script.points[0].span, remedy="Remove one of them.")
-            else:
-                script.source(f"queue {self.queue}", "<command line>", Origin.RUNTIME)
-        if self.append:
-            script.append(self.append)
-        if not script.points:
+            given.append(f"queue {self.queue}")
+        if given and script.points:
+            message = "the command line has a queue statement, and the description has one too"
+            findings.report(SubmitCode.QUEUE, message, script.points[0].span, remedy="Remove one of them.")
+        elif given:
+            script.source("\n".join(given), "<command line>", Origin.RUNTIME)
+        elif not script.points:
             findings.report(SubmitCode.NO_QUEUE, "the description has no queue statement", Span(self.file))
             script.source("queue", f"<end of {self.file}>", Origin.FILE)
+        others = tuple(line for line in self.append if not _QUEUE.match(line))
+        if others:
+            script.append(others)
 
     def _clusters(
         self, script: Script, planner: Planner, language: LanguageHost, findings: Findings
