@@ -164,6 +164,25 @@ def test_hooks_of_a_queues_job_are_told_how_it_ended(start: Callable[..., Pool],
     pool("rm", str(held), str(wrong), str(again))
 
 
+def test_jobs_of_the_local_universe_have_hooks_and_helpers_of_the_queue_have_none(
+    start: Callable[..., Pool], tmp_path: Path
+) -> None:
+    hooks = Hooks(tmp_path / "hooks")
+    config = f"STARTER_DEFAULT_JOB_HOOK_KEYWORD = DB\n{hooks.config('exit')}"
+    pool = start(config, cpus=1)
+    helper = pool.submit('universe = scheduler\n+Item = "helper"', script="exit 0")
+    local = pool.submit('universe = local\n+Item = "local"', script="exit 4")
+    pool.wait(helper, local, status=1)
+    eventually(lambda: hooks.told("exit"), "the word of the end")
+    assert [line.split()[1:3] + line.split()[5:6] for line in hooks.told()] == [["exit", "local", "ExitCode=4"]]
+    # Another configuration counts for the next one.
+    silent, file = hooks.write("silent", "#!/bin/sh\n"), pool.home / "roost.config"
+    file.write_text(file.read_text().replace(str(hooks.place / "exit"), str(silent)))
+    pool("reconfig")
+    pool.wait(pool.submit('universe = local\n+Item = "later"', script="exit 0"))
+    assert len(hooks.told()) == 1
+
+
 def test_work_goes_on_when_the_daemon_is_killed_and_its_end_is_told(start: Callable[..., Pool], tmp_path: Path) -> None:
     hooks = Hooks(tmp_path / "hooks")
     hooks.offer("one", f"echo $$ > {hooks.place}/pid; until [ -e {hooks.place}/go ]; do sleep 0.05; done")

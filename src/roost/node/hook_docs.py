@@ -34,6 +34,7 @@ A hook's program is named by `<KEYWORD>_HOOK_<NAME>`, one absolute path. The key
 | hooks of slot N | `SLOT<N>_JOB_HOOK_KEYWORD`, for a dynamic slot `SLOT<N>_<M>_JOB_HOOK_KEYWORD`; else `STARTD_JOB_HOOK_KEYWORD`; else there are none. Read when the daemon starts |
 | hooks of a starter | `STARTER_JOB_HOOK_KEYWORD`; else the job's `HookKeyword`, if any hook has that prefix; else `STARTER_DEFAULT_JOB_HOOK_KEYWORD`; else there are none |
 
+Hooks of a starter are there for jobs of the vanilla and the local universe; those of the scheduler universe have none.
 A fetched job whose ad has no `HookKeyword` gets that of its slot. `FETCH_JOB` and `REPLY_CLAIM`, the names of the first
 release, are read where `FETCH_WORK` and `REPLY_FETCH` are not set.
 

@@ -21,6 +21,7 @@ from roost.runtime.home import Home
 from roost.runtime.role import ConfigurationRefused, Ending
 from roost.schedd import events as ev
 from roost.schedd.local import running_of
+from roost.starter.configured import hook_settings
 from roost.wire import messages as m
 from roost.wire.messages import Answer, Message
 from roost.wire.subjects import Subjects
@@ -125,6 +126,12 @@ class LocalRuns:
                     )
                     return
 
+    async def reconfigure(self, config: Config) -> None:
+        """Other settings for jobs from now on."""
+        self._config = config
+        if self._machine is not None:
+            await self._machine.reconfigure(self._written(self._machine.context.home))
+
     async def stop(self, ending: Ending) -> None:
         """Let the jobs end, or leave them running."""
         if self._task is not None:
@@ -158,7 +165,8 @@ class LocalRuns:
         return machine
 
     def _written(self, home: Home) -> Config:
-        lines = [f"{name} = {value}" for name in _SHARED if (value := self._config.get(name))]
+        shared = {name: value for name in _SHARED if (value := self._config.get(name))}
+        lines = [f"{name} = {value}" for name, value in (shared | hook_settings(self._config)).items()]
         home.config_file.write_text(_CONFIG + "\n".join(lines) + "\n")
         return home.config((str(home.config_file),), "STARTD")
 

@@ -332,7 +332,8 @@ class Runner:
         if path.is_dir():
             self.sandbox = Sandbox(path=path)
             with contextlib.suppress(NoSuchAccount):
-                self._become(account_of(self.job_ad))
+                # As when it was made: what hooks have said of the job since then makes it nobody else's.
+                self._become(account_of(state.launch.job_ad))
             launch = state.launch
             self.moved = moves_files(state.job_ad, launch.shares, from_queue=launch.from_queue)
             self.baseline = _read_baseline(self._baseline_path)

@@ -173,6 +173,7 @@ class ScheddDaemon:
         self.settings = self._settings(config)
         self.queue.holder.settings = self.settings
         self._note_configuration(config)
+        await self.local.reconfigure(config)
 
     async def stop(self, ending: Ending) -> None:
         """Commit what is left, and go. Jobs go on, or end, with the machines that they run on."""

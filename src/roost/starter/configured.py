@@ -44,6 +44,16 @@ def configured_policy(config: Config, *, slot: int | None = None, slot_type: int
     )
 
 
+def hook_settings(config: Config) -> dict[str, str]:
+    """All that a configuration says of hooks of starters, by name."""
+    names = ["STARTER_JOB_HOOK_KEYWORD", "STARTER_DEFAULT_JOB_HOOK_KEYWORD", "STARTER_INITIAL_UPDATE_INTERVAL"]
+    for name in config.names():
+        named = _HOOK.match(name.upper().rpartition(".")[2])
+        if named is not None and named["point"] not in _OF_SLOTS:
+            names += [named.group(), f"{named.group()}_TIMEOUT", f"{named.group()}_ARGS"]
+    return {name: value for name in names if (value := config.get(name, subsys=_STARTER))}
+
+
 def configured_hooks(config: Config) -> dict[str, dict[HookPoint, HookProgram]]:
     """The starter's hooks by prefix in capitals. Raises ConfigError."""
     found: dict[str, dict[HookPoint, HookProgram]] = {}

@@ -15,6 +15,9 @@ from roost.model.starter import Cause, Ending, HookPoint, OrderedBy, StarterHold
 #: A status from here on sends the job back to the queue instead of on hold.
 REQUEUE_FROM: Final = 300
 
+#: JobUniverse of programs on the queue's own host that have no hooks: they are not jobs so much as helpers of it.
+SCHEDULER: Final = 7
+
 #: Attributes in what a prepare hook prints that are about the hook and do not go into the job's ad.
 STATUS_CODE: Final = "HookStatusCode"
 STATUS_MESSAGE: Final = "HookStatusMessage"

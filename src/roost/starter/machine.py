@@ -25,7 +25,7 @@ from roost.policy.decision import Decision
 from roost.policy.rows import row_finder
 from roost.starter.entries import ENTRIES
 from roost.starter.guards import GUARDS
-from roost.starter.hooks import hook_keyword
+from roost.starter.hooks import SCHEDULER, hook_keyword
 from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.receptions import RECEPTIONS
 from roost.starter.starter_ad import of_new_run
@@ -67,11 +67,16 @@ _state: Final = maker(StarterState)
 def begin(launch: Launch, now: float, policy: StarterPolicy) -> Step:
     """A new starter, at `now` (epoch s), and its first orders."""
     wanted = launch.job_ad.cell("hookkeyword")
-    keyword = hook_keyword(
-        forced=policy.hook_keyword_forced,
-        wanted=wanted if isinstance(wanted, str) else None,
-        fallback=policy.hook_keyword_default,
-        known=policy.hooks,
+    # Programs of the queue's own host, such as those that run workflows, have no hooks anywhere else either.
+    keyword = (
+        ""
+        if launch.job_ad.cell("jobuniverse") == SCHEDULER
+        else hook_keyword(
+            forced=policy.hook_keyword_forced,
+            wanted=wanted if isinstance(wanted, str) else None,
+            fallback=policy.hook_keyword_default,
+            known=policy.hooks,
+        )
     )
     job_ad = of_new_run(launch.job_ad)
     state = _state(launch=launch, job_ad=job_ad, hook_keyword=keyword, entered_state_at=now, doing=Doing.SANDBOX)
