@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -177,6 +178,21 @@ def test_who_means_a_cluster_means_those_of_its_jobs_that_are_there(desk: Desk) 
     desk("rm", f"{cluster}.1")
     assert desk("hold", f"{cluster}.1", status=1)[1] == f"roost: job {cluster}.1: it is not in the queue\n"
     assert desk("rm", str(cluster))[0] == "2 jobs removed\n"
+
+
+def test_a_machine_tells_of_the_daemons_that_it_is_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    home = Home(tmp_path / "home")
+    home.make()
+    (home.run / "contact.json").write_text(json.dumps({"roles": ["node"]}))
+    (home.run / "node.pid").write_text(str(os.getpid()))
+    assert main(["status", "--daemons", "--home", str(home.path)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"node     runs, pid {os.getpid()}"
+    assert main(["status", "--daemons", "--home", str(home.path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"home": str(home.path), "node": os.getpid()}
+
+
+def test_a_bad_constraint_is_called_one(desk: Desk) -> None:
+    assert desk("status", "--constraint", "Cpus >", status=2)[1].startswith("roost: the constraint: 1:6: ")
 
 
 def test_who_means_all_means_those_for_which_it_makes_sense(desk: Desk) -> None:

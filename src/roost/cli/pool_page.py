@@ -62,8 +62,8 @@ Without an option running jobs get the time to end that the policy grants them (
 `MaxJobRetirementTime`), and wait in the queue for the next start. A second `roost down --fast` makes haste.""",
     "status": """\
 JSON: a list of the slots' whole ads; with `--daemons` an object with `home` and the process numbers of `central`,
-`schedd` and `node`, 0 for one that does not run. Exit status 1 if slots were named and there are none, or a daemon
-does not run.""",
+`schedd` and `node`, as far as DAEMON_LIST has them, 0 for one that does not run. Exit status 1 if slots were named and
+there are none, or a daemon does not run.""",
     "submit": """\
 Submit files are HTCondor's; what is wrong in one is told with its line, and nothing of it is submitted. Examples are
 in [examples/](../../examples/README.md). With `--wait` a terminal shows how far the jobs are, and the exit status is

@@ -11,7 +11,7 @@ from roost.cli.pool import Pool, add_pool_options, counted, duration, print_json
 from roost.cli.queue import print_ads
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.cli.up import alive
-from roost.runtime.home import Home
+from roost.runtime.home import Home, HomeError
 
 #: What the listing needs of each slot.
 _SHOWN: Final = (
@@ -105,7 +105,8 @@ def _daemons(args: argparse.Namespace) -> int:
     home = Home.find(args.home)
     found: dict[str, Any] = {"home": str(home.path)}
     running = True
-    for role in _ROLES:
+    roles = _meant(home)
+    for role in roles:
         path = home.run / f"{role}.pid"
         try:
             pid = int(path.read_text())
@@ -115,10 +116,19 @@ def _daemons(args: argparse.Namespace) -> int:
         running = running and bool(found[role])
     if args.json:
         print_json(found)
-    elif not any(found[role] for role in _ROLES):
+    elif not any(found[role] for role in roles):
         raise CommandError(f"no pool runs in {home.path}: start one with `roost up`")
     else:
-        for role in _ROLES:
+        for role in roles:
             say(f"{role:<8} {f'runs, pid {found[role]}' if found[role] else 'does not run'}")
         say(f"state is in {home.path}, logs are in {home.log}")
     return Exit.OK if running else Exit.NO
+
+
+def _meant(home: Home) -> tuple[str, ...]:
+    """The daemons that run on this machine if all is well."""
+    try:
+        found = home.contact().get("roles", _ROLES)
+    except HomeError:
+        return _ROLES
+    return tuple(found)

@@ -37,7 +37,9 @@ class CentralAnswers:
                 answer = await self._daemon.audit.answered(message.args)
             else:
                 answer = self._answered(message, sender)
-        except (KeyError, TypeError, ValueError, ParseError) as error:
+        except ParseError as error:
+            answer = Answer(ok=False, code="bad-request", text=f"the constraint: {error}")
+        except (KeyError, TypeError, ValueError) as error:
             answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
         await self._daemon.bus.answer(reply, answer)
 

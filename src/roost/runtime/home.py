@@ -103,8 +103,9 @@ class Home(NamedTuple):
             probe.write_text("")
             probe.unlink()
         except OSError as error:
+            why = "it is no directory" if isinstance(error, FileExistsError) else error.strerror
             raise HomeError(
-                f"{error.filename or self.path}: {error.strerror}; name another directory with --home or ROOST_HOME"
+                f"{error.filename or self.path}: {why}; name another directory with --home or ROOST_HOME"
             ) from None
 
     def let_others_to(self, directory: Path) -> None:

@@ -240,6 +240,7 @@ class Master:
             "urls": list(client.urls),
             "schedd": names["schedd"],
             "node": names["node"],
+            "roles": self._roles(),
             "roots": None if self.roots is None else list(self.roots),
             "uid_domain": self.config.get("UID_DOMAIN") or names["node"],
             "client": {"name": client.name, "user": client.user, "password": client.password},
