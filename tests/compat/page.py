@@ -96,8 +96,9 @@ _POOL: Final = (
         "expressions are evaluated by daemons, which know no functions of a program's",
     ),
     (
-        "`write_dag` writes the description of the final node, too, and nothing at all where the DAG is wrong",
-        "HTCondor's forgets it, and leaves half a DAG",
+        "`write_dag` writes the description of the final node, too, and limits of categories as MAXJOBS; "
+        "where the DAG is wrong it writes nothing at all",
+        "HTCondor's forgets the one, writes the other as a node's CATEGORY, and leaves half a DAG: none can run",
     ),
     (
         "Notes of DAGMan in a submit event are a text, `LogNotes`; there is no `StructuredNotes`",

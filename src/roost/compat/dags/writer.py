@@ -84,7 +84,7 @@ class _Writer:
         for name, value in dag.dagman_job_attributes.items():
             yield f"SET_JOB_ATTR {name} = {value}"
         for category, number in dag.max_jobs_per_category.items():
-            yield f"CATEGORY {category} {number}"
+            yield f"MAXJOBS {category} {number}"
 
     def _node(self, node: BaseNode) -> Iterator[str]:
         for index in range(len(node)):
