@@ -39,8 +39,9 @@ GROUP = {"name": "g", "quota": 2.0, "allocated": 1.0, "used": 1.0, "accepts": Fa
         ({"concurrency-limit:m": 1}, {"limits": [{"name": "m", "limit": 1.0, "in_use": 1.0}]},
          "a concurrency limit is reached", "Concurrency limit m: 1 of 1 are in use."),
         ({"preemption-requirements": 1}, {},
-         "are in use, and may not be taken: PREEMPTION_REQUIREMENTS is not TRUE [c:3:1]", ""),
-        ({"priority": 1}, {}, "are in use by somebody whose priority is as good", ""),
+         "is in use, and may not be taken: PREEMPTION_REQUIREMENTS is not TRUE [c:3:1]", ""),
+        ({"own-slot": 2}, {}, "are in use by jobs of the same user", ""),
+        ({"priority": 1}, {}, "is in use by somebody whose priority is as good", ""),
     ],
 )  # fmt: skip
 def test_what_is_in_the_way_is_said_in_words_and_in_figures(

@@ -65,7 +65,7 @@ def test_who_gets_the_slot_instead_is_named() -> None:
     step = hand.preempt(job(User="bob@x", Good=5))
     found = [of_slot(before, step.state, each, machine="host", place="", configuration="") for each in step.transitions]
     (record,) = [each for each in (*found, *evictions(hand, 1.0)) if each is not None]
-    assert (record.user, record.loser) == ("bob@x", "ann@x")
+    assert (record.user, record.loser, record.knob) == ("bob@x", "ann@x", "")
 
 
 def test_the_same_transition_is_the_same_record_and_no_claim_is_told() -> None:

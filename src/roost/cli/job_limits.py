@@ -14,13 +14,15 @@ def held_up(record: dict[str, Any]) -> str:
     """Why slots that would run the job do not; "" if nothing is in the way."""
     found = list(_held_up(record))
     if len(found) <= 1:
-        return found[0][1] if found else ""
+        return "" if not found else found[0][1].replace("are ", "is ", 1) if found[0][0] == 1 else found[0][1]
     return "; ".join(f"{count} {text}" if text.startswith("are ") else f"for {count} {text}" for count, text in found)
 
 
 def _held_up(record: dict[str, Any]) -> Iterator[tuple[int, str]]:
     """Number of slots, and why it is that they do not run it."""
     besides: dict[str, int] = record.get("besides", {})
+    if "own-slot" in besides:
+        yield besides["own-slot"], "are in use by jobs of the same user"
     if "preemption-requirements" in besides:
         source = record["sources"].get("preemption") or {}
         place = f" [{source['place']}]" if source.get("place") else ""
@@ -131,7 +133,12 @@ def hints(record: dict[str, Any], causes: set[str], *, edit: str = "", others: S
         place = f" [{source['place']}]" if source.get("place") else ""
         text = source.get("text") or "not set"
         found.append(f"Slots are taken from others only as PREEMPTION_REQUIREMENTS ({text}{place}) and RANK permit.")
-    if "preemption-requirements" in besides or causes & {"occupied", "claimed", "retirement-time", "taken"}:
+    if {"preemption-requirements", "own-slot"} & set(besides) or causes & {
+        "occupied",
+        "claimed",
+        "retirement-time",
+        "taken",
+    }:
         found.append("Wait until a slot is free: `roost status` shows who has them.")
     return found
 

@@ -128,8 +128,8 @@ def _with_decisions(told: list[Told], decisions: list[dict[str, Any]], name: str
     """What happened, with who or what decided it: beside the event that it led to, or for itself."""
     for record in decisions:
         said = of_audit(record)
-        if said.kind != "job" and record["kind"] == "eviction" and not record.get("actor"):
-            # The machine's own record of that transition has the reasons.
+        if said.kind != "job" and record["kind"] == "eviction" and not (record.get("actor") or record.get("user")):
+            # The machine's own record of that transition has the reasons, but not who gets the slot.
             continue
         if said.kind == "job":
             said = said._replace(who=f"job {name}")

@@ -119,6 +119,8 @@ def decided_by(record: dict[str, Any]) -> Iterator[str]:
     """Who or which expression a decision on record came from."""
     if record.get("actor"):
         yield f"by {record['actor']}"
+    if record["kind"] == "eviction" and record.get("user"):
+        yield f"for {record['user']}, who gets the slot"
     if record.get("knob"):
         text = f" = {record['expression']}" if record.get("expression") else ""
         place = f" [{record['place']}]" if record.get("place") else ""

@@ -64,7 +64,7 @@ def of_slot(
         configuration=configuration,
         reason=said if cause is None else f"{said} ({cause.text})",
     )
-    return _by(record, taken.decision, place)
+    return _by(record, taken.decision, place, better=taken.reason is Reason.BETTER_MATCH)
 
 
 def of_starter(
@@ -116,8 +116,9 @@ def ordered(
     )
 
 
-def _by(record: AuditRecord, decision: Decision | None, place: str) -> AuditRecord:
-    if decision is None:
+def _by(record: AuditRecord, decision: Decision | None, place: str, *, better: bool = False) -> AuditRecord:
+    # Who prefers another job has not asked this one's policy: RANK is the slot's, and the record of the match has it.
+    if decision is None or better:
         return record
     text = clipped(str(decision.expression or ""))
     return replace(record, knob=decision.name, expression=text, place=place)
