@@ -137,7 +137,16 @@ def test_the_nearest_miss_names_all_that_is_missing_also_where_no_value_is_known
     eventually(lambda: "Nearest" in desk.said("explain", "job", job))
     nearest = desk.json("explain", "job", job, status=1)["nearest"]
     slot, changes = nearest["slot"], nearest["changes"]
-    assert any(each.endswith(f' were different (TARGET.Name is "{slot}")') for each in changes), changes
+    assert any(each.endswith(f' (TARGET.Name is "{slot}") were different') for each in changes), changes
+    assert nearest["sure"] is False and "It would fit only if" in desk.said("explain", "job", job)
+
+
+def test_what_is_content_is_not_named_as_the_reason_where_a_constant_refuses(desk: Desk) -> None:
+    job = f"{desk.submit(more='requirements = UNDEFINED' + chr(10))}.0"
+    eventually(lambda: "Nearest" in desk.said("explain", "job", job))
+    (refused,) = desk.json("explain", "job", job, status=1)["rejected"]
+    assert refused["clause"].startswith("a constant in it is UNDEFINED, in (undefined) && (")
+    assert refused["because"] == ""
 
 
 def test_the_story_of_a_job_whose_machine_its_owner_wanted_back(desk: Desk) -> None:

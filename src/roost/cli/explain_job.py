@@ -17,16 +17,15 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, FixedWorld, ParseError
 from roost.classad.ops import truth
-from roost.classad.values import fold
 from roost.cli import job_limits
 from roost.cli.pool import Pool, Refused, counted, duration, print_json
+from roost.cli.refusals import CLAUSES_MAX, causes, is_the_jobs, missing, refusing, shut_by
 from roost.cli.story import job_ad
 from roost.cli.telling import clock, of_audit
 from roost.cli.terminal import CommandError, Exit, say, width
-from roost.policy.explain import Explanation, Origin, Side, explain
+from roost.policy.explain import Explanation, Origin, explain
 from roost.policy.explain.configured import configured_machine
-from roost.policy.render.words import change_text, one_line, reasons, value_text
-from roost.schedd.run_news import IMMUTABLE
+from roost.policy.render.words import reasons
 from roost.wire.ads import ad_from
 
 #: Refusals that are taken apart, of the slots that the record names.
@@ -92,6 +91,8 @@ class _Verdict:
     groups: dict[tuple[str, str], _Group] = field(default_factory=dict)
     #: Name, and what would have to be different, of the slot that lacks least.
     nearest: tuple[str, list[str]] | None = None
+    #: Whether that would be enough, and not only needed.
+    sure: bool = True
     #: A slot that a change of the job would do for.
     by_edit: str = ""
     #: Slots that nothing but what the job can't change keeps from it: their owners, broken machines.
@@ -248,7 +249,7 @@ def _verdict(pool: Pool, job: ClassAd, record: dict[str, Any]) -> _Verdict:
         traced = names[:left]
         left -= len(traced)
         for name, slot in tracer.slots(traced):
-            why, shut = tracer.refusal(cause, name, slot), _shut(slot)
+            why, shut = tracer.refusal(cause, name, slot), shut_by(slot)
             _count(verdict, cause, why, name, shut if cause == "slot-requirements" else "")
             _consider(verdict, name, tracer.unmet(name, slot), shut)
         if each["count"] > len(traced):
@@ -302,28 +303,17 @@ class _Tracer:
         return {cause: each for cause, each in found.items() if each is not None}
 
 
-def _shut(slot: ClassAd) -> str:
-    """Why a slot takes no job at all; "" if it does."""
-    if slot.get("State") == "Drained" or slot.get("Draining") is True:
-        reason = slot.get("DrainReason")
-        return f"its machine is drained: {reason}" if reason else "its machine is drained"
-    for attribute in ("MachineProblem", "SlotBrokenReason"):
-        if isinstance(problem := slot.get(attribute), str):
-            return problem
-    return ""
-
-
 def _count(verdict: _Verdict, cause: str, why: Explanation | None, name: str, shut: str) -> None:
     if shut:
         clause, why = shut, None
     elif why is None:
         clause = "it would by now: something has changed since"
     else:
-        clause = " and ".join(one_line(each.text) for each in why.clauses[:4]) or one_line(why.text)
+        clause = refusing(why)
     group = verdict.groups.setdefault((cause, clause), _Group(cause, clause))
     group.count += 1
     if not group.slots and why is not None:
-        group.because = "; ".join(", ".join(reasons(each)) for each in why.clauses[:4] if reasons(each))
+        group.because = "; ".join(", ".join(reasons(each)) for each in causes(why)[:CLAUSES_MAX] if reasons(each))
         place = next((step.origin for each in why.clauses for step in reversed(each.path) if step.origin), why.origin)
         if place:
             group.because = f"{group.because} [{place}]".strip()
@@ -334,36 +324,16 @@ def _consider(verdict: _Verdict, name: str, whys: dict[str, Explanation], shut: 
     """Whether a slot is the nearest so far: what would have to be different is less than elsewhere."""
     if not whys:
         return
-    if shut or any(not _is_the_jobs(cause, why) for cause, why in whys.items()):
+    if shut or any(not is_the_jobs(cause, why) for cause, why in whys.items()):
         verdict.others.append(name)
     elif not verdict.by_edit:
         verdict.by_edit = name
     if shut:
         return
-    changes = [text for why in whys.values() for text in _changes(why)]
-    if verdict.nearest is None or len(changes) < len(verdict.nearest[1]):
-        verdict.nearest = name, changes
-
-
-def _changes(why: Explanation) -> list[str]:
-    """What would make an expression TRUE; where no values are known that do, which parts would have to be different."""
-    if why.changes:
-        return [change_text(change) for change in why.changes]
-    found = []
-    for each in why.clauses[:4]:
-        text, known = one_line(each.text), ", ".join(reasons(each))
-        found.append(f"{text} were different ({f'is {value_text(each.value)}' if known in ('', text) else known})")
-    return found or [f"{why.name} were TRUE"]
-
-
-def _is_the_jobs(cause: str, why: Explanation) -> bool:
-    """Whether whoever changes the job can do something about a refusal: what it asks for, or is asked of it."""
-    if cause != "slot-requirements":
-        return cause == "job-requirements"
-    return all(
-        any(used.side in (Side.TARGET, Side.NOWHERE) and fold(used.name) not in IMMUTABLE for used in clause.attributes)
-        for clause in why.clauses
-    )
+    changes = [text for why in whys.values() for text in missing(why)]
+    sure = all(why.changes for why in whys.values())
+    if verdict.nearest is None or (not sure, len(changes)) < (not verdict.sure, len(verdict.nearest[1])):
+        verdict.nearest, verdict.sure = (name, changes), sure
 
 
 def _verdict_data(verdict: _Verdict) -> dict[str, Any]:
@@ -375,7 +345,7 @@ def _verdict_data(verdict: _Verdict) -> dict[str, Any]:
         "fits": verdict.fits[:20],
         "taken": {cause: count for cause, count in taken.items() if cause != "accepted"},
         "rejected": [group.data() for group in _sorted(verdict) if group.cause in _TRACED],
-        "nearest": None if nearest is None else {"slot": nearest[0], "changes": nearest[1]},
+        "nearest": None if nearest is None else {"slot": nearest[0], "changes": nearest[1], "sure": verdict.sure},
         "matchmaker": record["text"],
         **{
             key: record[key] for key in ("knob", "besides", "limits", "served", "group", "submitter", "jobs", "left")
@@ -403,7 +373,8 @@ def _show(verdict: _Verdict) -> None:
     if verdict.nearest and not verdict.fits:
         name, changes = verdict.nearest
         say("")
-        _wrapped(f"Nearest is {name}. It would fit if {' and '.join(changes)}.", "")
+        if_ = "if" if verdict.sure else "only if"
+        _wrapped(f"Nearest is {name}. It would fit {if_} {' and '.join(changes)}.", "")
     limits = list(job_limits.limits(record))
     if limits:
         say("")

@@ -116,7 +116,8 @@ on offer); the nearest miss and what would have to be different; limits, quotas 
 ahead in fair share; and what would help. A job that is matched and does not run yet is told the slot. For a job on
 hold: why, by whom or by which expression, and what to do. Exit status 0 if a slot would take it now, it is matched, or
 it runs. JSON: `at`, `slots`, `fits`, `taken` (cause to number), `rejected` (`cause`, `side`, `clause`, `count`,
-`because`, `slots`), `nearest`, `matchmaker`, `knob`, `besides`, `limits`, `served`, `group`, `submitter`, `claim`.
+`because`, `slots`), `nearest` (`slot`, `changes`, `sure`: whether these are enough), `matchmaker`, `knob`, `besides`,
+`limits`, `served`, `group`, `submitter`, `claim`.
 
 ```
 $ roost explain job 2.0
