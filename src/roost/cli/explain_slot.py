@@ -91,6 +91,9 @@ def explain_slot(pool: Pool, args: argparse.Namespace) -> int:
         say(f"The machine takes no jobs: {data['MachineProblem']}.")
     if data.get("DrainReason"):
         say(f"It is drained: {data['DrainReason']}.")
+    if fresh:
+        for line in fetching(data, time.time()):
+            say(line)
     told = None if last is None else of_record(last)
     if told is not None:
         say("")
@@ -107,6 +110,19 @@ def explain_slot(pool: Pool, args: argparse.Namespace) -> int:
         for line in _seen(seen):
             say(line)
     return Exit.OK
+
+
+def fetching(data: dict[str, Any], now: float) -> Iterator[str]:
+    """What the ad of a slot, as fresh as can be, says of its hook that fetches work."""
+    began, ended = data.get("LastFetchWorkSpawned"), data.get("LastFetchWorkCompleted")
+    if not isinstance(began, int):
+        return
+    if not isinstance(ended, int) or ended < began:
+        yield f"Its hook FETCH_WORK runs for {duration(now - began)} now; until it ends the slot fetches nothing else."
+        return
+    pause = data.get("NextFetchWorkDelay")
+    again = f", and may again {pause} s after that" if isinstance(pause, int) else ""
+    yield f"Its hook FETCH_WORK ended {duration(now - ended)} ago{again}."
 
 
 def _drawn(each: Explanation) -> None:

@@ -1,0 +1,25 @@
+"""What ``roost explain slot`` says of the hook that fetches work."""
+
+from __future__ import annotations
+
+import pytest
+
+from roost.cli.explain_slot import fetching
+
+
+@pytest.mark.parametrize(
+    ("ad", "says"),
+    [
+        ({}, []),
+        ({"LastFetchWorkSpawned": 940}, ["runs for 00:01:00 now"]),
+        ({"LastFetchWorkSpawned": 940, "LastFetchWorkCompleted": 900}, ["runs for 00:01:00 now"]),
+        ({"LastFetchWorkSpawned": 970, "LastFetchWorkCompleted": 980}, ["ended 00:00:20 ago."]),
+        (
+            {"LastFetchWorkSpawned": 980, "LastFetchWorkCompleted": 980, "NextFetchWorkDelay": 300},
+            ["ended 00:00:20 ago, and may again 300 s after that."],
+        ),
+    ],
+)
+def test_a_hook_that_hangs_is_told_from_one_that_found_nothing(ad: dict[str, int], says: list[str]) -> None:
+    lines = list(fetching(ad, 1000.0))
+    assert len(lines) == len(says) and all(text in line for text, line in zip(says, lines, strict=True))
