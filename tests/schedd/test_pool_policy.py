@@ -178,6 +178,26 @@ def test_a_job_that_is_edited_while_a_machine_is_asked_keeps_to_the_policy() -> 
     assert running(world, cluster) == []
 
 
+def test_the_policy_is_asked_about_a_partitionable_slot_and_not_about_what_is_cut_for_the_job() -> None:
+    world = World()
+    cluster = world.submit(source(2))
+    group = next(iter(world.queue.book.clusters[cluster].groups.values()))
+    name, claim = next(iter(world.nodes["a"].offered.items()))
+    whole = slot(StartdOnlyExpr="Memory < 2000", ResourceExpr="MY.Memory > 2000 || TARGET.ProcId == 1")
+    world.feed(
+        MatchGiven(
+            submitter=group.submitter, autocluster=group.autocluster, slot=name, node="a", claim_id=claim, slot_ad=whole
+        )
+    )
+    for _ in range(2):
+        # The machine's answer has an ad with 1000 MB.
+        world.deliver_order("a")
+        world.deliver_word("a")
+    assert running(world, cluster) == [0]
+    ended(world)
+    assert running(world, cluster) == [1], "whether slots take part is asked of the whole for the next one, too"
+
+
 def test_a_submitter_that_the_policy_keeps_out_uses_its_claims_for_no_further_job() -> None:
     world, cluster = at_work()
     (waiting,) = (group for groups in world.queue.book.waiting().values() for group in groups)

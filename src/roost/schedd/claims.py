@@ -35,6 +35,8 @@ class HeldClaim:
     submitter: str
     #: The slot's ad as the matchmaker or the machine sent it; None after a new start.
     slot_ad: ClassAd | None
+    #: That ad as the matchmaker sent it: of a partitionable slot, the whole.
+    offered: ClassAd | None = None
     stage: Stage = Stage.ASKED
     #: The job that it was asked for, that runs, or is about to; None for none.
     job: JobId | None = None

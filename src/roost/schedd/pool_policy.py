@@ -13,14 +13,18 @@ from roost.classad.world import WORLD, World
 from roost.model.pool_policy import HANDED, IMPOSED, JOB, JOB_ONLY, RESOURCE, STARTD_ONLY, is_true, scopes
 
 
-def forbids(job: ClassAd, slot: ClassAd, world: World = WORLD) -> str:
-    """What a slot ad says of the pool's policy that keeps a job from the slot: one of IMPOSED; "" if it may have it."""
+def forbids(job: ClassAd, slot: ClassAd, world: World = WORLD, *, offered: ClassAd | None = None) -> str:
+    """What a slot ad says of the pool's policy that keeps a job from the slot: one of IMPOSED; "" if it may have it.
+
+    `offered` is the slot as the matchmaker gave it, of which the present one may be a part: whether slots take part is
+    asked of the whole.
+    """
     imposed = [cell for cell in (slot.cell(name.lower()) for name in IMPOSED) if cell is not MISSING]
     if not imposed:
         return ""
     if any(ad.cell(scope) is not MISSING for scope in scopes(imposed) for ad in (job, slot)):
         return JOB_ONLY
-    for name, my in ((JOB_ONLY, job), (STARTD_ONLY, slot)):
+    for name, my in ((JOB_ONLY, job), (STARTD_ONLY, offered or slot)):
         if is_true(_value(slot, name, my, None, world)):
             return name
     sides = ((RESOURCE, slot, job), (JOB, job, slot))

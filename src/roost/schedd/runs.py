@@ -71,6 +71,7 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
         slot=event.slot,
         submitter=event.submitter,
         slot_ad=event.slot_ad,
+        offered=event.slot_ad,
         job=job.id,
         heard_at=turn.now,
     )
@@ -127,10 +128,13 @@ def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
 
 
 def _permitted(turn: Turn, holder: Holder, job: Job, claim: HeldClaim) -> bool:
-    """Whether the pool's policy still lets a job begin on the claim that was asked for in its name."""
+    """Whether the pool's policy still lets a job begin on the claim that was asked for in its name.
+
+    The policy was asked about the slot as it was offered, and is so again: what was cut for the job is smaller.
+    """
     if holder.is_outdated(claim):
         return False
-    return claim.slot_ad is None or not _forbidden(turn, holder, job.ad, claim.slot_ad, claim.submitter)
+    return claim.offered is None or not _forbidden(turn, holder, job.ad, claim.offered, claim.submitter)
 
 
 def _detached(turn: Turn, claim: HeldClaim) -> Job | None:
@@ -171,7 +175,7 @@ def _fitting(turn: Turn, holder: Holder, claim: HeldClaim) -> Job | None:
         cluster = turn.book.clusters[group.cluster]
         ad = cluster.ad_of(proc)
         if ad.symmetric_match(claim.slot_ad, turn.world) and not _forbidden(
-            turn, holder, ad, claim.slot_ad, claim.submitter
+            turn, holder, ad, claim.slot_ad, claim.submitter, claim.offered
         ):
             taken = group.take()
             assert taken == proc
@@ -179,9 +183,11 @@ def _fitting(turn: Turn, holder: Holder, claim: HeldClaim) -> Job | None:
     return None
 
 
-def _forbidden(turn: Turn, holder: Holder, job: ClassAd, slot: ClassAd, submitter: str) -> bool:
+def _forbidden(
+    turn: Turn, holder: Holder, job: ClassAd, slot: ClassAd, submitter: str, offered: ClassAd | None = None
+) -> bool:
     """Whether the pool's policy keeps a job from a slot; then that is noted for the record."""
-    name = forbids(job, slot, turn.world)
+    name = forbids(job, slot, turn.world, offered=offered)
     if name:
         number = f"{job.eval('ClusterId')}.{job.eval('ProcId')}"
         rule = Source(text=str(slot.get(name, "")), place=str(slot.get(PLACES[name], "")))
