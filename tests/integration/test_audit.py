@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from roost.runtime.home import user_name
 from tests.integration.kit import Pool, eventually, running
 
 CONFIG = """\
@@ -72,7 +73,7 @@ def test_every_kind_of_decision_is_on_record(pool: Pool) -> None:
         assert all(each in told for each in wanted), told
     tried = {each.get("user", "").partition("@")[0]: each for each in records(pool, "diff", "--kind", "discard")}
     assert {each["effect"] for each in tried.values()} == {"would-discard"}
-    assert set(tried) == {"students.root", ""}
+    assert set(tried) == {f"students.{user_name()}", ""}
     shown = pool("audit", "diff")
     assert "It would keep out of matchmaking:" in shown
     assert "  1  slot\n" in shown

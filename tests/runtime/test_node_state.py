@@ -6,11 +6,14 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from roost.classad import ClassAd
 from roost.model import events as ev
 from roost.model import starter_events as sev
 from roost.model.starter import ScriptPoint, Usage
 from roost.node.machine import Machine
+from roost.runtime import node_state
 from roost.runtime.clock import Clock
 from roost.runtime.node_state import MEASURED_S, RIPE_S, SETTLE_S, NodeState
 from roost.starter.persisted import restored
@@ -91,6 +94,21 @@ def test_whatever_a_restart_needs_is_written_when_it_changes(tmp_path: Path) -> 
     kept.machine.host.receive(kept.slot, ev.SuspendRequested(claim_id=claim_id), kept.clock.time)
     kept.pass_(1)
     assert kept.record != renewed
+
+
+def test_what_slots_share_is_written_before_them_for_a_daemon_may_be_killed_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    write = node_state.write_private
+
+    def noted(path: Path, text: str) -> None:
+        written.append(path.name)
+        write(path, text)
+
+    monkeypatch.setattr(node_state, "write_private", noted)
+    kept = Kept(tmp_path)
+    assert written == ["machine.json", kept.state._path(kept.slot.name).name]
 
 
 def test_changes_within_a_moment_are_written_together(tmp_path: Path) -> None:

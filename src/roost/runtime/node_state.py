@@ -98,31 +98,34 @@ class NodeState:
         self.close()
         self._soon = None
         dirty, self._dirty = self._dirty, set()
-        slots = {slot.name: slot for slot in machine.slots}
-        now, shared = self._clock.now(), False
+        slots = {slot.name: slot for slot in machine.slots if is_kept(slot)}
+        now = self._clock.now()
+        changed: list[NodeSlot] = []
+        for name in sorted(dirty & set(slots)):
+            if not unripe and not self._is_due(slots[name], now):
+                self.touch(slots[name], machine)
+            elif not unripe and self._is_fresh(name, _content(slots[name]), now):
+                self._dirty.add(name)
+            else:
+                changed.append(slots[name])
+        gone = sorted(set(self._written) - set(slots))
         try:
-            for name in sorted(dirty | (set(self._written) - set(slots))):
-                slot = slots.get(name)
-                if slot is not None and is_kept(slot) and not unripe and not self._is_due(slot, now):
-                    self.touch(slot, machine)
-                elif slot is not None and is_kept(slot):
-                    content = _content(slot)
-                    if not unripe and self._is_fresh(name, content, now):
-                        self._dirty.add(name)
-                        continue
-                    shared = True
-                    record: dict[str, Any] = {"name": name, **slot_record(slot)}  # type: ignore[dict-item]
-                    write_private(self._path(name), json.dumps(record))
-                    claim, run = _kept_by(slot)
-                    self._written[name] = _Written(claim=claim, run=run, at=now, content=content)
-                elif name in self._written:
-                    shared = True
-                    self._path(name).unlink(missing_ok=True)
-                    del self._written[name]
-            if shared:
+            if changed or gone:
+                # Before the slots: the record of one that it does not know is worth nothing.
                 write_private(self._directory / _SHARED, json.dumps(machine_record(machine)))
+            for slot in changed:
+                self._keep(slot, now)
+            for name in gone:
+                self._path(name).unlink(missing_ok=True)
+                del self._written[name]
         except OSError as error:
             _log.error("the state of the machine can't be kept: %s", error)
+
+    def _keep(self, slot: NodeSlot, now: float) -> None:
+        record: dict[str, Any] = {"name": slot.name, **slot_record(slot)}  # type: ignore[dict-item]
+        write_private(self._path(slot.name), json.dumps(record))
+        claim, run = _kept_by(slot)
+        self._written[slot.name] = _Written(claim=claim, run=run, at=now, content=_content(slot))
 
     def _is_due(self, slot: NodeSlot, now: float) -> bool:
         """Whether a slot is to be written down now; a claim between two runs is as it was between the last two."""

@@ -2,7 +2,8 @@
 
 It keeps nothing of its own that must not be lost. What jobs did stands in the event log that the queue writes, results
 of POST scripts are written there too; killed at any moment and started again, it reads that log and asks the queue for
-jobs that it has not heard of, and is where it was. PRE scripts alone may run twice.
+jobs that it has not heard of, and is where it was. PRE scripts may run twice, and so may a POST script of which nobody
+saw the end when the run was killed.
 
 Signals: SIGUSR1 removes the run (its jobs, then a rescue file), SIGTERM, SIGINT and SIGQUIT leave its jobs in the
 queue, for a run that goes on later.
