@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from tests.integration.kit import PATIENCE_S, Pool, eventually, running
 
+from roost.cli import down
 from roost.cli.__main__ import main
 from roost.runtime import pool_line
 from roost.runtime.bus_settings import BusError, BusSettings
@@ -198,6 +200,21 @@ def test_a_machine_tells_of_the_daemons_that_it_is_to_run(tmp_path: Path, capsys
     assert capsys.readouterr().out.splitlines()[0] == f"node     runs, pid {os.getpid()}"
     assert main(["status", "--daemons", "--home", str(home.path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"home": str(home.path), "node": os.getpid()}
+
+
+def test_who_waits_for_the_end_of_jobs_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(down, "SILENT_S", 0.01)
+    home = Home(tmp_path / "home")
+    home.make()
+    script = "trap 'sleep 0.3; exit' TERM; echo; while :; do sleep 0.05; done"
+    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE) as master:
+        assert master.stdout is not None
+        master.stdout.readline()
+        (home.run / "contact.json").write_text(json.dumps({"pid": master.pid}))
+        assert main(["down", "--home", str(home.path)]) == 0
+    assert "`roost down --fast` kills them" in capsys.readouterr().err
 
 
 def test_a_bad_constraint_is_called_one(desk: Desk) -> None:

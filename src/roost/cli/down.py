@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import Final
 
 from roost.cli.pool import print_json
-from roost.cli.terminal import CommandError, Exit, say
+from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.cli.up import SIGNALS, alive, signal_master, wait_gone
 from roost.runtime.home import Home, HomeError
+
+#: How long the end of a pool may take before it is told why, s.
+SILENT_S: Final = 3.0
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -50,5 +54,8 @@ def stop(home: Home, how: str) -> int:
         (home.run / "contact.json").unlink(missing_ok=True)
         raise CommandError(f"no pool runs in {home.path}: its master was killed")
     signal_master(home, pid, SIGNALS[how])
-    wait_gone(pid, None)
+    if not wait_gone(pid, SILENT_S):
+        if how == "graceful":
+            complain("running jobs are ending, in the time that the policy grants; `roost down --fast` kills them")
+        wait_gone(pid, None)
     return pid

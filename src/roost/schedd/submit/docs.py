@@ -219,6 +219,13 @@ def commands_page() -> Iterator[str]:
         "machine must have as much of NAME.",
         110,
     )
+    yield ""
+    yield from wrap(
+        "A job begins with umask 022, with the limits of the machine's daemon but for those given here, and with no open "
+        "file but its three streams. Where a stream can't be opened, since its directory is not there, say, the job is "
+        "held: code 8 for its input, 7 for output and error, 12 where they are moved back to a machine of another disk.",
+        110,
+    )
 
 
 def errors_page() -> Iterator[str]:
