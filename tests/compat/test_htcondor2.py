@@ -63,6 +63,10 @@ def test_queries_give_the_expressions_that_are_asked_for(pool: Pool) -> None:
     assert schedd.query("ClusterId == -1") == []
     with pytest.raises(htcondor.HTCondorException, match="Invalid constraint"):
         schedd.query("ClusterId ==")
+    with pytest.raises(htcondor.HTCondorException, match="Failed to edit two words: bad-name"):
+        schedd.edit(f"ClusterId == {cluster}", "two words", "1")
+    with pytest.raises(ValueError, match="count must not be negative"):
+        schedd.submit(waiting(), count=-1)
     schedd.act(htcondor.JobAction.Remove, str(cluster))
 
 

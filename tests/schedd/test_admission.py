@@ -215,6 +215,13 @@ def test_a_group_is_the_same_to_everybody(cell: str) -> None:
     assert reply.data["refused"] == {"1.0": "not-a-text"}
 
 
+@pytest.mark.parametrize("name", ["two words", "a=b", "9", "é", "a\nb"])
+def test_an_attribute_has_a_name_that_files_can_hold(name: str) -> None:
+    target = queue("")
+    submit(target, source(1))
+    assert edited(target, "ann", **{name: 1}).data["refused"] == {"1.0": "bad-name"}
+
+
 def test_jobs_compete_in_the_name_that_policies_see() -> None:
     target = queue("")
     submit(target, source(3, own={"AccountingGroup": ("a.ann", "b.ann", "a.ann")}), source(1))

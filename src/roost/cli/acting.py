@@ -39,6 +39,7 @@ _WHY: Final = {
     "immutable": "one of these attributes is the queue's own or in IMMUTABLE_JOB_ATTRS, and nobody changes it",
     "protected": "one of these attributes is in PROTECTED_JOB_ATTRS, or counted by the queue, and only queue super "
     "users change it",
+    "bad-name": "names of attributes are letters, digits, _ and ., and begin with no digit",
     "not-a-text": "groups are texts in quotes, and no expressions",
 }
 

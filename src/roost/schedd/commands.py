@@ -6,6 +6,7 @@ was not. Whoever is not the owner of a job needs to be a superuser.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Final
 
@@ -191,10 +192,16 @@ def _stand_still(turn: Turn, holder: Holder, job: Job, still: bool) -> str:
     return ""
 
 
+#: Names that the queue's files and other systems' readers can hold.
+_ATTRIBUTE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
+
+
 def _edit(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
     names, settings = {fold(name) for name in event.attributes}, holder.settings
     if names & (IMMUTABLE | settings.immutable):
         return "immutable"
+    if not all(_ATTRIBUTE.match(name) for name in event.attributes):
+        return "bad-name"
     if not_plain(event.attributes):
         return "not-a-text"
     if names & (settings.protected | COUNTED) and not (event.superuser or event.user in settings.superusers):

@@ -174,11 +174,14 @@ def _from_file(path: str) -> dict[str, str]:
     return {name: row.raw(name) for row in rows_of_file(path) for name in row.data}
 
 
+_WHY: Final = {"permission-denied": "permission denied", "bad-name": "that is no name of an attribute"}
+
+
 def _set_attributes(pool: Pool, choice: Choice, attributes: dict[str, str]) -> int:
     data = edit(pool, choice, attributes)
     done, refused = data["counts"].get("ok", 0), data["refused"]
     if refused or not done:
-        why = "permission denied" if "permission-denied" in refused.values() else "it can't be changed"
+        why = next((_WHY[each] for each in refused.values() if each in _WHY), "it can't be changed")
         text = why if refused else "no matching jobs are in the queue"
         for name in attributes:
             sys.stderr.write(f'Failed to set attribute "{name}": {text}\n')

@@ -66,6 +66,8 @@ class Schedd:
         """Submit jobs: `count` for each item, which come from `itemdata` or the queue statement."""
         if not isinstance(description, Submit):
             raise TypeError("description must be a Submit")
+        if count < 0:
+            raise ValueError("count must not be negative")
         items = description._given_items(count, None if itemdata is _UNSET else itemdata, queue)
         with self._pool() as pool:
             found = submitting.plan(description, items, pool, spool=spool)
