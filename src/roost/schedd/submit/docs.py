@@ -222,8 +222,9 @@ def commands_page() -> Iterator[str]:
     yield ""
     yield from wrap(
         "A job begins with umask 022, with the limits of the machine's daemon but for those given here, and with no open "
-        "file but its three streams. Where a stream can't be opened, since its directory is not there, say, the job is "
-        "held: code 8 for its input, 7 for output and error, 12 where they are moved back to a machine of another disk.",
+        "file but its three streams. Where one of these can't be opened, the job is held: with code 8 for its input (13 "
+        "if files are transferred), and 7 for output and error, as when their directory is not there. When output is "
+        "transferred back, that directory is made.",
         110,
     )
 
