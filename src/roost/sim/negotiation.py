@@ -152,8 +152,9 @@ class Negotiation:
             # As long as nobody begins or ends, priorities move by a rule that the next update makes up for.
             return
         self._running = self.queue.running.copy()
-        # Until the last cycle at least the use was what it had been.
-        self.accounts.update(self._usage, now - self.interval_s, self.settings)
+        # Until the last cycle at least the use was what it had been; what was charged then is charged.
+        if self.accounts.updated_at != now - self.interval_s:
+            self.accounts.update(self._usage, now - self.interval_s, self.settings)
         if self.asks_singly:
             self._usage = dict(self.shelf.usage())
         else:
@@ -265,9 +266,9 @@ class Negotiation:
     def _demands(self, waiting: dict[int, _Waiting]) -> Iterable[SubmitterDemand]:
         apart = self._tells_starts() if self.asks_singly else _asks_starts(significant(self.slots, self.settings))
         requests: dict[str, list[tuple[tuple[float, float, int], Request]]] = {}
-        for kind, heap in sorted(self.queue.idle.kinds.items()):
-            if not heap:
-                continue
+        kinds = self.queue.idle.kinds
+        for kind in sorted(kind for kind, heap in kinds.items() if heap):
+            heap = kinds[kind]
             groups: dict[int, list[Entry]] = {}
             for _, _, entry in sorted(heap, key=lambda each: each[:2]) if apart else heap[:1]:
                 groups.setdefault(entry.starts if apart else 0, []).append(entry)

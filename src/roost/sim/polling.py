@@ -46,6 +46,11 @@ def _world(slot: Slot, now: float) -> StepWorld:
     return StepWorld(slot.plan.policy, slot.state.name, now)
 
 
+def _job_load(slot: Slot) -> float:
+    """What the job of a slot makes."""
+    return float(slot.plan.cpus) if slot.run is not None and slot.run.process.running_since is not None else 0.0
+
+
 def _put_back(slots: Sequence[Slot], known: Sequence[tuple[SlotState, Latches]]) -> None:
     for slot, (state, latches) in zip(slots, known, strict=True):
         slot.state, slot.latches = state, latches
@@ -258,22 +263,18 @@ class Polling:
     # -- sensors -----------------------------------------------------------------------------------------
 
     def _loads(self, now: float) -> Loads:
-        slots = self.machine.host.slots
-        return self.plan.sensors.loads(
-            now, self._job_loads(), [slot.plan.id for slot in slots], [slot.state.state for slot in slots]
-        )
+        slots, sensors = self.machine.host.slots, self.plan.sensors
+        if len(slots) == 1:
+            return sensors.load_alone(now, _job_load(slots[0]))
+        jobs, states = [_job_load(slot) for slot in slots], [slot.state.state for slot in slots]
+        return sensors.loads(now, jobs, [slot.plan.id for slot in slots], states)
 
     def _of_loads(self) -> object:
         """What the loads of the slots depend on beside the time: on several slots the owner's goes by their states."""
         slots = self.machine.host.slots
-        return self._job_loads(), [slot.state.state for slot in slots] if len(slots) > 1 else None
-
-    def _job_loads(self) -> list[float]:
-        """What the jobs of all slots make."""
-        return [
-            float(slot.plan.cpus) if slot.run is not None and slot.run.process.running_since is not None else 0.0
-            for slot in self.machine.host.slots
-        ]
+        if len(slots) == 1:
+            return _job_load(slots[0])
+        return [(_job_load(slot), slot.state.state) for slot in slots]
 
     def _sense(self, number: int, now: float, loads: Loads) -> ClassAd:
         """The ad of a slot, its latches as they are."""

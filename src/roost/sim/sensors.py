@@ -58,12 +58,15 @@ class Sensors:
         """The loads of a machine whose slots' jobs make `jobs`."""
         own = sum(jobs)
         system = self.owner.load(now) + own
-        total, of_jobs = round(system, 2), round(own, 2)
-        if len(jobs) == 1:
-            return _loads(system=total, jobs=of_jobs, slots=((total, of_jobs),))
         shared = apportion(system, dict(zip(ids, jobs, strict=True)), dict(zip(ids, states, strict=True)))
         each = (shared.slots[one] for one in ids)
-        return _loads(system=total, jobs=of_jobs, slots=tuple((round(x.total, 2), round(x.condor, 2)) for x in each))
+        slots = tuple((round(one.total, 2), round(one.condor, 2)) for one in each)
+        return _loads(system=round(system, 2), jobs=round(own, 2), slots=slots)
+
+    def load_alone(self, now: float, own: float) -> Loads:
+        """The loads of a machine with one slot, whose job makes `own`."""
+        system, own = round(self.owner.load(now) + own, 2), round(own, 2)
+        return _loads(system=system, jobs=own, slots=((system, own),))
 
     def ad(self, fixed: ClassAd, slot: SlotId, now: float, loads: Loads, number: int, started_at: float) -> ClassAd:
         """The ad of one slot but for its latches; it shares `fixed`."""
