@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from roost.classad import UNDEFINED, ClassAd, Expr
-from roost.classad.ad import MISSING
+from roost.classad.ad import MISSING, ad_of_cells
 from roost.classad.values import fold
 from roost.model.starter import Doing, Ending, Usage
 from roost.starter.starter_state import StarterState
@@ -93,26 +93,24 @@ def starter_ad(state: StarterState, now: float) -> ClassAd:
 
 def update_attributes(state: StarterState, now: float) -> ClassAd:
     """What startd, queue and hooks are told of a running job."""
-    ad = ClassAd()
-    for name, value in _known(state, now).items():
-        ad.put(name, value)
-    return ad
+    return ad_of_cells({_KEYS[name]: value for name, value in _known(state, now).items()})
 
 
 def exit_attributes(state: StarterState, now: float) -> ClassAd:
     """What is added to that when the run is over."""
     ad = update_attributes(state, now)
-    ad.put("JobDuration", state.duration_s(now))
-    ad["ExitReason"] = exit_text(state)
+    cells = ad.cells
+    cells["jobduration"] = state.duration_s(now)
+    cells["exitreason"] = exit_text(state)
     _tell_cause(ad, state)
     end = state.end
     if end is not None and (end.code is not None or end.signal is not None):
-        ad.put("ExitBySignal", end.signal is not None)
+        cells["exitbysignal"] = end.signal is not None
         if end.signal is not None:
-            ad.put("ExitSignal", end.signal)
-        else:
-            ad["ExitCode"] = end.code
-        ad.put("JobCoreDumped", end.core_dumped)
+            cells["exitsignal"] = end.signal
+        elif end.code is not None:
+            cells["exitcode"] = end.code
+        cells["jobcoredumped"] = end.core_dumped
     return ad
 
 
@@ -147,6 +145,8 @@ def exit_text(state: StarterState) -> str:
     return f"exited with status {end.code}" if end.signal is None else f"died on signal {end.signal}"
 
 
+#: Names of what is known of a running job to the keys of their cells.
+_KEYS: Final = {name: fold(name) for name in (*MEASURED, "JobState", "JobStartDate", "JobPid")}
 _WORDS: Final = {"exit": "ended", "evict": "evicted", "hold": "put on hold", "remove": "removed"}
 
 
@@ -165,3 +165,11 @@ def _known(state: StarterState, now: float) -> dict[str, int | float | str]:
     if state.pid is not None and state.pair in WITH_PROCESS:
         known["JobPid"] = state.pid
     return known
+
+
+# Ads are filled by folded names here, so the spellings have to be known before.
+ClassAd(
+    dict.fromkeys(
+        (*_KEYS, "JobDuration", "ExitReason", "ExitBySignal", "ExitSignal", "ExitCode", "JobCoreDumped"), UNDEFINED
+    )
+)
