@@ -36,10 +36,12 @@ class Model:
         self.ads = dict(snap.slots.ads())
         self.used: dict[str, float] = {}
         self.limits: dict[str, float] = {}
-        for ad in self.ads.values():
+        in_use = set()
+        for held, ad in self.ads.items():
             user = ad.eval("AccountingGroup") if "AccountingGroup" in ad else ad.eval("RemoteUser")
             if ad.eval("State") in ("Claimed", "Preempting") and isinstance(user, str):
                 self.used[user] = self.used.get(user, 0.0) + self.weight(ad)
+                in_use.add(held)
             for name in ("ConcurrencyLimits", "PreemptingConcurrencyLimits"):
                 text = ad.eval(name)
                 if isinstance(text, str):
@@ -50,7 +52,7 @@ class Model:
             for name, ad in self.ads.items()
             if not policy.log_only and policy.startd_only is not None and is_true(ad.eval_expr(policy.startd_only))
         }
-        self.size = sum(self.weight(ad) for name, ad in self.ads.items() if name not in discarded)
+        self.size = sum(self.weight(ad) for name, ad in self.ads.items() if name not in discarded or name in in_use)
         self.free = {name: ad for name, ad in self.ads.items() if name not in discarded and self.offered(name, ad)}
         self.parties: list[dict[str, Any]] = []
         for demand in snap.demands:

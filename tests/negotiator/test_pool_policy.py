@@ -43,6 +43,12 @@ def test_a_discarded_slot_in_use_still_counts_as_use_of_its_user():
     assert {user: len(each) for user, each in given(found).items()} == {"ann@x": 1, "bob@x": 2}
 
 
+def test_a_user_whose_slots_are_discarded_while_they_are_used_still_gets_what_else_is_free():
+    slots = [claimed(f"busy{n}", "ann@x", Secret=True) for n in range(5)] + [slot("a"), slot("b")]
+    found = plan(slots, demand("ann@x", (job(), 9)), settings=policy(startd_only="Secret"))
+    assert sorted(given(found)["ann@x"]) == ["a", "b"]
+
+
 def test_a_discarded_submitter_has_no_share_and_none_of_its_jobs_is_asked_about():
     out = demand("ann@x", (job(), 9))
     out = type(out)(schedd="q", submitter="ann@x", requests=out.requests, ad=ClassAd(Machine="laptop.example.org"))

@@ -135,7 +135,9 @@ def view_of(snapshot: Snapshot, settings: Settings, policy: PoolPolicy) -> SlotV
             unavailable[REASONS[number - 1]] = count
             why[fresh] = number
             available &= ~out
-    counted = ~discarded
+    # The use of a slot counts whoever keeps it out, and so does its weight while it is used: else its user would have
+    # more than there is, and no share of the rest.
+    counted = ~discarded | occupied
     if settings.pool_size_constraint is not None:
         counted &= table.evaluate(settings.pool_size_constraint, None, world).true
     return SlotView(

@@ -45,8 +45,11 @@ def _policy(name: str, meaning: str, body: str, *arguments: Argument, rest: bool
 TEMPLATES: tuple[Template, ...] = (
     _policy(
         "Pool_Minimum_Memory",
-        "Machines with little memory take no part in matching.",
-        f"NEGOTIATOR_PE_STARTD_ONLY_EXPR = {_SLOTS} || ((MY.Memory < $(1:128)) =?= True)",
+        "Machines with little memory take no part in matching; slots that are divided count as a whole.",
+        f"""
+NEGOTIATOR_PE_STARTD_ONLY_EXPR = {_SLOTS} \\
+  || (((MY.TotalSlotMemory ?: MY.Memory) < $(1:128) && MY.DynamicSlot =!= True) =?= True)
+""",
         Argument(name="megabytes", meaning="smallest memory of a slot", default="128", kind=Kind.AMOUNT),
     ),
     _policy(
