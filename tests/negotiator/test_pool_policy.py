@@ -56,6 +56,7 @@ def test_a_discarded_submitter_has_no_share_and_none_of_its_jobs_is_asked_about(
     found = plan([slot("a"), slot("b")], out, demand("bob@x", (job(), 9)), settings=settings)
     assert given(found) == {"bob@x": ["a", "b"]}
     assert told(found) == ["DISCARD schedd ann@x NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"]
+    assert [each.user for each in found.findings] == ["ann@x"], "whoever asks the audit trail about ann finds it"
 
 
 def test_a_discarded_job_is_rejected_by_name_of_the_knob():

@@ -8,6 +8,7 @@ machine's record, with what was ordered of it.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -85,7 +86,7 @@ def _belongs(record: dict[str, Any], slot: str) -> bool:
     return not slot or not any(names) or slot in names
 
 
-def _on_record(pool: Pool, **wanted: str) -> list[dict[str, Any]]:
+def _on_record(pool: Pool, **wanted: Any) -> list[dict[str, Any]]:
     """The decisions that are on record of a job, or of a machine, the last ones."""
     try:
         found: list[dict[str, Any]] = pool.central("audit", **wanted, limit=_DECISIONS_MAX)["records"]
@@ -121,7 +122,16 @@ def _job(pool: Pool, name: str) -> list[Told]:
             continue
         # What the job's log says itself, its slot need not say again without a reason.
         told += [each for each in of_records(records) if each.why or not _has_log(events)]
-    return _with_decisions(told, _on_record(pool, job=name), name)
+    return _with_decisions(told, [*_on_record(pool, job=name), *_kept_out(pool, ad)], name)
+
+
+def _kept_out(pool: Pool, ad: dict[str, Any]) -> list[dict[str, Any]]:
+    """Decisions that kept a job's submitter out of matchmaking while the job was there."""
+    began, ended = float(ad.get("QDate", 0)), float(ad.get("CompletionDate") or math.inf)
+    group, user = str(ad.get("AccountingGroup") or ""), str(ad.get("User", ""))
+    submitter = group if "@" in group or not group else f"{group}@{user.partition('@')[2]}"
+    found = _on_record(pool, user=submitter or user, kinds=["discard"], knob="NEGOTIATOR_PE_SCHEDD_ONLY_EXPR")
+    return [each for each in found if each["until"] >= began and each["at"] <= ended]
 
 
 def _with_decisions(told: list[Told], decisions: list[dict[str, Any]], name: str) -> list[Told]:

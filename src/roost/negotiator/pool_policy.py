@@ -163,9 +163,9 @@ class PoolPolicy:
 
     def discards_submitter(self, ad: ClassAd, name: str) -> bool:
         """Whether a submitter takes no part."""
-        if self._discards(ad, self.settings.schedd_only, SCHEDD_ONLY, "schedd", name):
+        if self._discards(ad, self.settings.schedd_only, SCHEDD_ONLY, "schedd", name, name):
             return True
-        return bool(self._is_shadowed(ad, SCHEDD_ONLY, "schedd", name, ""))
+        return bool(self._is_shadowed(ad, SCHEDD_ONLY, "schedd", name, name))
 
     def discards_job(self, ad: ClassAd, job: str, user: str = "", count: int = 1) -> str | None:
         """Why a job, and `count` in all that are like it, gets nothing: a knob, or a sentence; None if it may."""
