@@ -186,13 +186,16 @@ def _tell_claim(claim: Mapping[str, Any]) -> None:
 def _unknown(pool: Pool, rejection: str, claimed: bool) -> None:
     if claimed:
         return
+    if not pool.central("ads", kind="Machine", limit=1):
+        say(
+            "There is no slot in the pool: `roost status` shows the machines, and `roost status --daemons` what runs here."
+        )
+        return
     cycles = pool.central("cycle").get("cycles", 0)
     if not cycles:
         say("The matchmaker has not looked at anything yet: it does as soon as there are slots and jobs.")
     else:
         say("The matchmaker's last cycle was not asked for it: it is new, or a slot is on its way to it.")
-    if not pool.central("ads", kind="Machine", limit=1):
-        say("There is no slot in the pool: `roost status` shows the machines.")
     if rejection:
         say(f"What its queue heard last: {rejection}.")
 
