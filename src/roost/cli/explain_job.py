@@ -187,9 +187,7 @@ def _unknown(pool: Pool, rejection: str, claimed: bool) -> None:
     if claimed:
         return
     if not pool.central("ads", kind="Machine", limit=1):
-        say(
-            "There is no slot in the pool: `roost status` shows the machines, and `roost status --daemons` what runs here."
-        )
+        say("There is no slot in the pool: `roost status --daemons` says what runs on this machine.")
         return
     cycles = pool.central("cycle").get("cycles", 0)
     if not cycles:
