@@ -67,17 +67,14 @@ _state: Final = maker(StarterState)
 def begin(launch: Launch, now: float, policy: StarterPolicy) -> Step:
     """A new starter, at `now` (epoch s), and its first orders."""
     wanted = launch.job_ad.cell("hookkeyword")
-    # Programs of the queue's own host, such as those that run workflows, have no hooks anywhere else either.
-    keyword = (
-        ""
-        if launch.job_ad.cell("jobuniverse") == SCHEDULER
-        else hook_keyword(
-            forced=policy.hook_keyword_forced,
-            wanted=wanted if isinstance(wanted, str) else None,
-            fallback=policy.hook_keyword_default,
-            known=policy.hooks,
-        )
+    keyword = hook_keyword(
+        forced=policy.hook_keyword_forced,
+        wanted=wanted if isinstance(wanted, str) else None,
+        fallback=policy.hook_keyword_default,
+        known=policy.hooks,
     )
+    if launch.from_queue and launch.job_ad.cell("jobuniverse") == SCHEDULER:
+        keyword = ""
     job_ad = of_new_run(launch.job_ad)
     state = _state(launch=launch, job_ad=job_ad, hook_keyword=keyword, entered_state_at=now, doing=Doing.SANDBOX)
     return Step(state=state, effects=(MakeSandbox(),))
