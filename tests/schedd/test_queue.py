@@ -558,3 +558,19 @@ def test_policies_that_draw_lots_draw_for_each_job_and_each_time() -> None:
         world.feed(ev.Ticked())
         held.append(sum(cluster.status(proc) is JobStatus.HELD for proc in range(200)))
     assert 0 < held[0] < held[1] < held[2] < 200
+
+
+def test_a_job_whose_machine_is_not_heard_of_any_more_waits_again_and_its_log_says_why() -> None:
+    world = World()
+    job, _, _ = running(world)
+    texts: list[str] = []
+    while not texts:
+        world.now += 20
+        step = world.queue.step(ev.Ticked(), world.now)
+        texts = [change.text for change in step.changes if isinstance(change, AppendLog)]
+    (text,) = texts
+    assert text.startswith(f"024 ({job.cluster:03}.000.000)")
+    assert "Can not reconnect to slot" in text and ", rescheduling job" in text
+    found = world.queue.book.find(job)
+    assert found is not None and found.status is JobStatus.IDLE
+    assert (found.whole("vacatereasoncode"), found.whole("numvacates")) == (1008, 1)

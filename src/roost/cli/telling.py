@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from roost.schedd.event_log import Execute, JobEvicted, JobHeld, JobTerminated, LoggedEvent
+from roost.schedd.event_log import Execute, JobEvicted, JobHeld, JobReconnectFailed, JobTerminated, LoggedEvent
 from roost.schedd.event_log_base import Event, WithReason
 
 #: Events that say nothing of what became of a job.
@@ -59,6 +59,8 @@ def _said(event: Event, number: int) -> str:
             return f"evicted{f': {reason}' if reason else ''}; it waits again"
         case JobEvicted():
             return "ended, and waits to run again"
+        case JobReconnectFailed(reason=reason, machine=machine):
+            return f"lost {machine}: {reason}; it waits again"
         case JobTerminated(exit=end):
             return f"killed by signal {end.signal}" if end.signal is not None else f"finished with status {end.code}"
         case JobHeld(reason=reason, code=code):

@@ -106,8 +106,8 @@ def leave_completed(turn: Turn, job: Job) -> None:
     leave_at_last(turn, job)
 
 
-def requeue(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0) -> None:
-    """A job that was got rid of waits again."""
+def requeue(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0, lost: str = "") -> None:
+    """A job that was got rid of waits again; `lost`: the slot that nobody could reach any more."""
     turn.set(
         job,
         NumVacates=job.whole("numvacates") + 1,
@@ -117,7 +117,10 @@ def requeue(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0) -> 
         VacateReasonSubCode=int(subcode),
         JobCurrentStartExecutingDate=None,
     )
-    turn.log(job, log.JobEvicted.of(job.ad, reason=text, code=int(code), subcode=int(subcode)))
+    if lost:
+        turn.log(job, log.JobReconnectFailed(reason=text, machine=lost))
+    else:
+        turn.log(job, log.JobEvicted.of(job.ad, reason=text, code=int(code), subcode=int(subcode)))
     turn.set_status(job, JobStatus.IDLE)
 
 

@@ -449,4 +449,6 @@ def claim_lost(turn: Turn, holder: Holder, event: ClaimLost) -> None:
     if job.status in (JobStatus.REMOVED, JobStatus.HELD) or not began:
         _settle(turn, job)
     else:
-        requeue(turn, job, code=event.code or VacateCode.RECONNECT_FAILED, text=event.reason)
+        code = event.code or VacateCode.RECONNECT_FAILED
+        lost = claim.slot if code == VacateCode.RECONNECT_FAILED else ""
+        requeue(turn, job, code=code, text=event.reason, lost=lost)

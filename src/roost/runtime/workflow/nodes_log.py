@@ -127,7 +127,7 @@ def _event(logged: log.LoggedEvent) -> o.Event | None:
     match logged.event:
         case log.Execute():
             return o.JobRan(cluster=cluster, proc=proc)
-        case log.JobEvicted() | log.JobReleased() | log.ShadowException():
+        case log.JobEvicted() | log.JobReleased() | log.ShadowException() | log.JobReconnectFailed():
             return o.JobWaits(cluster=cluster, proc=proc)
         case log.JobHeld(reason=reason):
             return o.JobHeld(cluster=cluster, proc=proc, reason=reason)
