@@ -24,7 +24,8 @@ def submitted(name, line):
 def until(job, *statuses):
     for _ in range(300):
         found = manager.query(job)
-        if found["status"] in statuses:
+        # A job whose output is being moved (JobStatus 6) law takes for one that failed, with neither code nor error.
+        if found["status"] in statuses and (found["status"] != "failed" or found["code"] or found["error"]):
             return found
         time.sleep(0.2)
     return found
