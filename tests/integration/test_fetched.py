@@ -31,12 +31,13 @@ def test_a_slot_runs_what_a_hook_brings_until_there_is_no_more(start: Callable[.
     assert "PYTHONPATH" not in done[0][2]
     eventually(lambda: hooks.told("reply") == [f"reply accept item{n} slot1 claim" for n in range(3)], "three replies")
     assert hooks.told("exit") == [f"exit exit item{n} slot1 no-claim ExitCode=0 ExitSignal=" for n in range(3)]
-    eventually(lambda: "JobTerminatedEvent" in (hooks.place / "log.true").read_text(), "the end in the last job's log")
+    last = hooks.place / "log.true"
+    eventually(lambda: last.exists() and "JobTerminatedEvent" in last.read_text(), "the end in the last job's log")
     eventually(lambda: "Unclaimed" in pool("status"), "the slot to be free again")
     assert not hooks.told("evict") and not hooks.told("failure")
     heads = [line.split(" ")[0] for line in (hooks.place / "log.false").read_text().splitlines() if " (001." in line]
     assert heads == ["001", "005", "001", "005"]
-    assert (hooks.place / "log.true").read_text().count("JobTerminatedEvent") == 1
+    assert last.read_text().count("JobTerminatedEvent") == 1
 
 
 def test_each_slot_has_its_own_source_and_a_hung_crashing_or_babbling_one_blocks_no_other(
