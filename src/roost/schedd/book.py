@@ -8,7 +8,9 @@ Nothing here decides anything.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from typing import Any, Final, Protocol
 
 from roost.classad import ClassAd
@@ -27,6 +29,7 @@ COUNTERS: Final = ("NumJobStarts", "NumShadowStarts", "JobRunCount")
 COUNTED: Final = frozenset(map(fold, COUNTERS))
 #: Groups and users that a job counts for: policies rely on them, so they are plain texts, the same to everybody.
 GROUPS: Final = ("AccountingGroup", "AcctGroup", "AcctGroupUser")
+_place: Final = attrgetter("place")
 #: What is different in every job of a cluster.
 _OF_PROC: Final = frozenset(("procid", "globaljobid"))
 
@@ -218,10 +221,12 @@ class Book:
         self.clusters: dict[int, Cluster] = {}
         self.next_cluster = 1
         self.autoclusters = Autoclusters()
+        #: Submitter to the groups that have, or lately had, idle jobs, in the order in which they are offered; apart
+        #: from those beside the queue.
+        self._offers: dict[str, list[IdleGroup]] = {}
+        self._offers_beside: dict[str, list[IdleGroup]] = {}
         #: Clusters with jobs that may be done without being run.
         self.noops: set[int] = set()
-        #: Clusters with jobs that run beside the queue.
-        self._beside: set[int] = set()
         #: Clusters with jobs that run by a crontab, in the order in which they came.
         self.recurring: dict[int, None] = {}
 
@@ -242,6 +247,9 @@ class Book:
 
     def index(self, cluster: Cluster) -> None:
         """Find out anew which jobs of a cluster are idle, and in which autoclusters."""
+        for group in cluster.groups.values():
+            # It is not offered any more.
+            group.count = 0
         cluster.groups.clear()
         cluster.fresh = None
         for job in cluster.jobs.values():
@@ -278,6 +286,7 @@ class Book:
         untouched = sum(1 for proc in range(first, cluster.count) if cluster.is_idle(proc))
         group.put_fresh(first, cluster.count)
         group.count += untouched - (cluster.count - first)
+        self._list(group)
 
     def _group(self, cluster: Cluster, ad: ClassAd) -> IdleGroup:
         prio = ad.cell("jobprio")
@@ -285,12 +294,22 @@ class Book:
         group = cluster.groups.get(key)
         if group is None:
             # What names the submitter is significant: it is the same in a whole group.
-            if is_local(ad):
-                self._beside.add(cluster.number)
             group = cluster.groups[key] = IdleGroup(
-                cluster.number, *key, cluster.is_idle_in, submitter=submitter_of(ad), local=is_local(ad)
+                cluster.number,
+                *key,
+                cluster.is_idle_in,
+                submitter=submitter_of(ad),
+                local=is_local(ad),
+                submitted_at=cluster.submitted_at,
             )
         return group
+
+    def _list(self, group: IdleGroup) -> None:
+        """A group may have idle jobs: it is offered until it is found without."""
+        if not group.listed and group.count > 0:
+            group.listed = True
+            offers = self._offers_beside if group.local else self._offers
+            insort(offers.setdefault(group.submitter, []), group, key=_place)
 
     def put_idle(self, cluster: Cluster, proc: int) -> None:
         """A job, whose status says so already, has become idle."""
@@ -303,6 +322,7 @@ class Book:
         elif cluster.others:
             cluster.others.pop(proc, None)
         group.put(proc)
+        self._list(group)
 
     def not_idle(self, cluster: Cluster, proc: int) -> None:
         """A job that was idle is not any more, without having been taken from its group."""
@@ -316,23 +336,28 @@ class Book:
 
     def waiting(self, *, local: bool = False) -> dict[str, list[IdleGroup]]:
         """Submitter to groups of idle jobs, in the order in which they are offered; `local`: those beside the queue."""
-        found: dict[str, list[IdleGroup]] = {}
-        for cluster in self._with_local() if local else self.clusters.values():
-            for group in cluster.groups.values():
-                if group.count > 0 and group.local is local and cluster.room > 0:
-                    found.setdefault(group.submitter, []).append(group)
-        for groups in found.values():
-            groups.sort(key=lambda g: (-g.prio, self.clusters[g.cluster].submitted_at, g.cluster, g.autocluster))
-        return {name: found[name] for name in sorted(found)}
+        offers = self._offers_beside if local else self._offers
+        return {name: groups for name in sorted(offers) if (groups := self.waiting_for(name, local=local))}
 
-    def _with_local(self) -> list[Cluster]:
-        """The few clusters with jobs beside the queue: they are looked for at every step."""
-        self._beside &= self.clusters.keys()
-        return [self.clusters[number] for number in sorted(self._beside)]
+    def waiting_for(self, submitter: str, *, local: bool = False) -> list[IdleGroup]:
+        """The same of one submitter."""
+        offers = self._offers_beside if local else self._offers
+        groups = offers.get(submitter)
+        if groups is None:
+            return []
+        if any(group.count <= 0 for group in groups):
+            for group in groups:
+                group.listed = group.count > 0
+            groups = [group for group in groups if group.listed]
+            if not groups:
+                del offers[submitter]
+                return []
+            offers[submitter] = groups
+        return [group for group in groups if self.clusters[group.cluster].room > 0]
 
     def take_idle(self, submitter: str, autocluster: int, *, local: bool = False) -> Job | None:
         """The next idle job of a submitter and an autocluster; it is out of its group then."""
-        for group in self.waiting(local=local).get(submitter, ()):
+        for group in self.waiting_for(submitter, local=local):
             if group.autocluster == autocluster:
                 proc = group.take()
                 if proc is not None:

@@ -20,8 +20,8 @@ from roost.classad.values import fold
 class IdleGroup:
     """Idle jobs of one cluster, one priority, one autocluster."""
 
-    __slots__ = ("_back", "_fresh_from", "_fresh_until", "_is_idle", "autocluster", "cluster", "count", "local",
-                 "prio", "submitter")  # fmt: skip
+    __slots__ = ("_back", "_fresh_from", "_fresh_until", "_is_idle", "autocluster", "cluster", "count", "listed",
+                 "local", "place", "prio", "submitter")  # fmt: skip
 
     def __init__(
         self,
@@ -32,6 +32,7 @@ class IdleGroup:
         *,
         submitter: str = "",
         local: bool = False,
+        submitted_at: int = 0,
     ) -> None:
         self.cluster = cluster
         #: In whose name they compete.
@@ -40,6 +41,10 @@ class IdleGroup:
         self.autocluster = autocluster
         #: They run beside the queue, and on no machine of the pool.
         self.local = local
+        #: Where it stands among the groups of its submitter.
+        self.place = -prio, submitted_at, cluster, autocluster
+        #: It is among the groups that the book offers.
+        self.listed = False
         #: Idle jobs in it.
         self.count = 0
         #: Whether a job is idle, and in this group and no other.

@@ -168,15 +168,17 @@ def next_job(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
 def _fitting(turn: Turn, holder: Holder, claim: HeldClaim) -> Job | None:
     """The first idle job of the claim's submitter that the slot and the job agree on; it is taken."""
     assert claim.slot_ad is not None
-    for group in turn.book.waiting(local=holder.is_local(claim.node)).get(claim.submitter, ()):
+    # Autoclusters whose jobs the slot is not for: no machine can tell their jobs apart, so one stands for all.
+    refused: set[int] = set()
+    for group in turn.book.waiting_for(claim.submitter, local=holder.is_local(claim.node)):
         proc = group.first()
-        if proc is None:
+        if proc is None or group.autocluster in refused:
             continue
         cluster = turn.book.clusters[group.cluster]
         ad = cluster.ad_of(proc)
-        if ad.symmetric_match(claim.slot_ad, turn.world) and not _forbidden(
-            turn, holder, ad, claim.slot_ad, claim.submitter, claim.offered
-        ):
+        if not ad.symmetric_match(claim.slot_ad, turn.world):
+            refused.add(group.autocluster)
+        elif not _forbidden(turn, holder, ad, claim.slot_ad, claim.submitter, claim.offered):
             taken = group.take()
             assert taken == proc
             return cluster.job(proc)
