@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from roost.runtime.home import Home
+from roost.runtime.pool_line import PoolLine
+from roost.wire.verbs import VERBS, Asker, Daemon
 from tests.integration.kit import Pool, eventually, running
 
 #: A user that every machine has, and no person is.
@@ -165,6 +168,45 @@ def test_a_user_administers_nothing(roots: Pool, user: Pool) -> None:
     mine = user.submit("hold = true\nexecutable = /bin/true\n")
     assert user.try_("edit", f"{mine}.0", "Owner", '"root"').returncode != 0
     roots("rm", str(other), str(mine))
+
+
+#: Arguments with which a request that is allowed does nothing.
+HARMLESS = {
+    "act": {"action": "hold", "jobs": ["999999.0"]},
+    "drain": {"check": "FALSE"},
+    "cancel-drain": {"request_id": "absent"},
+    "vacate": {"slot": "absent"},
+    "reopen": {"slot": "absent"},
+    "explain-job": {"schedd": "", "submitter": "", "autocluster": 0},
+    "explain-slot": {"slot": "absent"},
+    "userprio-set": {"action": "absent", "user": "absent"},
+    "autocluster": {"job": "999999.0"},
+    "submit": {"clusters": []},
+}
+
+
+@pytest.mark.parametrize(("daemon", "what"), [(daemon, what) for daemon in Daemon for what in VERBS[daemon]])
+def test_each_request_is_answered_to_those_who_may_make_it(roots: Pool, user: Pool, daemon: Daemon, what: str) -> None:
+    asker = VERBS[daemon][what].asker
+    for pool, may in ((roots, True), (user, asker in (Asker.USER, Asker.OWNER))):
+        with PoolLine.connected(Home(pool.home)) as line:
+            subjects = {
+                Daemon.QUEUE: line.line.subjects.ask_schedd(line.contact["schedd"], line.user),
+                Daemon.MACHINE: line.line.subjects.ask_node(line.contact["node"], line.user),
+                Daemon.CENTRAL: line.line.subjects.ask_central(line.user),
+            }
+            answer = line.line.ask(subjects[daemon], what, HARMLESS.get(what, {}))
+        assert (answer.code == "permission-denied") is not may, answer
+        assert "cannot answer" not in answer.text
+
+
+def test_a_user_opens_no_slots_that_a_prolog_has_closed(roots: Pool, user: Pool) -> None:
+    refused = user.try_("reopen", "slot1")
+    assert refused.returncode == 2
+    assert f"{USER} may not open slots that a failed prolog or epilog has closed" in refused.stderr
+    audit = ("audit", "--user", USER, "--json")
+    said = eventually(lambda: [each for each in json.loads(roots(*audit)) if "reopen" in str(each)])
+    assert said[0]["effect"] == "refused"
 
 
 def _deputies(pool: Pool) -> list[int]:

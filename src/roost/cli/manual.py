@@ -19,6 +19,7 @@ from roost.policy.lint import pages as lint
 from roost.schedd.submit import docs as submit
 from roost.startd import docs as startd
 from roost.starter import docs as starter
+from roost.wire import docs as wire
 
 
 def pages() -> dict[str, str]:
@@ -30,6 +31,7 @@ def pages() -> dict[str, str]:
         **submit.pages(),
         "reference/dag-files.md": dag.dag_files_page(),
         **hooks.pages(),
+        **wire.pages(),
         "reference/cli-pool.md": pool_page.page(),
         "reference/condor-commands.md": condor.page(),
         "concepts/slot-states.md": startd.page(),

@@ -56,7 +56,7 @@ def _change(args: argparse.Namespace, name: str) -> int:
     bounds = {each: getattr(args, each) for each in ("floor", "ceiling")} if _DEEDS[name] == "set-bounds" else {}
 
     def ask(pool: Pool) -> Any:
-        return pool.central("userprio", action=_DEEDS[name], user=args.user[0], value=value, **bounds)
+        return pool.central("userprio-set", action=_DEEDS[name], user=args.user[0], value=value, **bounds)
 
     data = with_pool(args, ask)
     if args.json:
@@ -92,7 +92,7 @@ def _rows(pool: Pool) -> list[dict[str, Any]]:
 
 def _accounts(pool: Pool) -> list[dict[str, Any]]:
     try:
-        data = pool.central("userprio", action="list")
+        data = pool.central("userprio")
     except Refused:
         return []
     return data if isinstance(data, list) else []

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from roost.classad import ParseError, parse_expression
 from roost.collector.table import SLOT
 from roost.negotiator.timing import Wish
+from roost.runtime.permission import DENIED, refusal
 from roost.runtime.queue_rows import projected
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.messages import Answer, Ask, Message
+from roost.wire.verbs import Daemon
 
 if TYPE_CHECKING:
     from roost.runtime.central_daemon import CentralDaemon
@@ -33,7 +35,13 @@ class CentralAnswers:
         if not isinstance(message, Ask):
             return
         try:
-            if message.what == "audit":
+            refused = refusal(Daemon.CENTRAL, message, sender, self._daemon.administrators)
+            if refused is not None:
+                if refused.code == DENIED:
+                    user = str(message.args.get("user", ""))
+                    self._daemon.audit.command(_words(message), sender, user=user, refusal=refused.text)
+                answer = refused
+            elif message.what == "audit":
                 answer = await self._daemon.audit.answered(message.args)
             else:
                 answer = self._answered(message, sender)
@@ -55,12 +63,16 @@ class CentralAnswers:
                 trail = None if last is None else last.trail
                 return Answer(data=None if trail is None else trail.about_slot(str(args["slot"])))
             case "userprio":
-                return self._userprio(args, sender)
+                daemon = self._daemon
+                daemon.matchmaker.charge(self._table, daemon.clock.now(), at_once=True)
+                return Answer(data=daemon.matchmaker.users())
+            case "userprio-set":
+                return self._set_user(ask, sender)
             case "cycle":
                 return Answer(data=self._cycle())
             case "advertise":
                 return self._advertised(args.get("ads", []), [str(name) for name in args.get("gone", [])], sender)
-        return Answer(ok=False, code="bad-request", text=f"the central manager can't answer {ask.what!r}")
+        raise AssertionError(f"a verb of the table that the central manager does not answer: {ask.what}")
 
     def _ads(self, args: Mapping[str, Any]) -> list[Any]:
         constraint = args.get("constraint")
@@ -97,23 +109,13 @@ class CentralAnswers:
             return None
         return trail.about_request(str(args["schedd"]), str(args["submitter"]), int(args["autocluster"]))
 
-    def _userprio(self, args: Mapping[str, Any], sender: str) -> Answer:
-        daemon, action = self._daemon, args.get("action", "list")
-        if action == "list":
-            daemon.matchmaker.charge(self._table, daemon.clock.now(), at_once=True)
-        words = " ".join(f"{name}={value}" for name, value in sorted(args.items()) if name != "action")
-        what = f"userprio {action} {words}".rstrip()
-        try:
-            found = daemon.matchmaker.userprio(args, sender)
-            if action != "list":
-                daemon.audit.command(what, sender, user=str(args.get("user", "")))
-                # Who comes first may be another one now.
-                daemon.want(Wish.URGENT)
-            return Answer(data=found)
-        except PermissionError as error:
-            daemon.audit.command(what, sender, user=str(args.get("user", "")), refusal=str(error))
-            remedy = "ask somebody whom QUEUE_SUPER_USERS names, or the user the pool runs as"
-            return Answer(ok=False, code="permission-denied", text=str(error), remedy=remedy)
+    def _set_user(self, ask: Ask, sender: str) -> Answer:
+        daemon = self._daemon
+        found = daemon.matchmaker.change_user(ask.args)
+        daemon.audit.command(_words(ask), sender, user=str(ask.args.get("user", "")))
+        # Another user may come first now.
+        daemon.want(Wish.URGENT)
+        return Answer(data=found)
 
     def _advertised(self, ads: list[Any], gone: list[str], sender: str) -> Answer:
         """Ads that somebody tells by a command; those of daemons are theirs to tell."""
@@ -131,3 +133,8 @@ class CentralAnswers:
             self._daemon.audit.command(f"advertise {len(found)} ads, take {len(gone)} back", sender, names=names)
         removed = sum(self._table.remove(kind, name) for name in gone for kind in kinds)
         return Answer(data={"taken": len(found), "gone": removed})
+
+
+def _words(ask: Ask) -> str:
+    """A request in the words of the record."""
+    return " ".join([ask.what, *(f"{name}={value}" for name, value in sorted(ask.args.items()))])

@@ -33,7 +33,7 @@ from roost.runtime.central_audit import CentralAudit
 from roost.runtime.daemon_ads import central_identity
 from roost.runtime.defragmenter import Defragmenter
 from roost.runtime.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
-from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
+from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, superusers
 from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.errors import WireError
@@ -67,6 +67,7 @@ class CentralDaemon:
 
     def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
         self.context = context
+        self.administrators = superusers(config)
         self.bus = bus
         self.subjects = bus.subjects
         self.clock = context.clock
@@ -132,6 +133,7 @@ class CentralDaemon:
             self.matchmaker.configure(config)
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from error
+        self.administrators = superusers(config)
         self.audit.reconfigure(config)
         self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)
         self.pace.intervals = intervals

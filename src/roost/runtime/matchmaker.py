@@ -30,7 +30,6 @@ from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.timing import Steps
 from roost.negotiator.view import usage_of
 from roost.runtime.policy_log import PolicyLog, policy_log_path
-from roost.runtime.role import superusers
 
 _log = logging.getLogger("roost.matchmaker")
 
@@ -47,7 +46,6 @@ class Matchmaker:
 
     def __init__(self, config: Config, path: Path, logs: Path | None = None) -> None:
         self.settings: Settings = settings_from(config)
-        self.superusers = superusers(config)
         self.memory = Memory()
         self.recurrence = Recurrence()
         self.path = path
@@ -65,7 +63,6 @@ class Matchmaker:
     def configure(self, config: Config) -> None:
         """Take other settings. Raises `ConfigError`, and stays as it was, for some that can't be read."""
         self.settings = settings_from(config)
-        self.superusers = superusers(config)
         self.policy_log.close()
         self.policy_log = PolicyLog(policy_log_path(config, self._logs))
         self.significant, self.told, self._seen = (), False, ()
@@ -149,14 +146,13 @@ class Matchmaker:
             about.update({f"ConcurrencyLimit_{key.replace('.', '_')}": used for key, used in in_use.items()})
         return [ClassAd(about), *(ClassAd(each) for each in self.accounts.ads(self.settings))]
 
-    def userprio(self, args: Mapping[str, Any], user: str) -> Any:
-        """A command about users' accounts. Raises ValueError for a bad one, PermissionError."""
-        action = args.get("action", "list")
-        if action == "list":
-            return list(self.accounts.ads(self.settings))
-        if user not in self.superusers:
-            raise PermissionError(f"{user or 'this user'} may not change accounts")
-        name = str(args["user"])
+    def users(self) -> list[Any]:
+        """Accounts of all users."""
+        return list(self.accounts.ads(self.settings))
+
+    def change_user(self, args: Mapping[str, Any]) -> Any:
+        """Change a user's account as an administrator asks. Raises ValueError and KeyError for a bad request."""
+        name, action = str(args["user"]), args.get("action")
         value = args.get("value")
         match action:
             case "set-factor":
@@ -183,7 +179,7 @@ class Matchmaker:
             case "delete":
                 self.accounts.delete(name)
             case _:
-                known = "list, set-factor, set-priority, set-bounds, set-usage, reset, delete"
+                known = "set-factor, set-priority, set-bounds, set-usage, reset, delete"
                 raise ValueError(f"unknown action {action!r}: {known}")
         self.save()
         return {"user": name, "action": action}

@@ -13,17 +13,16 @@ from roost.model.events import DrainSchedule
 from roost.model.reasons import Refusal
 from roost.node.decisions import ordered
 from roost.policy.explain.configured import configured_machine
+from roost.runtime.permission import DENIED, refusal
 from roost.runtime.role import superusers
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.wire.ads import ad_data
 from roost.wire.messages import Answer, Ask, Message
+from roost.wire.verbs import Daemon
 
 if TYPE_CHECKING:
     from roost.runtime.node_daemon import NodeDaemon
 
-
-#: What only administrators may ask for.
-_OF_ADMINISTRATORS: Final = frozenset(("drain", "cancel-drain", "vacate"))
 
 #: What can be done about drains that are refused.
 _DRAIN_REMEDIES: Final = {
@@ -45,11 +44,11 @@ class NodeAnswers:
         if not isinstance(message, Ask):
             return
         try:
-            if message.what in _OF_ADMINISTRATORS and not self._may(sender):
-                remedy = "ask somebody whom QUEUE_SUPER_USERS names, or the user the pool runs as"
-                text = f"{sender} may not {message.what.replace('-', ' a ')} here"
-                self._record(AuditKind.COMMAND, message.what, sender, self._daemon.clock.now(), text)
-                answer = Answer(ok=False, code="permission-denied", text=text, remedy=remedy)
+            refused = refusal(Daemon.MACHINE, message, sender, superusers(self._daemon.config))
+            if refused is not None:
+                if refused.code == DENIED:
+                    self._record(AuditKind.COMMAND, message.what, sender, self._daemon.clock.now(), refused.text)
+                answer = refused
             elif message.what == "story":
                 answer = await self._story(message.args)
             else:
@@ -57,10 +56,6 @@ class NodeAnswers:
         except (KeyError, TypeError, ValueError, ParseError) as error:
             answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
         await self._daemon.bus.answer(reply, answer)
-
-    def _may(self, sender: str) -> bool:
-        """Whether somebody may act upon the machine; the central manager drains it, too."""
-        return sender in superusers(self._daemon.config) or sender.startswith("central@")
 
     async def _story(self, args: dict[str, Any]) -> Answer:
         """What has happened; the files may be long, so that a thread reads them."""
@@ -99,7 +94,7 @@ class NodeAnswers:
             case "poll":
                 self._daemon.poll_now()
                 return Answer()
-        return Answer(ok=False, code="bad-request", text=f"a machine can't answer {ask.what!r}")
+        raise AssertionError(f"a verb of the table that the machine does not answer: {ask.what}")
 
     def _origins(self, name: str) -> dict[str, Any]:
         """Where the policy of a slot was set: attribute to file, line and what led there."""

@@ -15,25 +15,11 @@ from roost.runtime.bus_settings import BusError, NoAnswer, NobodyThere
 from roost.runtime.home import Home, HomeError
 from roost.runtime.line import ANSWER_S, Line
 from roost.wire.plain import PlainAnswer
+from roost.wire.verbs import QUESTIONS
 
 #: How long a daemon that does not listen is waited for, s.
 _BACK_S: Final = 3.0
-#: What changes nothing, and how long its answer is waited for before it is asked again, s.
-_QUESTIONS: Final = frozenset(
-    (
-        "ads",
-        "audit",
-        "autocluster",
-        "cycle",
-        "explain-job",
-        "explain-slot",
-        "history",
-        "overview",
-        "query",
-        "story",
-        "summary",
-    )
-)
+#: How long the answer to a question is waited for before it is asked again, s.
 _PATIENT_S: Final = 5.0
 _LOCAL: Final = frozenset(("localhost", "127.0.0.1", "::1", "ip6-localhost"))
 
@@ -117,19 +103,19 @@ class PoolLine:
 
     def _ask(self, subject: str, what: str, args: dict[str, Any]) -> Any:
         # What a daemon was told in the instant of its death is lost; a question can be asked again.
-        first_s = _PATIENT_S if what in _QUESTIONS else ANSWER_S
+        first_s = _PATIENT_S if what in QUESTIONS else ANSWER_S
         try:
             try:
                 answer = self.line.ask(subject, what, args, first_s)
             except NoAnswer:
-                if what not in _QUESTIONS:
+                if what not in QUESTIONS:
                     raise
                 answer = self.line.ask(subject, what, args, ANSWER_S - first_s)
         except NobodyThere:
             raise
         except BusError as error:
             # What was heard may be done yet: a queue whose database is away does it when that is back.
-            unknown = isinstance(error, NoAnswer) and what not in _QUESTIONS
+            unknown = isinstance(error, NoAnswer) and what not in QUESTIONS
             hint = "\n    hint: it may be done nonetheless, later: look before you say it again" if unknown else ""
             raise self.error_class(f"{error}{hint}") from None
         if not answer.ok:

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import Expr, ParseError, parse_expression
+from roost.runtime.permission import refusal
 from roost.runtime.queue_rows import Rows, cluster_row, counts_of, projected
 from roost.schedd import events as ev
 from roost.schedd.book import Cluster
@@ -24,6 +25,7 @@ from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask, Message
+from roost.wire.verbs import Daemon
 
 if TYPE_CHECKING:
     from roost.runtime.schedd_daemon import ScheddDaemon
@@ -94,11 +96,12 @@ class QueueAnswers:
         """Answer a request."""
         if not isinstance(message, Ask):
             return
-        handler = self._known.get(message.what)
+        refused = refusal(Daemon.QUEUE, message, sender, self._daemon.settings.superusers)
+        if refused is not None:
+            await self._daemon.bus.answer(reply, refused)
+            return
         try:
-            if handler is None:
-                raise BadAsk(f"a queue can't answer {message.what!r}")
-            await handler(message, sender, reply)
+            await self._known[message.what](message, sender, reply)
         except (BadAsk, WireError, ParseError) as error:
             await self._daemon.bus.answer(reply, Answer(ok=False, code="bad-request", text=str(error)))
         except (KeyError, TypeError, ValueError) as error:

@@ -18,6 +18,7 @@ import time
 from collections import deque
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, Final, NoReturn
 
 from roost.config import Config, ConfigError
@@ -33,7 +34,7 @@ from roost.runtime.progress import Progress
 from roost.runtime.queue_answers import QueueAnswers
 from roost.runtime.queue_copies import QueueCopies
 from roost.runtime.queue_messages import check_speaker, events_of, given_by, order_to
-from roost.runtime.role import ConfigurationRefused, Ending, RoleContext
+from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, superusers
 from roost.runtime.spool import Spool
 from roost.runtime.store import Committed, LogPiece, Noted, Store
 from roost.schedd import effects as ef
@@ -109,6 +110,7 @@ class ScheddDaemon:
         try:
             name = self.context.name
             found = queue_settings(config, name=name, local_node=local_name(name), zone=self.clock.zone())
+            found = replace(found, superusers=superusers(config))
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
         for problem in found.problems:

@@ -16,7 +16,7 @@ from roost.schedd.job_policy_config import system_policy
 from roost.schedd.local import LocalPolicy
 
 _SUBSYSTEM = "SCHEDD"
-_SUPERUSERS = "root, condor"
+_SUPERUSERS = "root, roost"
 
 
 def queue_settings(config: Config, *, name: str, local_node: str = "", zone: tzinfo = UTC) -> QueueSettings:

@@ -116,14 +116,14 @@ def _change(pool: Pool, name: str, values: tuple[str, ...]) -> int:
         more[name.removeprefix("set")] = number if number >= 0 else None
     if name in _USAGE:
         more = {_USAGE[name]: number}
-    pool.central("userprio", action=action, user=user, value=number, **more)
+    pool.central("userprio-set", action=action, user=user, value=number, **more)
     sys.stdout.write(words.format(user, number) + "\n")
     return 0
 
 
 def _reset_all(pool: Pool) -> int:
     for row in _rows(pool):
-        pool.central("userprio", action="reset", user=row.text("Name"))
+        pool.central("userprio-set", action="reset", user=row.text("Name"))
     sys.stdout.write("The accumulated usage was reset for all users\n")
     return 0
 
@@ -132,7 +132,7 @@ def _reset_all(pool: Pool) -> int:
 
 
 def _rows(pool: Pool) -> list[Row]:
-    found = {str(ad.get("Name")): dict(ad) for ad in pool.central("userprio", action="list")}
+    found = {str(ad.get("Name")): dict(ad) for ad in pool.central("userprio")}
     for ad in pool.central("ads", kind="Submitter"):
         mine = found.setdefault(str(ad.get("Name")), {"MyType": "Accounting", "Name": ad.get("Name")})
         mine["IdleJobs"] = mine.get("IdleJobs", 0) + int(ad.get("IdleJobs", 0))

@@ -98,7 +98,7 @@ class Collector:
         rows = pool.central("ads", kind=wanted, constraint=constraint, projection=names)
         found = [wrapped(row) for row in rows]
         if wanted == "Accounting" and not found:
-            found = [ClassAd(row) for row in pool.central("userprio", action="list")]
+            found = [ClassAd(row) for row in pool.central("userprio")]
         if wanted in _CENTRAL and not found:
             found = [located(pool, wanted, str(pool.contact["pool"]))]
         if constraint is not None and (wanted in _CENTRAL or wanted == "Accounting"):

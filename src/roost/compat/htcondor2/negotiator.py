@@ -23,7 +23,7 @@ class Negotiator:
     def getPriorities(self, rollup: bool = False) -> list[ClassAd]:
         """An ad for each user."""
         with self._pool() as pool:
-            return [wrapped(row) for row in pool.central("userprio", action="list")]
+            return [wrapped(row) for row in pool.central("userprio")]
 
     def getResourceUsage(self, user: str) -> list[ClassAd]:
         """An ad for each slot that runs a job of a user."""
@@ -36,7 +36,7 @@ class Negotiator:
     def _change(self, action: str, user: str, value: float = 0.0, **more: Any) -> None:
         _check(user)
         with self._pool() as pool:
-            pool.central("userprio", action=action, user=user, value=float(value), **more)
+            pool.central("userprio-set", action=action, user=user, value=float(value), **more)
 
     def deleteUser(self, user: str) -> None:
         """Forget a user."""
