@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from roost.cli.colour import painted
-from roost.cli.telling import Told, lines, of_event, of_records
+from roost.cli.telling import lines
+from roost.explain.happenings import Happening, of_event, of_records
 from roost.schedd.event_log import LogReader
 
 HERE = Path(__file__).parent
@@ -51,7 +52,7 @@ class Demo:
         fresh.write_text(json.dumps(seen), encoding="utf-8")
         fresh.replace(self.home / "sensors.json")
         if what:
-            self.watcher.show(Told(time.time(), "the owner", what, kind="owner"))
+            self.watcher.show(Happening(time.time(), "the owner", what, kind="owner"))
 
     def roost(self, *words: str) -> int:
         """Run a command as a user would, and show it."""
@@ -118,13 +119,13 @@ class Watcher:
         self._records = home / "log" / "transitions.jsonl"
         self._logs = {work / f"{name}.log": LogReader() for name in ("hello", "count", "sweep")}
         self._positions: dict[Path, int] = {}
-        self._waiting: list[Told] = []
-        self._shown: list[Told] = []
+        self._waiting: list[Happening] = []
+        self._shown: list[Happening] = []
         self._from = 0
         #: Something else was printed last.
         self.fresh = True
 
-    def show(self, told: Told) -> None:
+    def show(self, told: Happening) -> None:
         """Something that nobody wrote down."""
         self._waiting.append(told)
 
@@ -160,7 +161,7 @@ class Watcher:
                 self._shown.append(told)
                 self._print(told)
 
-    def _print(self, told: Told) -> None:
+    def _print(self, told: Happening) -> None:
         if self.fresh:
             self.fresh = False
             print()
@@ -169,7 +170,7 @@ class Watcher:
             print(painted(line, colour))
         sys.stdout.flush()
 
-    def _news(self) -> Iterator[Told]:
+    def _news(self) -> Iterator[Happening]:
         records = [json.loads(line) for line in self._fresh(self._records).splitlines()]
         # The slot speaks where it has a reason; the rest is in the job's own log.
         yield from (told for told in of_records(records) if told.why)

@@ -9,7 +9,7 @@ from pathlib import Path
 import demo.__main__ as play
 import pytest
 
-from roost.cli.telling import Told
+from roost.explain.happenings import Happening
 
 END = "005 (00{}.000.000) 2020-01-01 00:00:0{} Job terminated.\n\t(1) Normal termination (return value 0)\n...\n"
 
@@ -41,7 +41,7 @@ def test_causes_are_shown_before_what_they_cause(
               "expression": "SUSPEND", "why": [{"clause": "KeyboardIdle < 3"}]}  # fmt: skip
     (tmp_path / "log" / "transitions.jsonl").write_text(json.dumps(record) + '\n{"at": 15778')
     (tmp_path / "count.log").write_text(END.format(2, 0))
-    watcher.show(Told(midnight, "the owner", "types", kind="owner"))
+    watcher.show(Happening(midnight, "the owner", "types", kind="owner"))
     watcher.until("job 2.0", "finished")
     shown = [line.split("  ")[1] for line in capsys.readouterr().out.splitlines() if line[:1].isdigit()]
     assert [each.strip() for each in shown] == ["the owner", "slot1", "job 2.0"]

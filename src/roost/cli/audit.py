@@ -18,8 +18,9 @@ from typing import Any, Final
 from roost.cli.audit_diff import show_diff
 from roost.cli.colour import painted
 from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
-from roost.cli.telling import clock, counted_reason
+from roost.cli.telling import clock
 from roost.cli.terminal import CommandError, Exit, complain, say, width
+from roost.explain.happenings import counted_reason
 from roost.model.audit import AuditKind
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}

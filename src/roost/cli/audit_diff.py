@@ -6,8 +6,9 @@ import textwrap
 from typing import Any, Final
 
 from roost.cli.pool import print_json
-from roost.cli.telling import clock, counted_reason
+from roost.cli.telling import clock
 from roost.cli.terminal import Exit, complain, say, width
+from roost.explain.happenings import counted_reason
 
 _TITLES: Final = {
     "would-discard": "It would keep out of matchmaking",

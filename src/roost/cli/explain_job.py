@@ -1,9 +1,6 @@
 """``roost explain job ID``: why a job waits, or is held.
 
-The answer is the matchmaker's own record of its last cycle: which slots are out of the question for which cause, what
-limits were reached, who is served before. What is found out here is only which clause of a refusing expression it was:
-that expression is traced on the same ads at the same instant. The nearest miss is the slot that the fewest changes
-would make fit.
+This module asks the daemons and prints; the answer is `roost.explain.job`'s.
 """
 
 from __future__ import annotations
@@ -11,37 +8,33 @@ from __future__ import annotations
 import argparse
 import textwrap
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any, Final
 
-from roost.classad import ClassAd, FixedWorld, ParseError
-from roost.classad.ops import truth
-from roost.cli import job_limits
+from roost.classad import ClassAd
 from roost.cli.pool import Pool, Refused, counted, duration, print_json
-from roost.cli.refusals import CLAUSES_MAX, causes, is_the_jobs, missing, refusing, shut_by
 from roost.cli.story import job_ad
-from roost.cli.telling import clock, of_audit
+from roost.cli.telling import clock
 from roost.cli.terminal import CommandError, Exit, say, width
-from roost.policy.explain import Explanation, Origin, explain
+from roost.explain import limits
+from roost.explain.job import JobAnswer, JobQuestion, PoolFacts, explain_job
+from roost.explain.verdict import Group, Verdict, slots_to_trace
+from roost.policy.explain import Origin
 from roost.policy.explain.configured import configured_machine
-from roost.policy.render.words import reasons
+from roost.schedd.status import JobStatus
 from roost.wire.ads import ad_from
 
-#: Refusals that are taken apart, of the slots that the record names.
-TRACED_MAX: Final = 1_500
 #: Ads that are asked for at once.
 _ADS_AT_ONCE: Final = 500
 #: How long the matchmaker is waited for to look at a job, s.
 _NEW_S: Final = 2.0
-_STATUS: Final = {2: "runs", 6: "runs (its output is under way)", 7: "is suspended"}
-#: Cause in the record to the expression that refused, and whose MY it has.
-_TRACED: Final = {
-    "job-requirements": ("Requirements", "job"),
-    "slot-requirements": ("Requirements", "slot"),
-    "pool-policy-resource": ("NEGOTIATOR_PE_RESOURCE_EXPR", "slot"),
-    "pool-policy-job": ("NEGOTIATOR_PE_JOB_EXPR", "job"),
+_STATUS: Final = {
+    JobStatus.RUNNING: "runs",
+    JobStatus.TRANSFERRING_OUTPUT: "runs (its output is under way)",
+    JobStatus.SUSPENDED: "is suspended",
 }
+#: Status of a job to the kind of decision that led to it.
+_DECIDED: Final = {JobStatus.HELD: "hold", JobStatus.REMOVED: "removal"}
 #: Cause to what is said of a slot, and of several.
 _WORDS: Final = {
     "job-requirements": ("the job does not want", "the job does not want"),
@@ -62,104 +55,37 @@ _WORDS: Final = {
 }
 
 
-@dataclass(slots=True)
-class _Group:
-    """Slots that are out of the question for the same reason."""
-
-    cause: str
-    clause: str
-    count: int = 0
-    slots: list[str] = field(default_factory=list)
-    #: Of the first of them.
-    because: str = ""
-    #: Who has how many of them, where they are in use.
-    holders: Mapping[str, int] = field(default_factory=dict)
-
-    def data(self) -> dict[str, Any]:
-        side = "job" if self.cause in ("job-requirements", "pool-policy-job") else "slot"
-        return {
-            "cause": self.cause, "side": side, "clause": self.clause, "count": self.count, "because": self.because,
-            "slots": self.slots[:20],
-        }  # fmt: skip
-
-
-@dataclass(slots=True)
-class _Verdict:
-    """What a cycle had for a job."""
-
-    record: dict[str, Any]
-    groups: dict[tuple[str, str], _Group] = field(default_factory=dict)
-    #: Name, and what would have to be different, of the slot that lacks least.
-    nearest: tuple[str, list[str]] | None = None
-    #: Whether that would be enough, and not only needed.
-    sure: bool = True
-    #: A slot that a change of the job would do for.
-    by_edit: str = ""
-    #: Slots that nothing but what the job can't change keeps from it: their owners, broken machines.
-    others: list[str] = field(default_factory=list)
-
-    @property
-    def fits(self) -> list[str]:
-        """Slots that would run it."""
-        if self.record.get("besides"):
-            return []
-        found: list[str] = self._of("accepted")
-        return [*self.record.get("given", []), *found]
-
-    def _of(self, cause: str) -> list[str]:
-        return next((each["slots"] for each in self.record["causes"] if each["cause"] == cause), [])
-
-
-def explain_job(pool: Pool, args: argparse.Namespace) -> int:
+def run(pool: Pool, args: argparse.Namespace) -> int:
     """Carry out ``explain job``."""
-    data = job_ad(pool, args.name)
-    if data.get("JobStatus") != 1:
-        return _not_idle(pool, data, args)
-    asked, record = _asked(pool, args.name)
-    verdict = None if record is None else _verdict(pool, ad_from(data), record)
-    claim = asked.get("claim")
-    at_once = asked.get("at_once")
-    fits = bool(claim) or (verdict is not None and bool(verdict.fits) and not at_once)
+    answer = explain_job(ask(pool, args.name))
     if args.json:
-        found = {} if verdict is None else _verdict_data(verdict)
-        print_json(
-            {
-                "job": args.name,
-                "status": "idle",
-                "claim": claim,
-                "pause": asked.get("pause"),
-                "at_once": at_once,
-                **found,
-            }
-        )
-        return Exit.OK if fits else Exit.NO
-    since = time.time() - float(data.get("EnteredCurrentStatus", time.time()))
-    say(f"Job {args.name} of {data.get('Owner', '?')} waits for a slot, for {duration(since)} now.")
-    before = data.get("LastVacateReason") or data.get("VacateReason")
-    if before:
-        say(f"It was on a machine before: {before}.")
-    if data.get("LastRejMatchReason"):
-        say(f"A machine that it was matched with refused it: {data['LastRejMatchReason']}.")
-    if claim:
-        _tell_claim(claim)
-    pause = asked.get("pause")
-    if pause:
-        say(
-            f"Jobs of its cluster had slots {pause['misses']} times in a row and did not begin: its queue asks for "
-            f"another one at {clock(float(pause['until']))}."
-        )
-    if at_once:
-        say(
-            f"{counted(at_once, 'job')} of its cluster may be at work at a time (max_materialize), and no more: it "
-            "waits until one leaves the queue."
-        )
-        return Exit.NO
-    say("")
-    if verdict is None:
-        _unknown(pool, str(asked.get("rejection", "")), bool(claim))
+        print_json(answer.data())
     else:
-        _show(verdict)
-    return Exit.OK if fits else Exit.NO
+        show(answer)
+    return Exit.OK if answer.is_well else Exit.NO
+
+
+# -- asking ------------------------------------------------------------------------------------------------------
+
+
+def ask(pool: Pool, name: str) -> JobQuestion:
+    """What the daemons know of a job. Raises CommandError."""
+    ad = ad_from(job_ad(pool, name))
+    status = JobStatus(int(ad.get("JobStatus", JobStatus.IDLE)))
+    if status is not JobStatus.IDLE:
+        kind = _DECIDED.get(status)
+        return JobQuestion(name=name, ad=ad, decided=() if kind is None else _decided(pool, name, kind))
+    asked, record = _asked(pool, name)
+    if record is None:
+        return JobQuestion(name=name, ad=ad, asked=asked, pool=_facts(pool))
+    here = str(pool.contact.get("node"))
+    of_here = origins_here(pool)
+
+    def origins(slot: str) -> Mapping[str, Origin]:
+        return of_here if slot.partition("@")[2] == here else {}
+
+    slots = _slots(pool, slots_to_trace(record))
+    return JobQuestion(name=name, ad=ad, asked=asked, record=record, slots=slots, origins=origins)
 
 
 def _asked(pool: Pool, name: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -175,7 +101,74 @@ def _asked(pool: Pool, name: str) -> tuple[dict[str, Any], dict[str, Any] | None
         time.sleep(0.1)
 
 
-def _tell_claim(claim: Mapping[str, Any]) -> None:
+def _facts(pool: Pool) -> PoolFacts:
+    has_slots = bool(pool.central("ads", kind="Machine", limit=1))
+    return PoolFacts(has_slots=has_slots, cycles=int(pool.central("cycle").get("cycles", 0)))
+
+
+def _slots(pool: Pool, names: list[str]) -> dict[str, ClassAd]:
+    """The ads of slots."""
+    found = {}
+    for first in range(0, len(names), _ADS_AT_ONCE):
+        for data in pool.central("ads", kind="Machine", names=names[first : first + _ADS_AT_ONCE]):
+            found[str(data.get("Name", "?"))] = ad_from(data)
+    return found
+
+
+def _decided(pool: Pool, name: str, kind: str) -> list[dict[str, Any]]:
+    """Who or what decided so, as it is on record."""
+    try:
+        found: list[dict[str, Any]] = pool.central("audit", job=name, kinds=[kind], limit=1)["records"]
+    except (Refused, CommandError):
+        return []
+    return found
+
+
+def origins_here(pool: Pool) -> Mapping[str, Origin]:
+    """Where the policy of this machine was set."""
+    roots = pool.contact.get("roots")
+    config = pool.home.config(tuple(roots) if roots else None, "STARTD")
+    try:
+        return configured_machine(config).origins
+    except ValueError:
+        return {}
+
+
+# -- showing -----------------------------------------------------------------------------------------------------
+
+
+def show(answer: JobAnswer) -> None:
+    """Print an answer."""
+    if answer.status is not JobStatus.IDLE:
+        _show_not_idle(answer)
+        return
+    since = time.time() - (answer.since or time.time())
+    say(f"Job {answer.job} of {answer.owner} waits for a slot, for {duration(since)} now.")
+    if answer.vacated:
+        say(f"It was on a machine before: {answer.vacated}.")
+    if answer.refused:
+        say(f"A machine that it was matched with refused it: {answer.refused}.")
+    if answer.claim:
+        _show_claim(answer.claim)
+    if answer.pause:
+        say(
+            f"Jobs of its cluster had slots {answer.pause['misses']} times in a row and did not begin: its queue asks "
+            f"for another one at {clock(float(answer.pause['until']))}."
+        )
+    if answer.at_once:
+        say(
+            f"{counted(answer.at_once, 'job')} of its cluster may be at work at a time (max_materialize), and no "
+            "more: it waits until one leaves the queue."
+        )
+        return
+    say("")
+    for sentence in answer.unknown:
+        say(sentence)
+    if answer.verdict is not None:
+        _show_verdict(answer.verdict, answer.hints)
+
+
+def _show_claim(claim: Mapping[str, Any]) -> None:
     heard = f"since {clock(float(claim['heard_at']))}"
     if claim["stage"] == "asked":
         say(f"It is matched: {claim['slot']} was asked for it, and its machine has not answered {heard}.")
@@ -183,186 +176,29 @@ def _tell_claim(claim: Mapping[str, Any]) -> None:
         say(f"It is matched: {claim['slot']} is held for it, {heard}.")
 
 
-def _unknown(pool: Pool, rejection: str, claimed: bool) -> None:
-    if claimed:
-        return
-    if not pool.central("ads", kind="Machine", limit=1):
-        say("There is no slot in the pool: `roost status --daemons` says what runs on this machine.")
-        return
-    cycles = pool.central("cycle").get("cycles", 0)
-    if not cycles:
-        say("The matchmaker has not looked at anything yet: it does as soon as there are slots and jobs.")
-    else:
-        say("The matchmaker's last cycle was not asked for it: it is new, or a slot is on its way to it.")
-    if rejection:
-        say(f"What its queue heard last: {rejection}.")
-
-
-def _not_idle(pool: Pool, data: dict[str, Any], args: argparse.Namespace) -> int:
-    status = data.get("JobStatus")
-    since = float(data.get("EnteredCurrentStatus") or data.get("CompletionDate") or 0)
-    if args.json:
-        keys = ("JobStatus", "HoldReason", "HoldReasonCode", "HoldReasonSubCode", "RemoteHost", "RemoveReason",
-                "ExitCode", "ExitSignal", "EnteredCurrentStatus")  # fmt: skip
-        print_json({"job": args.name, **{key: data[key] for key in keys if key in data}})
-    elif status == 5:
-        code = f"code {data.get('HoldReasonCode', 0)}, subcode {data.get('HoldReasonSubCode', 0)}"
-        say(f"Job {args.name} is on hold since {clock(since)} ({code}):")
-        _wrapped(str(data.get("HoldReason", "no reason is known")), "    ")
-        _decided(pool, args.name, "hold")
-        say(f"`roost release {args.name}` lets it wait again, once the reason is gone.")
-    elif status in _STATUS:
-        say(f"Job {args.name} {_STATUS[status]} on {data.get('RemoteHost', 'a machine')} since {clock(since)}.")
-        say(f"`roost explain slot {data.get('RemoteHost', 'NAME')}` says what may happen to it there.")
-    elif status == 3:
-        say(f"Job {args.name} was removed at {clock(since)}: {data.get('RemoveReason', '')}")
-        _decided(pool, args.name, "removal")
-    else:
-        end = f"signal {data.get('ExitSignal')}" if data.get("ExitBySignal") else f"status {data.get('ExitCode', '?')}"
-        say(f"Job {args.name} ended with {end} at {clock(since)}. `roost story job {args.name}` tells how.")
-    return Exit.OK if status in _STATUS or status == 4 else Exit.NO
-
-
-def _decided(pool: Pool, name: str, kind: str) -> None:
-    """Who or what decided so, as it is on record."""
-    try:
-        records = pool.central("audit", job=name, kinds=[kind], limit=1)["records"]
-    except (Refused, CommandError):
-        return
-    for record in records:
-        for line in of_audit(record).why:
+def _show_not_idle(answer: JobAnswer) -> None:
+    job, status, about = answer.job, answer.status, answer.attributes
+    since = clock(answer.since)
+    if status is JobStatus.HELD:
+        code = f"code {about.get('HoldReasonCode', 0)}, subcode {about.get('HoldReasonSubCode', 0)}"
+        say(f"Job {job} is on hold since {since} ({code}):")
+        _wrapped(str(about.get("HoldReason", "no reason is known")), "    ")
+        for line in answer.decided:
             _wrapped(line, "    ")
-
-
-# -- what the record says ----------------------------------------------------------------------------------------
-
-
-def _verdict(pool: Pool, job: ClassAd, record: dict[str, Any]) -> _Verdict:
-    verdict = _Verdict(record)
-    tracer = _Tracer(pool, job, record)
-    left = TRACED_MAX
-    for each in record["causes"]:
-        cause, names = each["cause"], each["slots"]
-        if cause not in _TRACED:
-            holders = each.get("holders", {})
-            verdict.groups[cause, ""] = _Group(cause, "", each["count"], list(names), holders=holders)
-            continue
-        traced = names[:left]
-        left -= len(traced)
-        for name, slot in tracer.slots(traced):
-            why, shut = tracer.refusal(cause, name, slot), shut_by(slot)
-            _count(verdict, cause, why, name, shut if cause == "slot-requirements" else "")
-            _consider(verdict, name, tracer.unmet(name, slot), shut)
-        if each["count"] > len(traced):
-            beyond = _Group(cause, "not looked into", each["count"] - len(traced), list(names[len(traced) :]))
-            verdict.groups[cause, beyond.clause] = beyond
-    return verdict
-
-
-class _Tracer:
-    """Traces the expressions that refused, on the ads of the pool at the instant of the cycle."""
-
-    def __init__(self, pool: Pool, job: ClassAd, record: dict[str, Any]) -> None:
-        self.pool, self.job = pool, job
-        self.world = FixedWorld(instant=float(record["at"]), offset=int(record["zone_offset_s"]))
-        self.policies = {
-            cause: source for cause, source in record["sources"].items() if source is not None and cause in _TRACED
-        }
-        self._origins = origins_here(pool)
-
-    def slots(self, names: list[str]) -> Iterator[tuple[str, ClassAd]]:
-        """The ads of slots."""
-        for first in range(0, len(names), _ADS_AT_ONCE):
-            for data in self.pool.central("ads", kind="Machine", names=names[first : first + _ADS_AT_ONCE]):
-                yield str(data.get("Name", "?")), ad_from(data)
-
-    def refusal(self, cause: str, name: str, slot: ClassAd) -> Explanation | None:
-        """Why the expression of a cause is not TRUE; None if it is, by now."""
-        knob, side = _TRACED[cause]
-        mine, other = (self.job, slot) if side == "job" else (slot, self.job)
-        if knob == "Requirements":
-            if "Requirements" not in mine or truth(mine.eval("Requirements", other, self.world)) is True:
-                return None
-            here = side == "slot" and name.partition("@")[2] == self.pool.contact.get("node")
-            return self._explained("Requirements", mine, other, self._origins if here else {})
-        source = self.policies.get(cause)
-        if source is None or not source["text"]:
-            return None
-        try:
-            found = explain(source["text"], mine, other, world=self.world, name=knob, origin=_origin(source["place"]))
-        except ParseError:
-            return None
-        return None if truth(found.value) is True else found
-
-    def _explained(self, name: str, mine: ClassAd, other: ClassAd, origins: Mapping[str, Origin]) -> Explanation:
-        return explain(mine.lookup(name), mine, other, world=self.world, name=name, origins=origins)
-
-    def unmet(self, name: str, slot: ClassAd) -> dict[str, Explanation]:
-        """All that refuses by cause, and not only what was found first."""
-        causes = ("job-requirements", "slot-requirements", *self.policies)
-        found = {cause: self.refusal(cause, name, slot) for cause in causes}
-        return {cause: each for cause, each in found.items() if each is not None}
-
-
-def _count(verdict: _Verdict, cause: str, why: Explanation | None, name: str, shut: str) -> None:
-    if shut:
-        clause, why = shut, None
-    elif why is None:
-        clause = "it would by now: something has changed since"
+        say(f"`roost release {job}` lets it wait again, once the reason is gone.")
+    elif status in _STATUS:
+        say(f"Job {job} {_STATUS[status]} on {about.get('RemoteHost', 'a machine')} since {since}.")
+        say(f"`roost explain slot {about.get('RemoteHost', 'NAME')}` says what may happen to it there.")
+    elif status is JobStatus.REMOVED:
+        say(f"Job {job} was removed at {since}: {about.get('RemoveReason', '')}")
+        for line in answer.decided:
+            _wrapped(line, "    ")
     else:
-        clause = refusing(why)
-    group = verdict.groups.setdefault((cause, clause), _Group(cause, clause))
-    group.count += 1
-    if not group.slots and why is not None:
-        group.because = "; ".join(", ".join(reasons(each)) for each in causes(why)[:CLAUSES_MAX] if reasons(each))
-        place = next((step.origin for each in why.clauses for step in reversed(each.path) if step.origin), why.origin)
-        if place:
-            group.because = f"{group.because} [{place}]".strip()
-    group.slots.append(name)
+        end = f"signal {about['ExitSignal']}" if "ExitSignal" in about else f"status {about.get('ExitCode', '?')}"
+        say(f"Job {job} ended with {end} at {since}. `roost story job {job}` tells how.")
 
 
-def _consider(verdict: _Verdict, name: str, whys: dict[str, Explanation], shut: str) -> None:
-    """Whether a slot is the nearest so far: what would have to be different is less than elsewhere."""
-    if not whys:
-        return
-    if shut or any(not is_the_jobs(cause, why) for cause, why in whys.items()):
-        verdict.others.append(name)
-    elif not verdict.by_edit:
-        verdict.by_edit = name
-    if shut:
-        return
-    changes = [text for why in whys.values() for text in missing(why)]
-    sure = all(why.changes for why in whys.values())
-    if verdict.nearest is None or (not sure, len(changes)) < (not verdict.sure, len(verdict.nearest[1])):
-        verdict.nearest, verdict.sure = (name, changes), sure
-
-
-def _verdict_data(verdict: _Verdict) -> dict[str, Any]:
-    record, nearest = verdict.record, verdict.nearest
-    taken = {each.cause: each.count for each in _sorted(verdict) if each.cause not in _TRACED}
-    return {
-        "at": record["at"],
-        "slots": record["slots"],
-        "fits": verdict.fits[:20],
-        "taken": {cause: count for cause, count in taken.items() if cause != "accepted"},
-        "rejected": [group.data() for group in _sorted(verdict) if group.cause in _TRACED],
-        "nearest": None if nearest is None else {"slot": nearest[0], "changes": nearest[1], "sure": verdict.sure},
-        "matchmaker": record["text"],
-        **{
-            key: record[key] for key in ("knob", "besides", "limits", "served", "group", "submitter", "jobs", "left")
-            if key in record
-        },
-    }  # fmt: skip
-
-
-def _sorted(verdict: _Verdict) -> list[_Group]:
-    return sorted(verdict.groups.values(), key=lambda group: -group.count)
-
-
-# -- showing -----------------------------------------------------------------------------------------------------
-
-
-def _show(verdict: _Verdict) -> None:
+def _show_verdict(verdict: Verdict, hints: tuple[str, ...]) -> None:
     record = verdict.record
     if record["text"] and not verdict.fits:
         _wrapped(f"The matchmaker's word on it, at {clock(float(record['at']))}: {record['text']}.", "")
@@ -372,27 +208,28 @@ def _show(verdict: _Verdict) -> None:
     else:
         _show_slots(verdict)
     if verdict.nearest and not verdict.fits:
-        name, changes = verdict.nearest
+        nearest = verdict.nearest
         say("")
-        if_ = "if" if verdict.sure else "only if"
-        _wrapped(f"Nearest is {name}. It would fit {if_} {' and '.join(changes)}.", "")
-    limits = list(job_limits.limits(record))
-    if limits:
+        if_ = "if" if nearest.sure else "only if"
+        _wrapped(f"Nearest is {nearest.slot}. It would fit {if_} {' and '.join(nearest.changes)}.", "")
+    _paragraph(list(limits.limits(record)))
+    share = limits.fair_share(record)
+    if share is not None:
         say("")
-    for line in limits:
-        _wrapped(line, "")
-    rows = job_limits.fair_share(record)
-    if rows:
-        say("")
-        for line in rows:
+        for line in share_table(share):
             say(line)
-    causes = {group.cause for group in verdict.groups.values()}
-    hints = job_limits.hints(record, causes, edit=verdict.by_edit, others=verdict.others)
-    if hints and not verdict.fits:
+    if hints:
         say("")
         say("What would help:")
         for hint in hints:
             _wrapped(hint, "  - ", "    ")
+
+
+def _paragraph(sentences: list[str]) -> None:
+    if sentences:
+        say("")
+    for each in sentences:
+        _wrapped(each, "")
 
 
 def _show_kept_out(record: dict[str, Any]) -> None:
@@ -407,12 +244,12 @@ def _show_kept_out(record: dict[str, Any]) -> None:
     _wrapped(f"{knob['name']} = {knob['text']}{place}", "    ", "      ")
 
 
-def _show_slots(verdict: _Verdict) -> None:
+def _show_slots(verdict: Verdict) -> None:
     record = verdict.record
     total = int(record["slots"])
     say(f"Of {counted(total, 'slot')}:")
     wide = len(str(total))
-    for group in _sorted(verdict):
+    for group in verdict.groups:
         head = f"  {group.count:>{wide}}  "
         _wrapped(_said(group, record), head, " " * len(head))
         if group.because:
@@ -426,9 +263,9 @@ def _show_slots(verdict: _Verdict) -> None:
             _wrapped(named, " " * (len(head) + 4), " " * (len(head) + 4))
 
 
-def _said(group: _Group, record: dict[str, Any]) -> str:
+def _said(group: Group, record: dict[str, Any]) -> str:
     if group.cause == "accepted":
-        besides = job_limits.held_up(record)
+        besides = limits.held_up(record)
         whole = f"would run it{f', but {besides}' if besides else ' now'}"
         return f"{whole}, as {group.slots[0]}" if group.slots else whole
     words = _WORDS[group.cause][0 if group.count == 1 else 1]
@@ -443,23 +280,30 @@ def _said(group: _Group, record: dict[str, Any]) -> str:
     return words
 
 
+def share_table(share: limits.FairShare) -> list[str]:
+    """Who is served before the job's submitter."""
+    lines = [["USER", "PRIORITY", "IN USE", "GOT", "SHARE", "WAITING", ""]]
+    for each in share.rows:
+        due = "" if each.share is None else f"{each.share:.2f}"
+        lines.append(
+            [each.submitter, f"{each.priority:.6g}", f"{each.used:g}", f"{each.got:g}", due, str(each.left), each.place]
+        )
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    found = ["Fair share, the lower priority first:"]
+    if share.hidden:
+        found.append(f"  {share.hidden} others are ahead, too.")
+    for line in lines:
+        cells = (
+            f"{cell:<{wide}}" if at in (0, 6) else f"{cell:>{wide}}"
+            for at, (cell, wide) in enumerate(zip(line, widths, strict=True))
+        )
+        found.append(("  " + "  ".join(cells)).rstrip())
+    return found
+
+
 def _wrapped(text: str, first: str, rest: str | None = None) -> None:
     for line in textwrap.wrap(
         text, max(40, width()), initial_indent=first, subsequent_indent=first if rest is None else rest,
         break_on_hyphens=False, break_long_words=False,
     ):  # fmt: skip
         say(line)
-
-
-def origins_here(pool: Pool) -> Mapping[str, Origin]:
-    """Where the policy of this machine was set."""
-    roots = pool.contact.get("roots")
-    config = pool.home.config(tuple(roots) if roots else None, "STARTD")
-    try:
-        return configured_machine(config).origins
-    except ValueError:
-        return {}
-
-
-def _origin(place: str) -> Origin | None:
-    return Origin(file=place) if place else None

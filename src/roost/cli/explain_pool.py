@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from roost.cli.explain_job import explain_job
-from roost.cli.explain_slot import explain_slot
+from roost.cli import explain_job, explain_slot
 from roost.cli.pool import Pool, add_pool_options, with_pool
 
 
@@ -25,10 +24,10 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(args: argparse.Namespace) -> int:
     """Carry out either."""
     if args.explain_command == "slot":
-        return with_pool(args, lambda pool: explain_slot(pool, args))
-    return with_pool(args, lambda pool: explain_job(pool, args))
+        return with_pool(args, lambda pool: explain_slot.run(pool, args))
+    return with_pool(args, lambda pool: explain_job.run(pool, args))
 
 
 def tell_job(pool: Pool, name: str) -> int:
     """Print why a job waits, or what it does; the exit status that this has."""
-    return explain_job(pool, argparse.Namespace(name=name, json=False))
+    return explain_job.run(pool, argparse.Namespace(name=name, json=False))

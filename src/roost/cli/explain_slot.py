@@ -1,8 +1,7 @@
 """``roost explain slot NAME``: why a slot is in its state, and what would change it.
 
-How it came there is its machine's record of the last transition, with the expression that decided then. What counts now
-is asked of the machine itself: the ad is as fresh as its last look at its sensors, and its expressions are traced with
-the places of its own configuration. What the matchmaker made of it is from the record of its last cycle.
+This module asks the daemons and prints; the answer is `roost.explain.slot`'s. The ad is asked of the machine itself: it
+is as fresh as its last look at its sensors.
 """
 
 from __future__ import annotations
@@ -13,25 +12,17 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from roost.classad import ClassAd
 from roost.cli.pool import Pool, duration, print_json
 from roost.cli.story import job_ad
-from roost.cli.telling import clock, lines, of_record
+from roost.cli.telling import clock, lines
 from roost.cli.terminal import CommandError, Exit, say, width
-from roost.policy.explain import Explanation, Origin, explain
-from roost.policy.render import explanation_data, render_text
+from roost.explain.slot import Fetching, SlotAnswer, SlotQuestion, explain_slot
+from roost.policy.explain import Explanation, Origin
+from roost.policy.render import render_text
 from roost.wire.ads import ad_from
 
-#: Expressions that count in a state and activity, in the order in which they are asked.
-_COUNT: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
-    ("Owner", "Idle"): ("START",),
-    ("Unclaimed", "Idle"): ("START",),
-    ("Claimed", "Idle"): ("START", "PREEMPT"),
-    ("Claimed", "Busy"): ("SUSPEND", "PREEMPT"),
-    ("Claimed", "Suspended"): ("CONTINUE", "PREEMPT"),
-    ("Claimed", "Retiring"): ("MaxJobRetirementTime",),
-    ("Preempting", "Vacating"): ("KILL",),
-}
+#: Records of transitions that are asked for, to find the last one that says something.
+_RECORDS: Final = 8
 #: Why the matchmaker gives a slot to nobody.
 _OUT: Final = {
     "constraint": "takes no part in matching",
@@ -51,87 +42,50 @@ _REQUESTS: Final = {
 }
 
 
-def wrapped(text: str, columns: int) -> list[str]:
-    """A text in lines."""
-    return textwrap.wrap(
-        text, max(40, columns), subsequent_indent="    ", break_on_hyphens=False, break_long_words=False
-    )
-
-
-def explain_slot(pool: Pool, args: argparse.Namespace) -> int:
+def run(pool: Pool, args: argparse.Namespace) -> int:
     """Carry out ``explain slot``."""
-    data, fresh = _slot_ad(pool, args.name)
-    name, machine = str(data["Name"]), str(data.get("Machine", ""))
-    job = args.job or data.get("JobId")
-    target = ad_from(job_ad(pool, str(job))) if job else None
-    origins = _origins(pool, machine, name)
-    slot = ad_from(data)
-    pair = (str(data.get("State", "?")), str(data.get("Activity", "?")))
-    names = ("START",) if args.job else _COUNT.get(pair, ())
-    found = [_explained(slot, each, target, origins) for each in names if each in slot]
-    last = _last(pool, machine, name)
-    seen = _matchmaker(pool, name)
+    answer = explain_slot(ask(pool, args.name, args.job))
     if args.json:
-        print_json(
-            {
-                "slot": name, "state": pair[0], "activity": pair[1], "job": job, "fresh": fresh,
-                "last": last, "expressions": [explanation_data(each) for each in found], "matchmaker": seen,
-            }
-        )  # fmt: skip
-        return Exit.OK
-    since = float(data.get("EnteredCurrentActivity", time.time()))
-    whose = f", for {data['RemoteOwner']}" if data.get("RemoteOwner") else ""
-    on = f" with job {data['JobId']}" if data.get("JobId") else ""
-    say(f"{name} is {pair[0]}/{pair[1]} for {duration(time.time() - since)}{whose}{on}.")
-    if not fresh:
-        say(f"{machine} does not answer; this is what it said last.")
-    if data.get("SlotBrokenReason"):
-        say(f"It is shut: {data['SlotBrokenReason']}; `roost reopen` opens it once that is mended.")
-    if data.get("MachineProblem"):
-        say(f"The machine takes no jobs: {data['MachineProblem']}.")
-    if data.get("DrainReason"):
-        say(f"It is drained: {data['DrainReason']}.")
-    if fresh:
-        for line in fetching(data, time.time()):
-            say(line)
-    told = None if last is None else of_record(last)
-    if told is not None:
-        say("")
-        say("How it came there:")
-        for line in lines(told, wide=0):
-            say(f"    {line}")
-    say("")
-    say("What counts now:" if found else "Nothing that a policy says counts in this state.")
-    for each in found:
-        say("")
-        _drawn(each)
-    if seen is not None and pair[0] in ("Unclaimed", "Owner", "Matched", "Backfill", "Drained"):
-        say("")
-        for line in _seen(seen):
-            say(line)
+        print_json(answer.data())
+    else:
+        show(answer)
     return Exit.OK
 
 
-def fetching(data: dict[str, Any], now: float) -> Iterator[str]:
-    """What the ad of a slot, as fresh as can be, says of its hook that fetches work."""
-    began, ended = data.get("LastFetchWorkSpawned"), data.get("LastFetchWorkCompleted")
-    if not isinstance(began, int):
-        return
-    if not isinstance(ended, int) or ended < began:
-        yield f"Its hook FETCH_WORK runs for {duration(now - began)} now; until it ends the slot fetches nothing else."
-        return
-    pause = data.get("NextFetchWorkDelay")
-    again = f", and may again {pause} s after that" if isinstance(pause, int) else ""
-    yield f"Its hook FETCH_WORK ended {duration(now - ended)} ago{again}."
+# -- asking ------------------------------------------------------------------------------------------------------
 
 
-def _drawn(each: Explanation) -> None:
-    if each.text.lower() in ("true", "false"):
-        place = f" [{each.origin}]" if each.origin else ""
-        say(f"    {each.name} is {each.text.upper()}{place}, whatever happens.")
-        return
-    for line in render_text(each, width() - 4).rstrip("\n").split("\n"):
-        say(f"    {line}".rstrip())
+def ask(pool: Pool, slot: str, for_job: str | None) -> SlotQuestion:
+    """What the daemons know of a slot. Raises CommandError."""
+    data, fresh = _slot_ad(pool, slot)
+    name, machine = str(data["Name"]), str(data.get("Machine", ""))
+    job = for_job or data.get("JobId")
+    return SlotQuestion(
+        ad=ad_from(data),
+        fresh=fresh,
+        job=None if job is None else str(job),
+        target=ad_from(job_ad(pool, str(job))) if job else None,
+        as_for_job=for_job is not None,
+        origins=_origins(pool, machine, name),
+        records=_records(pool, machine, name),
+        seen=_matchmaker(pool, name),
+        now=time.time(),
+    )
+
+
+def _slot_ad(pool: Pool, name: str) -> tuple[dict[str, Any], bool]:
+    """The ad of a slot, and whether its machine gave it itself. Raises CommandError."""
+    machine = name.rpartition("@")[2] if "@" in name else str(pool.contact["node"])
+    full = name if "@" in name else f"{name}@{machine}"
+    fresh, rows = True, []
+    try:
+        rows = pool.node(machine, "ads")
+    except CommandError:
+        fresh, rows = False, pool.central("ads", kind="Machine")
+    for row in rows:
+        if str(row.get("Name", "")).lower() == full.lower():
+            return row, fresh
+    raise CommandError(f"there is no slot {full}: `roost status` lists them")
 
 
 def _matchmaker(pool: Pool, name: str) -> dict[str, Any] | None:
@@ -143,7 +97,75 @@ def _matchmaker(pool: Pool, name: str) -> dict[str, Any] | None:
     return found
 
 
-def _seen(seen: dict[str, Any]) -> Iterator[str]:
+def _origins(pool: Pool, machine: str, name: str) -> Mapping[str, Origin]:
+    """Where the policy of a slot was set; nothing if its machine does not answer."""
+    try:
+        found: dict[str, dict[str, Any]] = pool.node(machine, "origins", slot=name)
+    except CommandError:
+        return {}
+    return {attribute: Origin(**place) for attribute, place in found.items()}
+
+
+def _records(pool: Pool, machine: str, name: str) -> list[dict[str, Any]]:
+    try:
+        found: list[dict[str, Any]] = pool.node(machine, "story", slot=name, limit=_RECORDS)
+    except CommandError:
+        return []
+    return found
+
+
+# -- showing -----------------------------------------------------------------------------------------------------
+
+
+def show(answer: SlotAnswer) -> None:
+    """Print an answer."""
+    whose = f", for {answer.user}" if answer.user else ""
+    on = f" with job {answer.runs}" if answer.runs else ""
+    say(f"{answer.name} is {answer.state}/{answer.activity} for {duration(answer.for_s)}{whose}{on}.")
+    if not answer.fresh:
+        say(f"{answer.machine} does not answer; this is what it said last.")
+    if answer.broken:
+        say(f"It is shut: {answer.broken}; `roost reopen` opens it once that is mended.")
+    if answer.problem:
+        say(f"The machine takes no jobs: {answer.problem}.")
+    if answer.drained:
+        say(f"It is drained: {answer.drained}.")
+    if answer.fetching is not None:
+        say(fetching_text(answer.fetching))
+    if answer.came is not None:
+        say("")
+        say("How it came there:")
+        for line in lines(answer.came, wide=0):
+            say(f"    {line}")
+    say("")
+    say("What counts now:" if answer.expressions else "Nothing that a policy says counts in this state.")
+    for each in answer.expressions:
+        say("")
+        _drawn(each)
+    if answer.seen is not None and answer.on_offer:
+        say("")
+        for line in _seen(answer.seen):
+            say(line)
+
+
+def fetching_text(hook: Fetching) -> str:
+    """What the slot's FETCH_WORK hook does."""
+    if hook.runs_s is not None:
+        return f"Its hook FETCH_WORK runs for {duration(hook.runs_s)} now; until it ends the slot fetches nothing else."
+    again = "" if hook.pause_s is None else f", and may again {hook.pause_s} s after that"
+    return f"Its hook FETCH_WORK ended {duration(hook.ended_s or 0)} ago{again}."
+
+
+def _drawn(each: Explanation) -> None:
+    if each.text.lower() in ("true", "false"):
+        place = f" [{each.origin}]" if each.origin else ""
+        say(f"    {each.name} is {each.text.upper()}{place}, whatever happens.")
+        return
+    for line in render_text(each, width() - 4).rstrip("\n").split("\n"):
+        say(f"    {line}".rstrip())
+
+
+def _seen(seen: Mapping[str, Any]) -> Iterator[str]:
     at = clock(float(seen["at"]))
     knob = seen.get("knob")
     place = f" [{knob['place']}]" if knob and knob["place"] else ""
@@ -166,39 +188,8 @@ def _seen(seen: dict[str, Any]) -> Iterator[str]:
             yield f"  {each['count']:>4}  {_REQUESTS[each['cause']]}, as job {each['job']}"
 
 
-def _origins(pool: Pool, machine: str, name: str) -> Mapping[str, Origin]:
-    """Where the policy of a slot was set; nothing if its machine does not answer."""
-    try:
-        found: dict[str, dict[str, Any]] = pool.node(machine, "origins", slot=name)
-    except CommandError:
-        return {}
-    return {attribute: Origin(**place) for attribute, place in found.items()}
-
-
-def _explained(mine: ClassAd, name: str, other: ClassAd | None, origins: Mapping[str, Origin]) -> Explanation:
-    origin = next((place for key, place in origins.items() if key.lower() == name.lower()), None)
-    return explain(mine.lookup(name), mine, other, name=name, origins=origins, origin=origin)
-
-
-def _slot_ad(pool: Pool, name: str) -> tuple[dict[str, Any], bool]:
-    """The ad of a slot, and whether its machine gave it itself. Raises CommandError."""
-    machine = name.rpartition("@")[2] if "@" in name else str(pool.contact["node"])
-    full = name if "@" in name else f"{name}@{machine}"
-    fresh, rows = True, []
-    try:
-        rows = pool.node(machine, "ads")
-    except CommandError:
-        fresh, rows = False, pool.central("ads", kind="Machine")
-    for row in rows:
-        if str(row.get("Name", "")).lower() == full.lower():
-            return row, fresh
-    raise CommandError(f"there is no slot {full}: `roost status` lists them")
-
-
-def _last(pool: Pool, machine: str, name: str) -> dict[str, Any] | None:
-    try:
-        records = pool.node(machine, "story", slot=name, limit=8)
-    except CommandError:
-        return None
-    told = [record for record in records if of_record(record) is not None]
-    return told[-1] if told else None
+def wrapped(text: str, columns: int) -> list[str]:
+    """A text in lines."""
+    return textwrap.wrap(
+        text, max(40, columns), subsequent_indent="    ", break_on_hyphens=False, break_long_words=False
+    )

@@ -1,30 +1,27 @@
 """``roost story job ID`` and ``roost story slot NAME``: what has happened, in order, with the reasons.
 
-A job's story is put together from its event log, where it has one, from its ad where it has none, from the records that
-the machines it ran on keep of their slots, and from the audit trail, which knows who or what decided. A slot's is its
-machine's record, with what was ordered of it.
+This module asks the daemons, reads the job's log and prints; the story is put together by `roost.explain.story`.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from roost.classad import ClassAd
 from roost.cli.colour import painted
 from roost.cli.pool import Pool, Refused, add_pool_options, print_json, with_pool
-from roost.cli.telling import Told, lines, of_audit, of_event, of_records
+from roost.cli.telling import lines
 from roost.cli.terminal import CommandError, Exit, complain, say
+from roost.explain.happenings import Happening
+from roost.explain.story import job_story, machines, slot_story, submitter
+from roost.schedd.event_log import LoggedEvent, LogReader
+from roost.wire.ads import ad_from
 
-#: Attributes that the story of a job without a log is told from: name to what happened then.
-_FROM_AD = {"QDate": "submitted", "JobStartDate": "started first", "CompletionDate": "finished"}
-
-#: Decisions of one story, and kinds of them to how the event begins that each leads to, within this time, s.
+#: Decisions that are asked for, of one story.
 _DECISIONS_MAX: Final = 500
-_LED_TO: Final = {"hold": "put on hold", "release": "released", "removal": "removed", "eviction": "evicted"}
-_NEAR_S: Final = 2.0
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -48,7 +45,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Run ``story``."""
     told = with_pool(args, lambda pool: _job(pool, args.name) if args.kind == "job" else _slot(pool, args))
-    found = sorted(told, key=lambda each: each.at)[-args.limit or None :]
+    found = told[-args.limit or None :]
     if args.json:
         print_json([each.data() for each in found])
         return Exit.OK if found else Exit.NO
@@ -63,40 +60,27 @@ def run(args: argparse.Namespace) -> int:
     return Exit.OK if found else Exit.NO
 
 
-# -- slots -------------------------------------------------------------------------------------------------------
+# -- asking ------------------------------------------------------------------------------------------------------
 
 
-def _slot(pool: Pool, args: argparse.Namespace) -> Iterable[Told]:
+def _slot(pool: Pool, args: argparse.Namespace) -> list[Happening]:
     name: str = args.name
     slot, _, machine = name.rpartition("@") if "@" in name else (name, "", "")
     if not machine and not slot.lower().startswith("slot"):
         slot, machine = "", name
     records = pool.node(machine, "story", slot=name if machine or not slot else slot, limit=args.limit)
     where = machine or str(pool.contact["node"])
-    full = f"{slot}@{where}" if slot else ""
-    decided = [each for each in _on_record(pool, machine=where) if _belongs(each, full)]
-    return [*of_records(records, passing=True), *map(of_audit, decided)]
-
-
-def _belongs(record: dict[str, Any], slot: str) -> bool:
-    """Whether a decision is part of the story of a slot, or of a machine. Its own record tells more of evictions."""
-    if record["kind"] not in ("preemption", "drain", "command", "match"):
-        return False
-    names = [str(record.get("slot", "")), *map(str, record.get("samples", ()))]
-    return not slot or not any(names) or slot in names
+    return slot_story(f"{slot}@{where}" if slot else "", records, _on_record(pool, machine=where))
 
 
 def _on_record(pool: Pool, **wanted: Any) -> list[dict[str, Any]]:
-    """The decisions that are on record of a job, or of a machine, the last ones."""
+    """The last decisions that are on record of a job, or of a machine."""
     try:
         found: list[dict[str, Any]] = pool.central("audit", **wanted, limit=_DECISIONS_MAX)["records"]
     except (Refused, CommandError) as error:
         complain(f"told without the audit trail: {error}")
         return []
-    return [each for each in found if str(each.get("effect", "done")) in ("done", "refused")]
-
-
-# -- jobs --------------------------------------------------------------------------------------------------------
+    return found
 
 
 def job_ad(pool: Pool, name: str) -> dict[str, Any]:
@@ -110,60 +94,31 @@ def job_ad(pool: Pool, name: str) -> dict[str, Any]:
     raise CommandError(f"there is no job {name}, and there was none: `roost queue` and `roost history` list them")
 
 
-def _job(pool: Pool, name: str) -> list[Told]:
-    ad = job_ad(pool, name)
-    events = list(_events(ad, name)) or list(_dates(ad, name))
-    told = [each for each in map(of_event, events) if each is not None] if _has_log(events) else events
-    for machine in _machines(ad, events):
-        try:
-            records = pool.node(machine, "story", job=name, limit=0)
-        except (Refused, CommandError) as error:
-            complain(f"{machine} can't tell its part: {error}")
-            continue
-        # What the job's log says itself, its slot need not say again without a reason.
-        told += [each for each in of_records(records) if each.why or not _has_log(events)]
-    return _with_decisions(told, [*_on_record(pool, job=name), *_kept_out(pool, ad)], name)
+def _job(pool: Pool, name: str) -> list[Happening]:
+    ad = ad_from(job_ad(pool, name))
+    events = list(_events(ad, name))
+    records = [record for machine in machines(ad, events) for record in _transitions(pool, machine, name)]
+    return job_story(
+        name,
+        ad,
+        events=events,
+        records=records,
+        decisions=_on_record(pool, job=name),
+        kept_out=_on_record(pool, user=submitter(ad), kinds=["discard"], knob="NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"),
+    )
 
 
-def _kept_out(pool: Pool, ad: dict[str, Any]) -> list[dict[str, Any]]:
-    """Decisions that kept a job's submitter out of matchmaking while the job was there."""
-    began, ended = float(ad.get("QDate", 0)), float(ad.get("CompletionDate") or math.inf)
-    group, user = str(ad.get("AccountingGroup") or ""), str(ad.get("User", ""))
-    submitter = group if "@" in group or not group else f"{group}@{user.partition('@')[2]}"
-    found = _on_record(pool, user=submitter or user, kinds=["discard"], knob="NEGOTIATOR_PE_SCHEDD_ONLY_EXPR")
-    return [each for each in found if each["until"] >= began and each["at"] <= ended]
+def _transitions(pool: Pool, machine: str, name: str) -> list[dict[str, Any]]:
+    try:
+        found: list[dict[str, Any]] = pool.node(machine, "story", job=name, limit=0)
+    except (Refused, CommandError) as error:
+        complain(f"{machine} can't tell its part: {error}")
+        return []
+    return found
 
 
-def _with_decisions(told: list[Told], decisions: list[dict[str, Any]], name: str) -> list[Told]:
-    """What happened, with who or what decided it: beside the event that it led to, or for itself."""
-    for record in decisions:
-        said = of_audit(record)
-        if said.kind != "job" and record["kind"] == "eviction" and not (record.get("actor") or record.get("user")):
-            # The machine's own record of that transition has the reasons, but not who gets the slot.
-            continue
-        if said.kind == "job":
-            said = said._replace(who=f"job {name}")
-        word = _LED_TO.get(str(record["kind"]))
-        near = [at for at, each in enumerate(told) if word and _is_near(each, word, said.at)]
-        if near:
-            at = min(near, key=lambda each: abs(told[each].at - said.at))
-            told[at] = told[at]._replace(why=(*told[at].why, *said.why))
-        else:
-            told.append(said)
-    return told
-
-
-def _is_near(told: Told, word: str, at: float) -> bool:
-    return told.kind == "job" and told.what.startswith(word) and abs(told.at - at) <= _NEAR_S
-
-
-def _has_log(events: list[Any]) -> bool:
-    return bool(events) and not isinstance(events[0], Told)
-
-
-def _events(ad: dict[str, Any], name: str) -> Iterator[Any]:
-    from roost.schedd.event_log import LogReader
-
+def _events(ad: ClassAd, name: str) -> Iterator[LoggedEvent]:
+    """The events of a job in its log."""
     path = ad.get("UserLog")
     if not isinstance(path, str):
         return
@@ -178,23 +133,3 @@ def _events(ad: dict[str, Any], name: str) -> Iterator[Any]:
                         yield event
     except OSError as error:
         complain(f"{where}: {error.strerror}: told without the job's log")
-
-
-def _dates(ad: dict[str, Any], name: str) -> Iterator[Told]:
-    for attribute, what in _FROM_AD.items():
-        at = ad.get(attribute)
-        if isinstance(at, int | float) and at > 0:
-            yield Told(float(at), f"job {name}", what, kind="job")
-    if ad.get("JobStatus") == 5:
-        said = f"put on hold (code {ad.get('HoldReasonCode', 0)}): {ad.get('HoldReason', '')}"
-        yield Told(float(ad.get("EnteredCurrentStatus", 0)), f"job {name}", said, kind="job")
-    if ad.get("JobStatus") == 3:
-        said = f"removed: {ad.get('RemoveReason', '')}"
-        yield Told(float(ad.get("EnteredCurrentStatus", 0)), f"job {name}", said, kind="job")
-
-
-def _machines(ad: dict[str, Any], events: list[Any]) -> list[str]:
-    """The machines that a job has been on, as far as is known."""
-    slots = [ad.get("RemoteHost"), ad.get("LastRemoteHost")]
-    slots += [getattr(getattr(event, "event", None), "slot_name", "") for event in events]
-    return list(dict.fromkeys(str(slot).rpartition("@")[2] for slot in slots if slot))

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from roost.cli.job_limits import fair_share, held_up, hints, limits
+from roost.cli.explain_job import share_table
+from roost.explain.limits import fair_share, held_up, hints, limits
 
 
 def row(submitter: str, **more: Any) -> dict[str, Any]:
@@ -67,7 +68,9 @@ def test_a_ceiling_that_is_reached_is_told_where_no_slot_was_free_to_ask_for_it(
 
 def test_who_is_ahead_is_a_table_that_ends_with_the_next_one() -> None:
     served = [row(f"u{n}@x") for n in range(12)] + [row("ann@x"), row("zoe@x")]
-    title, hidden, head, *rows = fair_share(record(served=served))
+    share = fair_share(record(served=served))
+    assert share is not None and (share.hidden, len(share.rows)) == (4, 10)
+    title, hidden, head, *rows = share_table(share)
     assert title == "Fair share, the lower priority first:"
     assert hidden == "  4 others are ahead, too."
     assert head.split() == ["USER", "PRIORITY", "IN", "USE", "GOT", "SHARE", "WAITING"]
@@ -76,7 +79,7 @@ def test_who_is_ahead_is_a_table_that_ends_with_the_next_one() -> None:
 
 
 def test_somebody_who_is_alone_has_no_table() -> None:
-    assert fair_share(record(served=[row("ann@x")])) == []
+    assert fair_share(record(served=[row("ann@x")])) is None
 
 
 def test_what_the_pools_policy_keeps_out_nobody_but_the_administrator_can_help() -> None:

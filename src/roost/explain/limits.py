@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 #: Submitters shown before the one that is asked about.
@@ -65,32 +66,48 @@ def limits(record: dict[str, Any]) -> Iterator[str]:
         yield f"The share of {mine['submitter']} is {mine['share']:.4g} of {of}; it has {_has(mine):g}."
 
 
-def fair_share(record: dict[str, Any]) -> list[str]:
-    """Who is served before the job's submitter, as a table; nothing where it is alone."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A submitter in the order in which they are served."""
+
+    submitter: str
+    #: Effective priority: the lower is served first.
+    priority: float
+    #: Weight in use before the cycle, and given by it.
+    used: float
+    got: float
+    #: Weight that is its due; None if the cycle did not come to that.
+    share: float | None
+    #: Jobs still idle.
+    left: int
+    #: "ahead", "this job's" or "behind".
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FairShare:
+    """The submitters around that of a job."""
+
+    rows: tuple[Share, ...]
+    #: Submitters ahead that have no row.
+    hidden: int
+
+
+def fair_share(record: dict[str, Any]) -> FairShare | None:
+    """Who is served before the job's submitter; None where it is alone."""
     rows: list[dict[str, Any]] = record["served"]
     place = next((at for at, row in enumerate(rows) if row["submitter"] == record["submitter"]), None)
     if place is None or len(rows) < 2:
-        return []
+        return None
     hidden = max(0, place - _BEFORE_MAX)
-    lines = [["USER", "PRIORITY", "IN USE", "GOT", "SHARE", "WAITING", ""]]
-    for at, row in enumerate(rows[hidden:], hidden):
-        share = "" if row["share"] is None else f"{row['share']:.2f}"
-        note = "this job's" if at == place else ("ahead" if at < place else "behind")
-        lines.append(
-            [row["submitter"], f"{row['priority']:.6g}", f"{row['used']:g}", f"{row['got']:g}", share,
-             str(row["left"]), note]
-        )  # fmt: skip
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    found = ["Fair share, the lower priority first:"]
-    if hidden:
-        found.append(f"  {hidden} others are ahead, too.")
-    for line in lines:
-        cells = (
-            f"{cell:<{wide}}" if at in (0, 6) else f"{cell:>{wide}}"
-            for at, (cell, wide) in enumerate(zip(line, widths, strict=True))
+    shares = (
+        Share(
+            submitter=row["submitter"], priority=row["priority"], used=row["used"], got=row["got"], share=row["share"],
+            left=row["left"], place="this job's" if at == place else ("ahead" if at < place else "behind"),
         )
-        found.append(("  " + "  ".join(cells)).rstrip())
-    return found
+        for at, row in enumerate(rows[hidden:], hidden)
+    )  # fmt: skip
+    return FairShare(rows=tuple(shares), hidden=hidden)
 
 
 def hints(record: dict[str, Any], causes: set[str], *, edit: str = "", others: Sequence[str] = ()) -> list[str]:

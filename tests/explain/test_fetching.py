@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from roost.cli.explain_slot import fetching
+from roost.classad import ClassAd
+from roost.cli.explain_slot import fetching_text
+from roost.explain.slot import fetching
 
 
 @pytest.mark.parametrize(
@@ -21,5 +23,6 @@ from roost.cli.explain_slot import fetching
     ],
 )
 def test_a_hook_that_hangs_is_told_from_one_that_found_nothing(ad: dict[str, int], says: list[str]) -> None:
-    lines = list(fetching(ad, 1000.0))
+    hook = fetching(ClassAd(ad), 1000.0)
+    lines = [] if hook is None else [fetching_text(hook)]
     assert len(lines) == len(says) and all(text in line for text, line in zip(says, lines, strict=True))

@@ -1,0 +1,154 @@
+"""Why a slot is in its state, and what would change it.
+
+How it came there is its machine's record of the last transition, with the expression that decided then. What counts now
+are the expressions of its state, traced on the slot's ad with the places of its machine's configuration. What the
+negotiator made of the slot is the record of its last cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from roost.classad import ClassAd
+from roost.explain.happenings import Happening, of_record
+from roost.policy.explain import Explanation, Origin, explain
+from roost.policy.render import explanation_data
+
+#: Expressions that count in a state and activity, in the order in which they are asked.
+_COUNT: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    ("Owner", "Idle"): ("START",),
+    ("Unclaimed", "Idle"): ("START",),
+    ("Claimed", "Idle"): ("START", "PREEMPT"),
+    ("Claimed", "Busy"): ("SUSPEND", "PREEMPT"),
+    ("Claimed", "Suspended"): ("CONTINUE", "PREEMPT"),
+    ("Claimed", "Retiring"): ("MaxJobRetirementTime",),
+    ("Preempting", "Vacating"): ("KILL",),
+}
+#: States of a slot that the negotiator could give to a job.
+_ON_OFFER: Final = frozenset(("Unclaimed", "Owner", "Matched", "Backfill", "Drained"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotQuestion:
+    """All that is known of a slot."""
+
+    ad: ClassAd
+    #: The machine itself gave the ad, just now.
+    fresh: bool
+    #: The job to explain the slot's policy with, and its name; None without one.
+    job: str | None = None
+    target: ClassAd | None = None
+    #: Ask as for a job that wants the slot, whatever it does now.
+    as_for_job: bool = False
+    origins: Mapping[str, Origin]
+    #: Its machine's records of its last transitions, the oldest first.
+    records: Sequence[dict[str, Any]] = ()
+    #: What the negotiator's last cycle made of it; None if it did not see it.
+    seen: Mapping[str, Any] | None = None
+    #: Epoch s.
+    now: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetching:
+    """What a slot's FETCH_WORK hook does."""
+
+    #: How long it has been running, s; None if it does not run.
+    runs_s: int | None
+    #: How long ago it ended, s; None if it runs.
+    ended_s: int | None
+    #: Pause after an end, s; None if it is not known.
+    pause_s: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotAnswer:
+    """Why a slot is in its state."""
+
+    name: str
+    machine: str
+    state: str
+    activity: str
+    #: How long it has been so, s.
+    for_s: float
+    user: str
+    #: The job it runs, and the one its policy was asked for.
+    runs: str
+    job: str | None
+    fresh: bool
+    #: Why it takes no jobs, a phrase each; "" where that is not so.
+    broken: str
+    problem: str
+    drained: str
+    fetching: Fetching | None
+    last: dict[str, Any] | None
+    came: Happening | None
+    expressions: tuple[Explanation, ...]
+    seen: Mapping[str, Any] | None
+
+    @property
+    def on_offer(self) -> bool:
+        """Whether the negotiator could give it to a job in its state."""
+        return self.state in _ON_OFFER
+
+    def data(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "slot": self.name, "state": self.state, "activity": self.activity, "job": self.job, "fresh": self.fresh,
+            "last": self.last, "expressions": [explanation_data(each) for each in self.expressions],
+            "matchmaker": self.seen,
+        }  # fmt: skip
+
+
+def explain_slot(question: SlotQuestion) -> SlotAnswer:
+    """Why a slot is in its state."""
+    ad = question.ad
+    state, activity = _text(ad, "State") or "?", _text(ad, "Activity") or "?"
+    names = ("START",) if question.as_for_job else _COUNT.get((state, activity), ())
+    last = next((each for each in reversed(question.records) if of_record(each) is not None), None)
+    return SlotAnswer(
+        name=_text(ad, "Name"),
+        machine=_text(ad, "Machine"),
+        state=state,
+        activity=activity,
+        for_s=question.now - float(ad.get("EnteredCurrentActivity", question.now)),
+        user=_text(ad, "RemoteOwner"),
+        runs=_text(ad, "JobId"),
+        job=question.job,
+        fresh=question.fresh,
+        broken=_text(ad, "SlotBrokenReason"),
+        problem=_text(ad, "MachineProblem"),
+        drained=_text(ad, "DrainReason"),
+        fetching=fetching(ad, question.now) if question.fresh else None,
+        last=last,
+        came=None if last is None else of_record(last),
+        expressions=tuple(_explained(question, name) for name in names if name in ad),
+        seen=question.seen,
+    )
+
+
+def fetching(ad: ClassAd, now: float) -> Fetching | None:
+    """What the ad of a slot, as fresh as can be, says of its hook that fetches work; None if it has none."""
+    began, ended = ad.get("LastFetchWorkSpawned"), ad.get("LastFetchWorkCompleted")
+    if not isinstance(began, int):
+        return None
+    pause = ad.get("NextFetchWorkDelay")
+    over = isinstance(ended, int) and ended >= began
+    return Fetching(
+        runs_s=None if over else int(now - began),
+        ended_s=int(now - ended) if isinstance(ended, int) and over else None,
+        pause_s=pause if isinstance(pause, int) else None,
+    )
+
+
+def _explained(question: SlotQuestion, name: str) -> Explanation:
+    origins = question.origins
+    origin = next((place for key, place in origins.items() if key.lower() == name.lower()), None)
+    return explain(question.ad.lookup(name), question.ad, question.target, name=name, origins=origins, origin=origin)
+
+
+def _text(ad: ClassAd, name: str) -> str:
+    value = ad.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,238 @@
+"""What the negotiator's last cycle made of a job: the slots it rejected, by clause, and the slot that comes closest.
+
+The cycle's record names the slots under the cause that it found first. For a cause that is an expression, the clauses
+that decided are found by tracing the expression on the same ads at the instant of the cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from roost.classad import ClassAd, FixedWorld, ParseError
+from roost.classad.ops import truth
+from roost.explain.refusals import CLAUSES_MAX, causes, is_the_jobs, missing, refusing, shut_by
+from roost.policy.explain import Explanation, Origin, explain
+from roost.policy.render.words import reasons
+
+#: Rejections that are traced, of the slots that the record names.
+TRACED_MAX: Final = 1_500
+#: Cause in the record to the expression that rejected, and whose MY it has.
+TRACED: Final = {
+    "job-requirements": ("Requirements", "job"),
+    "slot-requirements": ("Requirements", "slot"),
+    "pool-policy-resource": ("NEGOTIATOR_PE_RESOURCE_EXPR", "slot"),
+    "pool-policy-job": ("NEGOTIATOR_PE_JOB_EXPR", "job"),
+}
+#: Slots of a group that its data names.
+_NAMED_MAX: Final = 20
+_JOBS: Final = ("job-requirements", "pool-policy-job")
+
+#: Name of a slot to where its policy was set.
+Origins = Callable[[str], Mapping[str, Origin]]
+
+
+@dataclass(slots=True)
+class Group:
+    """Slots that were rejected for the same reason."""
+
+    cause: str
+    clause: str
+    count: int = 0
+    slots: list[str] = field(default_factory=list)
+    #: Values that made the clause so, on the first of them.
+    because: str = ""
+    #: User to number of these slots, where they are in use.
+    holders: Mapping[str, int] = field(default_factory=dict)
+
+    def data(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "cause": self.cause, "side": "job" if self.cause in _JOBS else "slot", "clause": self.clause,
+            "count": self.count, "because": self.because, "slots": self.slots[:_NAMED_MAX],
+        }  # fmt: skip
+
+
+@dataclass(slots=True)
+class Nearest:
+    """The slot that lacks least."""
+
+    slot: str
+    #: What would have to be different.
+    changes: list[str]
+    #: Whether that would be enough, and not only needed.
+    sure: bool
+
+    def data(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"slot": self.slot, "changes": self.changes, "sure": self.sure}
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What a cycle had for a job."""
+
+    record: dict[str, Any]
+    #: Most slots first.
+    groups: list[Group] = field(default_factory=list)
+    nearest: Nearest | None = None
+    #: A slot that a change of the job would be enough for; "" for none.
+    by_edit: str = ""
+    #: Slots that only their owners, or repairs, can give to the job.
+    others: list[str] = field(default_factory=list)
+
+    @property
+    def fits(self) -> list[str]:
+        """Slots that would run it."""
+        if self.record.get("besides"):
+            return []
+        found: list[str] = self._of("accepted")
+        return [*self.record.get("given", []), *found]
+
+    @property
+    def causes(self) -> set[str]:
+        """The causes of all groups."""
+        return {group.cause for group in self.groups}
+
+    def _of(self, cause: str) -> list[str]:
+        return next((each["slots"] for each in self.record["causes"] if each["cause"] == cause), [])
+
+    def data(self) -> dict[str, Any]:
+        """As JSON."""
+        record = self.record
+        keys = ("knob", "besides", "limits", "served", "group", "submitter", "jobs", "left")
+        return {
+            "at": record["at"],
+            "slots": record["slots"],
+            "fits": self.fits,
+            "taken": {each.cause: each.count for each in self.groups if each.cause not in TRACED},
+            "rejected": [each.data() for each in self.groups if each.cause in TRACED],
+            "nearest": None if self.nearest is None else self.nearest.data(),
+            "matchmaker": record["text"],
+            **{key: record[key] for key in keys if key in record},
+        }
+
+
+def slots_to_trace(record: Mapping[str, Any]) -> list[str]:
+    """The slots whose ads `verdict` needs."""
+    names = [name for each in record["causes"] if each["cause"] in TRACED for name in each["slots"]]
+    return names[:TRACED_MAX]
+
+
+def verdict(job: ClassAd, record: dict[str, Any], slots: Mapping[str, ClassAd], origins: Origins) -> Verdict:
+    """What a cycle's record says of a job; `slots` has the ads of `slots_to_trace` that are still there."""
+    builder = _Builder(_Tracer(job, record, origins), Verdict(record))
+    left = TRACED_MAX
+    for each in record["causes"]:
+        cause, names = each["cause"], each["slots"]
+        if cause not in TRACED:
+            builder.whole(cause, each["count"], list(names), each.get("holders", {}))
+            continue
+        traced = names[:left]
+        left -= len(traced)
+        for name in traced:
+            if name in slots:
+                builder.slot(cause, name, slots[name])
+        if each["count"] > len(traced):
+            builder.whole(cause, each["count"] - len(traced), list(names[len(traced) :]), {}, "not looked into")
+    return builder.done()
+
+
+class _Tracer:
+    """Traces the expressions that rejected, at the instant of the cycle."""
+
+    def __init__(self, job: ClassAd, record: dict[str, Any], origins: Origins) -> None:
+        self.job = job
+        self.world = FixedWorld(instant=float(record["at"]), offset=int(record["zone_offset_s"]))
+        self.policies = {
+            cause: source for cause, source in record["sources"].items() if source is not None and cause in TRACED
+        }
+        self._origins = origins
+
+    def refusal(self, cause: str, name: str, slot: ClassAd) -> Explanation | None:
+        """Why the expression of a cause is not TRUE; None if it is, by now."""
+        knob, side = TRACED[cause]
+        mine, other = (self.job, slot) if side == "job" else (slot, self.job)
+        if knob == "Requirements":
+            if "Requirements" not in mine or truth(mine.eval("Requirements", other, self.world)) is True:
+                return None
+            origins = self._origins(name) if side == "slot" else {}
+            return explain(mine.lookup(knob), mine, other, world=self.world, name=knob, origins=origins)
+        source = self.policies.get(cause)
+        if source is None or not source["text"]:
+            return None
+        place = source["place"]
+        origin = Origin(file=place) if place else None
+        try:
+            found = explain(source["text"], mine, other, world=self.world, name=knob, origin=origin)
+        except ParseError:
+            return None
+        return None if truth(found.value) is True else found
+
+    def unmet(self, name: str, slot: ClassAd) -> dict[str, Explanation]:
+        """All that rejects by cause, and not only what was found first."""
+        wanted = ("job-requirements", "slot-requirements", *self.policies)
+        found = {cause: self.refusal(cause, name, slot) for cause in wanted}
+        return {cause: each for cause, each in found.items() if each is not None}
+
+
+class _Builder:
+    """Puts a verdict together, slot by slot."""
+
+    def __init__(self, tracer: _Tracer, verdict: Verdict) -> None:
+        self._tracer = tracer
+        self._verdict = verdict
+        self._groups: dict[tuple[str, str], Group] = {}
+
+    def whole(self, cause: str, count: int, slots: list[str], holders: Mapping[str, int], clause: str = "") -> None:
+        """Slots of which the record says all that there is to say."""
+        self._groups[cause, clause] = Group(cause, clause, count, slots, holders=holders)
+
+    def slot(self, cause: str, name: str, slot: ClassAd) -> None:
+        """A slot whose rejection is traced."""
+        why, shut = self._tracer.refusal(cause, name, slot), shut_by(slot)
+        self._count(cause, why, name, shut if cause == "slot-requirements" else "")
+        self._consider(name, self._tracer.unmet(name, slot), shut)
+
+    def done(self) -> Verdict:
+        """The verdict."""
+        self._verdict.groups = sorted(self._groups.values(), key=lambda group: -group.count)
+        return self._verdict
+
+    def _count(self, cause: str, why: Explanation | None, name: str, shut: str) -> None:
+        if shut:
+            clause, why = shut, None
+        elif why is None:
+            clause = "it would by now: something has changed since"
+        else:
+            clause = refusing(why)
+        group = self._groups.setdefault((cause, clause), Group(cause, clause))
+        group.count += 1
+        if not group.slots and why is not None:
+            group.because = _because(why)
+        group.slots.append(name)
+
+    def _consider(self, name: str, whys: dict[str, Explanation], shut: str) -> None:
+        """Whether a slot is the nearest so far: what would have to be different is less than elsewhere."""
+        if not whys:
+            return
+        verdict = self._verdict
+        if shut or any(not is_the_jobs(cause, why) for cause, why in whys.items()):
+            verdict.others.append(name)
+        elif not verdict.by_edit:
+            verdict.by_edit = name
+        if shut:
+            return
+        changes = [text for why in whys.values() for text in missing(why)]
+        sure = all(why.changes for why in whys.values())
+        best = verdict.nearest
+        if best is None or (not sure, len(changes)) < (not best.sure, len(best.changes)):
+            verdict.nearest = Nearest(name, changes, sure)
+
+
+def _because(why: Explanation) -> str:
+    """The values that made an expression what it is, and the place where it was set."""
+    said = "; ".join(", ".join(reasons(each)) for each in causes(why)[:CLAUSES_MAX] if reasons(each))
+    place = next((step.origin for each in why.clauses for step in reversed(each.path) if step.origin), why.origin)
+    return f"{said} [{place}]".strip() if place else said
