@@ -46,9 +46,17 @@ class Pool:
     """One pool."""
 
     def __init__(
-        self, place: Path, config: str = "", *, cpus: int = 2, environment: dict[str, str] | None = None
+        self,
+        place: Path,
+        config: str = "",
+        *,
+        cpus: int = 2,
+        environment: dict[str, str] | None = None,
+        host: str = "",
     ) -> None:
+        """`host`: its daemons believe to be on a machine of that name, which takes root."""
         self.place = place
+        self._host = ["unshare", "-u", "sh", "-c", f'hostname {host} && exec "$@"', "sh"] if host else []
         self.home = place / "home"
         self.work = place / "work"
         self.home.mkdir(parents=True)
@@ -92,7 +100,7 @@ class Pool:
         named = 2 if words[0] in ("explain", "story") else 1
         arguments = [*words[:named], "--home", str(self.home), *words[named:]]
         if words[0] in ("up", "down"):
-            command = [sys.executable, "-m", "roost.cli", *arguments]
+            command = [*self._host, sys.executable, "-m", "roost.cli", *arguments]
             return subprocess.run(
                 command,
                 cwd=self.work,

@@ -20,6 +20,7 @@ from roost.runtime.home import HomeError
 from roost.runtime.nats_server import find_program
 from tests.integration.kill_rounds import check
 from tests.integration.kit import Pool, eventually
+from tests.integration.test_results import wrong
 
 Start = Callable[..., Pool]
 _USER, _PASSWORD = "pool", "not much of a secret"
@@ -138,3 +139,25 @@ def test_servers_that_refuse_or_are_away_are_told_of_before_daemons_wait_for_the
         of(url, "wrong")
     servers.kill(0)
     assert "none of nats://127.0.0.1:" in of(url)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can have machines of several names")
+def test_results_of_jobs_on_several_machines_are_each_their_own(servers: Servers, start: Start, tmp_path: Path) -> None:
+    credentials = tmp_path / "credentials.json"
+    credentials.write_text(json.dumps({"user": _USER, "password": _PASSWORD}))
+    common = f"NATS_SERVERS = {servers.urls}\nNATS_CREDENTIALS = {credentials}\nCOLLECTOR_NAME = several\n"
+    pool = start(f"{common}FILESYSTEM_DOMAIN = queue\n", cpus=4)
+    start(f"{common}DAEMON_LIST = MASTER STARTD\nFILESYSTEM_DOMAIN = other\n", name="second", cpus=4, host="second")
+    eventually(lambda: len(json.loads(pool("status", "--json"))) == 8, "slots of both machines")
+    (pool.work / "out").mkdir()
+    cluster = pool.submit(
+        "output = out/$(Process).out\narguments = $(Process)\nqueue 160\n",
+        "sleep 0.2; printf %05d $1; printf %05d $1 > file.$1",
+    )
+    pool.wait(cluster)
+    hosts = {row["LastRemoteHost"].partition("@")[2] for row in json.loads(pool("history", "--json", "--long"))}
+    assert len(hosts) == 2, hosts
+    # Where the file system is shared nothing is moved: the first machine wrote where the second one sent.
+    for names in ("out/{}.out", "file.{}"):
+        assert wrong(pool.work, names, 160) == []
+    assert not list(pool.work.rglob(".roost-*"))

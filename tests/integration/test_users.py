@@ -18,6 +18,7 @@ from roost.runtime.home import Home
 from roost.runtime.pool_line import PoolLine
 from roost.wire.verbs import VERBS, Asker, Daemon
 from tests.integration.kit import Pool, eventually, running
+from tests.integration.test_results import wrong
 
 #: A user that every machine has, and no person is.
 USER = "nobody"
@@ -240,3 +241,18 @@ def test_whoever_acts_for_a_user_may_be_killed(roots: Pool, user: Pool) -> None:
     assert (user.work / "out").read_text() == "again\n"
     assert not set(_deputies(roots)) & set(old)
     eventually(lambda: set(user.ends().values()) == {1})
+
+
+def test_results_of_many_jobs_at_once_are_each_their_own(user: Pool) -> None:
+    out = user.work / "many"
+    out.mkdir()
+    os.chown(out, UID, -1)
+    cluster = user.submit(
+        "initialdir = many\noutput = $(Process).out\narguments = $(Process)\nshould_transfer_files = YES\n"
+        'transfer_output_files = result, same\ntransfer_output_remaps = "result = $(Process).result"\nqueue 100\n',
+        "printf %05d $1; printf %05d $1 > result; printf %05d $1 > same",
+    )
+    user.wait(cluster)
+    assert wrong(out, "{}.out", 100) + wrong(out, "{}.result", 100) == []
+    assert (out / "same").read_text() in {f"{number:05}" for number in range(100)}
+    assert {path.stat().st_uid for path in out.iterdir()} == {UID} and len(list(out.iterdir())) == 201

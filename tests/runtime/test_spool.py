@@ -1,26 +1,216 @@
-"""What a queue keeps of its jobs' files, and that it keeps nothing of jobs that have left."""
+"""What a queue keeps of its jobs' files, what it writes for runs, and that nothing is left of those that are over."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from roost.runtime.deputies import Deputies
+from roost.runtime.input_files import STDOUT
 from roost.runtime.spool import Spool
+from roost.runtime.transfer import FileItem, pack_items
+from roost.schedd.identifiers import JobId
+from roost.schedd.queue import Queue
+from roost.wire.messages import FileTaken, OutputDone, PutFile
 from tests.schedd.queue_world import World, source
+
+SECRET = b"s"
+_NAME = STDOUT
+
+
+def _spool(directory: Path, world: World, secret: bytes = SECRET) -> Spool:
+    directory.mkdir(exist_ok=True)
+    deputies = Deputies()
+    # There are no users but this one.
+    deputies.are_needed = False
+    spool = Spool(directory, deputies, secret=secret)
+    spool.sweep(world.queue)
+    return spool
+
+
+def _runs(world: World, jobs: int, **attributes: object) -> list[tuple[str, str]]:
+    """Jobs that run: names of their runs and of their machines."""
+    cluster = world.submit(source(jobs, **attributes))
+    while world.match():
+        pass
+    while any(world.to_node.values()) or any(world.to_queue.values()):
+        for name in world.nodes:
+            world.deliver_order(name)
+            world.deliver_word(name)
+    found = []
+    for proc in range(jobs):
+        job = world.queue.book.find(JobId(cluster, proc))
+        assert job is not None and job.run
+        found.append((job.run, world.queue.holder.claims[job.claim_id].node))
+    return found
+
+
+def _item(size: int, name: str = _NAME) -> bytes:
+    return pack_items([FileItem(name=name, size=size, changed_ns=1_700_000_000_000_000_000)])
+
+
+async def _put(spool: Spool, queue: Queue, run: tuple[str, str], **fields: object) -> FileTaken:
+    message = PutFile(run=run[0], begun=True, transfer="t", **fields)  # type: ignore[arg-type]
+    answer = await spool.serve(message, queue, run[1])
+    assert isinstance(answer, FileTaken)
+    return answer
+
+
+async def _quiet(spool: Spool, queue: Queue, done: Callable[[], bool]) -> None:
+    """Tidy until that is so."""
+    while not done():
+        spool.tidy(queue)
+        await asyncio.sleep(0.01)
+
+
+def _in_loop(work: Callable[[], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        await work()
+
+    asyncio.run(whole())
 
 
 def test_what_a_killed_daemon_kept_of_jobs_that_had_left_is_swept_away(tmp_path: Path) -> None:
     world = World()
-    cluster = world.submit(source(2))
-    kept = [f"{cluster}.0", f"{cluster}.1.new", "history", "job_queue.log.1"]
-    left = [f"{cluster}.2", f"{cluster}.2.new", f"{cluster + 1}.0"]
-    for name in (*kept, *left):
+    cluster = world.submit(source(4))
+    kept = [f"{cluster}.0", f"{cluster}.1.new", f"{cluster}.2", "history", "job_queue.log.1"]
+    left = [f"{cluster}.5", f"{cluster}.5.new", f"{cluster}.5.old", f"{cluster + 1}.0", f"{cluster}.2.old"]
+    for name in (*kept, *left, f"{cluster}.3.old"):
         (tmp_path / name / "deep").mkdir(parents=True)
 
     async def sweep() -> None:
-        Spool(tmp_path, Deputies()).sweep(world.queue)
+        _spool(tmp_path, world)
 
     # What is removed beside is waited for at the end.
     asyncio.run(sweep())
-    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(kept)
+    # What the next run of the fourth job gets was on its way to be replaced, which had not happened yet.
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted((*kept, f"{cluster}.3"))
+
+
+def test_runs_that_write_one_file_do_not_meet(tmp_path: Path) -> None:
+    world = World()
+    runs = _runs(world, 4, Iwd=str(tmp_path), Out="same.out")
+    spool = _spool(tmp_path / "spool", world)
+    other = _spool(tmp_path / "other", world, b"of another pool, whose runs have the same names")
+
+    async def write() -> None:
+        writers = [(each, run) for each in (spool, other) for run in runs]
+        for number, (each, run) in enumerate(writers):
+            taken = await _put(each, world.queue, run, item=_item(8), data=b"%04d" % number)
+            assert (taken.error, taken.offset) == ("", 4)
+        for number, (each, run) in enumerate(writers):
+            taken = await _put(each, world.queue, run, item=_item(8), offset=4, data=b"%04d" % number, last=True)
+            assert (taken.error, taken.offset) == ("", 8)
+            assert (tmp_path / "same.out").read_bytes() == b"%04d%04d" % (number, number)
+
+    _in_loop(write)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["other", "same.out", "spool"]
+
+
+def test_requests_that_were_sent_again_are_done_in_their_order(tmp_path: Path) -> None:
+    world = World()
+    (run,) = _runs(world, 1, Iwd=str(tmp_path), Out="out")
+    spool = _spool(tmp_path / "spool", world)
+
+    async def write() -> None:
+        # The machine had no answer in time, and asked again, and again.
+        first = [_put(spool, world.queue, run, item=_item(8), data=b"1234") for _ in range(3)]
+        last = [_put(spool, world.queue, run, item=_item(8), offset=4, data=b"5678", last=True) for _ in range(3)]
+        answers = await asyncio.gather(*first, *last)
+        assert [each.error for each in answers] == [""] * 6
+        assert [each.offset for each in answers] == [4, 4, 4, 8, 0, 0], "what is over is begun again, or left"
+
+    _in_loop(write)
+    assert (tmp_path / "out").read_bytes() == b"12345678"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["out", "spool"]
+    gc.collect()
+    assert not spool._turns
+
+
+def test_a_transfer_goes_on_after_the_queue_was_killed(tmp_path: Path) -> None:
+    world = World()
+    (run,) = _runs(world, 1, Iwd=str(tmp_path), Out="out")
+
+    async def write() -> None:
+        await _put(_spool(tmp_path / "spool", world), world.queue, run, item=_item(8), data=b"1234")
+        world.restart()
+        again = _spool(tmp_path / "spool", world)
+        again.tidy(world.queue)
+        taken = await _put(again, world.queue, run, item=_item(8), offset=4, data=b"5678", last=True)
+        assert (taken.error, taken.offset) == ("", 8)
+
+    _in_loop(write)
+    assert (tmp_path / "out").read_bytes() == b"12345678"
+
+
+def test_of_a_run_that_is_over_no_unfinished_file_is_left(tmp_path: Path) -> None:
+    world = World()
+    runs = _runs(world, 3, Iwd=str(tmp_path), Out="out")
+    (tmp_path / ".roost-0123456789abcdef.part").write_text("somebody else's")
+
+    def parts() -> int:
+        return len(list(tmp_path.glob(".roost-*.part")))
+
+    async def write() -> None:
+        spool = _spool(tmp_path / "spool", world)
+        for run in runs:
+            await _put(spool, world.queue, run, item=_item(8), data=b"1234")
+        assert parts() == 4
+        node = world.nodes[runs[0][1]]
+        (slot,) = [slot for slot, run in node.runs.items() if run == runs[0][0]]
+        world.feed(node.ends(slot, world.now, "evict"))
+        await _quiet(spool, world.queue, lambda: parts() == 3)
+        # The queue is killed; when it is back another run is over, of which it knows only by what it has noted.
+        node = world.nodes[runs[1][1]]
+        (slot,) = [slot for slot, run in node.runs.items() if run == runs[1][0]]
+        world.feed(node.ends(slot, world.now, "evict"))
+        world.restart()
+        spool = _spool(tmp_path / "spool", world)
+        await _quiet(spool, world.queue, lambda: parts() == 2)
+        late = await _put(spool, world.queue, runs[1], item=_item(8), data=b"1234")
+        assert "not known" in late.error
+        taken = await _put(spool, world.queue, runs[2], item=_item(8), offset=4, data=b"5678", last=True)
+        assert taken.offset == 8
+
+    _in_loop(write)
+    assert (tmp_path / "out").read_bytes() == b"12345678"
+    assert parts() == 1
+
+
+def test_what_a_run_saves_takes_the_place_of_what_was_there_whole(tmp_path: Path) -> None:
+    world = World()
+    ((run, node),) = _runs(world, 1, Iwd=str(tmp_path))
+    job = JobId.read(run.partition("#")[0])
+
+    async def save() -> None:
+        spool = _spool(tmp_path / "spool", world)
+
+        async def put(transfer: str, name: str, data: bytes) -> None:
+            begin = PutFile(run=run, item=_item(len(data), name), to="spool", transfer=transfer)
+            assert await spool.serve(begin, world.queue, node) == FileTaken()
+            message = PutFile(
+                run=run, item=_item(len(data), name), data=data, last=True, begun=True, to="spool", transfer=transfer
+            )
+            answer = await spool.serve(message, world.queue, node)
+            assert isinstance(answer, FileTaken) and not answer.error, answer
+
+        async def done(transfer: str) -> None:
+            answer = await spool.serve(OutputDone(run=run, to="spool", transfer=transfer), world.queue, node)
+            assert answer == FileTaken()
+
+        await put("1", "a", b"first")
+        await done("1")
+        await put("2", "a", b"broke")
+        await put("2", "b", b"off")
+        # The machine was killed over it, and begins anew.
+        await put("3", "a", b"third")
+        await done("3")
+        await done("3")
+        assert {each.name: each.read_bytes() for each in spool.kept(job).iterdir()} == {"a": b"third"}
+        assert [each.name for each in (tmp_path / "spool").iterdir() if each.is_dir()] == [str(job)]
+        wrong = await spool.serve(OutputDone(run=run, to="spool", transfer="../../x"), world.queue, node)
+        assert isinstance(wrong, FileTaken) and "not the name" in wrong.error
+
+    _in_loop(save)

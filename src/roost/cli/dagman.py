@@ -155,6 +155,7 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
     from roost import __version__
     from roost.config import ConfigError
     from roost.dag import BadDag, apply_rescue
+    from roost.runtime.whole_files import sweep
     from roost.runtime.workflow.description import SubmitOptions
     from roost.runtime.workflow.files import Locked, RunFiles, read_text, take_lock
     from roost.runtime.workflow.process import Process
@@ -172,6 +173,8 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
         if not rescue and flags.get("-autorescue", "1") != "0" and "-force" not in flags:
             rescue = names.last_rescue(most)
         left = take_lock(names.lock)
+        # What an earlier process of the run was killed over.
+        sweep(names.lock.absolute().parent)
         # A lock that was left behind is of a run that did not come to its end, which goes on.
         recovering = (left or "-dorecov" in flags) and "-force" not in flags
         if rescue and not recovering:

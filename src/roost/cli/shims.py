@@ -26,6 +26,7 @@ from typing import Final, NamedTuple
 
 from roost import __version__
 from roost.cli.terminal import CommandError, Exit, say
+from roost.runtime.whole_files import write_whole
 
 #: Longest first line of a script that every Linux reads, bytes.
 _INTERPRETER_LINE_MAX: Final = 127
@@ -137,10 +138,7 @@ def _write(path: Path, text: str, mode: int) -> None:
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return
     # Somebody may be running the old one.
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.chmod(mode)
-    fresh.replace(path)
+    write_whole(path, text, mode=mode)
 
 
 def write_modules(directory: Path) -> None:

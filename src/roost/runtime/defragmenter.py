@@ -38,6 +38,7 @@ from roost.defrag.state import (
 from roost.model.plain import PlainError
 from roost.runtime.bus import Bus, BusError
 from roost.runtime.clock import SYSTEM, Clock
+from roost.runtime.whole_files import write_whole
 from roost.startd.draining import OnCompletion
 from roost.wire.messages import Ask
 
@@ -105,7 +106,7 @@ class Defragmenter:
         changed, self.state = found.state != self.state, found.state
         if changed:
             try:
-                self._record.write_text(json.dumps(persisted(self.state)))
+                write_whole(self._record, json.dumps(persisted(self.state)))
             except OSError as error:
                 _log.error("the state can't be kept: %s", error)
         self._perform(found.effects)

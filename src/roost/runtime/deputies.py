@@ -48,7 +48,9 @@ SHUNNED_S: Final = 60.0
 END_S: Final = 1.0
 
 #: Done again they do nothing else. Appending is not among them.
-_HARMLESS: Final = frozenset(("look", "exists", "names", "real", "open", "make_directory", "begin", "put", "make"))
+_HARMLESS: Final = frozenset(
+    ("look", "exists", "names", "real", "open", "make_directory", "begin", "put", "make", "discard")
+)
 _KEPT: Final = ("LD_LIBRARY_PATH",)
 _MSG_CMSG_CLOEXEC: Final = 0x40000000
 
@@ -193,8 +195,11 @@ class Deputy(Hands):
     def begin(self, target: str, mark: str) -> int:
         return int(self._ask("begin", target, mark))
 
-    def put(self, target: str, mark: str, offset: int, data: bytes, mode: int | None, sync: bool) -> None:
-        self._ask("put", target, mark, offset, mode, sync, data=data)
+    def put(self, target: str, mark: str, offset: int, data: bytes, mode: int | None, sync: bool) -> int:
+        return int(self._ask("put", target, mark, offset, mode, sync, data=data))
+
+    def discard(self, target: str, mark: str) -> None:
+        self._ask("discard", target, mark)
 
     def make(self, path: str, data: bytes, mode: int) -> None:
         self._ask("make", path, mode, data=data)

@@ -17,6 +17,7 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
+from roost.runtime.whole_files import write_whole
 from roost.schedd.history import Banner, BytesStore, backwards, format_entry, rotated_name, to_delete
 
 _log = logging.getLogger("roost.schedd")
@@ -136,9 +137,7 @@ class HistoryFile:
             return
         cluster, proc = _job(ad)
         path = self._each / f"history.{cluster}.{proc}"
-        fresh = path.with_name(f".{path.name}.tmp")
-        fresh.write_text(format_ad(ad, Form.OLD), encoding="utf-8", errors="surrogateescape")
-        fresh.replace(path)
+        write_whole(path, format_ad(ad, Form.OLD))
 
     def _failed(self, path: Path | None, error: OSError) -> None:
         text = f"{error.filename or path}: {error.strerror}"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.runtime.bus_settings import BusSettings
+from roost.runtime.whole_files import sweep, write_first
 
 if TYPE_CHECKING:
     from roost.config import Config
@@ -98,7 +99,8 @@ class Home(NamedTuple):
             for directory in (self.log, self.run, self.execute, self.jobs, self.spool, self.database.parent):
                 directory.mkdir(mode=0o700, exist_ok=True)
             if not self.config_file.exists():
-                self.config_file.write_text(_FIRST_CONFIG)
+                with contextlib.suppress(FileExistsError):
+                    write_first(self.config_file, _FIRST_CONFIG)
             probe = self.run / f".probe.{os.getpid()}"
             probe.write_text("")
             probe.unlink()
@@ -107,6 +109,19 @@ class Home(NamedTuple):
             raise HomeError(
                 f"{error.filename or self.path}: {why}; name another directory with --home or ROOST_HOME"
             ) from None
+
+    def sweep(self) -> None:
+        """Remove files that writers who were killed have left half written."""
+        for directory in (
+            self.path,
+            self.run,
+            self.run / "slots",
+            self.run / "nats",
+            self.jobs,
+            self.spool,
+            self.users,
+        ):
+            sweep(directory)
 
     def let_others_to(self, directory: Path) -> None:
         """Let other users get at what is theirs in a directory of this one; they see no names. Raises OSError."""
@@ -132,11 +147,10 @@ class Home(NamedTuple):
         path = self.run / "secret"
         with contextlib.suppress(FileNotFoundError):
             return bytes.fromhex(path.read_text())
-        secret = os.urandom(32)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secret.hex())
-        return secret
+        # Several daemons start at the same time: all of them have the one that was there first.
+        with contextlib.suppress(FileExistsError):
+            write_first(path, os.urandom(32).hex(), mode=0o600)
+        return bytes.fromhex(path.read_text())
 
     def contact(self) -> dict[str, Any]:
         """How the running pool is reached, by who runs it or by another user whom it knows. Raises HomeError."""

@@ -158,6 +158,7 @@ class LocalRuns:
         home = Home(self._daemon.context.home.path / "local")
         for directory in (home.path, home.log, home.run, home.execute, home.jobs):
             directory.mkdir(mode=0o700, exist_ok=True)
+        home.sweep()
         context = replace(self._daemon.context, role="node", name=self.name, home=home, roots=None)
         config = self._written(home)
         machine = NodeDaemon(context, config, InnerBus(self._daemon, self._heard))

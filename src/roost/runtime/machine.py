@@ -16,6 +16,7 @@ from roost.config import CommandResult
 from roost.config.expressions import constant_value, parsed
 from roost.config.limits import DEFAULT_LIMITS
 from roost.runtime.home import user_name
+from roost.runtime.whole_files import write_whole
 
 #: files looked for when neither --config nor the environment names one
 STANDARD_FILES = ("/etc/roost/roost.config", "/etc/condor/condor_config", "/usr/local/etc/condor_config")
@@ -68,10 +69,8 @@ class SystemHost:
 
     def write_cache(self, path: str, text: str) -> bool:
         """Write the file beside its place and rename it there."""
-        temporary = f"{path}.{os.getpid()}.tmp"
         try:
-            Path(temporary).write_text(text, encoding="utf-8")
-            Path(temporary).rename(path)
+            write_whole(Path(path), text)
         except (OSError, ValueError):
             return False
         return True

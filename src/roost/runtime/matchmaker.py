@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +29,7 @@ from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.timing import Steps
 from roost.negotiator.view import usage_of
 from roost.runtime.policy_log import PolicyLog, policy_log_path
+from roost.runtime.whole_files import write_whole
 
 _log = logging.getLogger("roost.matchmaker")
 
@@ -186,13 +186,8 @@ class Matchmaker:
 
     def save(self) -> None:
         """Write the accounts down."""
-        fresh = self.path.with_suffix(".new")
         try:
-            with fresh.open("w", encoding="utf-8") as file:
-                json.dump(self.accounts.to_json(), file)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(self.path)
+            write_whole(self.path, json.dumps(self.accounts.to_json()), sync=True)
         except OSError as error:
             _log.error("can't write the accounts to %s: %s", self.path, error)
 

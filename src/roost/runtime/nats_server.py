@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
-import os
 import secrets
 import shutil
 import signal
@@ -27,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from roost.runtime.whole_files import write_whole
 from roost.wire.codec import MESSAGE_BYTES_MAX
 from roost.wire.subjects import Role, Subjects
 
@@ -112,11 +112,7 @@ class Accounts:
 
 def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner may read, whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    temporary.rename(path)
+    write_whole(path, text, mode=0o600)
 
 
 class NatsServer:

@@ -20,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from roost.runtime.whole_files import open_beside
 from roost.schedd import job_queue_log as jq
 from roost.schedd.changes import Change
 
@@ -94,23 +95,25 @@ class QueueMirror:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             sequence = self._sequence() + 1
-            fresh = self._path.with_name(f"{self._path.name}.tmp")
-            fresh.unlink(missing_ok=True)
-            self._whole = self._write(fresh, sequence, now)
-            if sequence > 1 and self._kept_max:
-                old = self._path.with_name(f"{self._path.name}.{sequence - 1}")
-                old.unlink(missing_ok=True)
-                os.link(self._path, old)
-            fresh.replace(self._path)
+            descriptor, fresh = open_beside(self._path, mode=0o600)
+            try:
+                self._whole = self._write(descriptor, sequence, now)
+                if sequence > 1 and self._kept_max:
+                    old = self._path.with_name(f"{self._path.name}.{sequence - 1}")
+                    old.unlink(missing_ok=True)
+                    os.link(self._path, old)
+                fresh.replace(self._path)
+            except BaseException:
+                fresh.unlink(missing_ok=True)
+                raise
             self._forget_old()
         except OSError as error:
             self._failed(error)
             return
         self._added, self._made_at, self._problem = 0, now, ""
 
-    def _write(self, path: Path, sequence: int, now: float) -> int:
+    def _write(self, descriptor: int, sequence: int, now: float) -> int:
         size = 0
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             size += file.write(f"{jq.first_line(sequence, now)}\n".encode())
             records = iter(self._mirror.whole())

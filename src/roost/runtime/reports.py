@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import logging
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -22,6 +24,11 @@ from roost.wire.errors import WireError
 from roost.wire.messages import RunEnded
 
 _log = logging.getLogger("roost.node")
+
+#: What is told from other characters by where it stands, and what is not.
+_MARKS: Final = re.compile("[#@]")
+_ODD: Final = re.compile("[^A-Za-z0-9.#@-]|#.*#|@.*[#@]")
+_UNFIT: Final = re.compile("[^A-Za-z0-9.-]")
 
 _HOW: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
@@ -131,5 +138,9 @@ class Reports:
 
 
 def file_name(run: str) -> str:
-    """The name of a run as that of a file."""
-    return "".join(char if char.isalnum() or char in ".-_" else "_" for char in run)
+    """The name of a run, or of a slot, as that of a file; no two have the same."""
+    plain = _MARKS.sub("_", run, count=2)
+    if not _ODD.search(run):
+        return plain
+    digest = hashlib.blake2b(run.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
+    return f"{_UNFIT.sub('_', plain)[:160]}-{digest}"

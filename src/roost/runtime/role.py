@@ -25,6 +25,7 @@ from roost.runtime.bus import Bus, BusSettings
 from roost.runtime.clock import SYSTEM, Clock
 from roost.runtime.daemon_log import DaemonLog
 from roost.runtime.home import Home, user_name
+from roost.runtime.whole_files import write_whole
 
 _log = logging.getLogger("roost.role")
 
@@ -100,6 +101,7 @@ def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lam
 
 async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) -> None:
     config = read_config(context)
+    context.home.sweep()
     bus = await Bus.connect(context.bus)
     daemon = make(context, config, bus)
     wanted: asyncio.Queue[Ending | None] = asyncio.Queue()
@@ -150,11 +152,8 @@ def _tell_configured(context: RoleContext, problem: str, waiting: Sequence[str] 
     """Leave a word for `roost reconfig`, which waits for it."""
     path = context.home.run / f"{context.role}.configured"
     with contextlib.suppress(OSError):
-        fresh = path.with_suffix(".new")
-        fresh.write_text(
-            json.dumps({"at": context.clock.now(), "ok": not problem, "text": problem, "restart": list(waiting)})
-        )
-        fresh.replace(path)
+        told = {"at": context.clock.now(), "ok": not problem, "text": problem, "restart": list(waiting)}
+        write_whole(path, json.dumps(told))
 
 
 async def _hurried(wanted: asyncio.Queue[Ending | None]) -> None:

@@ -40,6 +40,7 @@ from roost.runtime.shepherd.processes import start_of
 from roost.runtime.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
 from roost.runtime.transfer import TransferProblem
 from roost.runtime.transfers import Transfers
+from roost.runtime.whole_files import write_whole
 from roost.schedd.event_log_base import Event
 from roost.starter.starter_state import StarterState
 from roost.starter.transfer_plan import moves_files
@@ -255,7 +256,7 @@ class Runner:
         self.moved = True
         self.baseline = await asyncio.to_thread(Baseline.of, self.sandbox.path, self.transfers.hands)
         with contextlib.suppress(OSError):
-            self._baseline_path.write_text(json.dumps(dict(self.baseline.files)))
+            write_whole(self._baseline_path, json.dumps(dict(self.baseline.files)))
         self.around.moved("input-finished")
         self.around.tell(sev.InputTransferred())
 

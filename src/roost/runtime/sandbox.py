@@ -123,7 +123,8 @@ def remove_tree(path: Path) -> str:
 
 def _empty(top: int, path: Path, problems: list[str]) -> None:
     """Empty the top directory: files go, directories are opened, relieved of their own directories, and go."""
-    number = 0
+    # Names that nothing there can have, whatever a job has made of this place.
+    number, token = 0, os.urandom(8).hex()
     # A directory that could not be removed is not tried again.
     given_up: set[str] = set()
     while True:
@@ -132,7 +133,7 @@ def _empty(top: int, path: Path, problems: list[str]) -> None:
             return
         for name in directories:
             try:
-                number = _level(top, name, number, path, problems)
+                number = _level(top, name, number, token, path, problems)
                 os.rmdir(name, dir_fd=top)
             except OSError as problem:
                 given_up.add(name)
@@ -140,14 +141,14 @@ def _empty(top: int, path: Path, problems: list[str]) -> None:
                     problems.append(f"{path}/{name}: {problem.strerror}")
 
 
-def _level(top: int, name: str, number: int, path: Path, problems: list[str]) -> int:
+def _level(top: int, name: str, number: int, token: str, path: Path, problems: list[str]) -> int:
     """Empty one directory of the top: what is a directory in it goes up."""
     here = _opened(name, top)
     try:
         for inner in _clear(here, path / name, problems, set()):
             number += 1
             _permit(inner, here)
-            os.rename(inner, f".roost-removed-{number}-{os.getpid()}", src_dir_fd=here, dst_dir_fd=top)
+            os.rename(inner, f".roost-removed-{number}-{token}", src_dir_fd=here, dst_dir_fd=top)
     finally:
         os.close(here)
     return number

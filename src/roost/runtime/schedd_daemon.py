@@ -85,7 +85,7 @@ class ScheddDaemon:
         self.queue = Queue(self.settings, self.clock.now())
         self.deputies = Deputies()
         self.files = LogFiles(self.deputies)
-        self.spool = Spool(context.home.spool, self.deputies)
+        self.spool = Spool(context.home.spool, self.deputies, secret=context.home.secret())
         self.copies = QueueCopies(config)
         self.answers = QueueAnswers(self)
         self.local = LocalRuns(self, config)
@@ -352,6 +352,7 @@ class ScheddDaemon:
             if self.files.wait:
                 await self._write_logs(())
             self.deputies.tidy()
+            self.spool.tidy(self.queue)
             await self.demands.refresh()
 
     # -- orders of the core --------------------------------------------------------------------------

@@ -2,9 +2,12 @@
 
 A *manifest* lists the items to be moved, by relative names that both sides agree on. The receiving side takes them one
 by one: it asks its `FileSink` from where on an item is wanted, pulls pieces of it from the `FileSource` and gives them
-to the sink. A piece may come twice; a transfer that broke off goes on where it was, as long as the file is the same
-(size and time of change are part of what the sink remembers it by). A file appears under its name when all of it is
-there.
+to the sink. A piece may come twice; a transfer that broke off goes on where it was, as long as the file is the same. A
+file appears under its name when all of it is there.
+
+Until then it has a name that is its writer's alone: of the run that it comes from, the target, and the content by size
+and time of change (`mark`). So two runs that write the same target, be it in the same instant, both succeed, and the
+file is whole that came last.
 
 Nothing that the other side says is trusted: a name that is absolute or leads upwards is refused, a source serves the
 names of its manifest and nothing else. Directories come before what is in them.
@@ -35,6 +38,8 @@ PIECE_BYTES_MAX: Final = 512 * 1024
 NAME_CHARS_MAX: Final = 4096
 #: Items of one manifest.
 ITEMS_MAX: Final = 200_000
+#: How often an item is begun again because what had come of it is gone.
+LOSSES_MAX: Final = 8
 
 
 class Kind(StrEnum):
@@ -104,11 +109,16 @@ class FileSource(Protocol):
 class FileSink(Protocol):
     """Where files go."""
 
+    @property
+    def code(self) -> StarterHold:
+        """The hold that failures lead to."""
+
     async def begin(self, item: FileItem) -> int | TransferProblem:
         """Make ready for an item; from which byte on it is wanted. A directory is made by it."""
 
-    async def write(self, item: FileItem, offset: int, piece: Piece) -> TransferProblem | None:
-        """Take a piece; with the last one the file is there."""
+    async def write(self, item: FileItem, offset: int, piece: Piece) -> int | TransferProblem:
+        """Take a piece; with the last one the file is there. From which byte on the next one is wanted, which is before
+        the end of this one when what came earlier is gone."""
 
 
 async def move(
@@ -124,15 +134,23 @@ async def move(
         begun = await sink.begin(item)
         if isinstance(begun, TransferProblem):
             return begun
-        offset, last = begun, item.kind is Kind.DIRECTORY
+        offset, last, losses = begun, item.kind is Kind.DIRECTORY, 0
         while not last:
             piece = await source.read(item, offset, PIECE_BYTES_MAX)
             if isinstance(piece, TransferProblem):
                 return piece
-            problem = await sink.write(item, offset, piece)
-            if problem is not None:
-                return problem
-            offset += len(piece.data)
+            taken = await sink.write(item, offset, piece)
+            if isinstance(taken, TransferProblem):
+                return taken
+            if taken < offset + len(piece.data):
+                offset, losses = taken, losses + 1
+                if losses > LOSSES_MAX:
+                    text = (
+                        f"{item.name}: what has been written of it was removed, {losses} times; does a program do that?"
+                    )
+                    return TransferProblem(code=sink.code, text=text)
+                continue
+            offset = taken
             total += len(piece.data)
             last = piece.last
             if moved is not None:
@@ -244,15 +262,17 @@ class LocalSink:
     """Puts files onto this machine's disk."""
 
     def __init__(
-        self, where: Callable[[str], Path], code: StarterHold, *, hands: Hands = OWN, sync: bool = False
+        self, where: Callable[[str], Path], code: StarterHold, *, writer: str, hands: Hands = OWN, sync: bool = False
     ) -> None:
-        """`where` says where a name goes; `code` is the hold that failures lead to.
+        """`where` says where a name goes; `code` is the hold that failures lead to; `writer` is the run, in a form that
+        no other pool has.
 
         `hands` write, and so whatever is made belongs to their user. With `sync` a file is on the disk when its last
         piece is taken.
         """
+        self.code = code
         self._where = where
-        self._code = code
+        self._writer = writer
         self._hands = hands
         self._sync = sync
 
@@ -260,7 +280,7 @@ class LocalSink:
         """Make a directory, or find out how much of a file is there."""
         return await asyncio.to_thread(self.begin_now, item)
 
-    async def write(self, item: FileItem, offset: int, piece: Piece) -> TransferProblem | None:
+    async def write(self, item: FileItem, offset: int, piece: Piece) -> int | TransferProblem:
         """Take a piece."""
         return await asyncio.to_thread(self.write_now, item, offset, piece)
 
@@ -268,31 +288,33 @@ class LocalSink:
         """The same as `begin`, waiting for the disk."""
         reason = unsafe(item.name)
         if reason:
-            return TransferProblem(code=self._code, text=f"the name {item.name!r} is refused: {reason}")
+            return TransferProblem(code=self.code, text=f"the name {item.name!r} is refused: {reason}")
         target = self._where(item.name)
         try:
             if item.kind is Kind.DIRECTORY:
                 self._hands.make_directory(str(target), (item.mode & 0o777) | 0o700)
                 return 0
-            return self._hands.begin(str(target), _mark(item))
+            return self._hands.begin(str(target), self._mark(target, item))
         except OSError as problem:
-            return _problem(self._code, "cannot write", target, problem)
+            return _problem(self.code, "cannot write", target, problem)
 
-    def write_now(self, item: FileItem, offset: int, piece: Piece) -> TransferProblem | None:
+    def write_now(self, item: FileItem, offset: int, piece: Piece) -> int | TransferProblem:
         """The same as `write`, waiting for the disk."""
         target = self._where(item.name)
         mode = item.mode & 0o777 if piece.last else None
         try:
-            self._hands.put(str(target), _mark(item), offset, piece.data, mode, self._sync)
+            return self._hands.put(str(target), self._mark(target, item), offset, piece.data, mode, self._sync)
         except OSError as problem:
-            return _problem(self._code, "cannot write", target, problem)
-        return None
+            return _problem(self.code, "cannot write", target, problem)
+
+    def _mark(self, target: Path, item: FileItem) -> str:
+        return mark(self._writer, target, item)
 
 
-def _mark(item: FileItem) -> str:
-    """The name of a file that is not whole yet: another content has another one."""
-    text = f"{item.name}|{item.size}|{item.changed_ns}"
-    return f".roost-{hashlib.blake2b(text.encode('utf-8', 'surrogateescape'), digest_size=8).hexdigest()}.part"
+def mark(writer: str, target: Path, item: FileItem) -> str:
+    """The name of a file that is not whole yet: another writer, target or content has another one."""
+    text = "\0".join((writer, str(target), item.name, str(item.size), str(item.changed_ns)))
+    return f".roost-{hashlib.blake2b(text.encode('utf-8', 'surrogateescape'), digest_size=16).hexdigest()}.part"
 
 
 def _problem(code: StarterHold, what: str, path: Path, problem: OSError) -> TransferProblem:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -76,7 +77,7 @@ class Transfers:
             if files.error:
                 return _told(files.error, files.code, files.subcode, code)
             items = unpack_items(files.items)
-            sink = LocalSink(lambda name: sandbox / name, code, hands=self.hands)
+            sink = LocalSink(lambda name: sandbox / name, code, writer=self._run, hands=self.hands)
             found = await move(items, _Remote(self, code), sink)
         except (QueueAway, ValueError) as problem:
             return TransferProblem(code=code, text=str(problem))
@@ -105,10 +106,12 @@ class Transfers:
             return manifest
         source = LocalSource(manifest, code, inside=sandbox, hands=self.hands)
         try:
-            found = await move(manifest.items, source, _RemoteSink(self, to, code))
+            # Of several transfers to the spool, each has a directory of its own there until all of it has come.
+            name = os.urandom(8).hex()
+            found = await move(manifest.items, source, _RemoteSink(self, to, name, code))
             if isinstance(found, TransferProblem):
                 return found
-            done = await self._ask(OutputDone(run=self._run, to=to), FileTaken)
+            done = await self._ask(OutputDone(run=self._run, to=to, transfer=name), FileTaken)
         except QueueAway as problem:
             return TransferProblem(code=code, text=str(problem))
         if done.error:
@@ -147,18 +150,25 @@ class _Remote:
 class _RemoteSink:
     """Where the queue puts files."""
 
-    def __init__(self, transfers: Transfers, to: str, code: StarterHold) -> None:
+    def __init__(self, transfers: Transfers, to: str, name: str, code: StarterHold) -> None:
+        self.code = code
         self._transfers = transfers
         self._to = to
-        self._code = code
+        self._name = name
 
     async def begin(self, item: FileItem) -> int | TransferProblem:
-        taken = await self._transfers.put(PutFile(run=self._transfers.run, item=pack_items([item]), to=self._to))
+        return self._offset(
+            await self._transfers.put(
+                PutFile(run=self._transfers.run, item=pack_items([item]), to=self._to, transfer=self._name)
+            )
+        )
+
+    def _offset(self, taken: FileTaken) -> int | TransferProblem:
         if taken.error:
-            return _told(taken.error, taken.code, taken.subcode, self._code)
+            return _told(taken.error, taken.code, taken.subcode, self.code)
         return taken.offset
 
-    async def write(self, item: FileItem, offset: int, piece: Piece) -> TransferProblem | None:
+    async def write(self, item: FileItem, offset: int, piece: Piece) -> int | TransferProblem:
         taken = await self._transfers.put(
             PutFile(
                 run=self._transfers.run,
@@ -168,9 +178,10 @@ class _RemoteSink:
                 last=piece.last,
                 begun=True,
                 to=self._to,
+                transfer=self._name,
             )
         )
-        return _told(taken.error, taken.code, taken.subcode, self._code) if taken.error else None
+        return self._offset(taken)
 
 
 def _told(text: str, code: int, subcode: int, otherwise: StarterHold) -> TransferProblem:

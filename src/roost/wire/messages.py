@@ -274,6 +274,8 @@ class PutFile(Message, frozen=True, kw_only=True):
     begun: bool = False
     #: "home" for where the user wants it, "spool" for the next run.
     to: str = "home"
+    #: Which transfer of the run it belongs to; each to the spool is kept apart until it is whole.
+    transfer: str = ""
 
 
 class OutputDone(Message, frozen=True, kw_only=True):
@@ -281,6 +283,7 @@ class OutputDone(Message, frozen=True, kw_only=True):
 
     run: str
     to: str = "home"
+    transfer: str = ""
 
 
 # -- ads and matches -----------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-# pathlib is too large for the process that does this as somebody else.
-# ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH112, PTH114, PTH116, PTH118, PTH120, PTH208
+# pathlib and contextlib are too large for the process that does this as somebody else.
+# ruff: noqa: SIM105, PTH101, PTH102, PTH104, PTH108, PTH112, PTH114, PTH116, PTH118, PTH120, PTH208
 """What is done to users' files: looked at, opened, written, each as a deed that is whole in itself.
 
 A `Hands` does it with the identity of the process that it is in; `roost.runtime.deputies.Deputy` has the same deeds
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _KIND, _FILE, _DIRECTORY, _CHARACTERS = 0o170000, 0o100000, 0o040000, 0o020000
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+_ALONE = _WRITE | os.O_EXCL
 
 
 class Looked:
@@ -73,7 +74,10 @@ class Hands:
         os.chmod(path, mode)
 
     def begin(self, target: str, mark: str) -> int:
-        """Make ready for a file that comes in pieces under the name `mark` beside it; how much of it is there."""
+        """Make ready for a file that comes in pieces; how much of it is there.
+
+        Until it is whole it is beside the target under the name `mark`, which is the writer's alone.
+        """
         _make_directories(os.path.dirname(target))
         target = _written(target)
         if os.path.isdir(target):
@@ -83,17 +87,27 @@ class Hands:
         except FileNotFoundError:
             return 0
 
-    def put(self, target: str, mark: str, offset: int, data: bytes, mode: int | None, sync: bool) -> None:
-        """Take a piece of a file. With a mode it is the last one: the file gets its name.
+    def put(self, target: str, mark: str, offset: int, data: bytes, mode: int | None, sync: bool) -> int:
+        """Take a piece of a file; from where on the next one is wanted. With a mode it is the last one: the file gets
+        its name.
 
-        `sync`: it is on the disk then.
+        That is where the piece ends, or less if what came before it is gone: nothing is taken then. `sync`: what is
+        whole is on the disk.
         """
         target = _written(target)
         partial = _beside(target, mark)
-        file = os.open(partial, _WRITE | os.O_NOFOLLOW, 0o600)
+        file = _own(partial)
+        if file < 0:
+            if offset:
+                return 0
+            if os.path.lexists(partial):
+                # It is no file of this writer's.
+                os.unlink(partial)
+            file = os.open(partial, _ALONE, 0o600)
         try:
-            if offset > os.fstat(file).st_size:
-                raise OSError(errno.EINVAL, f"bytes before {offset} are missing")
+            there = os.fstat(file).st_size
+            if offset > there:
+                return there
             try:
                 _take(file, data, offset, mode, sync)
             except OSError:
@@ -103,18 +117,29 @@ class Hands:
         finally:
             os.close(file)
         if mode is not None:
-            os.rename(partial, target)
+            try:
+                os.rename(partial, target)
+            except FileNotFoundError:
+                # Somebody has removed it just now; where the directory is gone it fails when it is begun again.
+                return 0
+        return offset + len(data)
+
+    def discard(self, target: str, mark: str) -> None:
+        """Remove what there is of a file that is not whole and will not be: `begin` and `put` have made it."""
+        try:
+            os.unlink(_beside(_written(target), mark))
+        except FileNotFoundError:
+            pass
 
     def make(self, path: str, data: bytes, mode: int) -> None:
         """Make a file; what has its name, be it a link, goes, but a plain file of one's own is written anew."""
-        how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
-            file = os.open(path, how, mode)
+            file = os.open(path, _ALONE, mode)
         except FileExistsError:
             file = _own(path)
             if file < 0:
                 os.unlink(path)
-                file = os.open(path, how, mode)
+                file = os.open(path, _ALONE, mode)
         try:
             _take(file, data, 0, mode, False)
         except OSError:
@@ -203,11 +228,11 @@ def done(deed: str, arguments: list[Any], data: bytes) -> tuple[Any, int]:
         return None, OWN.open(*arguments)
     if deed == "put":
         target, mark, offset, mode, sync = arguments
-        return OWN.put(target, mark, offset, data, mode, sync), -1  # type: ignore[func-returns-value]
+        return OWN.put(target, mark, offset, data, mode, sync), -1
     if deed == "make":
         path, mode = arguments
         return OWN.make(path, data, mode), -1  # type: ignore[func-returns-value]
     if deed == "append":
         return OWN.append(arguments[0], data), -1  # type: ignore[func-returns-value]
-    assert deed in ("exists", "names", "real", "make_directory", "begin"), deed
+    assert deed in ("exists", "names", "real", "make_directory", "begin", "discard"), deed
     return getattr(OWN, deed)(*arguments), -1

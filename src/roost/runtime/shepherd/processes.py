@@ -74,6 +74,12 @@ def start_of(pid: int) -> int:
     return seen.start if seen is not None else 0
 
 
+def is_alive(pid: int, start: int) -> bool:
+    """Whether the process that started then still runs: one that has ended and was not waited for does not."""
+    seen = look(pid)
+    return seen is not None and seen.start == start and not seen.is_dead
+
+
 def boot_id() -> str:
     """What tells this boot of the machine from all others."""
     return read_kernel_file("/proc/sys/kernel/random/boot_id").decode().strip()

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from roost.runtime.whole_files import write_whole
+
 #: Rescue files of one DAG, where the settings say nothing else.
 RESCUES_MAX: Final = 100
 
@@ -86,18 +88,6 @@ class RunFiles:
                 path.rename(f"{path}.old")
 
 
-def replace_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises OSError."""
-    fresh = path.with_name(f"{path.name}.tmp")
-    try:
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
-        raise
-
-
 def unused(path: Path) -> Path:
     """The first of `path.0`, `path.1`, … that is not there."""
     return next(found for number in itertools.count() if not (found := Path(f"{path}.{number}")).exists())
@@ -123,7 +113,7 @@ def take_lock(path: Path) -> bool:
             pid, _, began = path.read_text().partition(" ")
             if _alive(int(pid), began.strip()):
                 raise Locked(f"{path}: process {pid} runs this DAG")
-    replace_text(path, f"{os.getpid()} {_began(os.getpid())}\n")
+    write_whole(path, f"{os.getpid()} {_began(os.getpid())}\n")
     return left
 
 

@@ -33,8 +33,9 @@ from roost.dag.texts import (
     run_attributes,
     status_table,
 )
+from roost.runtime.whole_files import write_whole
 from roost.runtime.workflow.description import AGAIN_EXIT
-from roost.runtime.workflow.files import RunFiles, read_text, replace_text, unused
+from roost.runtime.workflow.files import RunFiles, read_text, unused
 from roost.runtime.workflow.job_states import JobStates
 from roost.runtime.workflow.nodes_log import NodesLog
 from roost.runtime.workflow.scripts import Scripts
@@ -316,7 +317,7 @@ class Process:
     def _write(self, path: Path, text_of: Any) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            replace_text(path, text_of(self.run, time.time()))
+            write_whole(path, text_of(self.run, time.time()))
         except OSError as error:
             _log.error("%s is not written: %s", path, error.strerror)
 

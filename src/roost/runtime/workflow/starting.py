@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from roost.dag import Dag, read_dag
+from roost.runtime.whole_files import write_whole
 from roost.runtime.workflow.description import SubmitOptions, dag_description
-from roost.runtime.workflow.files import RunFiles, read_text, replace_text
+from roost.runtime.workflow.files import RunFiles, read_text
 
 
 def in_the_way(names: RunFiles) -> list[Path]:
@@ -28,5 +29,5 @@ def write_description(files: tuple[str, ...], options: SubmitOptions, dag: Dag |
         if not names.rescue(options.rescue).exists():
             raise FileNotFoundError(2, "there is no such rescue file", str(names.rescue(options.rescue)))
         names.retire_rescues(options.rescue)
-    replace_text(names.description, dag_description(files, dag, options))
+    write_whole(names.description, dag_description(files, dag, options))
     return names.description
