@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from roost.runtime.bus import ROWS_PER_ANSWER, Bus, BusError, BusSettings
+from roost.runtime.home import user_name
 from roost.runtime.nats_server import Accounts, NatsServer
 from roost.wire.messages import Answer, Ask, Message, ReleaseClaim
 from roost.wire.subjects import Role, Subjects
@@ -26,7 +27,14 @@ class Place:
 
     def __init__(self, directory: Path) -> None:
         self.accounts = Accounts(directory, SUBJECTS)
-        for role, name in ((Role.CENTRAL, "c"), (Role.SCHEDD, "q"), (Role.NODE, "n.example"), (Role.CLIENT, "ann")):
+        for role, name in (
+            (Role.CENTRAL, "c"),
+            (Role.SCHEDD, "q"),
+            (Role.NODE, "n.example"),
+            (Role.CLIENT, "ann"),
+            (Role.CLIENT, "bob"),
+            (Role.CLIENT, user_name()),
+        ):
             self.accounts.account(role, name)
         self.server = NatsServer(directory / "nats", self.accounts)
         self.server.start()

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from roost.classad.ad import ClassAd
+from roost.classad.allowance import IN_FORCE, Allowance
 from roost.classad.expr import Expr
 from roost.classad.limits import EVALUATION_FRAMES_MAX, REFERENCE_DEPTH_MAX
 from roost.classad.state import Code, EvaluationStopped, State, TooDeep
@@ -30,6 +31,9 @@ T = TypeVar("T")
 
 def evaluate(expression: Expr, my: ClassAd | None = None, target: ClassAd | None = None, world: World = WORLD) -> Value:
     """The value of `expression` in the ad `my`, matched with `target` if that is given. Raises nothing."""
+    allowance = IN_FORCE.get()
+    if allowance is not None:
+        return _evaluate_within(allowance, expression, my, target, world)
     try:
         return (expression._code or expression.code)(State(my, target, world))
     except (TooDeep, RecursionError):
@@ -38,12 +42,43 @@ def evaluate(expression: Expr, my: ClassAd | None = None, target: ClassAd | None
         return ERROR
 
 
+def _evaluate_within(
+    allowance: Allowance, expression: Expr, my: ClassAd | None, target: ClassAd | None, world: World
+) -> Value:
+    """Evaluate with what an allowance has left."""
+    granted = allowance.for_one()
+    if not granted:
+        return ERROR
+    state = State(my, target, world)
+    state.fuel = granted
+    try:
+        return expression.code(state)
+    except (TooDeep, RecursionError):
+        allowance.charge(granted, state.fuel)
+        granted = allowance.for_one()
+        state = _deep_state(my, target, world)
+        state.fuel = granted
+        return _run_deep(expression, state)
+    except EvaluationStopped:
+        return ERROR
+    finally:
+        allowance.charge(granted, state.fuel)
+
+
 def _evaluate_deep(expression: Expr, my: ClassAd | None, target: ClassAd | None, world: World) -> Value:
     """Evaluate again from the start, with marks against cycles and the full depth."""
+    return _run_deep(expression, _deep_state(my, target, world))
+
+
+def _deep_state(my: ClassAd | None, target: ClassAd | None, world: World) -> State:
     state = State(my, target, world)
     state.marks = set()
     state.careful = True
     state.depth = REFERENCE_DEPTH_MAX
+    return state
+
+
+def _run_deep(expression: Expr, state: State) -> Value:
     try:
         return deeply(lambda: expression.code(state))
     except (EvaluationStopped, RecursionError):

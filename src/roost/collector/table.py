@@ -199,19 +199,28 @@ class AdTable:
         self.counts.queries += 1
         names = tuple(projection)
         for found, (_, ad) in enumerate(self._found(kind, constraint), 1):
-            yield _projected(ad, names) if names else ad
+            yield projection_of(ad, names) if names else ad
             if found == limit:
                 return
 
+    @staticmethod
+    def fits(ad: ClassAd, constraint: Expr) -> bool:
+        """Whether a constraint is true of an ad."""
+        return _is_true(ad.eval_expr(constraint))
+
+    def has_columns(self, kind: str) -> bool:
+        """Whether a constraint on ads of a kind is evaluated for all of them at once."""
+        return kind == SLOT and len(self.slots) >= COLUMNS_FROM
+
     def _found(self, kind: str, constraint: Expr | None) -> Iterator[tuple[str, ClassAd]]:
-        if constraint is not None and kind == SLOT and len(self.slots) >= COLUMNS_FROM:
+        if constraint is not None and self.has_columns(kind):
             fits = self.slots.evaluate(constraint).true
             for name, each in self.of(kind):
                 if fits[self.slots.place(name)]:
                     yield name, each.ad
             return
         for name, each in self.of(kind):
-            if constraint is None or _is_true(each.ad.eval_expr(constraint)):
+            if constraint is None or self.fits(each.ad, constraint):
                 yield name, each.ad
 
     def ad(self, name: str) -> ClassAd:
@@ -257,7 +266,8 @@ def _is_true(value: Value) -> bool:
     return value is True or (value.__class__ in (int, float) and value != 0)
 
 
-def _projected(ad: ClassAd, names: tuple[str, ...]) -> ClassAd:
+def projection_of(ad: ClassAd, names: tuple[str, ...]) -> ClassAd:
+    """An ad with some of the attributes of another."""
     found = ClassAd()
     for name in names:
         cell = ad.cell(name.lower())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ _log = logging.getLogger("roost.audit")
 PENDING_MAX: Final = 20_000
 #: How often what is old is forgotten, s.
 FORGET_EVERY_S: Final = 600.0
+#: Searches at the same time; further ones wait.
+SEARCHES: Final = 2
 _PAUSE_MAX_S: Final = 30.0
 
 #: Says that records are kept: ``role name`` of a daemon to the serial up to which.
@@ -72,6 +75,9 @@ class AuditKeeper:
         self._count = 0
         self._wake = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="audit")
+        #: Searches may take long, and records are kept meanwhile.
+        self._searches = ThreadPoolExecutor(SEARCHES, thread_name_prefix="audit-search")
+        self._opening = threading.Lock()
         self.problem = ""
 
     def take(self, message: Audit, name: str) -> None:
@@ -124,9 +130,10 @@ class AuditKeeper:
         self.problem = problem
 
     def _opened(self) -> AuditStore:
-        if self._store is None:
-            self._store = AuditStore.open(self.settings.url)
-        return self._store
+        with self._opening:
+            if self._store is None:
+                self._store = AuditStore.open(self.settings.url)
+            return self._store
 
     def _write(self, batch: list[tuple[str, list[dict[str, Any]], int]]) -> None:
         store = self._opened()
@@ -143,12 +150,13 @@ class AuditKeeper:
         """Records that are asked for. Raises StoreError; ValueError, TypeError for a question that makes no sense."""
         wanted = _wanted(args)
         page: Page = await asyncio.get_running_loop().run_in_executor(
-            self._thread, lambda: self._opened().query(wanted)
+            self._searches, lambda: self._opened().query(wanted)
         )
         return {"records": list(page.records), "last": page.last, "more": page.more}
 
     def close(self) -> None:
         """Write nothing more; what waits is in the files of those who sent it."""
+        self._searches.shutdown(wait=True, cancel_futures=True)
         self._thread.shutdown(wait=True, cancel_futures=True)
         if self._store is not None:
             self._store.close()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from roost.classad import ParseError, parse_expression
-from roost.collector.table import SLOT
+from roost.classad import ClassAd, Expr, ParseError, parse_expression
+from roost.classad.allowance import Allowance
+from roost.collector.table import SLOT, projection_of
 from roost.negotiator.timing import Wish
+from roost.runtime.budget import STEPS_AT_ONCE, STEPS_EACH, Budget, OverBudget, check_length, too_many_steps
+from roost.runtime.bus import ROWS_PER_ANSWER
 from roost.runtime.permission import DENIED, refusal
 from roost.runtime.queue_rows import projected
 from roost.wire.ads import ad_data, ad_from
@@ -17,10 +20,33 @@ from roost.wire.verbs import Daemon
 if TYPE_CHECKING:
     from roost.runtime.central_daemon import CentralDaemon
 
+_A = TypeVar("_A")
+_R = TypeVar("_R")
+
 #: MyType of ads that only daemons tell.
 _OF_DAEMONS: Final = frozenset(
     (SLOT, "Submitter", "Accounting", "Scheduler", "DaemonMaster", "Collector", "Negotiator")
 )
+
+
+def _bounded(function: Callable[[_A], _R], argument: _A) -> _R:
+    """What a function finds that evaluates expressions of users. Raises OverBudget."""
+    with Allowance(STEPS_AT_ONCE, STEPS_EACH) as allowance:
+        found = function(argument)
+    if allowance.exceeded:
+        raise too_many_steps("what is to be explained")
+    return found
+
+
+def _shown(args: Mapping[str, Any]) -> Callable[[ClassAd], Any]:
+    """How an ad is shown: some attributes, their values or expressions, or all of it."""
+    wanted = tuple(str(name) for name in args.get("projection", ()))
+    if not wanted:
+        return ad_data
+    if not args.get("values"):
+        return lambda ad: ad_data(projection_of(ad, wanted))
+    texts = frozenset(str(name) for name in args.get("texts", ()))
+    return lambda ad: projected(ad, wanted, texts=texts)
 
 
 class CentralAnswers:
@@ -43,8 +69,12 @@ class CentralAnswers:
                 answer = refused
             elif message.what == "audit":
                 answer = await self._daemon.audit.answered(message.args)
+            elif message.what == "ads":
+                answer = Answer(data=await self._ads(message.args, reply))
             else:
                 answer = self._answered(message, sender)
+        except OverBudget as error:
+            answer = Answer(ok=False, code="over-budget", text=str(error), remedy=error.remedy)
         except ParseError as error:
             answer = Answer(ok=False, code="bad-request", text=f"the constraint: {error}")
         except (KeyError, TypeError, ValueError) as error:
@@ -54,14 +84,12 @@ class CentralAnswers:
     def _answered(self, ask: Ask, sender: str) -> Answer:
         args = ask.args
         match ask.what:
-            case "ads":
-                return Answer(data=self._ads(args))
             case "explain-job":
-                return Answer(data=self._why(args))
+                return Answer(data=_bounded(self._why, args))
             case "explain-slot":
                 last = self._daemon.last
                 trail = None if last is None else last.trail
-                return Answer(data=None if trail is None else trail.about_slot(str(args["slot"])))
+                return Answer(data=None if trail is None else _bounded(trail.about_slot, str(args["slot"])))
             case "userprio":
                 daemon = self._daemon
                 daemon.matchmaker.charge(self._table, daemon.clock.now(), at_once=True)
@@ -74,20 +102,45 @@ class CentralAnswers:
                 return self._advertised(args.get("ads", []), [str(name) for name in args.get("gone", [])], sender)
         raise AssertionError(f"a verb of the table that the central manager does not answer: {ask.what}")
 
-    def _ads(self, args: Mapping[str, Any]) -> list[Any]:
-        constraint = args.get("constraint")
-        expression = None if not constraint else parse_expression(str(constraint))
-        kind, limit = str(args.get("kind", "")), int(args.get("limit", 0))
-        wanted = [str(name) for name in args.get("projection", ())]
+    async def _ads(self, args: Mapping[str, Any], reply: str) -> list[Any]:
+        """The rows of the ads that are asked for; those that fill an answer are sent. Raises OverBudget."""
+        daemon = self._daemon
+        rows: list[Any] = []
+        text, kind = str(args.get("constraint") or ""), str(args.get("kind", ""))
+        constraint = None if not text else parse_expression(check_length(text, "the constraint"))
+        limit, shown = max(0, int(args.get("limit", 0))), _shown(args)
         if args.get("names"):
-            kept = (self._table.get(kind, str(name)) for name in args["names"])
-            return [ad_data(each.ad) for each in kept if each is not None]
-        if wanted and args.get("values"):
-            found = self._table.query(kind, expression, limit=limit)
-            texts = frozenset(str(name) for name in args.get("texts", ()))
-            return [projected(ad, wanted, texts=texts) for ad in found]
-        found = self._table.query(kind, expression, limit=limit, projection=wanted)
-        return [ad_data(ad) for ad in found]
+            named = (self._table.get(kind, str(name)) for name in args["names"])
+            return [ad_data(each.ad) for each in named if each is not None]
+
+        async def alive() -> None:
+            await daemon.bus.answer(reply, Answer(more=True))
+
+        budget, found = Budget("the query", daemon.request_time_max_s, alive), 0
+        ads, constraint = self._candidates(kind, constraint)
+        for ad in ads:
+            if budget.due:
+                await budget.pause()
+            if constraint is not None and not budget.run(self._table.fits, ad, constraint):
+                continue
+            rows.append(budget.run(shown, ad))
+            found += 1
+            if found == limit:
+                break
+            if len(rows) == ROWS_PER_ANSWER:
+                await daemon.bus.answer(reply, Answer(data=rows, more=True))
+                await daemon.bus.settled()
+                rows = []
+        return rows
+
+    def _candidates(self, kind: str, constraint: Expr | None) -> tuple[list[ClassAd], Expr | None]:
+        """Ads, and the constraint that is still to be asked of each; None where they are those for which it is true."""
+        if constraint is not None and self._table.has_columns(kind):
+            with Allowance(STEPS_AT_ONCE, STEPS_EACH) as allowance:
+                found = list(self._table.query(kind, constraint))
+            if not allowance.exceeded:
+                return found, None
+        return list(self._table.query(kind)), constraint
 
     def _cycle(self) -> dict[str, Any]:
         """The record of the last cycle."""

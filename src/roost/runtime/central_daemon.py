@@ -27,11 +27,13 @@ from roost.negotiator.settings import intervals_from
 from roost.negotiator.snapshot import Plan, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Pace, Wish
 from roost.runtime.bookings import Bookings
+from roost.runtime.budget import time_max_of
 from roost.runtime.bus import Bus
 from roost.runtime.central_answers import CentralAnswers
 from roost.runtime.central_audit import CentralAudit
 from roost.runtime.daemon_ads import central_identity
 from roost.runtime.defragmenter import Defragmenter
+from roost.runtime.lanes import Lanes
 from roost.runtime.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, superusers
 from roost.wire import messages as m
@@ -81,6 +83,8 @@ class CentralDaemon:
         self.audit = CentralAudit(self, config)
         self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False)
         self.answers = CentralAnswers(self)
+        self.lanes = Lanes(bus, self.answers.on_ask)
+        self.request_time_max_s = time_max_of(config)
         self._bookings = Bookings()
         #: Job attributes that matching depends on; None while there was no cycle.
         self._significant: list[str] | None = None
@@ -106,7 +110,7 @@ class CentralDaemon:
         await self.bus.listen(self.subjects.demand("*"), self._on_demand)
         await self.bus.listen(self.subjects.ads("*"), self._on_ads)
         await self.bus.listen(self.subjects.audit("*"), self._on_audit)
-        await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self.answers.on_ask)
+        await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self.lanes.take)
         self.bus.on_reconnect = self._came_back
         await self._hello()
         self.spawn(self._cycles())
@@ -135,6 +139,7 @@ class CentralDaemon:
             raise ConfigurationRefused(str(error)) from error
         self.administrators = superusers(config)
         self.audit.reconfigure(config)
+        self.request_time_max_s = time_max_of(config)
         self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)
         self.pace.intervals = intervals
         self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False)
@@ -148,6 +153,7 @@ class CentralDaemon:
         if self.defragmenter is not None:
             self.defragmenter.stop()
         self.matchmaker.charge(self.table, self.clock.now(), at_once=True)
+        self.lanes.close()
         for task in list(self._tasks):
             task.cancel()
         self.audit.close()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import ParseError, parse_expression
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from roost.runtime.node_daemon import NodeDaemon
 
 
+#: Stories that are read at the same time.
+READERS: Final = 2
 #: What can be done about drains that are refused.
 _DRAIN_REMEDIES: Final = {
     Refusal.ALREADY_DRAINING: "`roost drain --cancel` ends that one",
@@ -38,6 +42,8 @@ class NodeAnswers:
     def __init__(self, daemon: NodeDaemon) -> None:
         self._daemon = daemon
         self._machine = daemon.machine
+        #: Not the threads that jobs and their files need.
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="story")
 
     async def on_ask(self, message: Message, sender: str, reply: str) -> None:
         """Somebody asks something."""
@@ -62,7 +68,9 @@ class NodeAnswers:
         chronicle, limit = self._daemon.chronicle, int(args.get("limit", 0))
         slot, job = str(args.get("slot", "")), str(args.get("job", ""))
         chronicle.write(explained=True)
-        return Answer(data=await asyncio.to_thread(chronicle.read, slot=slot, job=job, limit=limit))
+        loop = asyncio.get_running_loop()
+        read = partial(chronicle.read, slot=slot, job=job, limit=limit)
+        return Answer(data=await loop.run_in_executor(self._readers, read))
 
     def _answered(self, ask: Ask, sender: str, now: float) -> Answer:
         args, host = ask.args, self._machine.host

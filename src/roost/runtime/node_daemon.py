@@ -35,6 +35,7 @@ from roost.runtime.chronicle import Chronicle
 from roost.runtime.daemon_ads import REFRESH_S, master_ad
 from roost.runtime.deputies import Deputies
 from roost.runtime.fetching import Fetching
+from roost.runtime.lanes import Lanes
 from roost.runtime.node_answers import NodeAnswers
 from roost.runtime.node_mail import NodeMail
 from roost.runtime.node_messages import platform_of
@@ -99,7 +100,7 @@ class NodeDaemon:
         self.fetching = Fetching(self.machine, config, context.home.execute, self.clock, self.spawn, self.fetched)
         self.ads = SlotPublisher(self.machine, self.name, self.mail.to_pool, self.clock)
         self.words = QueueWords(self)
-        self._answers = NodeAnswers(self)
+        self._lanes = Lanes(bus, NodeAnswers(self).on_ask)
         self._poll_now = asyncio.Event()
         self._poll_is_far = False
         #: When polls began, as the event loop counts.
@@ -177,7 +178,7 @@ class NodeDaemon:
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.node(self.name, "*"), self.words.on_message)
         await self.bus.listen(self.subjects.matched(self.name, "*"), self.words.on_match)
-        await self.bus.listen(self.subjects.ask_node(self.name, "*"), self._answers.on_ask)
+        await self.bus.listen(self.subjects.ask_node(self.name, "*"), self._lanes.take)
         self.bus.on_reconnect = self.ads.all_anew
         for work in (
             self._polls(),
@@ -218,6 +219,7 @@ class NodeDaemon:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.reports.all_taken(), 3)
             self.ads.withdraw()
+        self._lanes.close()
         await self.backfill.stop()
         await self.mail.sent()
         for runner in self.orders.runners.values():

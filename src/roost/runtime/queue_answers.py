@@ -13,6 +13,9 @@ from collections.abc import Awaitable, Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import Expr, ParseError, parse_expression
+from roost.runtime.budget import Budget, OverBudget, check_length
+from roost.runtime.bus import ROWS_PER_ANSWER
+from roost.runtime.past_jobs import PastJobs, shown_as
 from roost.runtime.permission import refusal
 from roost.runtime.queue_rows import Rows, cluster_row, counts_of, projected
 from roost.schedd import events as ev
@@ -34,8 +37,8 @@ _log = logging.getLogger("roost.schedd")
 
 #: Digits of the number of a cluster.
 _DIGITS_MAX: Final = 9
-#: Most jobs looked at before others get their turn.
-_TURN: Final = 2000
+#: Jobs whose rows are made, or which are looked at, between two looks at the clock.
+_TURN: Final = 50
 
 
 #: Jobs acted upon in one step.
@@ -80,6 +83,7 @@ class QueueAnswers:
     def __init__(self, daemon: ScheddDaemon) -> None:
         self._daemon = daemon
         self._numbers = itertools.count(1)
+        self.past = PastJobs()
         #: What the answers of the core to commands are parts of.
         self.tallies: dict[str, Tally] = {}
         self._known: dict[str, Callable[[Ask, str, str], Awaitable[None]]] = {
@@ -102,11 +106,32 @@ class QueueAnswers:
             return
         try:
             await self._known[message.what](message, sender, reply)
+        except OverBudget as error:
+            answer = Answer(ok=False, code="over-budget", text=str(error), remedy=error.remedy)
+            await self._daemon.bus.answer(reply, answer)
         except (BadAsk, WireError, ParseError) as error:
             await self._daemon.bus.answer(reply, Answer(ok=False, code="bad-request", text=str(error)))
         except (KeyError, TypeError, ValueError) as error:
             text = f"{message.what}: {type(error).__name__}: {error}"
             await self._daemon.bus.answer(reply, Answer(ok=False, code="bad-request", text=text))
+
+    def _budget(self, what: str, reply: str) -> Budget:
+        """What a request may cost, with signs of life for the one who asks."""
+
+        async def alive() -> None:
+            await self._daemon.bus.answer(reply, Answer(more=True))
+
+        return Budget(what, self._daemon.request_time_max_s, alive)
+
+    async def _part(self, reply: str, rows: list[Any]) -> None:
+        """Send the rows that there are so far once they fill an answer, so that they need no memory."""
+        if len(rows) < ROWS_PER_ANSWER:
+            return
+        await self._daemon.kept()
+        await self._daemon.bus.answer(reply, Answer(data=rows.copy(), more=True))
+        # The server has them before more are made.
+        await self._daemon.bus.settled()
+        rows.clear()
 
     def _reply_to(self, reply: str) -> str:
         key = str(next(self._numbers))
@@ -127,7 +152,7 @@ class QueueAnswers:
             action = ev.Action(args.get("action", ""))
         except ValueError:
             raise BadAsk(f"{args.get('action')!r} is no action: {', '.join(ev.Action)}") from None
-        jobs = [each async for each in self._chosen(args)]
+        jobs = [each async for each in self._chosen(args, self._budget("choosing the jobs", reply))]
         parts = [jobs[first : first + JOBS_PER_STEP] for first in range(0, len(jobs), JOBS_PER_STEP)] or [[]]
         tally = Tally(len(parts), reply, [str(each) for each in args.get("jobs", [])])
         for part in parts:
@@ -157,26 +182,24 @@ class QueueAnswers:
 
     # -- choosing jobs -------------------------------------------------------------------------------
 
-    async def _chosen(self, args: dict[str, Any]) -> Any:
-        """The jobs that names, owners and a constraint choose; all of them where none is given."""
+    async def _chosen(self, args: dict[str, Any], budget: Budget) -> Any:
+        """The jobs that names, owners and a constraint choose; all of them where none is given. Raises OverBudget."""
         book = self._daemon.queue.book
         constraint = _constraint(args)
         names = [str(each) for each in args.get("jobs", [])]
         owners = frozenset(str(each) for each in args.get("owners", []))
-        looked = 0
         for cluster, procs in list(_named(names, book.clusters)):
             if owners and cluster.owner not in owners:
                 continue
-            for proc in procs:
-                looked += 1
-                if looked % _TURN == 0:
-                    await asyncio.sleep(0)
+            for looked, proc in enumerate(procs):
+                if (constraint is not None or looked % _TURN == 0) and budget.due:
+                    await budget.pause()
                 if cluster.status(proc) is JobStatus.GONE:
                     # A name that is gone is still asked for: the answer says so.
                     if isinstance(procs, list) and constraint is None:
                         yield JobId(cluster.number, proc)
                     continue
-                if constraint is None or cluster.ad_of(proc).eval_expr(constraint) is True:
+                if constraint is None or budget.run(_is_chosen, cluster, proc, constraint):
                     yield JobId(cluster.number, proc)
         if constraint is None:
             for name in names:
@@ -186,47 +209,57 @@ class QueueAnswers:
     # -- questions -----------------------------------------------------------------------------------
 
     async def _query(self, ask: Ask, sender: str, reply: str) -> None:
-        args = ask.args
+        args, budget = ask.args, self._budget("the query", reply)
         projection = [str(each) for each in args.get("projection", [])]
         limit, raw, texts = int(args.get("limit", 0)), bool(args.get("raw")), _names(args, "texts")
-        book = self._daemon.queue.book
-        rows: list[Any] = []
-        makers: dict[int, Rows] = {}
         if projection and not (limit or raw or texts) and args.get("constraint") is None:
-            rows = await self._plain_rows(args, projection)
-            await self._daemon.kept()
-            await self._daemon.bus.answer(reply, Answer(data=rows))
-            return
-        async for job in self._chosen(args):
-            cluster = book.clusters.get(job.cluster)
-            if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
-                continue
-            if projection and (raw or texts):
-                rows.append(projected(cluster.ad_of(job.proc), projection, raw=raw, texts=texts))
-            elif projection:
-                maker = makers.get(job.cluster)
-                if maker is None:
-                    maker = makers[job.cluster] = Rows(cluster, projection)
-                rows.append(maker.row(job.proc))
-            else:
-                rows.append(ad_data(cluster.ad_of(job.proc)))
-            if limit and len(rows) >= limit:
-                break
+            rows = await self._plain_rows(args, projection, budget, reply)
+        else:
+            row = self._row_of(projection, raw=raw, texts=texts)
+            rows, found = [], 0
+            async for job in self._chosen(args, budget):
+                cluster = self._daemon.queue.book.clusters.get(job.cluster)
+                if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
+                    continue
+                rows.append(budget.run(row, cluster, job.proc))
+                found += 1
+                if limit and found >= limit:
+                    break
+                await self._part(reply, rows)
         await self._daemon.kept()
         await self._daemon.bus.answer(reply, Answer(data=rows))
 
-    async def _plain_rows(self, args: dict[str, Any], projection: list[str]) -> list[Any]:
+    def _row_of(self, projection: list[str], *, raw: bool, texts: frozenset[str]) -> Callable[[Cluster, int], Any]:
+        """What makes the row of a job."""
+        makers: dict[int, Rows] = {}
+
+        def row(cluster: Cluster, proc: int) -> Any:
+            maker = makers.get(cluster.number)
+            if maker is None:
+                maker = makers[cluster.number] = Rows(cluster, projection)
+            return maker.row(proc)
+
+        if not projection:
+            return lambda cluster, proc: ad_data(cluster.ad_of(proc))
+        if raw or texts:
+            return lambda cluster, proc: projected(cluster.ad_of(proc), projection, raw=raw, texts=texts)
+        return row
+
+    async def _plain_rows(self, args: dict[str, Any], projection: list[str], budget: Budget, reply: str) -> list[Any]:
         """Some attributes of all jobs that are named, without a look at each whole ad."""
         names, owners = [str(each) for each in args.get("jobs", [])], set(args.get("owners", []))
         rows: list[Any] = []
         for cluster, procs in list(_named(names, self._daemon.queue.book.clusters)):
             if owners and cluster.owner not in owners:
                 continue
-            row = Rows(cluster, projection).row
-            for first in range(0, len(procs), _TURN):
-                some = procs[first : first + _TURN]
-                rows += [row(proc) for proc in some if cluster.status(proc) is not JobStatus.GONE]
-                await asyncio.sleep(0)
+            maker = Rows(cluster, projection)
+            turn = _TURN if maker.is_cheap else 1
+            for first in range(0, len(procs), turn):
+                present = [proc for proc in procs[first : first + turn] if cluster.status(proc) is not JobStatus.GONE]
+                rows += [budget.run(maker.row, proc) for proc in present]
+                await self._part(reply, rows)
+                if budget.due:
+                    await budget.pause()
         return rows
 
     async def _overview(self, ask: Ask, sender: str, reply: str) -> None:
@@ -239,7 +272,7 @@ class QueueAnswers:
                 if not owners or cluster.owner in owners:
                     found[cluster.number] = counts_of(cluster)
         else:
-            async for job in self._chosen(args):
+            async for job in self._chosen(args, self._budget("the query", reply)):
                 of = book.clusters.get(job.cluster)
                 status = JobStatus.GONE if of is None else of.status(job.proc)
                 if status is not JobStatus.GONE:
@@ -291,34 +324,29 @@ class QueueAnswers:
     async def _history(self, ask: Ask, sender: str, reply: str) -> None:
         args = ask.args
         names = [str(each) for each in args.get("jobs", [])]
-        limit = int(args.get("limit", 0))
         projection = [str(each) for each in args.get("projection", [])]
+        rows: list[Any] = []
+
+        async def found(some: list[Any]) -> None:
+            rows.extend(some)
+            await self._part(reply, rows)
+
         constraint = _constraint(args)
         await self._daemon.kept()
-        shown = {"raw": bool(args.get("raw")), "texts": _names(args, "texts")}
-        rows = await asyncio.to_thread(self._past, names, constraint, limit, projection, shown)
+        await self.past.search(
+            self._daemon.store,
+            [_numbers(name) for name in names] or [(None, None)],
+            constraint=constraint,
+            limit=max(0, int(args.get("limit", 0))),
+            shown=shown_as(projection, raw=bool(args.get("raw")), texts=_names(args, "texts")),
+            budget=self._budget("the search of the history", reply),
+            found=found,
+        )
         await self._daemon.bus.answer(reply, Answer(data=rows))
 
-    def _past(
-        self,
-        names: list[str],
-        constraint: Expr | None,
-        limit: int,
-        projection: list[str],
-        shown: dict[str, Any],
-    ) -> list[Any]:
-        store = self._daemon.store
-        found: list[Any] = []
-        wanted: list[tuple[int | None, int | None]] = [_numbers(name) for name in names] or [(None, None)]
-        for cluster, proc in wanted:
-            bound = limit if constraint is None else 0
-            for ad in store.history(limit=bound, cluster=cluster, proc=proc):
-                if constraint is not None and ad.eval_expr(constraint) is not True:
-                    continue
-                found.append(projected(ad, projection, **shown) if projection else ad_data(ad))
-                if limit and len(found) >= limit:
-                    return found
-        return found
+
+def _is_chosen(cluster: Cluster, proc: int, constraint: Expr) -> bool:
+    return cluster.ad_of(proc).eval_expr(constraint) is True
 
 
 def _named(names: list[str], clusters: dict[int, Cluster]) -> Iterator[tuple[Cluster, list[int] | range]]:
@@ -348,7 +376,7 @@ def _numbers(name: str) -> tuple[int, int | None]:
 def _constraint(args: dict[str, Any]) -> Expr | None:
     text = args.get("constraint")
     try:
-        return None if not text else parse_expression(str(text))
+        return None if not text else parse_expression(check_length(str(text), "the constraint"))
     except ParseError as error:
         raise BadAsk(f"the constraint: {error}") from None
 

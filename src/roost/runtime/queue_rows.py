@@ -63,6 +63,11 @@ class Rows:
                 self._fixed[name] = value_data(cell)
         self._simple = all(fold(name) in ("procid", "jobstatus") for name in self._each)
 
+    @property
+    def is_cheap(self) -> bool:
+        """Whether most rows are made without evaluating anything."""
+        return self._simple
+
     def row(self, proc: int) -> dict[str, Any]:
         """The row of a job."""
         cluster = self.cluster

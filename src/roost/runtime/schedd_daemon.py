@@ -24,10 +24,12 @@ from typing import Any, Final, NoReturn
 from roost.config import Config, ConfigError
 from roost.config.in_force import configuration_record
 from roost.runtime.audit_sender import AuditSender
+from roost.runtime.budget import time_max_of
 from roost.runtime.bus import Bus
 from roost.runtime.database import StoreError
 from roost.runtime.demands import OFFER_GAP_S, OFFER_LATER_S, Demands
 from roost.runtime.deputies import Deputies
+from roost.runtime.lanes import Lanes
 from roost.runtime.local_runs import LocalRuns, local_name
 from roost.runtime.log_files import Appended, LogFiles
 from roost.runtime.progress import Progress
@@ -88,6 +90,8 @@ class ScheddDaemon:
         self.spool = Spool(context.home.spool, self.deputies, secret=context.home.secret())
         self.copies = QueueCopies(config)
         self.answers = QueueAnswers(self)
+        self.lanes = Lanes(bus, self.answers.on_ask)
+        self.request_time_max_s = time_max_of(config)
         self.local = LocalRuns(self, config)
         self._steps: list[Step] = []
         self._written: list[int] = []
@@ -135,7 +139,7 @@ class ScheddDaemon:
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.given(name, "*"), self._on_given)
         await self.bus.listen(self.subjects.schedd(name, "*"), self.on_message)
-        await self.bus.listen(self.subjects.ask_schedd(name, "*"), self.answers.on_ask)
+        await self.bus.listen(self.subjects.ask_schedd(name, "*"), self.lanes.take)
         self.bus.on_reconnect = self._came_back
         self._tasks = [
             asyncio.create_task(self._commits(), name="commits"),
@@ -174,6 +178,7 @@ class ScheddDaemon:
         """Take another configuration."""
         self.settings = self._settings(config)
         self.queue.holder.settings = self.settings
+        self.request_time_max_s = time_max_of(config)
         self._note_configuration(config)
         await self.local.reconfigure(config)
 
@@ -181,6 +186,8 @@ class ScheddDaemon:
         """Commit what is left, and go. Jobs go on, or end, with the machines that they run on."""
         for task in self._tasks[1:]:
             task.cancel()
+        self.lanes.close()
+        self.answers.past.close()
         await self.local.stop(ending)
         await self._settled()
         for task in self._tasks:

@@ -3,3 +3,7 @@
 
 class MatchLimit(Exception):
     """A match takes too many steps."""
+
+
+class StepLimit(MatchLimit):
+    """The match took more steps than it was given."""

@@ -13,11 +13,13 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from roost.classad.functions.match_limit import StepLimit
 from roost.classad.functions.pcre_machine import Program, Spans
 from roost.classad.functions.pcre_nodes import PatternError
 from roost.classad.functions.pcre_parser import parse
 from roost.classad.functions.pcre_sets import Options
 from roost.classad.functions.pcre_translator import translate, ways
+from roost.classad.limits import REGEX_STEPS_MAX
 
 if TYPE_CHECKING:
     from roost.classad.state import State
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 _KEPT_MAX: Final = 512
 #: Ways to try a match that the standard library may be given; it takes a few hundredths of a second for them.
 _WAYS_MAX: Final = 3_000_000.0
+#: Ways that the standard library tries in the time of one step.
+_WAYS_A_STEP: Final = 64
 
 
 class Regex:
@@ -50,15 +54,23 @@ class Regex:
         """
         ctx.spend(1)
         fast = self._fast if start else self._fast_by_line or self._fast
-        if not here and fast is not None and self._ways(subject, start) <= _WAYS_MAX:
+        if not here and fast is not None and (tried := self._ways(subject, start)) <= _WAYS_MAX:
             found = fast.search(subject, start)
-            ctx.spend(((len(subject) if found is None else found.end()) - start) // 64)
+            passed = (len(subject) if found is None else found.end()) - start
+            ctx.spend(passed // 64 + int(tried) // _WAYS_A_STEP)
             if found is None:
                 return None
             if empty or found.end() > found.start():
                 return _spans(found)
             # Where the first way to match is empty, there may be another: only the machine can go on from here.
-        spans, steps = self._program.search(subject, start, here=here, empty=empty)
+        most = max(0, min(ctx.fuel, REGEX_STEPS_MAX))
+        try:
+            spans, steps = self._program.search(subject, start, here=here, empty=empty, most=most)
+        except StepLimit:
+            if most < REGEX_STEPS_MAX:
+                # The evaluation has no steps left, which is not the pattern's own limit.
+                ctx.spend(most + 1)
+            raise
         ctx.spend(steps)
         return spans
 

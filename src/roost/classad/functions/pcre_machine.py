@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final, TypeAlias
 
-from roost.classad.functions.match_limit import MatchLimit
+from roost.classad.functions.match_limit import MatchLimit, StepLimit
 from roost.classad.functions.pcre_nodes import (
     UNBOUNDED,
     At,
@@ -223,12 +223,15 @@ class Program:
 
     # -- matching ------------------------------------------------------------------------------
 
-    def search(self, subject: bytes, start: int, *, here: bool = False, empty: bool = True) -> tuple[Spans | None, int]:
+    def search(
+        self, subject: bytes, start: int, *, here: bool = False, empty: bool = True, most: int = REGEX_STEPS_MAX
+    ) -> tuple[Spans | None, int]:
         """The first match from `start` on, and the steps it took.
 
-        With `here` only a match that begins at `start` counts; an empty one counts only with `empty`.
+        With `here` only a match that begins at `start` counts; an empty one counts only with `empty`. Beyond `most`
+        steps it raises MatchLimit.
         """
-        run = _Run(self, subject, start, empty)
+        run = _Run(self, subject, start, empty, most)
         spans = run.search(here)
         return spans, run.steps
 
@@ -236,11 +239,12 @@ class Program:
 class _Run:
     """One search."""
 
-    def __init__(self, program: Program, subject: bytes, start: int, empty: bool) -> None:
+    def __init__(self, program: Program, subject: bytes, start: int, empty: bool, most: int) -> None:
         self.program = program
         self.subject = subject
         self.start = start
         self.empty = empty
+        self.most = most
         self.steps = 0
         self.runs = 0
 
@@ -305,10 +309,13 @@ class _Run:
         copying = (len(spans) + len(counts)) >> 5
         # Each entry: a state, and for the run of a repeated byte the last place to continue from.
         waiting: list[tuple[Any, ...]] = []
-        steps = self.steps
+        steps, allowed = self.steps, self.most
         while True:
             steps += 1
-            if steps > REGEX_STEPS_MAX or len(waiting) > _WAITING_MAX:
+            if steps > allowed:
+                self.steps = steps
+                raise StepLimit
+            if len(waiting) > _WAITING_MAX:
                 self.steps = steps
                 raise MatchLimit
             instruction = code[pc]

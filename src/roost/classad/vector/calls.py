@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from roost.classad import functions
+from roost.classad.allowance import IN_FORCE
 from roost.classad.functions.registry import Builtin
 from roost.classad.lookup import subscript_value
 from roost.classad.state import EvaluationStopped, State
@@ -138,6 +139,7 @@ def _packing(shape: Sequence[object]) -> list[int | None]:
 def _distinct_call(run: Run, function: Builtin, packing: list[int | None], operands: list[Operand]) -> Operand:
     state, eager = run.context, function.eager
     assert eager is not None
+    allowance = IN_FORCE.get()
     most = 0
 
     def once(*values: Value) -> Operand:
@@ -152,12 +154,18 @@ def _distinct_call(run: Run, function: Builtin, packing: list[int | None], opera
                 arguments.append(ListValue(values[at : at + count]))
                 at += count
         before = state.fuel
+        granted = before if allowance is None else allowance.for_one()
+        if not granted:
+            return DEFERRED
+        state.fuel = granted
         try:
             value: Value = eager(state, *arguments)
         except EvaluationStopped:
             return DEFERRED
         finally:
-            most = max(most, before - state.fuel)
+            if allowance is not None:
+                allowance.charge(granted, state.fuel)
+            most = max(most, granted - state.fuel)
             state.fuel = before
         return value if kind_of(value) != DEFER else DEFERRED
 

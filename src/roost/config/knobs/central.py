@@ -53,6 +53,7 @@ KNOBS: tuple[Knob, ...] = (
     _roost("NATS_CREDENTIALS", KnobType.PATH, None, "File with the credentials for the message servers: a JSON object with user and password, or with one such object for each of central, schedd, node and client."),
     _roost("ROOST_USERS", KnobType.LIST, None, "Users of this machine who may use the pool, where root runs it."),
     _roost("DATABASE_URL", KnobType.STRING, None, "Database that keeps jobs and history, as an SQLAlchemy URL; unset is an SQLite database in the state directory."),
+    _roost("REQUEST_TIME_MAX", KnobType.REAL, "10", "Processor time that one request to a daemon may take; a query that needs more is refused whole.", unit="s", low=0.1, reload=Reload.RECONFIG),
     _roost("ROOST_SENSORS_FILE", KnobType.PATH, None, "JSON file whose readings take the place of what sensors say, for tests and demonstrations."),
     _roost("ROOST_ACTIVITY_FILES", KnobType.LIST, None, "Files whose change means that somebody is at the machine, for instance what an X idle watcher touches."),
 )

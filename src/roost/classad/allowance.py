@@ -1,0 +1,63 @@
+"""A limit on the steps that several evaluations may spend together, so that one request or one job cannot stop others.
+
+    allowance = Allowance(steps=1_000_000, each=100_000)
+    with allowance:
+        value = ad.eval_expr(constraint)
+    if allowance.exceeded:
+        ...  # `value` is ERROR, and says nothing about the ad
+
+Steps are counted, never time, so that the same expressions exceed the same allowance on every machine and in the lab.
+An evaluation that needs more than is left, or more than `each`, is ERROR, and `exceeded` says so: ERROR alone could be
+the value of the expression.
+
+An allowance is in force for the thread, or the asyncio task, that entered it, and covers scalar and vector evaluation.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Final
+
+from roost.classad.limits import EVALUATION_FUEL
+
+
+class Allowance:
+    """Steps that all evaluations within it may spend together."""
+
+    __slots__ = ("_token", "each", "exceeded", "left")
+
+    def __init__(self, steps: int = EVALUATION_FUEL, each: int = EVALUATION_FUEL) -> None:
+        #: Steps that are left. It may fall below 0 by what the last evaluation spent too much.
+        self.left = steps
+        #: Most steps of one evaluation.
+        self.each = each
+        #: Whether an evaluation was ended because its steps were spent.
+        self.exceeded = False
+        self._token: Token[Allowance | None] | None = None
+
+    def __enter__(self) -> Allowance:
+        self._token = IN_FORCE.set(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        assert self._token is not None
+        IN_FORCE.reset(self._token)
+
+    def for_one(self) -> int:
+        """Steps that the next evaluation may spend; with none left, the allowance counts as exceeded."""
+        if self.left <= 0:
+            self.exceeded = True
+            return 0
+        return min(self.left, self.each)
+
+    def charge(self, granted: int, left: int) -> None:
+        """Account for an evaluation that was granted steps and has some left; fewer than 0 if it was ended for them."""
+        # A look at an ad is work, too.
+        self.left -= granted - left + 1
+        if left < 0:
+            self.exceeded = True
+
+
+#: The allowance that evaluations spend; None where each has `EVALUATION_FUEL` to itself.
+IN_FORCE: Final[ContextVar[Allowance | None]] = ContextVar("roost_allowance", default=None)
