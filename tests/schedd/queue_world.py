@@ -284,8 +284,9 @@ class World:
         self.submitted |= {JobId(number, proc) for proc in range(jobs.count)}
         return number
 
-    def act(self, action: ev.Action, *jobs: JobId, **attributes: Any) -> None:
-        self.feed(ev.Acted(action=action, jobs=jobs, user="ann", reply_to="r", attributes=ClassAd(attributes)))
+    def act(self, action: ev.Action, *jobs: JobId, superuser: bool = False, **attributes: Any) -> None:
+        user, ad = "eve" if superuser else "ann", ClassAd(attributes)
+        self.feed(ev.Acted(action=action, jobs=jobs, user=user, superuser=superuser, reply_to="r", attributes=ad))
 
     def match(self) -> bool:
         """The matchmaker gives a free slot to the first group of jobs."""

@@ -16,6 +16,7 @@ from roost.schedd.changes import AppendLog
 from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
+from roost.schedd.owned import RECORDED
 from roost.schedd.pacing import FREE_TRIES, MISS_GAP_S, PAUSE_S_MAX
 from roost.schedd.provisioned import provisioned
 from roost.schedd.queue import Queue
@@ -303,6 +304,64 @@ def test_nobody_edits_what_a_job_is(name: str) -> None:
     number = world.submit(source(1))
     world.act(ev.Action.EDIT, JobId(number, 0), **{name: 1})
     assert world.replies[-1].data["counts"] == {"immutable": 1}
+
+
+@pytest.mark.parametrize("name", ["OsUser", "JobUniverse", "globaljobid", "MyType"])
+def test_an_administrator_does_not_edit_what_a_job_is(name: str) -> None:
+    world = World()
+    number = world.submit(source(1))
+    world.act(ev.Action.EDIT, JobId(number, 0), superuser=True, **{name: 1})
+    assert world.replies[-1].data["counts"] == {"immutable": 1}
+
+
+@pytest.mark.parametrize("action", [ev.Action.EDIT, ev.Action.NOTE])
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_an_owner_does_not_edit_what_happened_to_a_job(name: str, action: ev.Action) -> None:
+    world = World()
+    number = world.submit(source(1))
+    before = dict(world.queue.book.clusters[number].ad_of(0).items())
+    world.act(action, JobId(number, 0), **{name: -5, "Mine": 1})
+    assert world.replies[-1].data["counts"] == {"protected": 1}
+    assert dict(world.queue.book.clusters[number].ad_of(0).items()) == before
+    world.act(action, JobId(number, 0), superuser=True, **{name: 3})
+    assert world.queue.book.clusters[number].ad_of(0).eval(name) == 3
+
+
+def test_a_submission_begins_with_nothing_that_happened() -> None:
+    world = World()
+    plain = dict(world.queue.book.clusters[world.submit(source(1))].ad_of(0).items())
+    forged = dict.fromkeys(sorted(RECORDED), 7)
+    number = world.submit(source(2, own=dict.fromkeys(("NumHolds", "OsUser", "RemoteHost"), (1, 2)), **forged))
+    for proc in (0, 1):
+        found = dict(world.queue.book.clusters[number].ad_of(proc).items())
+        apart = {"ClusterId", "ProcId", "GlobalJobId"}
+        assert {name: found[name] for name in found if name not in apart} == {
+            name: plain[name] for name in plain if name not in apart
+        }
+    held = world.submit(source(1, JobStatus=5, HoldReason="mine", HoldReasonCode=15, HoldReasonSubCode=2, NumHolds=9))
+    ad = world.queue.book.clusters[held].ad_of(0)
+    assert [ad.eval(name) for name in ("JobStatus", "HoldReason", "HoldReasonCode", "NumHolds")] == [5, "mine", 15, 0]
+
+
+@pytest.mark.parametrize(("given", "taken"), [(7, 7), (-3, -3), (1e9, 10**9), ("=2 + 3", 5)])
+def test_a_priority_is_a_whole_number(given: object, taken: int) -> None:
+    world = World()
+    number = world.submit(source(1, JobPrio=given))
+    assert world.queue.book.clusters[number].ad_of(0).cell("jobprio") == taken
+    assert type(world.queue.book.clusters[number].ad_of(0).cell("jobprio")) is int
+
+
+@pytest.mark.parametrize("given", [1.5, 2**31, -1e10, True, "high", float("inf"), float("nan")])
+def test_a_priority_that_is_not_a_whole_number_is_refused(given: object) -> None:
+    world = World()
+    number = world.submit(source(1, JobPrio=3))
+    world.act(ev.Action.EDIT, JobId(number, 0), JobPrio=given)
+    assert world.replies[-1].data["counts"] == {"not-a-number": 1}
+    world.act(ev.Action.EDIT, JobId(number, 0), JobPrio=1e3)
+    assert repr(world.queue.book.clusters[number].ad_of(0).cell("jobprio")) == "1000"
+    step = world.queue.step(ev.Submitted(clusters=(source(1, JobPrio=given),), owner="ann", reply_to="r"), world.now)
+    (reply,) = [each for each in step.effects if isinstance(each, ef.Reply)]
+    assert not reply.ok and "JobPrio is not a whole number" in reply.text
 
 
 def test_a_submission_cannot_name_another_owner() -> None:

@@ -36,9 +36,11 @@ _WHY: Final = {
     "not-found": "it is not in the queue",
     "permission-denied": "it is another user's",
     "already-done": "it is so already",
-    "immutable": "one of these attributes is the queue's own or in IMMUTABLE_JOB_ATTRS, and nobody changes it",
-    "protected": "one of these attributes is in PROTECTED_JOB_ATTRS, or counted by the queue, and only queue super "
-    "users change it",
+    "immutable": "one of these attributes cannot be changed after submission: it says what the job is, or "
+    "IMMUTABLE_JOB_ATTRS names it",
+    "protected": "only queue super users may change one of these attributes: it is the queue's record of the job, or "
+    "PROTECTED_JOB_ATTRS names it",
+    "not-a-number": "JobPrio is a whole number from -2147483647 to 2147483647",
     "bad-name": "names of attributes are letters, digits, _ and ., and begin with no digit",
     "not-a-text": "groups are texts in quotes, and no expressions",
 }

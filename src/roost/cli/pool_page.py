@@ -89,8 +89,10 @@ may evict them.""",
     "vacate": """\
 The jobs get a soft kill and their machine's vacate time; then they wait again, for any machine.""",
     "edit": """\
-The value is an expression, as in an ad: texts need their quotes (`--set 'Tag="x"'`). What a queue keeps itself
-(`ClusterId`, `Owner`, `JobStatus`, …) nobody changes.""",
+The value is an expression, as in an ad: texts need their quotes (`--set 'Tag="x"'`). The attributes that
+[the queue keeps itself](../guides/submission-rules.md#attributes-that-the-queue-keeps) cannot be changed: what a job is
+(`ClusterId`, `Owner`, `JobStatus`, …) by no user, and what has happened to it (`NumHolds`, `RemoteHost`, …) only by
+administrators.""",
     "history": """\
 JSON: a list of objects of the attributes shown; with `--long` whole ads.""",
     "story": """\

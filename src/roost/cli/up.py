@@ -156,10 +156,9 @@ def signal_master(home: Home, pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
     except PermissionError:
-        raise CommandError(
-            f"the pool in {home.path} is {owner_of(pid)}'s, and you are not: only {owner_of(pid)} or root ends it, or "
-            "has it read its configuration again"
-        ) from None
+        owner = owner_of(pid)
+        users = owner if owner == "root" else f"{owner} or root"
+        raise CommandError(f"the pool in {home.path} belongs to {owner}: run this command as {users}") from None
 
 
 def owner_of(pid: int) -> str:
@@ -170,7 +169,7 @@ def owner_of(pid: int) -> str:
         uid = Path(f"/proc/{pid}").stat().st_uid
         return pwd.getpwuid(uid).pw_name
     except OSError:
-        return "somebody else"
+        return "another user"
     except KeyError:
         return f"user {uid}"
 

@@ -8,11 +8,13 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.policy.explain import Clause, Explanation, Role, Side
 from roost.policy.render.words import change_text, one_line, reasons, value_text
-from roost.schedd.run_news import IMMUTABLE
+from roost.schedd.owned import IMMUTABLE, RECORDED
 
 #: Clauses that are named of one refusal, and characters of a whole expression.
 CLAUSES_MAX = 4
 TEXT_MAX = 200
+#: Attributes of a job that its owner cannot change.
+_KEPT = IMMUTABLE | RECORDED
 
 
 def shut_by(slot: ClassAd) -> str:
@@ -59,6 +61,6 @@ def is_the_jobs(cause: str, why: Explanation) -> bool:
     if cause != "slot-requirements":
         return cause == "job-requirements"
     return all(
-        any(used.side in (Side.TARGET, Side.NOWHERE) and fold(used.name) not in IMMUTABLE for used in clause.attributes)
+        any(used.side in (Side.TARGET, Side.NOWHERE) and fold(used.name) not in _KEPT for used in clause.attributes)
         for clause in causes(why)
     )

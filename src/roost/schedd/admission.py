@@ -19,7 +19,8 @@ from typing import Final
 from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
 from roost.classad.values import UNDEFINED, fold
 from roost.config import Config, ConfigError, Host, MemoryHost
-from roost.schedd.book import COUNTERS, GROUPS, Cluster, not_plain
+from roost.schedd.book import GROUPS, Cluster, not_plain
+from roost.schedd.owned import COUNTERS, priority
 from roost.schedd.transform import Transform, TransformError, read_transform
 
 #: Jobs of a cluster that are looked at one by one.
@@ -153,6 +154,17 @@ def check_groups(cluster: Cluster) -> None:
     if name:
         remedy = "Write it as a text in quotes, or use accounting_group in the submit file."
         raise NotAdmitted(name, f"{name} is not a text{where}", remedy)
+
+
+def check_priority(cluster: Cluster) -> None:
+    """JobPrio becomes a number, by which jobs are sorted. Raises NotAdmitted."""
+    if "JobPrio" not in cluster.ad:
+        return
+    number = priority(cluster.ad.eval("JobPrio"))
+    if number is None:
+        remedy = "Set it to a whole number from -2147483647 to 2147483647."
+        raise NotAdmitted("JobPrio", f"JobPrio is not a whole number: {cluster.ad.cell('jobprio')}", remedy)
+    cluster.ad["JobPrio"] = number
 
 
 def _varying(cluster: Cluster) -> frozenset[str]:

@@ -19,14 +19,10 @@ from roost.classad.values import UNDEFINED, fold
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
 from roost.schedd.local import is_local
+from roost.schedd.owned import NOT_SUBMITTED
 from roost.schedd.ranges import Ranges
 from roost.schedd.status import JobStatus
 
-#: What the queue alone says of a job, whatever was submitted.
-_OF_QUEUE: Final = frozenset(("clusterid", "procid", "owner", "user", "qdate", "globaljobid"))
-#: What the queue counts of a job: policies rely on it, so it is not submitted, and only queue super users change it.
-COUNTERS: Final = ("NumJobStarts", "NumShadowStarts", "JobRunCount")
-COUNTED: Final = frozenset(map(fold, COUNTERS))
 #: Groups and users that a job counts for: policies rely on them, so they are plain texts, the same to everybody.
 GROUPS: Final = ("AccountingGroup", "AcctGroup", "AcctGroupUser")
 _place: Final = attrgetter("place")
@@ -167,7 +163,7 @@ class Cluster:
         own.put("ProcId", proc)
         if self.plan is not None:
             for name, cell in self.plan.differences(proc).items():
-                if fold(name) not in _OF_QUEUE and fold(name) not in COUNTED:
+                if fold(name) not in NOT_SUBMITTED:
                     own.put(name, cell)
         own.put("GlobalJobId", f"{self.ad.cell('globaljobid')}#{self.number}.{proc}#{self.submitted_at}")
         # The cluster's ad is chained to nothing, so this makes no circle.

@@ -15,7 +15,7 @@ from roost.classad.values import fold
 from roost.model.audit import AuditKind, Effect
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd import event_log as log
-from roost.schedd.book import COUNTED, Job, not_plain
+from roost.schedd.book import Job, not_plain
 from roost.schedd.crontab import KEYS
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import EndRun, Reply, StandStill
@@ -23,7 +23,7 @@ from roost.schedd.events import Acted, Action
 from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
 from roost.schedd.outcome import hold, leave_at_last, leave_removed, release, remove
-from roost.schedd.run_news import IMMUTABLE
+from roost.schedd.owned import IMMUTABLE, RECORDED, priority
 from roost.schedd.runs import leaves_gracefully
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
@@ -197,21 +197,28 @@ _ATTRIBUTE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 
 
 def _edit(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
-    names, settings = {fold(name) for name in event.attributes}, holder.settings
+    given, settings = event.attributes, holder.settings
+    names = {fold(name) for name in given}
     if names & (IMMUTABLE | settings.immutable):
         return "immutable"
-    if not all(_ATTRIBUTE.match(name) for name in event.attributes):
+    if not all(_ATTRIBUTE.match(name) for name in given):
         return "bad-name"
-    if not_plain(event.attributes):
+    if not_plain(given):
         return "not-a-text"
-    if names & (settings.protected | COUNTED) and not (event.superuser or event.user in settings.superusers):
+    if "jobprio" in names:
+        number = priority(given.cell("jobprio"))
+        if number is None:
+            return "not-a-number"
+        given = given.copy()
+        given["JobPrio"] = number
+    if names & (settings.protected | RECORDED) and not (event.superuser or event.user in settings.superusers):
         return "protected"
     waits = job.status is JobStatus.IDLE and job.cluster.is_idle(job.id.proc)
     if waits:
         # The change may take it to another place in the order.
         turn.book.not_idle(job.cluster, job.id.proc)
-    for name in event.attributes:
-        cell = event.attributes.cell(fold(name))
+    for name in given:
+        cell = given.cell(fold(name))
         before = job.ad.get(name)
         job.ad.put(name, cell)  # type: ignore[arg-type]
         if event.action is Action.NOTE:

@@ -19,8 +19,8 @@ from roost.model.audit import digest
 from roost.model.pool_policy import KEPT_OUT
 from roost.schedd import commands, periodic, recurring, run_news, runs
 from roost.schedd import event_log as log
-from roost.schedd.admission import NotAdmitted, check_groups
-from roost.schedd.book import COUNTERS, Book, Cluster, JobSource, submitter_of
+from roost.schedd.admission import NotAdmitted, check_groups, check_priority
+from roost.schedd.book import Book, Cluster, JobSource, submitter_of
 from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
 from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.effects import Effect, GiveBack, Reply
@@ -49,6 +49,7 @@ from roost.schedd.holder import Holder, QueueSettings
 from roost.schedd.idle import IdleGroup
 from roost.schedd.noop import finish_noops, has_noops
 from roost.schedd.outcome import held_at_submit, leave_removed
+from roost.schedd.owned import begun
 from roost.schedd.ranges import Ranges
 from roost.schedd.refused_logs import log_refused
 from roost.schedd.status import ON_MACHINE, JobStatus
@@ -203,6 +204,7 @@ class Queue:
                 cluster = self._cluster(source, event.owner, self.book.next_cluster + len(found), int(turn.now))
                 rules.transform(cluster)
                 check_groups(cluster)
+                check_priority(cluster)
                 found.append((cluster, rules.check(cluster)))
         return found
 
@@ -217,6 +219,7 @@ class Queue:
         ad = source.common.copy()
         for name in [each for each in ad if fold(each) in settings.secure]:
             del ad[name]
+        begun(ad, held=held_at_submit(ad))
         ad.update(
             {
                 "ClusterId": number,
@@ -225,7 +228,6 @@ class Queue:
                 "QDate": now,
                 "EnteredCurrentStatus": now,
                 "GlobalJobId": settings.name,
-                **dict.fromkeys(COUNTERS, 0),
             }
         )
         if "ScheddInterval" in ad:

@@ -10,17 +10,14 @@ from typing import Final
 from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.schedd import event_log as log
-from roost.schedd.book import COUNTED, GROUPS, Job
+from roost.schedd.book import GROUPS, Job
 from roost.schedd.events import FilesMoved, RunMeasured, RunStoodStill
 from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
+from roost.schedd.owned import COUNTED, IMMUTABLE
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
 
-#: Attributes that say what a job is: neither users nor machines change them.
-IMMUTABLE: Final = frozenset(
-    ("clusterid", "procid", "mytype", "targettype", "jobstatus", "owner", "user", "qdate", "globaljobid")
-)
 #: Of what a machine says of a job, what is not taken over: the queue knows better, and policies rely on it.
 _OWN: Final = IMMUTABLE | COUNTED | frozenset(map(fold, (*GROUPS, "JobStartDate")))
 #: ImageSize, KiB, has to grow by this part before the event log is told again.

@@ -61,7 +61,9 @@ def test_attributes_are_edited(desk: Desk) -> None:
     assert desk.af(str(cluster), "-af:V", "Tag", "Two", "Three") == ['"x" 2 3', "undefined 2 3"]
     done = desk("condor_qedit", "-constraint", f"ClusterId == {cluster} && ProcId == 1", "Tag", "7")
     assert done.out == 'Set attribute "Tag" for 1 matching jobs.\n'
-    assert "it can't be changed" in desk("condor_qedit", f"{cluster}.0", "Owner", '"me"', status=1).err
+    assert (
+        "it cannot be changed after submission" in desk("condor_qedit", f"{cluster}.0", "Owner", '"me"', status=1).err
+    )
     assert "no matching jobs" in desk("condor_qedit", "-constraint", "false", "A", "1", status=1).err
     assert "the value can't be read" in desk("condor_qedit", str(cluster), "A", "1 +", status=1).err
 

@@ -78,6 +78,7 @@ DIFFERENT: Final[dict[str, tuple[str, ...]]] = {
     ),
     "lists": ("transfer_checkpoint_files = a, b",),
     "names": ("+1x = 3",),
+    "kept-by-the-queue": ('+Owner = "x"', "+JobStatus = 2"),
     "preset-names": ("Process=7", "$(SUBMIT_FILE)"),
 }
 

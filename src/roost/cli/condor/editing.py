@@ -174,7 +174,14 @@ def _from_file(path: str) -> dict[str, str]:
     return {name: row.raw(name) for row in rows_of_file(path) for name in row.data}
 
 
-_WHY: Final = {"permission-denied": "permission denied", "bad-name": "that is no name of an attribute"}
+_WHY: Final = {
+    "permission-denied": "permission denied",
+    "bad-name": "that is not a name of an attribute",
+    "immutable": "it cannot be changed after submission",
+    "protected": "only queue super users may change it",
+    "not-a-number": "JobPrio is a whole number from -2147483647 to 2147483647",
+    "not-a-text": "the name of a group is a text in quotes",
+}
 
 
 def _set_attributes(pool: Pool, choice: Choice, attributes: dict[str, str]) -> int:

@@ -145,7 +145,8 @@ want_io_proxy | WantIOProxy | Whether the job may ask its queue for files while 
 _QUEUE: Final = f"""\
 A description is read line by line: `name = value` gives a command or a macro, `+Attribute = expression` (or
 `MY.Attribute`) puts any attribute into the job's ad, and `queue` makes jobs of all that was said above it. Values are
-expanded when jobs are made: a macro means its last definition before the `queue`.
+expanded when jobs are made: a macro means its last definition before the `queue`. The attributes that
+[the queue keeps itself](../guides/submission-rules.md#attributes-that-the-queue-keeps) cannot be set.
 
 ```
 queue [N] [variables] [in | from | matching [files | dirs | any]] [slice] items

@@ -14,6 +14,7 @@ from typing import Final
 from roost.classad import UNDEFINED
 from roost.classad.ad import Cell
 from roost.classad.records import dataclass
+from roost.schedd.owned import NOT_DESCRIBED, ZERO_SECONDS, ZEROES
 from roost.schedd.submit import ending, files, matching, program, requests
 from roost.schedd.submit.commands import SIMPLE, Command, Kind
 from roost.schedd.submit.diagnostics import SubmitCode
@@ -50,15 +51,6 @@ def _row(
     return Section(name=name, run=run, gives=frozenset(gives.lower().split()), inert=frozenset(inert), steady=steady)
 
 
-#: What every job begins with.
-_ZEROES: Final = (
-    "CommittedSlotTime CommittedSuspensionTime CommittedTime CumulativeSlotTime CumulativeSuspensionTime CurrentHosts "
-    "ExitStatus JobRunCount LastSuspensionTime NumCkpts NumHolds NumJobCompletions NumJobStarts NumRestarts "
-    "NumShadowStarts NumSystemHolds TotalSuspensions"
-)
-_ZERO_SECONDS: Final = "CumulativeRemoteSysCpu CumulativeRemoteUserCpu RemoteSysCpu RemoteUserCpu RemoteWallClockTime"
-
-
 def begin(job: Job) -> None:
     """Who submits what when, and counters at nothing."""
     defaults = job.defaults
@@ -73,9 +65,9 @@ def begin(job: Job) -> None:
     job.put("MinHosts", 1)
     job.put("MaxHosts", 1)
     job.put("LeaveJobInQueue", False)
-    for name in _ZEROES.split():
+    for name in ZEROES:
         job.put(name, 0)
-    for name in _ZERO_SECONDS.split():
+    for name in ZERO_SECONDS:
         job.put(name, 0.0)
     for name, text in defaults.attributes:
         job.put_expression(name, text, None)
@@ -185,6 +177,15 @@ def custom(key: str) -> Section:
         name = found.name[len(_MY) :]
         if not _ATTRIBUTE.match(name):
             job.report(SubmitCode.NAME, f"{name!r} is no name of an attribute", key)
+            return
+        if key[len(_MY) :] in NOT_DESCRIBED:
+            message, remedy = f"the queue keeps {name} itself: the line has no effect", "Remove the line."
+            job.report(SubmitCode.UNUSED, message, key, remedy=remedy)
+        if key == "my.jobprio":
+            # The queue sorts by it, so it is a number.
+            number = job.integer(key)
+            if number is not None:
+                job.put("JobPrio", number)
             return
         text = job.text(key)
         if text is None:

@@ -1,0 +1,77 @@
+"""Attributes that the queue keeps of a job: what a user sets them to, at submission or later, does not count.
+
+Policies rely on them (a limit of starts, the time on hold), so a user who could set them would escape those policies.
+
+* `IMMUTABLE` say what a job is. Nobody changes them after submission; HTCondor's SYSTEM_IMMUTABLE_JOB_ATTRS are among
+  them.
+* `RECORDED` say what has happened to a job. A submission begins with what `begun` gives, and only queue super users
+  change them later. HTCondor has no such list, and lets owners edit them.
+
+Figures that a job may bring along (`ImageSize`, `DiskUsage`, `ExecutableSize`) are the user's until a machine measures.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.classad import ClassAd
+from roost.classad.ad import Cell
+from roost.classad.values import fold
+from roost.schedd.status import JobStatus
+
+
+def _folded(names: str) -> frozenset[str]:
+    return frozenset(map(fold, names.split()))
+
+
+#: Counters that every job begins with at 0, and times that begin at 0.0 s.
+ZEROES: Final = (
+    "CommittedSlotTime", "CommittedSuspensionTime", "CommittedTime", "CumulativeSlotTime", "CumulativeSuspensionTime",
+    "CurrentHosts", "ExitStatus", "JobRunCount", "LastSuspensionTime", "NumCkpts", "NumHolds", "NumJobCompletions",
+    "NumJobStarts", "NumRestarts", "NumShadowStarts", "NumSystemHolds", "TotalSuspensions",
+)  # fmt: skip
+ZERO_SECONDS: Final = (
+    "CumulativeRemoteSysCpu", "CumulativeRemoteUserCpu", "RemoteSysCpu", "RemoteUserCpu", "RemoteWallClockTime",
+)  # fmt: skip
+#: What the queue counts itself, also where a machine says something else.
+COUNTERS: Final = ("NumJobStarts", "NumShadowStarts", "JobRunCount")
+COUNTED: Final = frozenset(map(fold, COUNTERS))
+
+_IDENTITY: Final = _folded("ClusterId ProcId Owner User OsUser QDate GlobalJobId")
+#: What a job is.
+IMMUTABLE: Final = _IDENTITY | _folded("MyType TargetType JobStatus JobUniverse")
+_HOLD: Final = _folded("HoldReason HoldReasonCode HoldReasonSubCode")
+#: What has happened to a job that has not been held.
+_HAPPENED: Final = frozenset(map(fold, (*ZEROES, *ZERO_SECONDS))) | _folded(
+    "AutoClusterAttrs AutoClusterId BytesRecvd BytesSent CompletionDate EnteredCurrentStatus ExitBySignal ExitCode "
+    "ExitSignal JobCoreDumped JobCurrentStartDate JobCurrentStartExecutingDate JobLastStartDate JobStartDate "
+    "LastCheckpointPlatform LastCkptTime LastHoldReason LastHoldReasonCode LastHoldReasonSubCode LastJobStatus "
+    "LastMatchTime LastRejMatchReason LastRejMatchTime LastRemoteHost LastRunBytesRecvd LastRunBytesSent "
+    "LastVacateTime NumJobMatches NumVacates ReleaseReason RemoteHost RemovalTold RemoveReason ShadowBday StartdIpAddr "
+    "VacateReason VacateReasonCode VacateReasonSubCode"
+)
+RECORDED: Final = _HAPPENED | _HOLD
+#: What a submission cannot set. A job may be submitted on hold, with the reason.
+NOT_SUBMITTED: Final = _HAPPENED | _IDENTITY
+#: What ``+Name`` in a description sets without effect.
+NOT_DESCRIBED: Final = NOT_SUBMITTED | _folded("MyType TargetType JobStatus")
+
+_PRIORITY_MAX: Final = 2**31 - 1
+
+
+def priority(cell: object) -> int | None:
+    """JobPrio as the whole number that a value is; None for an expression and for what is not one, or too large."""
+    if isinstance(cell, bool) or not isinstance(cell, int | float) or not -_PRIORITY_MAX <= cell <= _PRIORITY_MAX:
+        return None
+    return int(cell) if cell == int(cell) else None
+
+
+def begun(ad: ClassAd, *, held: bool) -> None:
+    """Take from a submitted ad what the queue keeps, and begin with what a job has to which nothing has happened."""
+    unfit = NOT_SUBMITTED if held else NOT_SUBMITTED | _HOLD
+    for name in [each for each in ad if fold(each) in unfit]:
+        del ad[name]
+    if not held:
+        ad["JobStatus"] = int(JobStatus.IDLE)
+    first: dict[str, Cell] = {**dict.fromkeys(ZEROES, 0), **dict.fromkeys(ZERO_SECONDS, 0.0), "ExitBySignal": False}
+    ad.update(first)
