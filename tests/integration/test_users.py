@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import os
 import pwd
 import shutil
+import signal
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -241,6 +243,31 @@ def test_whoever_acts_for_a_user_may_be_killed(roots: Pool, user: Pool) -> None:
     assert (user.work / "out").read_text() == "again\n"
     assert not set(_deputies(roots)) & set(old)
     eventually(lambda: set(user.ends().values()) == {1})
+
+
+def test_a_stopped_deputy_delays_no_other_user(roots: Pool, user: Pool) -> None:
+    """A user can stop the processes that act as that user: the jobs of others begin, end and are told of meanwhile."""
+    user.wait(user.submit("output = out\nshould_transfer_files = YES\n", "true"))
+    stopped = _deputies(roots)
+    assert stopped
+    try:
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        # They keep two of the four slots until their files are given up or answer.
+        theirs = [user.submit("output = out\nshould_transfer_files = YES\n", "true") for _ in range(2)]
+        log = roots.work / "others.log"
+        for _ in range(3):
+            other = roots.submit(f"log = {log}\noutput = others.out\nshould_transfer_files = YES\n", "echo done")
+            roots.wait(other)
+            assert f"005 ({other:03}.000.000)" in log.read_text()
+        # They were not given up for hanging before: nothing waited for them.
+        assert set(stopped) <= set(_deputies(roots))
+    finally:
+        for pid in stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+    for cluster in theirs:
+        user.wait(cluster)
 
 
 def test_results_of_many_jobs_at_once_are_each_their_own(user: Pool) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import signal
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,9 @@ from roost.runtime import deputies as module
 from roost.runtime.accounts import Account, NoSuchAccount, own_account
 from roost.runtime.deputies import Deputies
 from roost.runtime.deputy.hands import OWN
+from roost.runtime.store import LogPiece
+from roost.runtime.user_logs import UserLogs
+from tests.runtime.kit import run
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 
@@ -119,3 +124,57 @@ def test_what_may_not_be_done_twice_is_not(found: Deputies, place: Path) -> None
     hands.append(f"{place}/log", b"three\n")
     os.kill(found.pids[0], signal.SIGKILL)
     assert hands.look(f"{place}/log").size == len("one\nthree\n")
+
+
+@root
+def test_calls_for_a_deputy_that_hangs_hold_one_thread(found: Deputies, place: Path) -> None:
+    """All others of its user wait without a thread, so that other users' files are touched meanwhile."""
+    hanging, other = found.hands_as(_account(60_001)), found.hands_as(_account(60_002))
+    assert hanging.exists("/") and isinstance(hanging, module.Deputy)
+    os.kill(hanging.pid, signal.SIGSTOP)
+
+    async def work() -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
+        waiting = [asyncio.create_task(module.with_hands(hanging, hanging.exists, "/")) for _ in range(20)]
+        await asyncio.sleep(0)
+        for number in range(10):
+            await module.with_hands(other, other.append, f"{place}/log", b"%d" % number)
+        assert not any(each.done() for each in waiting)
+        os.kill(hanging.pid, signal.SIGCONT)
+        assert await asyncio.gather(*waiting) == [True] * 20
+
+    run(work())
+    assert (place / "log").read_bytes() == b"0123456789"
+
+
+@root
+def test_logs_of_other_users_are_written_while_a_deputy_hangs(
+    found: Deputies, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts = {f"u{uid}": _account(uid) for uid in (60_001, 60_002)}
+    monkeypatch.setattr(module, "account_named", accounts.__getitem__)
+    done: list[int] = []
+    logs = UserLogs(found, lambda appended: done.extend(appended.done))
+
+    def piece(number: int, user: str) -> LogPiece:
+        return LogPiece(id=number, path=f"{place}/{user}.log", owner=user, text=f"{number}\n")
+
+    hanging = found.hands_of("u60001")
+    assert hanging.exists("/") and isinstance(hanging, module.Deputy)
+    os.kill(hanging.pid, signal.SIGSTOP)
+
+    async def work() -> None:
+        await logs.write([piece(0, "u60001"), piece(1, "u60002")])
+        assert logs.is_behind("u60001")
+        for number in range(2, 30, 2):
+            await logs.write([piece(number, "u60001"), piece(number + 1, "u60002")])
+        while logs.is_behind("u60002"):
+            await asyncio.sleep(0.01)
+        assert done == list(range(1, 30, 2)) and logs.is_behind("u60001")
+        os.kill(hanging.pid, signal.SIGCONT)
+        while logs.is_behind("u60001"):
+            await asyncio.sleep(0.01)
+
+    run(work())
+    for user, first in (("u60001", 0), ("u60002", 1)):
+        assert (place / f"{user}.log").read_text() == "".join(f"{number}\n" for number in range(first, 30, 2))

@@ -36,7 +36,7 @@ def test_what_an_answer_tells_is_in_the_users_event_log_before(tmp_path: Path, m
 
     monkeypatch.setattr(LogFiles, "append", slow)
     # Logs that hang are not waited for; this one only takes its time, however long that is on this machine.
-    monkeypatch.setattr("roost.runtime.schedd_daemon.LOGS_S", 3600.0)
+    monkeypatch.setattr("roost.runtime.user_logs.PATIENCE_S", 3600.0)
     monkeypatch.setattr("roost.runtime.schedd_daemon.ANSWER_ANYWAY_S", 3600.0)
     (tmp_path / "servers").mkdir()
     place, home = Place(tmp_path / "servers"), Home(tmp_path / "home")

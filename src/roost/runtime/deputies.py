@@ -16,6 +16,7 @@ has on record, and that is the account that submitted.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import json
@@ -25,13 +26,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import roost
 from roost.runtime.accounts import Account, account_named, can_switch_user, own_account
 from roost.runtime.deputy.hands import OWN, Hands, Looked
 from roost.runtime.deputy.serve import HEAD, TEXT_BYTES_MAX, received
+
+T = TypeVar("T")
 
 #: Deputies that wait for something to do.
 IDLE_MAX: Final = 8
@@ -143,6 +147,18 @@ class Deputies:
             return [each.pid for each in self._live.values() if each.pid]
 
 
+async def with_hands(hands: Hands, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
+    """Call what uses these hands in a thread.
+
+    A deputy does one deed at a time, so calls wait for it here and not in threads: a user whose deputy hangs holds one
+    thread, and leaves the others to other users.
+    """
+    if not isinstance(hands, Deputy):
+        return await asyncio.to_thread(function, *arguments, **named)
+    async with hands.turn:
+        return await asyncio.to_thread(function, *arguments, **named)
+
+
 class Deputy(Hands):
     """The hands of one user."""
 
@@ -151,6 +167,8 @@ class Deputy(Hands):
         self.used_at = self._made_at = time.monotonic()
         self._deputies = deputies
         self._lock = threading.Lock()
+        #: Held by what uses these hands from the event loop.
+        self.turn = asyncio.Lock()
         self._channel: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._shunned_until = 0.0

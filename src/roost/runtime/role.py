@@ -15,9 +15,10 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from roost.config import Config, Severity, check
 from roost.config.in_force import changed_names
@@ -28,6 +29,10 @@ from roost.runtime.home import Home, user_name
 from roost.runtime.whole_files import write_whole
 
 _log = logging.getLogger("roost.role")
+
+
+#: Threads for what waits for disks and file servers. Each user whose files do not answer may hold one or two.
+THREADS: Final = 64
 
 
 class Ending(StrEnum):
@@ -106,6 +111,7 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     daemon = make(context, config, bus)
     wanted: asyncio.Queue[Ending | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="work"))
     for number, ending in (
         (signal.SIGTERM, Ending.GRACEFUL),
         (signal.SIGINT, Ending.GRACEFUL),

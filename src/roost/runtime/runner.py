@@ -25,7 +25,7 @@ from roost.runtime import starter_log
 from roost.runtime.accounts import Account, NoSuchAccount
 from roost.runtime.bus import Carrier
 from roost.runtime.clock import Clock
-from roost.runtime.deputies import Deputies
+from roost.runtime.deputies import Deputies, with_hands
 from roost.runtime.deputy.hands import OWN
 from roost.runtime.family import Family, adopt
 from roost.runtime.home import Home
@@ -254,7 +254,7 @@ class Runner:
             self.around.tell(sev.InputFailed(text=problem.text, code=problem.code, subcode=problem.subcode))
             return
         self.moved = True
-        self.baseline = await asyncio.to_thread(Baseline.of, self.sandbox.path, self.transfers.hands)
+        self.baseline = await with_hands(self.transfers.hands, Baseline.of, self.sandbox.path, self.transfers.hands)
         with contextlib.suppress(OSError):
             write_whole(self._baseline_path, json.dumps(dict(self.baseline.files)))
         self.around.moved("input-finished")
@@ -293,7 +293,7 @@ class Runner:
             if self.transfers.hands is OWN:
                 order = job_order(self, number, job_ad)
             else:
-                order = await asyncio.to_thread(job_order, self, number, job_ad)
+                order = await with_hands(self.transfers.hands, job_order, self, number, job_ad)
             family = await self._spawned(order)
         except BadJob as problem:
             self._not_started(number, str(problem), problem.code)
@@ -417,7 +417,7 @@ class Runner:
     async def _written(self, earlier: asyncio.Task[None] | None, path: Path, event: Event, now: float) -> None:
         if earlier is not None:
             await earlier
-        await asyncio.to_thread(starter_log.write, self.transfers.hands, path, self.job_ad, event, now)
+        await with_hands(self.transfers.hands, starter_log.write, self.transfers.hands, path, self.job_ad, event, now)
 
     # -- the end -------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from roost.runtime.demands import OFFER_GAP_S, OFFER_LATER_S, Demands
 from roost.runtime.deputies import Deputies
 from roost.runtime.lanes import Lanes
 from roost.runtime.local_runs import LocalRuns, local_name
-from roost.runtime.log_files import Appended, LogFiles
+from roost.runtime.log_files import Appended
 from roost.runtime.progress import Progress
 from roost.runtime.queue_answers import QueueAnswers
 from roost.runtime.queue_copies import QueueCopies
@@ -39,6 +39,7 @@ from roost.runtime.queue_messages import check_speaker, events_of, given_by, ord
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, superusers
 from roost.runtime.spool import Spool
 from roost.runtime.store import Committed, LogPiece, Noted, Store
+from roost.runtime.user_logs import UserLogs
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.changes import Change, PutJob
@@ -64,8 +65,8 @@ FIRST_PAUSE_S: Final = 0.1
 ANSWER_ANYWAY_S: Final = 2.0
 #: How long an end waits for the disk, s. What is not on it then was told to nobody.
 SETTLE_S: Final = 20.0
-#: How long orders wait for event logs, s: a log is mostly written before anybody acts on what it tells.
-LOGS_S: Final = 2.0
+#: How long an end waits for users' event logs, s. What is not in them then is written at the next start.
+LOGS_END_S: Final = 2.0
 #: How often what is due is looked for, s.
 TICK_S: Final = 5.0
 #: And at most, however small PERIODIC_EXPR_INTERVAL is, s.
@@ -86,7 +87,7 @@ class ScheddDaemon:
         self.store = self._open(config)
         self.queue = Queue(self.settings, self.clock.now())
         self.deputies = Deputies()
-        self.files = LogFiles(self.deputies)
+        self.logs = UserLogs(self.deputies, self._heard_of_logs)
         self.spool = Spool(context.home.spool, self.deputies, secret=context.home.secret())
         self.copies = QueueCopies(config)
         self.answers = QueueAnswers(self)
@@ -104,7 +105,6 @@ class ScheddDaemon:
         self._fed = 0
         self._kept = Progress()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
-        self._log_thread = ThreadPoolExecutor(1, thread_name_prefix="logs")
         self._tasks: list[asyncio.Task[None]] = []
         self.demands = Demands(self)
         #: reply_to of the core to the subject to answer on.
@@ -167,11 +167,10 @@ class ScheddDaemon:
         for job in kept.jobs:
             queue.restore_job(PutJob(job=job.job, status=JobStatus(job.status), attributes=job.attributes))
         queue.book.next_cluster = max(queue.book.next_cluster, kept.next_cluster)
-        written = self.files.append(kept.log_pieces, again=True)
+        self.logs.write_again(kept.log_pieces)
         self._note(kept.noted)
         self._note_configuration(None)
         self.feed(ev.Started(claims=kept.claims))
-        self._heard_of_logs(written)
         _log.info("%d clusters, %d claims were kept", len(kept.clusters), len(kept.claims))
 
     async def reconfigure(self, config: Config) -> None:
@@ -192,8 +191,8 @@ class ScheddDaemon:
         await self._settled()
         for task in self._tasks:
             task.cancel()
+        await self.logs.settle(LOGS_END_S)
         self._thread.shutdown(wait=True)
-        self._log_thread.shutdown(wait=True, cancel_futures=True)
         self.copies.close()
         self.deputies.close()
         self.store.close()
@@ -273,7 +272,7 @@ class ScheddDaemon:
             else:
                 self._written += written
             if pieces:
-                await self._write_logs(pieces)
+                await self.logs.write(pieces)
             # Whoever hears that a job has ended finds it in its log, too.
             self._kept.advance(fed)
             for step in steps:
@@ -313,17 +312,6 @@ class ScheddDaemon:
                 )
             )
 
-    async def _write_logs(self, pieces: tuple[LogPiece, ...]) -> None:
-        """Add to logs, in a thread of their own: a file server that hangs holds up the others for `LOGS_S` at most."""
-        loop = asyncio.get_running_loop()
-        work = asyncio.ensure_future(loop.run_in_executor(self._log_thread, self.files.append, pieces))
-        work.add_done_callback(self._logs_written)
-        await asyncio.wait([work], timeout=LOGS_S)
-
-    def _logs_written(self, work: asyncio.Future[Appended]) -> None:
-        if not work.cancelled():
-            self._heard_of_logs(work.result())
-
     def _note(self, noted: tuple[Noted, ...]) -> None:
         """Tell decisions that are on disk."""
         for each in noted:
@@ -356,8 +344,7 @@ class ScheddDaemon:
             await asyncio.sleep(min(TICK_S, max(TICK_S_MIN, self.settings.periodic_interval_s)))
             self.feed(ev.Ticked())
             self.local.look()
-            if self.files.wait:
-                await self._write_logs(())
+            self.logs.retry()
             self.deputies.tidy()
             self.spool.tidy(self.queue)
             await self.demands.refresh()

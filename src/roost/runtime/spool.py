@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 
 from roost.model.starter import StarterHold
 from roost.runtime.accounts import NoSuchAccount
-from roost.runtime.deputies import Deputies
+from roost.runtime.deputies import Deputies, with_hands
 from roost.runtime.deputy.hands import OWN, Hands
 from roost.runtime.input_files import input_manifest
 from roost.runtime.output_files import output_place
@@ -144,19 +144,17 @@ class Spool:
     async def _input(self, run: str, job: Job | None) -> Files:
         if job is None:
             return Files(error="the run is not known any more", code=int(StarterHold.TRANSFER_INPUT_ERROR))
-        found = await asyncio.to_thread(self._found, job)
+        hands = await self._hands_soon(job)
+        if isinstance(hands, TransferProblem):
+            found: Manifest | TransferProblem = hands
+        else:
+            found = await with_hands(hands, input_manifest, job.ad, spool=self.kept(job.id), hands=hands)
         if isinstance(found, TransferProblem):
             return Files(error=found.text, code=int(found.code), subcode=found.subcode)
         self._manifests[run] = found
         while len(self._manifests) > MANIFESTS_MAX:
             self._manifests.popitem(last=False)
         return Files(items=pack_items(found.items))
-
-    def _found(self, job: Job) -> Manifest | TransferProblem:
-        hands = self._hands(job)
-        if isinstance(hands, TransferProblem):
-            return hands
-        return input_manifest(job.ad, spool=self.kept(job.id), hands=hands)
 
     def _hands(self, job: Job) -> Hands | TransferProblem:
         """Who touches the files of a job's user: its owner on record, whatever its ad says."""

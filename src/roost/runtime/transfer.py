@@ -17,7 +17,6 @@ What this module does not do: choose what is moved (`input_files`, `output_files
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import hashlib
 import json
@@ -30,6 +29,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from roost.model.starter import StarterHold
+from roost.runtime.deputies import with_hands
 from roost.runtime.deputy.hands import OWN, Hands
 
 #: Size of a piece, bytes; a message has to hold it.
@@ -223,7 +223,7 @@ class LocalSource:
 
     async def read(self, item: FileItem, offset: int, size: int) -> Piece | TransferProblem:
         """A piece of a file."""
-        return await asyncio.to_thread(self.read_now, item, offset, size)
+        return await with_hands(self._hands, self.read_now, item, offset, size)
 
     def read_now(self, item: FileItem, offset: int, size: int) -> Piece | TransferProblem:
         """The same, waiting for the disk."""
@@ -278,11 +278,11 @@ class LocalSink:
 
     async def begin(self, item: FileItem) -> int | TransferProblem:
         """Make a directory, or find out how much of a file is there."""
-        return await asyncio.to_thread(self.begin_now, item)
+        return await with_hands(self._hands, self.begin_now, item)
 
     async def write(self, item: FileItem, offset: int, piece: Piece) -> int | TransferProblem:
         """Take a piece."""
-        return await asyncio.to_thread(self.write_now, item, offset, piece)
+        return await with_hands(self._hands, self.write_now, item, offset, piece)
 
     def begin_now(self, item: FileItem) -> int | TransferProblem:
         """The same as `begin`, waiting for the disk."""

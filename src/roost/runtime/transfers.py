@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 from roost.classad import ClassAd
 from roost.model.starter import Output, StarterHold
 from roost.runtime.bus import BusError, Carrier
+from roost.runtime.deputies import with_hands
 from roost.runtime.deputy.hands import OWN, Hands
 from roost.runtime.output_files import Baseline, checkpoint_manifest, output_manifest
 from roost.runtime.transfer import (
@@ -90,13 +91,13 @@ class Transfers:
         self, job_ad: ClassAd, sandbox: Path, baseline: Baseline, destination: Output
     ) -> TransferProblem | None:
         """Send the output where it belongs; why not, if not."""
-        manifest = await asyncio.to_thread(output_manifest, job_ad, sandbox, baseline, hands=self.hands)
+        manifest = await with_hands(self.hands, output_manifest, job_ad, sandbox, baseline, hands=self.hands)
         to = "spool" if destination is Output.KEPT else "home"
         return await self._send(manifest, sandbox, to, StarterHold.TRANSFER_OUTPUT_ERROR)
 
     async def send_checkpoint(self, job_ad: ClassAd, sandbox: Path, baseline: Baseline) -> TransferProblem | None:
         """Send what the job has saved of its state; why not, if not."""
-        manifest = await asyncio.to_thread(checkpoint_manifest, job_ad, sandbox, baseline, hands=self.hands)
+        manifest = await with_hands(self.hands, checkpoint_manifest, job_ad, sandbox, baseline, hands=self.hands)
         return await self._send(manifest, sandbox, "spool", StarterHold.FAILED_TO_CHECKPOINT)
 
     async def _send(
