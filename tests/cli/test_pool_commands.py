@@ -179,7 +179,7 @@ def test_the_story_of_a_job_whose_machine_its_owner_wanted_back(desk: Desk) -> N
 
 def test_nothing_is_told_of_what_never_was(desk: Desk) -> None:
     assert "there is no job 999.0" in desk("story", "job", "999.0", status=2)[1]
-    assert "write it as in 12.0" in desk("story", "job", "x", status=2)[1]
+    assert "is not a job: write 12.0" in desk("story", "job", "x", status=2)[1]
     assert "there is no slot" in desk("explain", "slot", "slot9", status=2)[1]
     assert "no machine 'nowhere' answers" in desk("drain", "nowhere", status=2)[1]
 

@@ -32,5 +32,5 @@ def painted(text: str, colour: str, *, on: bool | None = None) -> str:
 
 
 def by_meaning(text: str) -> str:
-    """A word of the table above in its colour."""
-    return painted(text, MEANING.get(text.strip(), ""))
+    """A word of the table above, or the last of several between slashes, in its colour."""
+    return painted(text, MEANING.get(text.strip().rpartition("/")[2], ""))

@@ -70,7 +70,8 @@ def run(pool: Pool, args: argparse.Namespace) -> int:
 
 def ask(pool: Pool, name: str) -> JobQuestion:
     """What the daemons know of a job. Raises CommandError."""
-    ad = ad_from(job_ad(pool, name))
+    name, data = job_ad(pool, name)
+    ad = ad_from(data)
     status = JobStatus(int(ad.get("JobStatus", JobStatus.IDLE)))
     if status is not JobStatus.IDLE:
         kind = _DECIDED.get(status)

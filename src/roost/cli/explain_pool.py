@@ -11,7 +11,7 @@ from roost.cli.pool import Pool, add_pool_options, with_pool
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare ``explain job`` and ``explain slot``."""
     job = commands.add_parser("job", help="why a job waits, or is held", description="Why a job waits, or is held.")
-    job.add_argument("name", metavar="ID", help="the job, as in 12.0")
+    job.add_argument("name", metavar="ID", help="the job, as in 12.0; 12 for a cluster of one job")
     slot = commands.add_parser(
         "slot", help="why a slot is in its state", description="Why a slot is in its state, and what would change it."
     )

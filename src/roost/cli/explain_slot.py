@@ -60,11 +60,20 @@ def ask(pool: Pool, slot: str, for_job: str | None) -> SlotQuestion:
     data, fresh = _slot_ad(pool, slot)
     name, machine = str(data["Name"]), str(data.get("Machine", ""))
     job = for_job or data.get("JobId")
+    target = None
+    try:
+        if job:
+            job, found = job_ad(pool, str(job))
+            target = ad_from(found)
+    except CommandError:
+        # The job that a slot runs may be one of another pool's queue.
+        if for_job:
+            raise
     return SlotQuestion(
         ad=ad_from(data),
         fresh=fresh,
         job=None if job is None else str(job),
-        target=ad_from(job_ad(pool, str(job))) if job else None,
+        target=target,
         as_for_job=for_job is not None,
         origins=_origins(pool, machine, name),
         records=_records(pool, machine, name),
@@ -124,6 +133,8 @@ def show(answer: SlotAnswer) -> None:
     say(f"{answer.name} is {answer.state}/{answer.activity} for {duration(answer.for_s)}{whose}{on}.")
     if not answer.fresh:
         say(f"{answer.machine} does not answer; this is what it said last.")
+    if answer.evicting:
+        say(f"Its starter is evicting the job by its own policy, and is {answer.evicting.lower()} it.")
     if answer.broken:
         say(f"It is shut: {answer.broken}; `roost reopen` opens it once that is mended.")
     if answer.problem:

@@ -61,6 +61,9 @@ of the master, `pool`, `schedd` and `node` (their names).""",
 Without an option running jobs get the time to end that the policy grants them (`MachineMaxVacateTime`,
 `MaxJobRetirementTime`), and wait in the queue for the next start. A second `roost down --fast` makes haste.""",
     "status": """\
+ACTIVITY shows, after the activity, the phase in which a slot's starter evicts its job by its own policy, as in
+`Busy/Vacating`. A slot may be named without its machine: `slot2` is that slot of each machine.
+
 JSON: a list of the slots' whole ads; with `--daemons` an object with `home` and the process numbers of `central`,
 `schedd` and `node`, as far as DAEMON_LIST has them, 0 for one that does not run. Exit status 1 if slots were named and
 there are none, or a daemon does not run.""",
@@ -99,8 +102,11 @@ JSON: a list of objects of the attributes shown; with `--long` whole ads.""",
 A job's story is its event log (`log = …` in the submit file), else what its ad says, together with what the machines
 that it ran on recorded of it: each transition with the expression that decided, the clauses that made its value, and
 the place in the configuration; and with who or what held, released, removed or preempted it, from the
-[audit trail](../guides/audit.md). A slot's story is its machine's record, with what was ordered of it. JSON: a list of
-objects with `at` (epoch s), `kind`, `who`, `what`, `why` (lines).
+[audit trail](../guides/audit.md). A slot's story is its machine's record, with what was ordered of it. Causes come
+before their effects, also within a second; a decision whose effect follows within 2 s is shown with that effect. JSON:
+a list of objects with `at` (epoch s), `kind`, `who`, `what`, `why` (lines), and `event`: for a job `submitted`,
+`started`, `suspended`, `resumed`, `evicted`, `left`, `not-started`, `requeued`, `held`, `released`, `removed` or
+`finished`, else null.
 
 ```
 $ roost story job 2.0
@@ -150,7 +156,8 @@ The state of a slot, how it came there (its machine's record of the last transit
 that state (in Claimed/Busy those are SUSPEND and PREEMPT), each with its value, what decided, the line of the machine's
 configuration, and what would change it, as [`roost explain expr`](cli-explain.md) shows them. For a slot that nobody
 has: what the matchmaker's last cycle made of it, and of the requests. JSON: `slot`, `state`, `activity`, `job`, `last`
-(the last transition's record), `expressions` (as those of `explain expr`), `fresh` (false if the machine does not
+(the last transition's record), `evicting` (the phase in which the starter evicts the job by its own policy),
+`expressions` (as those of `explain expr`), `fresh` (false if the machine does not
 answer), `matchmaker`.""",
     "audit": """\
 What is on record, how long, and what each field means is in the [guide](../guides/audit.md). Without `--kind` and the

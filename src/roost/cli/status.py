@@ -16,8 +16,10 @@ from roost.runtime.home import Home, HomeError
 #: What the listing needs of each slot.
 _SHOWN: Final = (
     "Name", "Machine", "OpSys", "Arch", "State", "Activity", "LoadAvg", "Cpus", "Memory", "EnteredCurrentActivity",
-    "RemoteOwner", "SlotBrokenReason", "MachineProblem",
+    "RemoteOwner", "SlotBrokenReason", "MachineProblem", "StarterJobState",
 )  # fmt: skip
+#: StarterJobState while a starter evicts its job.
+EVICTING: Final = ("Vacating", "Killing")
 #: How many slots that take no jobs are named below the listing.
 _CLOSED_MAX: Final = 5
 _ROLES: Final = ("central", "schedd", "node")
@@ -68,7 +70,9 @@ def _nothing(args: argparse.Namespace) -> str:
 
 
 def _is_meant(row: dict[str, Any], names: list[str]) -> bool:
-    return not names or row.get("Name") in names or row.get("Machine") in names
+    """Whether a slot is one of those named: by itself, by its machine, or as slot1 for that slot of any machine."""
+    name, machine = str(row.get("Name", "")).lower(), str(row.get("Machine", "")).lower()
+    return not names or not {name, machine, name.partition("@")[0]}.isdisjoint(each.lower() for each in names)
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
@@ -79,7 +83,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
             str(row.get("OpSys", "")),
             str(row.get("Arch", "")),
             str(row.get("State", "")),
-            str(row.get("Activity", "")),
+            _activity(row),
             f"{float(row.get('LoadAvg', 0.0)):.3f}",
             str(row.get("Cpus", "")),
             str(row.get("Memory", "")),
@@ -99,6 +103,12 @@ def _show(rows: list[dict[str, Any]]) -> None:
         more = f" and {len(closed) - _CLOSED_MAX} more" if len(closed) > _CLOSED_MAX else ""
         names = ", ".join(closed[:_CLOSED_MAX])
         say(f"Closed to new jobs: {names}{more}; `roost explain slot {closed[0]}` says why")
+
+
+def _activity(row: dict[str, Any]) -> str:
+    """What a slot does; where its starter evicts the job by its own policy, the phase of that, too."""
+    activity, phase = str(row.get("Activity", "")), row.get("StarterJobState")
+    return f"{activity}/{phase}" if phase in EVICTING else activity
 
 
 def _daemons(args: argparse.Namespace) -> int:

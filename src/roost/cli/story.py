@@ -6,6 +6,7 @@ This module asks the daemons, reads the job's log and prints; the story is put t
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,7 @@ from roost.explain.story import job_story, machines, slot_story, submitter
 from roost.schedd.event_log import LoggedEvent, LogReader
 from roost.wire.ads import ad_from
 
+_JOB: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 #: Decisions that are asked for, of one story.
 _DECISIONS_MAX: Final = 500
 
@@ -27,13 +29,13 @@ _DECISIONS_MAX: Final = 500
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``story``."""
     parser = subparsers.add_parser(
-        "story", help="tell what has happened to a job or a slot", description="Tell what has happened, and why."
+        "story", help="show what happened to a job or a slot", description="Show what happened, in order, and why."
     )
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", title="kinds", required=True)
-    job = kinds.add_parser("job", help="a job", description="Tell what has happened to a job, and why.")
+    job = kinds.add_parser("job", help="a job", description="Show what happened to a job, and why.")
     add_pool_options(job)
-    job.add_argument("name", metavar="ID", help="the job, as in 12.0")
-    slot = kinds.add_parser("slot", help="a slot", description="Tell what has happened to a slot, and why.")
+    job.add_argument("name", metavar="ID", help="the job, as in 12.0; 12 for a cluster of one job")
+    slot = kinds.add_parser("slot", help="a slot", description="Show what happened to a slot, and why.")
     add_pool_options(slot)
     slot.add_argument("name", metavar="NAME", help="slot (slot1@host, or slot1 on this machine), or a machine")
     for each in (job, slot):
@@ -56,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         for line in rest:
             say(painted(line, "dim"))
     if not found:
-        complain(f"nothing is recorded of {args.kind} {args.name}")
+        complain(f"nothing is on record about {args.kind} {args.name}")
     return Exit.OK if found else Exit.NO
 
 
@@ -83,19 +85,31 @@ def _on_record(pool: Pool, **wanted: Any) -> list[dict[str, Any]]:
     return found
 
 
-def job_ad(pool: Pool, name: str) -> dict[str, Any]:
-    """The ad of a job, in the queue or of the past. Raises CommandError."""
-    if name.count(".") != 1 or not name.replace(".", "").isdigit():
-        raise CommandError(f"{name!r} is no job: write it as in 12.0; `roost queue` and `roost history` list them")
+def job_ad(pool: Pool, name: str) -> tuple[str, dict[str, Any]]:
+    """The name and the ad of a job, in the queue or in the history; a cluster of one job may be named for it.
+
+    Raises CommandError.
+    """
+    if not _JOB.fullmatch(name):
+        raise CommandError(f"{name!r} is not a job: write 12.0, or 12 for a cluster of one job")
+    found: dict[str, dict[str, Any]] = {}
     for what in ("query", "history"):
-        rows: list[dict[str, Any]] = pool.schedd(what, jobs=[name], projection=[], limit=1, constraint=None)
-        if rows:
-            return rows[0]
-    raise CommandError(f"there is no job {name}, and there was none: `roost queue` and `roost history` list them")
+        rows: list[dict[str, Any]] = pool.schedd(what, jobs=[name], projection=[], limit=2, constraint=None)
+        for row in rows:
+            found.setdefault(f"{row.get('ClusterId')}.{row.get('ProcId')}", row)
+        if found and "." in name:
+            break
+    if not found:
+        what = "job" if "." in name else "cluster"
+        raise CommandError(f"there is no {what} {name}: `roost queue` and `roost history` list the jobs there are")
+    if len(found) > 1:
+        raise CommandError(f"cluster {name} has several jobs: name one of them, such as {min(found)}")
+    return next(iter(found.items()))
 
 
 def _job(pool: Pool, name: str) -> list[Happening]:
-    ad = ad_from(job_ad(pool, name))
+    name, data = job_ad(pool, name)
+    ad = ad_from(data)
     events = list(_events(ad, name))
     records = [record for machine in machines(ad, events) for record in _transitions(pool, machine, name)]
     return job_story(
@@ -112,7 +126,7 @@ def _transitions(pool: Pool, machine: str, name: str) -> list[dict[str, Any]]:
     try:
         found: list[dict[str, Any]] = pool.node(machine, "story", job=name, limit=0)
     except (Refused, CommandError) as error:
-        complain(f"{machine} can't tell its part: {error}")
+        complain(f"told without the record of {machine}: {error}")
         return []
     return found
 

@@ -6,16 +6,19 @@ values, or the person who ordered it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from roost.classad import ClassAd
 from roost.schedd.event_log import Execute, JobEvicted, JobHeld, JobReconnectFailed, JobTerminated, LoggedEvent
 from roost.schedd.event_log_base import Event, WithReason
+from roost.schedd.event_log_parts import ProgramExit
 
 #: Events that say nothing of what became of a job.
 _BESIDE: Final = frozenset((6, 28, 33, 40))
 _WORDS: Final = {
-    0: "submitted", 10: "suspended", 11: "resumed", 22: "its machine is not heard of", 23: "its machine is back",
+    0: "submitted", 10: "suspended", 11: "resumed", 22: "its machine does not answer", 23: "its machine answers again",
     3: "checkpointed", 35: "cluster submitted", 36: "cluster gone",
 }  # fmt: skip
 #: Transitions that say of a job what its own events say, too, or that pass at once: numbers.
@@ -23,6 +26,34 @@ _PASSING: Final = frozenset(("12", "12a", "10", "25"))
 #: What follows within this time follows at once, s.
 _AT_ONCE_S: Final = 0.1
 _ARROW: Final = "\N{RIGHTWARDS ARROW}"
+
+
+class Milestone(StrEnum):
+    """What kind of event of a job a line tells."""
+
+    NONE = ""
+    SUBMITTED = "submitted"
+    STARTED = "started"
+    SUSPENDED = "suspended"
+    RESUMED = "resumed"
+    #: It has left a machine, and waits again.
+    EVICTED = "evicted"
+    #: It has left a machine, and does not wait again.
+    LEFT = "left"
+    #: It was on its way to a machine, and its program never ran there.
+    NOT_STARTED = "not-started"
+    #: Its program ended, and is to run again.
+    REQUEUED = "requeued"
+    HELD = "held"
+    RELEASED = "released"
+    REMOVED = "removed"
+    FINISHED = "finished"
+
+
+_BY_NUMBER: Final = {
+    0: Milestone.SUBMITTED, 1: Milestone.STARTED, 5: Milestone.FINISHED, 9: Milestone.REMOVED, 10: Milestone.SUSPENDED,
+    11: Milestone.RESUMED, 12: Milestone.HELD, 13: Milestone.RELEASED, 24: Milestone.EVICTED,
+}  # fmt: skip
 
 
 class Happening(NamedTuple):
@@ -37,27 +68,70 @@ class Happening(NamedTuple):
     why: tuple[str, ...] = ()
     #: "job" or "slot".
     kind: str = "slot"
+    milestone: Milestone = Milestone.NONE
 
     def data(self) -> dict[str, Any]:
         """As JSON."""
-        return {"at": self.at, "kind": self.kind, "who": self.who, "what": self.what, "why": list(self.why)}
+        return {
+            "at": self.at, "kind": self.kind, "event": str(self.milestone) or None, "who": self.who, "what": self.what,
+            "why": list(self.why),
+        }  # fmt: skip
+
+
+# -- events of a job's log -----------------------------------------------------------------------------------------
+
+
+def of_events(events: Iterable[LoggedEvent], ad: ClassAd | None = None) -> Iterator[Happening]:
+    """The events of one job's log, in its order; `ad` is the job's, for the number of its retries."""
+    told = [each for each in events if each.number not in _BESIDE and each.event is not None]
+    on_machine, retries = False, 0
+    for at, each in enumerate(told):
+        event = each.event
+        following = told[at + 1].event if at + 1 < len(told) else None
+        if isinstance(event, JobEvicted):
+            if event.requeued is not None:
+                retries += 1
+                milestone, what = Milestone.REQUEUED, _retried(event.requeued, retries, ad)
+            else:
+                found = _left(event, on_machine, following)
+                if found is None:
+                    continue
+                milestone, what = found
+            on_machine = False
+        else:
+            milestone = _BY_NUMBER.get(each.number, Milestone.NONE)
+            what = _said(event, each.number)
+            on_machine = milestone is Milestone.STARTED or (on_machine and milestone is not Milestone.EVICTED)
+        yield Happening(each.time, f"job {each.cluster}.{each.proc}", what, kind="job", milestone=milestone)
 
 
 def of_event(logged: LoggedEvent) -> Happening | None:
-    """An event of a job's log; None for what is beside the point."""
-    if logged.number in _BESIDE or logged.event is None:
-        return None
-    return Happening(logged.time, f"job {logged.cluster}.{logged.proc}", _said(logged.event, logged.number), kind="job")
+    """An event that is looked at by itself; None for what is beside the point."""
+    return next(of_events([logged]), None)
 
 
-def _said(event: Event, number: int) -> str:
+def _left(event: JobEvicted, on_machine: bool, following: Event | None) -> tuple[Milestone, str] | None:
+    """What is said of a run that ended without a result; None where the next event says it all."""
+    because = f": {event.reason}" if event.reason else ""
+    if isinstance(following, JobHeld) and following.reason == event.reason:
+        return (Milestone.LEFT, "left its machine, to be held") if on_machine else None
+    if not on_machine and event.reason:
+        return Milestone.NOT_STARTED, f"not started{because}; it waits again"
+    return Milestone.EVICTED, f"evicted{because}; it waits again"
+
+
+def _retried(end: ProgramExit, retries: int, ad: ClassAd | None) -> str:
+    most = None if ad is None else ad.get("JobMaxRetries")
+    how = f"signal {end.signal}" if end.signal is not None else f"status {end.code}"
+    if isinstance(most, int) and not isinstance(most, bool) and most > 0:
+        return f"ended with {how}; it waits for retry {retries} of {most} (max_retries)"
+    return f"ended with {how}; it waits to run again, as its policy demands"
+
+
+def _said(event: Event | None, number: int) -> str:
     match event:
         case Execute(slot_name=slot, host=host):
             return f"started on {slot or host}"
-        case JobEvicted(requeued=None, reason=reason):
-            return f"evicted{f': {reason}' if reason else ''}; it waits again"
-        case JobEvicted():
-            return "ended, and waits to run again"
         case JobReconnectFailed(reason=reason, machine=machine):
             return f"lost {machine}: {reason}; it waits again"
         case JobTerminated(exit=end):
@@ -67,65 +141,25 @@ def _said(event: Event, number: int) -> str:
         case WithReason(reason=reason):
             word = {9: "removed", 13: "released"}.get(number, event.WORDS)
             return f"{word}: {reason}" if reason else word
-    return _WORDS.get(number) or next(event.lines(), "").strip()
+    return _WORDS.get(number) or next(event.lines() if event is not None else iter(()), "").strip()
+
+
+# -- transitions of slots ------------------------------------------------------------------------------------------
 
 
 def of_record(record: dict[str, Any], *, passing: bool = False) -> Happening | None:
     """A transition of a slot; None for one that only passes, if those are not wanted."""
     if record.get("number") in _PASSING and not passing:
         return None
-    what = f"{record.get('from', '?')} {_ARROW} {record.get('to', '?')}"
+    of_starter = "the starter: " if record.get("starter") else ""
+    what = f"{of_starter}{record.get('from', '?')} {_ARROW} {record.get('to', '?')}"
     reason, job = str(record.get("reason", "")), record.get("job")
     if record.get("cause"):
         reason = f"{reason}: {record['cause']}"
-    said = f"{what}: {reason}" + (f" (job {job})" if job else "")
+    fetched = record.get("fetched")
+    whose = f" (job {job})" if job else f" (fetched job {fetched} of {record.get('user', '?')})" if fetched else ""
+    said = f"{what}: {reason}{whose}"
     return Happening(float(record.get("at", 0.0)), str(record.get("slot", "?")), said, tuple(_why(record)))
-
-
-#: Kinds of decisions to what is said of them in a story; of others their reason says enough.
-_DECIDED: Final = {"hold": "put on hold", "release": "released", "removal": "removed", "preemption": "preempted"}
-
-
-def of_audit(record: dict[str, Any]) -> Happening:
-    """A decision that is on record."""
-    job, slot = record.get("job"), record.get("slot")
-    kind = "job" if job and record["kind"] != "eviction" else "slot"
-    who = f"job {job}" if kind == "job" else str(slot or record.get("machine") or record.get("user") or "the pool")
-    reason = str(record.get("reason", ""))
-    what = _DECIDED.get(str(record["kind"]))
-    said = f"{what}: {reason}" if what and reason else what or reason
-    if record["kind"] in ("discard", "veto"):
-        who, said = "the pool's policy", f"{counted_reason(record)} of {record.get('user') or 'anybody'}"
-    if record.get("effect") == "refused":
-        said = f"refused: {said}"
-    elif record.get("effect", "done") != "done":
-        said = f"{record['effect']}: {said}".replace("-", " ", 1)
-    return Happening(float(record["at"]), who, said, tuple(decided_by(record)), kind)
-
-
-#: What decisions count, of one.
-_ONE: Final = {"jobs": "job", "slots": "slot", "submitters": "submitter", "matches": "match", "pairs": "pair"}
-
-
-def counted_reason(record: dict[str, Any]) -> str:
-    """The reason of a decision that counts something, with the number."""
-    count, reason = int(record.get("count", 1)), str(record.get("reason", ""))
-    if count == 1:
-        reason = reason.replace(" that were ", " that was ", 1)
-    first, blank, rest = reason.partition(" ")
-    return f"{count} {_ONE.get(first, first) if count == 1 else first}{blank}{rest}"
-
-
-def decided_by(record: dict[str, Any]) -> Iterator[str]:
-    """Who or which expression a decision on record came from."""
-    if record.get("actor"):
-        yield f"by {record['actor']}"
-    if record["kind"] == "eviction" and record.get("user"):
-        yield f"for {record['user']}, who gets the slot"
-    if record.get("knob"):
-        text = f" = {record['expression']}" if record.get("expression") else ""
-        place = f" [{record['place']}]" if record.get("place") else ""
-        yield f"by {record['knob']}{text}{place}"
 
 
 def of_records(records: Iterable[dict[str, Any]], *, passing: bool = False) -> Iterator[Happening]:
@@ -159,3 +193,87 @@ def _why(record: dict[str, Any]) -> Iterator[str]:
         value = clause.get("value", "TRUE")
         said = f"  {clause.get('clause')}" + ("" if value == "TRUE" else f" is {value}")
         yield said + (f": {because}" if because else "")
+
+
+# -- decisions on record -------------------------------------------------------------------------------------------
+
+#: Kinds of decisions that have a milestone of a job as their effect.
+_EFFECTS: Final = {
+    "hold": (Milestone.HELD,),
+    "release": (Milestone.RELEASED,),
+    "removal": (Milestone.REMOVED,),
+    "eviction": (Milestone.EVICTED, Milestone.LEFT),
+}
+#: Commands that have one, by their first word.
+_COMMANDS: Final = {"suspend": (Milestone.SUSPENDED,), "continue": (Milestone.RESUMED,)}
+#: Kinds to what is said of a decision whose effect is yet to come, or was not told.
+_DECIDED: Final = {"hold": "hold", "release": "release", "removal": "removal", "eviction": "eviction"}
+_COMMAND_NAMES: Final = frozenset(("hold", "release", "remove", "remove-x", "vacate", "vacate-fast"))
+#: What decisions count, of one.
+_ONE: Final = {"jobs": "job", "slots": "slot", "submitters": "submitter", "matches": "match", "pairs": "pair"}
+
+
+def effects_of(record: dict[str, Any]) -> Sequence[Milestone]:
+    """The milestones of a job that a decision leads to."""
+    if record.get("effect", "done") != "done" or not record.get("job"):
+        return ()
+    kind = str(record["kind"])
+    if kind == "command":
+        return _COMMANDS.get(str(record.get("reason", "")).partition(":")[0], ())
+    return _EFFECTS.get(kind, ())
+
+
+def of_audit(record: dict[str, Any]) -> Happening:
+    """A decision that is on record."""
+    job, slot = record.get("job"), record.get("slot")
+    kind = "job" if job and (record["kind"] != "eviction" or record.get("actor")) else "slot"
+    who = f"job {job}" if kind == "job" else str(slot or record.get("machine") or record.get("user") or "the pool")
+    said = _decision_said(record)
+    if record["kind"] in ("discard", "veto"):
+        who, said = "the pool's policy", f"{counted_reason(record)} of {record.get('user') or 'anybody'}"
+    if record.get("effect") == "refused":
+        said = f"refused: {said}"
+    elif record.get("effect", "done") != "done":
+        said = f"{record['effect']}: {said}".replace("-", " ", 1)
+    return Happening(float(record["at"]), who, said, tuple(decided_by(record)), kind)
+
+
+def _decision_said(record: dict[str, Any]) -> str:
+    reason, kind = str(record.get("reason", "")), str(record["kind"])
+    if record.get("effect") == "refused" or kind not in _DECIDED:
+        return f"preempted: {reason}" if kind == "preemption" else reason
+    if not record.get("actor") and kind == "eviction":
+        return reason
+    if record.get("actor"):
+        # A command's record begins with the name of the command; what the person said comes after it.
+        command, _, given = reason.partition(":")
+        reason = given.strip() if command in _COMMAND_NAMES else reason
+    decided = f"{_DECIDED[kind]} {'ordered' if record.get('actor') else 'decided'}"
+    return f"{decided}: {reason}" if reason else decided
+
+
+def counted_reason(record: dict[str, Any]) -> str:
+    """The reason of a decision that counts something, with the number."""
+    count, reason = int(record.get("count", 1)), str(record.get("reason", ""))
+    if count == 1:
+        reason = reason.replace(" that were ", " that was ", 1)
+    first, blank, rest = reason.partition(" ")
+    return f"{count} {_ONE.get(first, first) if count == 1 else first}{blank}{rest}"
+
+
+def decided_by(record: dict[str, Any]) -> Iterator[str]:
+    """Who or which expression a decision on record came from."""
+    actor = record.get("actor")
+    if actor:
+        yield f"by {'the machine ' if actor == record.get('machine') else ''}{actor}"
+    if is_displacement(record):
+        yield f"for {record['user']}, who gets the slot"
+    if record.get("knob"):
+        text = f" = {record['expression']}" if record.get("expression") else ""
+        place = f" [{record['place']}]" if record.get("place") else ""
+        yield f"by {record['knob']}{text}{place}"
+
+
+def is_displacement(record: dict[str, Any]) -> bool:
+    """Whether a machine evicted a job for the sake of another one. A queue's record of a command has an actor."""
+    return record["kind"] == "eviction" and bool(record.get("user")) and not record.get("actor")

@@ -15,6 +15,7 @@ from roost.classad import ClassAd
 from roost.explain.happenings import Happening, of_record
 from roost.policy.explain import Explanation, Origin, explain
 from roost.policy.render import explanation_data
+from roost.starter.states import State
 
 #: Expressions that count in a state and activity, in the order in which they are asked.
 _COUNT: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
@@ -28,6 +29,8 @@ _COUNT: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
 }
 #: States of a slot that the negotiator could give to a job.
 _ON_OFFER: Final = frozenset(("Unclaimed", "Owner", "Matched", "Backfill", "Drained"))
+#: StarterJobState while a starter evicts its job.
+_EVICTING: Final = (State.VACATING, State.KILLING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +88,8 @@ class SlotAnswer:
     fetching: Fetching | None
     last: dict[str, Any] | None
     came: Happening | None
+    #: The phase in which the starter evicts the job by its own policy; "" if it does not.
+    evicting: str
     expressions: tuple[Explanation, ...]
     seen: Mapping[str, Any] | None
 
@@ -97,8 +102,8 @@ class SlotAnswer:
         """As JSON."""
         return {
             "slot": self.name, "state": self.state, "activity": self.activity, "job": self.job, "fresh": self.fresh,
-            "last": self.last, "expressions": [explanation_data(each) for each in self.expressions],
-            "matchmaker": self.seen,
+            "evicting": self.evicting or None, "last": self.last,
+            "expressions": [explanation_data(each) for each in self.expressions], "matchmaker": self.seen,
         }  # fmt: skip
 
 
@@ -122,6 +127,7 @@ def explain_slot(question: SlotQuestion) -> SlotAnswer:
         problem=_text(ad, "MachineProblem"),
         drained=_text(ad, "DrainReason"),
         fetching=fetching(ad, question.now) if question.fresh else None,
+        evicting=_evicting(ad),
         last=last,
         came=None if last is None else of_record(last),
         expressions=tuple(_explained(question, name) for name in names if name in ad),
@@ -147,6 +153,11 @@ def _explained(question: SlotQuestion, name: str) -> Explanation:
     origins = question.origins
     origin = next((place for key, place in origins.items() if key.lower() == name.lower()), None)
     return explain(question.ad.lookup(name), question.ad, question.target, name=name, origins=origins, origin=origin)
+
+
+def _evicting(ad: ClassAd) -> str:
+    phase = _text(ad, "StarterJobState")
+    return phase if phase in _EVICTING and _text(ad, "State") == "Claimed" else ""
 
 
 def _text(ad: ClassAd, name: str) -> str:

@@ -3,6 +3,11 @@
 A job's story is its event log, where it has one, else its ad; the records that the machines it ran on keep of their
 slots; and the audit trail, which knows who or what decided. A slot's story is its machine's record, with what was
 ordered of it.
+
+**Order.** Decisions and transitions have times finer than a second. A job's log has whole seconds, with its events in
+order, so an event lies somewhere within its second and after the event before it. Where the decision that led to it or
+the transition that goes with it is known, the event comes right after that. Each decision is told once: with its effect
+if that followed soon, else as a line of its own.
 """
 
 from __future__ import annotations
@@ -12,17 +17,34 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from roost.classad import ClassAd
-from roost.explain.happenings import Happening, of_audit, of_event, of_records
+from roost.explain.happenings import (
+    Happening,
+    Milestone,
+    effects_of,
+    is_displacement,
+    of_audit,
+    of_events,
+    of_records,
+)
 from roost.schedd.event_log import LoggedEvent
 from roost.schedd.status import JobStatus
 
 Record = dict[str, Any]
 
-#: Attributes that the story of a job without a log is told from: name to what happened then.
-_FROM_AD: Final = {"QDate": "submitted", "JobStartDate": "started first", "CompletionDate": "finished"}
-#: Kinds of decisions to how the event begins that each leads to, within this time, s.
-_LED_TO: Final = {"hold": "put on hold", "release": "released", "removal": "removed", "eviction": "evicted"}
-_NEAR_S: Final = 2.0
+#: Attributes that the story of a job without a log is told from: name, what happened then, and the milestone.
+_FROM_AD: Final = (
+    ("QDate", "submitted", Milestone.SUBMITTED),
+    ("JobStartDate", "started for the first time", Milestone.STARTED),
+    ("CompletionDate", "finished", Milestone.FINISHED),
+)
+#: A decision whose effect comes within this time is told with it, s.
+_SOON_S: Final = 2.0
+#: A machine's record and the queue's event of the same thing are no further apart, s.
+_MESSAGE_S: Final = 3.0
+#: How much an event comes after what it follows from, s.
+_AFTER_S: Final = 1e-6
+#: The last instant of a second.
+_SECOND_S: Final = 1.0 - 1e-6
 #: Decisions that a slot's story has, beside its own transitions.
 _OF_SLOTS: Final = ("preemption", "drain", "command", "match")
 #: What came of decisions that are told.
@@ -43,18 +65,22 @@ def job_story(
     `events` are those of its log, `records` its transitions on machines, `decisions` the audit trail's records of it,
     and `kept_out` those of its submitter that kept jobs out of matchmaking.
     """
-    told = [each for each in map(of_event, events) if each is not None] if events else list(_dates(ad, name))
+    records = list(records)
+    told = list(of_events(events, ad) if events else _dates(ad, name))
+    decided = sorted((each for each in decisions if _is_told(each)), key=lambda each: float(each["at"]))
+    told, rest = _with_decisions(_refined(told, records, decided), decided)
     # What the job's log says itself, its slot need not say again without a reason.
     told += [each for each in of_records(records) if each.why or not events]
-    of_it = [*decisions, *(each for each in kept_out if _was_there(ad, each))]
-    told = _with_decisions(told, [each for each in of_it if _is_told(each)], name)
+    told += [_of_job(each, name) for each in rest if not _is_recorded(each)]
+    told += [of_audit(each) for each in kept_out if _is_told(each) and _was_there(ad, each)]
     return sorted(told, key=lambda each: each.at)
 
 
 def slot_story(slot: str, records: Iterable[Record], decisions: Iterable[Record]) -> list[Happening]:
     """The story of a slot, or of a machine where `slot` is ""."""
     decided = [each for each in decisions if _is_told(each) and _belongs(each, slot)]
-    return sorted([*of_records(records, passing=True), *map(of_audit, decided)], key=lambda each: each.at)
+    # What was ordered comes before what it led to.
+    return sorted([*map(of_audit, decided), *of_records(records, passing=True)], key=lambda each: each.at)
 
 
 def submitter(ad: ClassAd) -> str:
@@ -90,37 +116,112 @@ def _was_there(ad: ClassAd, record: Mapping[str, Any]) -> bool:
     return bool(record["until"] >= began and record["at"] <= ended)
 
 
-def _with_decisions(told: list[Happening], decisions: Iterable[Record], name: str) -> list[Happening]:
-    """What happened, with who or what decided it: beside the event that it led to, or for itself."""
+# -- order -------------------------------------------------------------------------------------------------------
+
+
+def _refined(told: list[Happening], records: Sequence[Record], decisions: Sequence[Record]) -> list[Happening]:
+    """Events of a log, whose times are whole seconds, each at the instant that is known best."""
+    sources = (_Causes(_of_records(records)), _Causes(_of_decisions(decisions)))
+    found: list[Happening] = []
+    before = -math.inf
+    for each in told:
+        first, last = each.at, each.at + (_SECOND_S if each.at == int(each.at) else 0.0)
+        causes = [at for source in sources if (at := source.take(each.milestone, first - _MESSAGE_S, last)) is not None]
+        at = max(first, min(last, max(causes, default=first) + _AFTER_S), before + _AFTER_S)
+        found.append(each._replace(at=at))
+        before = at
+    return found
+
+
+class _Causes:
+    """Instants at which something happened that led to a milestone; each counts for one event."""
+
+    def __init__(self, found: Iterable[tuple[float, Milestone]]) -> None:
+        self._left = sorted(found)
+
+    def take(self, milestone: Milestone, first: float, last: float) -> float | None:
+        """The earliest one in a time that has not been taken; None if there is none."""
+        wanted = _AS_RECORDED.get(milestone, milestone)
+        for place, (at, led_to) in enumerate(self._left):
+            if led_to is wanted and first <= at <= last:
+                del self._left[place]
+                return at
+        return None
+
+
+def _of_records(records: Iterable[Record]) -> Iterator[tuple[float, Milestone]]:
+    for record in records:
+        yield float(record.get("at", 0.0)), _leads_to(str(record.get("from", "")), str(record.get("to", "")))
+
+
+def _of_decisions(decisions: Iterable[Record]) -> Iterator[tuple[float, Milestone]]:
+    for decision in decisions:
+        for milestone in effects_of(decision)[:1]:
+            yield float(decision["at"]), milestone
+
+
+#: Milestones that machines record as the end of a run.
+_AS_RECORDED: Final = {
+    Milestone.LEFT: Milestone.EVICTED, Milestone.REQUEUED: Milestone.EVICTED, Milestone.FINISHED: Milestone.EVICTED,
+    Milestone.NOT_STARTED: Milestone.EVICTED,
+}  # fmt: skip
+_RUNS: Final = ("Claimed/Busy", "Claimed/Suspended", "Claimed/Retiring", "Preempting/Vacating", "Preempting/Killing")
+
+
+def _leads_to(source: str, target: str) -> Milestone:
+    """What a transition of a slot means for its job."""
+    if target == "Claimed/Suspended":
+        return Milestone.SUSPENDED
+    if target == "Claimed/Busy":
+        return Milestone.RESUMED if source == "Claimed/Suspended" else Milestone.STARTED
+    return Milestone.EVICTED if source in _RUNS and target not in _RUNS else Milestone.NONE
+
+
+# -- decisions ---------------------------------------------------------------------------------------------------
+
+
+def _with_decisions(told: list[Happening], decisions: Iterable[Record]) -> tuple[list[Happening], list[Record]]:
+    """Events with the decisions that led to them soon after; and the other decisions."""
+    rest: list[Record] = []
     for record in decisions:
-        said = of_audit(record)
-        if said.kind != "job" and record["kind"] == "eviction" and not (record.get("actor") or record.get("user")):
-            # The machine's own record of that transition has the reasons, but not who gets the slot.
+        at, wanted = float(record["at"]), effects_of(record)
+        if is_displacement(record):
+            wanted = (Milestone.EVICTED,)
+        place = next(
+            (place for place, each in enumerate(told) if each.milestone in wanted and at <= each.at <= at + _SOON_S),
+            None,
+        )
+        if place is None:
+            rest.append(record)
             continue
-        if said.kind == "job":
-            said = said._replace(who=f"job {name}")
-        word = _LED_TO.get(str(record["kind"]))
-        near = [at for at, each in enumerate(told) if word and _is_near(each, word, said.at)]
-        if near:
-            at = min(near, key=lambda each: abs(told[each].at - said.at))
-            told[at] = told[at]._replace(why=(*told[at].why, *said.why))
-        else:
-            told.append(said)
-    return told
+        each = told[place]
+        why = [line for line in of_audit(record).why if line not in each.why]
+        told[place] = each._replace(why=(*each.why, *why))
+    return told, rest
 
 
-def _is_near(told: Happening, word: str, at: float) -> bool:
-    return told.kind == "job" and told.what.startswith(word) and abs(told.at - at) <= _NEAR_S
+def _is_recorded(decision: Record) -> bool:
+    """Whether a machine's own record of a transition says all that a decision says: not who gets the slot."""
+    return decision["kind"] == "eviction" and not decision.get("actor") and not is_displacement(decision)
+
+
+def _of_job(record: Record, name: str) -> Happening:
+    said = of_audit(record)
+    return said._replace(who=f"job {name}") if said.kind == "job" else said
 
 
 def _dates(ad: ClassAd, name: str) -> Iterator[Happening]:
-    for attribute, what in _FROM_AD.items():
-        at = ad.get(attribute)
-        if isinstance(at, int | float) and at > 0:
-            yield Happening(float(at), f"job {name}", what, kind="job")
+    """What the ad of a job without a log says of its past."""
+    found = [
+        Happening(float(at), f"job {name}", what, kind="job", milestone=milestone)
+        for attribute, what, milestone in _FROM_AD
+        if isinstance(at := ad.get(attribute), int | float) and at > 0
+    ]
     entered = float(ad.get("EnteredCurrentStatus") or 0)
     if ad.get("JobStatus") == JobStatus.HELD:
         said = f"put on hold (code {ad.get('HoldReasonCode', 0)}): {ad.get('HoldReason', '')}"
-        yield Happening(entered, f"job {name}", said, kind="job")
+        found.append(Happening(entered, f"job {name}", said, kind="job", milestone=Milestone.HELD))
     if ad.get("JobStatus") == JobStatus.REMOVED:
-        yield Happening(entered, f"job {name}", f"removed: {ad.get('RemoveReason', '')}", kind="job")
+        said = f"removed: {ad.get('RemoveReason', '')}"
+        found.append(Happening(entered, f"job {name}", said, kind="job", milestone=Milestone.REMOVED))
+    yield from sorted(found, key=lambda each: each.at)

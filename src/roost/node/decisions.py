@@ -39,6 +39,11 @@ def is_eviction(taken: Taken) -> bool:
     return killed or (taken.source in _RUNS and taken.target in _GOES)
 
 
+def is_starter_eviction(taken: StarterTaken) -> bool:
+    """Whether a starter's transition gets rid of its job by the starter's own policy."""
+    return taken.reason in _STARTER
+
+
 def of_slot(
     before: SlotState, after: SlotState, taken: Taken, *, machine: str, place: str, configuration: str
 ) -> AuditRecord | None:
@@ -71,7 +76,7 @@ def of_starter(
     slot: str, job_ad: ClassAd, run: str, taken: StarterTaken, *, machine: str, place: str, configuration: str
 ) -> AuditRecord | None:
     """The record of a starter's transition; None for one that does not get rid of its job by its own policy."""
-    if taken.reason not in _STARTER:
+    if not is_starter_eviction(taken):
         return None
     record = AuditRecord(
         id=f"eviction/{digest(slot, run)}/starter {taken.number}/{round(taken.at * 1000)}",

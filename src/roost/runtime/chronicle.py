@@ -32,6 +32,7 @@ from roost.policy.render.words import change_text, one_line, reasons, value_text
 from roost.startd.entries import cause_of
 from roost.startd.slot_state import SlotState
 from roost.startd.work import Taken
+from roost.starter.work import Taken as StarterTaken
 
 _log = logging.getLogger("roost.node")
 
@@ -85,7 +86,24 @@ class Chronicle:
         cause = cause_of(after) if taken.reason is Reason.EVICTION_ORDERED else None
         if cause is not None:
             record["cause"] = cause.text
-        self._waiting.append(_Waiting(record, taken.decision, slot))
+        self._add(_Waiting(record, taken.decision, slot))
+
+    def note_starter(self, slot: int, name: str, job_ad: ClassAd, taken: StarterTaken) -> None:
+        """A starter has begun to evict its job by its own policy, or to kill it."""
+        record = {
+            "at": round(taken.at, 3),
+            "slot": name,
+            "from": str(taken.source.state),
+            "to": str(taken.target.state),
+            "number": f"starter {taken.number}",
+            "starter": True,
+            "reason": str(taken.reason),
+            **_of_job(job_ad),
+        }
+        self._add(_Waiting(record, taken.decision, slot))
+
+    def _add(self, waiting: _Waiting) -> None:
+        self._waiting.append(waiting)
         self._noted.set()
         if len(self._waiting) > WAITING_MAX:
             self.write(explained=False)
@@ -182,15 +200,19 @@ def _about(before: SlotState, after: SlotState) -> dict[str, Any]:
         claim = state.claim
         ad = None if claim.activation is None else claim.activation.job_ad
         if ad is not None:
-            return {"job": _job(ad), "user": str(ad.get("User", ""))}
+            return _of_job(ad)
     for state in (after, before):
         if state.claim.request is not None and state.claim.request.job_ad is not None:
             return {"user": str(state.claim.request.job_ad.get("User", ""))}
     return {}
 
 
-def _job(ad: ClassAd) -> str:
-    return f"{ad.get('ClusterId', '?')}.{ad.get('ProcId', '?')}"
+def _of_job(ad: ClassAd) -> dict[str, Any]:
+    """The name of a job, and its user; of a fetched job, which has no name, the program."""
+    user, cluster, proc = str(ad.get("User") or ad.get("Owner") or ""), ad.get("ClusterId"), ad.get("ProcId")
+    if isinstance(cluster, int) and isinstance(proc, int):
+        return {"job": f"{cluster}.{proc}", "user": user}
+    return {"fetched": str(ad.get("Cmd", "")), "user": user}
 
 
 def _reasons(why: Explanation) -> dict[str, Any]:

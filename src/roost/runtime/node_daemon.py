@@ -22,7 +22,7 @@ from roost.model import events as ev
 from roost.model.audit import AuditRecord
 from roost.model.events import ShutdownKind
 from roost.model.slots import SlotId
-from roost.node.decisions import is_eviction, of_slot, of_starter
+from roost.node.decisions import is_eviction, is_starter_eviction, of_slot, of_starter
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot, Outs
 from roost.node.plan import NodePlan, make_plan
@@ -352,6 +352,8 @@ class NodeDaemon:
         self.state.starter_stepped(slot, self.machine)
         for each in taken.transitions:
             _log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run, each.source, each.target, each.reason)
+            if is_starter_eviction(each):
+                self.chronicle.note_starter(slot.plan.id.number, slot.name, starter.state.job_ad, each)
             place = "" if each.decision is None else self.chronicle.place(each.decision.name, slot.plan.id.number)
             self.record(
                 of_starter(
