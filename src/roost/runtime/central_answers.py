@@ -189,5 +189,7 @@ class CentralAnswers:
 
 
 def _words(ask: Ask) -> str:
-    """A request in the words of the record."""
-    return " ".join([ask.what, *(f"{name}={value}" for name, value in sorted(ask.args.items()))])
+    """A request in the words of the record, which are those of the command: ``userprio set-factor user=ann@x value=5``."""
+    args = dict(ask.args)
+    what = f"userprio {args.pop('action', '?')}" if ask.what == "userprio-set" else ask.what
+    return " ".join([what, *(f"{name}={value}" for name, value in sorted(args.items()))])
