@@ -1,9 +1,9 @@
 """Everything that is wrong with a configuration, at once.
 
 `check` starts from what reading found, then expands every definition in force, reads every known knob as its
-type, and looks at names: misspelt, outdated, with a prefix that nothing reads, or referred to but never
-defined. Each finding has the place of the definition it is about. Findings are sorted by place; none is
-repeated.
+type, and looks at names: misspelt, outdated, with a prefix that nothing reads, known but without effect, or
+referred to but never defined. Each finding has the place of the definition it is about. Findings are sorted by
+place; none is repeated.
 
 Whether a policy makes sense is not asked here: that is the linter's business.
 """
@@ -14,7 +14,7 @@ import re
 
 from roost.config.diagnostics import Code, diagnostic
 from roost.config.expand import Found, circle_message
-from roost.config.finding import Diagnostic, Span
+from roost.config.finding import Diagnostic, Severity, Span
 from roost.config.knob import KnobType, Scope
 from roost.config.knobs import ALL, DEFAULTS, PRESETS, SUBSYSTEMS, find, replacement, slot_prefixed
 from roost.config.lookup import Config, Context
@@ -25,6 +25,8 @@ from roost.config.values import Reading, problem_of
 
 _SLOT_PREFIX = re.compile(r"slot\d+_")
 _TYPE_PREFIX = re.compile(r"slot_type_\d+_")
+#: knobs that a second daemon reads
+_READ_TWICE = frozenset({("KILLING_TIMEOUT", "starter"), ("VM_KILLING_TIMEOUT", "starter")})
 #: what can follow that prefix
 _OF_TYPE = (*(row.name for row in ALL if row.scope is Scope.SLOT_TYPE and not row.is_pattern), "PARTITIONABLE")
 #: lists whose members are names of macros that get published
@@ -51,6 +53,7 @@ def check(config: Config) -> list[Diagnostic]:
             circles.setdefault(frozenset(circle), (circle, definition))
         found.extend(_name(definition, used))
         found.extend(_undefined(config, key, definition))
+        found.extend(_effect(config, key, definition, used))
     found.extend(_circle(config, circle, met_in) for circle, met_in in circles.values())
     unique = dict.fromkeys(found)
     return sorted(unique, key=_place)
@@ -129,6 +132,33 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
     if suggestion is None:
         return []
     return [diagnostic(Code.NEAR_MISS, f"nothing reads {name}", span, name=name, suggestion=suggestion)]
+
+
+def _effect(config: Config, key: str, definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
+    """Whether a knob asks for what Roost does not do, or has the prefix of a daemon that does not read it."""
+    name, span, new = definition.name, definition.span, replacement(definition.name)
+    row = find(new or key)
+    prefix, dot, _ = key.partition(".")
+    base = key.rpartition(".")[2]
+    if row is None:
+        return []
+    if new is not None and (row.unread is None or row.unread.severity is not Severity.ERROR):
+        # That the name is an old one is said already.
+        return []
+    if row.unread is not None:
+        # A macro that other values use does what it always did; what protects or limits something does not.
+        if base in used and row.unread.severity is not Severity.ERROR:
+            return []
+        text = config.expander(_owner(config, key)).expand(definition.text, name=name)
+        if not row.unread.matters(text, row.default):
+            return []
+        message = f"{name} has no effect: {row.unread.why.removesuffix('.')}"
+        return [diagnostic(Code.WITHOUT_EFFECT, message, span, name=name, severity=row.unread.severity)]
+    reader = row.subsystem.lower()
+    if not dot or prefix not in SUBSYSTEMS or reader in ("all", prefix) or (row.name, prefix) in _READ_TWICE:
+        return []
+    message = f"{name} has no effect: {row.name} is read by {row.subsystem}"
+    return [diagnostic(Code.OTHER_DAEMON, message, span, name=name, suggestion=f"{row.subsystem}.{row.name}")]
 
 
 def _near_of_type(name: str, base: str) -> str | None:

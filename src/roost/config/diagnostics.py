@@ -67,6 +67,8 @@ class Code(StrEnum):
     DEPRECATED_NAME = "config-deprecated-name"
     PRESET_OVERRIDDEN = "config-preset-overridden"
     SLOT_PREFIX_IGNORED = "config-slot-prefix-ignored"
+    WITHOUT_EFFECT = "config-without-effect"
+    OTHER_DAEMON = "config-other-daemon"
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +259,17 @@ CODES: dict[Code, CodeDoc] = {
         "The knob has no per-slot form, so the prefixed name is read by nothing.",
         "Refer to SlotID in the expression, or use SLOT_TYPE_<N>_ where the knob allows it.",
     ),
+    Code.WITHOUT_EFFECT: CodeDoc(
+        _W,
+        "Roost accepts the knob and does not act on it; an error where the knob protects or limits something, a note "
+        "where nothing is lost.",
+        "Remove the line. If HTCondor reads the same file, put it between `if ! defined ROOST` and `endif`.",
+    ),
+    Code.OTHER_DAEMON: CodeDoc(
+        _W,
+        "The name has the prefix of a daemon that does not read the knob.",
+        "Use the prefix of the daemon that reads it, or none.",
+    ),
 }
 
 
@@ -268,8 +281,9 @@ def diagnostic(
     name: str | None = None,
     suggestion: str | None = None,
     remedy: str | None = None,
+    severity: Severity | None = None,
 ) -> Diagnostic:
-    """Build a diagnostic; the severity comes from the catalogue, and the remedy unless one is given."""
+    """Build a diagnostic; severity and remedy come from the catalogue unless they are given."""
     doc = CODES[code]
     meant = f"Write {suggestion}." if code is Code.DEPRECATED_NAME else f"Did you mean {suggestion}?"
     remedy = remedy or (meant if suggestion else doc.remedy)
@@ -277,7 +291,7 @@ def diagnostic(
         code=code,
         message=message,
         span=span,
-        severity=doc.severity,
+        severity=severity or doc.severity,
         remedy=remedy,
         name=name,
         suggestion=suggestion,

@@ -59,8 +59,16 @@ def _row(row: Knob) -> str:
         limits,
         str(row.reload),
         _cell(row.meaning) + prefix,
+        _reader(row),
     )
     return "| " + " | ".join(cells) + " |"
+
+
+def _reader(row: Knob) -> str:
+    """What reads a knob, or that nothing does, and why."""
+    if row.unread is not None:
+        return f"**No effect.** {_cell(row.unread.why)}"
+    return "other values" if row.read_by == "config.expand" else f"`{row.read_by}`"
 
 
 def knobs_page() -> Iterator[str]:
@@ -80,13 +88,21 @@ def knobs_page() -> Iterator[str]:
         "here are kept: they are "
         "macros of your own."
     )
+    without = sum(row.unread is not None for row in ALL)
+    yield ""
+    yield from _paragraph(
+        f"*Read by* names the module of `roost` that asks for the value. {without} names have **no effect**: "
+        "they are accepted because HTCondor knows them, and the last column says why. `roost config check` and "
+        "`roost policy lint` report a line that sets one of them to something that does not happen anyway; it is an "
+        "error where the name protects or limits something, and the daemons do not start with it."
+    )
     for subsystem, title in _TITLES.items():
         rows = sorted((row for row in ALL if row.subsystem == subsystem), key=lambda row: row.name.lower())
         yield ""
         yield f"## {title}"
         yield ""
-        yield "| Name | Type (unit) | Default | Range | Takes effect | Meaning |"
-        yield "|---|---|---|---|---|---|"
+        yield "| Name | Type (unit) | Default | Range | Takes effect | Meaning | Read by |"
+        yield "|---|---|---|---|---|---|---|"
         yield from map(_row, rows)
     yield ""
     yield "## Old names"

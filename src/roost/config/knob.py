@@ -9,6 +9,8 @@ import re
 from enum import StrEnum
 
 from roost.classad.records import dataclass
+from roost.config.finding import Severity
+from roost.config.subsystems import PLACEHOLDER, PLACEHOLDERS
 
 
 class KnobType(StrEnum):
@@ -47,11 +49,28 @@ class Scope(StrEnum):
     SLOT = "slot"
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Why a knob is accepted without effect, and how grave it is to rely on it."""
+
+    #: a sentence that says why, and what to use instead
+    why: str
+    #: an error for a knob that protects or limits something: relying on it is worse than not starting
+    severity: Severity = Severity.WARNING
+    #: values that ask for what happens anyway, in lower case, beside the default and the empty value
+    harmless: tuple[str, ...] = ()
+
+    def matters(self, text: str, default: str | None) -> bool:
+        """Whether a value asks for something that does not happen."""
+        given = text.strip().strip('"').lower()
+        return bool(given) and given not in self.harmless and given != (default or "").strip('"').lower()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knob:
     """One row of the knob table."""
 
-    #: the name; ``<N>`` and ``<NAME>`` in it stand for a number and for a word
+    #: the name; ``<N>`` in it stands for a number, ``<SUBSYS>`` for a daemon, ``<NAME>`` for any word
     name: str
     type: KnobType
     #: unit of a number, or of the number an expression gives; empty for none
@@ -67,6 +86,10 @@ class Knob:
     #: daemon that reads it
     subsystem: str
     scope: Scope
+    #: module below `roost` that asks for the value; empty when nothing does
+    read_by: str
+    #: why nothing asks for it; None when something does
+    unread: Unread | None
 
     @property
     def is_pattern(self) -> bool:
@@ -76,8 +99,8 @@ class Knob:
     def pattern(self) -> re.Pattern[str]:
         """Matches the names of the family, in lower case."""
         text = ""
-        for part in re.split(r"(<[A-Za-z_]+>)", self.name):
-            text += r"\d+" if part == "<N>" else r"[a-z0-9_.]+" if part.startswith("<") else re.escape(part.lower())
+        for part in PLACEHOLDER.split(self.name):
+            text += PLACEHOLDERS.get(part, r"[a-z0-9_.]+") if part.startswith("<") else re.escape(part.lower())
         return re.compile(text + r"\Z")
 
     def range_text(self) -> str:
@@ -104,8 +127,10 @@ def knob(
     words: tuple[str, ...] = (),
     reload: Reload = Reload.RECONFIG,
     scope: Scope = Scope.PLAIN,
+    read_by: str = "",
+    unread: Unread | None = None,
 ) -> Knob:
-    """A row of the table, with the usual values filled in."""
+    """A row of the table, with the usual values filled in; a row that is `unread` has no reader."""
     return Knob(
         name=name,
         type=type,
@@ -118,4 +143,6 @@ def knob(
         reload=reload,
         subsystem=subsystem,
         scope=scope,
+        read_by="" if unread is not None else read_by,
+        unread=unread,
     )

@@ -219,7 +219,7 @@ class BackfillClient:
             moves_files=False,
             account=account,
             given=given_environment(config),
-            lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT") or "", os.environ),
+            lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT", subsys="STARTER") or "", os.environ),
         )
         program, environment = job_program(job_ad, place), job_environment(job_ad, place)
         write_ads(sandbox.path, job_ad, slot_ad, self._around.deputies.hands_as(account))

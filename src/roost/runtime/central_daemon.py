@@ -81,7 +81,7 @@ class CentralDaemon:
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from error
         self.audit = CentralAudit(self, config)
-        self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False)
+        self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False, subsys="NEGOTIATOR")
         self.answers = CentralAnswers(self)
         self.lanes = Lanes(bus, self.answers.on_ask)
         self.request_time_max_s = time_max_of(config)
@@ -142,7 +142,7 @@ class CentralDaemon:
         self.request_time_max_s = time_max_of(config)
         self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)
         self.pace.intervals = intervals
-        self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False)
+        self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False, subsys="NEGOTIATOR")
         if self.defragmenter is not None:
             self.defragmenter.reconfigure(config)
         await self._tell_significant()

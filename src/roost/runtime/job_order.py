@@ -73,7 +73,7 @@ def job_place(runner: Runner, job_ad: ClassAd) -> tuple[ClassAd, JobPlace]:
         account=runner.account,
         wrapper=Path(wrapper) if wrapper else None,
         given=given_environment(config),
-        lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT") or "", os.environ),
+        lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT", subsys="STARTER") or "", os.environ),
     )
 
 

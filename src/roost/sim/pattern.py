@@ -257,10 +257,10 @@ def make_pattern(config: Config, hardware: Hardware, *, accounts: bool = False) 
             config=config,
             hardware=hardware,
             slots=MachineSlots.of(layout),
-            cycle_s=config.get_float("NEGOTIATOR_INTERVAL", 60.0),
+            cycle_s=config.get_float("NEGOTIATOR_INTERVAL", 60.0, subsys="NEGOTIATOR"),
             negotiator=negotiator_settings(config),
             defrag=defrag.configured_policy(config, host=_CENTRAL) if defrag.is_wanted(config) else None,
-            informs=config.get_bool("NEGOTIATOR_INFORM_STARTD", False),
+            informs=config.get_bool("NEGOTIATOR_INFORM_STARTD", False, subsys="NEGOTIATOR"),
             accounts=accounts,
             doubts=tuple(map(str, layout.problems)),
         )

@@ -118,7 +118,8 @@ def test_no_template_gives_an_alarm(name: tuple[str, str], before: str) -> None:
     given_args = ", ".join(values.get(a.name, "1") for a in template.arguments[: template.required])
     call = f"{template.name}({given_args})" if given_args else template.name
     text = f"TOO_MANY = (CpusUsage > Cpus + 0.8)\n{before}use {template.category} : {call}\n"
-    alarms = [f for f in found(text) if f.severity != "note"]
+    # What templates set without effect is a table of its own, in tests/config/test_readers.py.
+    alarms = [f for f in found(text) if f.severity != "note" and f.code != "RST530"]
     assert [(f.code, f.message, f.witness) for f in alarms] == []
 
 

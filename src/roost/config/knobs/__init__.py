@@ -23,6 +23,7 @@ from roost.config.knobs import (
     startd,
     starter,
 )
+from roost.config.subsystems import SUBSYSTEMS as SUBSYSTEMS
 
 ALL: tuple[Knob, ...] = tuple(
     row
@@ -46,39 +47,6 @@ BY_NAME: dict[str, Knob] = {row.name.lower(): row for row in ALL if not row.is_p
 DEFAULTS: dict[str, str] = {name: row.default for name, row in BY_NAME.items() if row.default is not None}
 #: names that are set at start and cannot be assigned
 PRESETS: frozenset[str] = frozenset(name for name, row in BY_NAME.items() if row.reload.value == "preset")
-
-SUBSYSTEMS: frozenset[str] = frozenset(
-    {
-        "master",
-        "collector",
-        "negotiator",
-        "schedd",
-        "shadow",
-        "startd",
-        "starter",
-        "defrag",
-        "gridmanager",
-        "credd",
-        "had",
-        "replication",
-        "job_router",
-        "kbdd",
-        "rooster",
-        "shared_port",
-        "submit",
-        "tool",
-        "dagman",
-        "gahp",
-        "gangliad",
-        "view_server",
-        "credmon",
-        "annexd",
-        "transferer",
-        "c_gahp",
-        "vm_gahp",
-        "roost",
-    }
-)
 
 #: old names and what took their place; a name that ends in ``_`` is a prefix
 DEPRECATED: dict[str, str] = {

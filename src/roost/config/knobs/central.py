@@ -4,56 +4,60 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.config.knob import Knob, KnobType, Reload, knob
+from roost.config.finding import Severity
+from roost.config.knob import Knob, KnobType, Reload, Unread, knob
 
-_master = partial(knob, subsystem="MASTER")
-_collector = partial(knob, subsystem="COLLECTOR")
-_defrag = partial(knob, subsystem="DEFRAG")
-_roost = partial(knob, subsystem="ALL", reload=Reload.RESTART)
+_master = partial(knob, subsystem="MASTER", read_by="runtime.master")
+_collector = partial(knob, subsystem="COLLECTOR", read_by="runtime.audit_keeper")
+_defrag = partial(knob, subsystem="DEFRAG", read_by="defrag.policy")
+_roost = partial(knob, subsystem="ALL", reload=Reload.RESTART, read_by="runtime.master")
+
+_E = Severity.ERROR
+_N = Severity.NOTE
 
 # One row a line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (
     _master("DAEMON_LIST", KnobType.LIST, "MASTER", "Daemons that run here.", reload=Reload.RESTART),
-    _master("MASTER_NAME", KnobType.STRING, None, "Name of this machine's master when a host has several.", reload=Reload.RESTART),
-    _master("MASTER_UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of the master's ad.", unit="s", low=1),
-    _master("MASTER_BACKOFF_CONSTANT", KnobType.INTEGER, "9", "Shortest wait before a daemon that died is started again.", unit="s", low=1),
-    _master("MASTER_BACKOFF_FACTOR", KnobType.REAL, "2", "Growth of that wait with each death.", low=0),
-    _master("MASTER_BACKOFF_CEILING", KnobType.INTEGER, "3600", "Longest such wait.", unit="s", low=0),
-    _master("MASTER_RECOVER_FACTOR", KnobType.INTEGER, "300", "How long a daemon must live for its deaths to be forgotten.", unit="s", low=0),
-    _master("SHUTDOWN_GRACEFUL_TIMEOUT", KnobType.INTEGER, "1800", "How long a graceful shutdown may take before it becomes a fast one.", unit="s", low=0),
-    _master("SHUTDOWN_FAST_TIMEOUT", KnobType.INTEGER, "300", "How long a fast shutdown may take before daemons are killed.", unit="s", low=0),
-    _collector("COLLECTOR_NAME", KnobType.STRING, None, "Description of the pool."),
-    _collector("COLLECTOR_PORT", KnobType.INTEGER, "9618", "Kept for old configurations: machines make outbound connections only.", low=0, high=65535),
-    _collector("CLASSAD_LIFETIME", KnobType.INTEGER, "900", "Age at which an ad that is not renewed is dropped.", unit="s", low=1),
-    _collector("COLLECTOR_UPDATE_INTERVAL", KnobType.INTEGER, "900", "Time between two updates of the collector's own ad.", unit="s", low=1),
+    _master("MASTER_NAME", KnobType.STRING, None, "Name of this machine's master when a host has several.", reload=Reload.RESTART, unread=Unread("The master is named after its host.")),
+    _master("MASTER_UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of the master's ad.", unit="s", low=1, unread=Unread("The master has no ad of its own.", _N)),
+    _master("MASTER_BACKOFF_CONSTANT", KnobType.INTEGER, "9", "Shortest wait before a daemon that died is started again.", unit="s", low=1, unread=Unread("A daemon that died is started again after a fixed time.")),
+    _master("MASTER_BACKOFF_FACTOR", KnobType.REAL, "2", "Growth of that wait with each death.", low=0, unread=Unread("A daemon that died is started again after a fixed time.")),
+    _master("MASTER_BACKOFF_CEILING", KnobType.INTEGER, "3600", "Longest such wait.", unit="s", low=0, unread=Unread("A daemon that died is started again after a fixed time.")),
+    _master("MASTER_RECOVER_FACTOR", KnobType.INTEGER, "300", "How long a daemon must live for its deaths to be forgotten.", unit="s", low=0, unread=Unread("A daemon that died is started again after a fixed time.")),
+    _master("SHUTDOWN_GRACEFUL_TIMEOUT", KnobType.INTEGER, "1800", "How long a graceful shutdown may take before it becomes a fast one.", unit="s", low=0, unread=Unread("Roost down waits as long as jobs are given time to end.")),
+    _master("SHUTDOWN_FAST_TIMEOUT", KnobType.INTEGER, "300", "How long a fast shutdown may take before daemons are killed.", unit="s", low=0, unread=Unread("Roost down waits as long as jobs are given time to end.")),
+    _collector("COLLECTOR_NAME", KnobType.STRING, None, "Description of the pool.", read_by="runtime.master"),
+    _collector("COLLECTOR_PORT", KnobType.INTEGER, "9618", "Kept for old configurations: machines make outbound connections only.", low=0, high=65535, unread=Unread("Machines make outbound connections only.", _N)),
+    _collector("CLASSAD_LIFETIME", KnobType.INTEGER, "900", "Age at which an ad that is not renewed is dropped.", unit="s", low=1, read_by="runtime.central_daemon"),
+    _collector("COLLECTOR_UPDATE_INTERVAL", KnobType.INTEGER, "900", "Time between two updates of the collector's own ad.", unit="s", low=1, unread=Unread("The ad of the collector is always the present one.", _N)),
     _collector("AUDIT_DATABASE_URL", KnobType.STRING, None, "Database of the audit trail, as an URL of SQLAlchemy. Without it: the queue's in PostgreSQL, else a file beside the queue's.", reload=Reload.RESTART),
     _collector("AUDIT_MAX_AGE", KnobType.INTEGER, "7776000", "Age at which decisions leave the audit trail.", unit="s", low=0),
     _collector("AUDIT_MAX_RECORDS", KnobType.INTEGER, "1000000", "Most decisions in the audit trail; the oldest leave first.", low=1),
-    _collector("COLLECTOR_REQUIREMENTS", KnobType.EXPRESSION, None, "Condition on the ads that are taken."),
-    _collector("CONDOR_VIEW_HOST", KnobType.LIST, None, "Further collectors that ads are passed on to."),
-    _collector("ABSENT_REQUIREMENTS", KnobType.EXPRESSION, None, "Ads that are kept as absent, not dropped, when they are not renewed."),
-    _collector("OFFLINE_EXPIRE_ADS_AFTER", KnobType.INTEGER, "2147483647", "How long ads of sleeping machines are kept.", unit="s", low=0),
+    _collector("COLLECTOR_REQUIREMENTS", KnobType.EXPRESSION, None, "Condition on the ads that are taken.", unread=Unread("Every ad that an authenticated daemon sends is taken.", _E)),
+    _collector("CONDOR_VIEW_HOST", KnobType.LIST, None, "Further collectors that ads are passed on to.", unread=Unread("Ads are passed on to no further collector.")),
+    _collector("ABSENT_REQUIREMENTS", KnobType.EXPRESSION, None, "Ads that are kept as absent, not dropped, when they are not renewed.", unread=Unread("Ads that are not renewed are dropped.")),
+    _collector("OFFLINE_EXPIRE_ADS_AFTER", KnobType.INTEGER, "2147483647", "How long ads of sleeping machines are kept.", unit="s", low=0, unread=Unread("Roost puts no machine to sleep and wakes none.")),
     _defrag("DEFRAG_INTERVAL", KnobType.INTEGER, "600", "Time between two rounds of draining.", unit="s", low=1),
     _defrag("DEFRAG_UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of the daemon's ad.", unit="s", low=1),
     _defrag("DEFRAG_DRAINING_MACHINES_PER_HOUR", KnobType.REAL, "0", "Machines whose draining is begun in an hour; 0 does nothing.", low=0),
     _defrag("DEFRAG_MAX_WHOLE_MACHINES", KnobType.INTEGER, "-1", "No draining is begun while that many machines are whole; -1 for no limit.", low=-1),
     _defrag("DEFRAG_MAX_CONCURRENT_DRAINING", KnobType.INTEGER, "-1", "Most machines drained at a time; -1 for no limit.", low=-1),
-    _defrag("DEFRAG_WHOLE_MACHINE_EXPR", KnobType.EXPRESSION, "Cpus == TotalSlotCpus", "Which machines count as whole."),
+    _defrag("DEFRAG_WHOLE_MACHINE_EXPR", KnobType.EXPRESSION, "Cpus == TotalSlotCpus", "Which machines count as whole.", read_by="defrag.view"),
     _defrag("DEFRAG_REQUIREMENTS", KnobType.EXPRESSION, None, "Which machines may be drained."),
-    _defrag("DEFRAG_CANCEL_REQUIREMENTS", KnobType.EXPRESSION, "$(DEFRAG_WHOLE_MACHINE_EXPR)", "Which machines' draining is cancelled."),
-    _defrag("DEFRAG_RANK", KnobType.EXPRESSION, "-ExpectedMachineGracefulDrainingBadput", "Which machines are drained first, highest first."),
+    _defrag("DEFRAG_CANCEL_REQUIREMENTS", KnobType.EXPRESSION, "$(DEFRAG_WHOLE_MACHINE_EXPR)", "Which machines' draining is cancelled.", read_by="defrag.view"),
+    _defrag("DEFRAG_RANK", KnobType.EXPRESSION, "-ExpectedMachineGracefulDrainingBadput", "Which machines are drained first, highest first.", read_by="defrag.view"),
     _defrag("DEFRAG_DRAINING_START_EXPR", KnobType.EXPRESSION, "FALSE", "START of a machine while it is drained; macros in it are this daemon's, not the machine's."),
     _defrag("DEFRAG_DRAINING_SCHEDULE", KnobType.STRING, "graceful", "How machines are drained.", words=("graceful", "quick", "fast")),
     _defrag("DEFRAG_SCHEDULE", KnobType.STRING, None, "Older name of DEFRAG_DRAINING_SCHEDULE.", words=("graceful", "quick", "fast")),
     _defrag("DEFRAG_NAME", KnobType.STRING, None, "Name of the daemon."),
-    _defrag("DEFRAG_LOG", KnobType.PATH, "$(LOG)/DefragLog", "Log file of the daemon."),
+    _defrag("DEFRAG_LOG", KnobType.PATH, "$(LOG)/DefragLog", "Log file of the daemon.", unread=Unread("The daemon logs in log/central.log of the state directory.")),
     _roost("NATS_SERVERS", KnobType.LIST, None, "Message servers of the pool; unset starts one of its own."),
     _roost("NATS_CREDENTIALS", KnobType.PATH, None, "File with the credentials for the message servers: a JSON object with user and password, or with one such object for each of central, schedd, node and client."),
     _roost("ROOST_USERS", KnobType.LIST, None, "Users of this machine who may use the pool, where root runs it."),
-    _roost("DATABASE_URL", KnobType.STRING, None, "Database that keeps jobs and history, as an SQLAlchemy URL; unset is an SQLite database in the state directory."),
-    _roost("REQUEST_TIME_MAX", KnobType.REAL, "10", "Processor time that one request to a daemon may take; a query that needs more is refused whole.", unit="s", low=0.1, reload=Reload.RECONFIG),
-    _roost("ROOST_SENSORS_FILE", KnobType.PATH, None, "JSON file whose readings take the place of what sensors say, for tests and demonstrations."),
-    _roost("ROOST_ACTIVITY_FILES", KnobType.LIST, None, "Files whose change means that somebody is at the machine, for instance what an X idle watcher touches."),
+    _roost("DATABASE_URL", KnobType.STRING, None, "Database that keeps jobs and history, as an SQLAlchemy URL; unset is an SQLite database in the state directory.", read_by="runtime.schedd_daemon"),
+    _roost("REQUEST_TIME_MAX", KnobType.REAL, "10", "Processor time that one request to a daemon may take; a query that needs more is refused whole.", unit="s", low=0.1, reload=Reload.RECONFIG, read_by="runtime.budget"),
+    _roost("ROOST_SENSORS_FILE", KnobType.PATH, None, "JSON file whose readings take the place of what sensors say, for tests and demonstrations.", read_by="runtime.sensors"),
+    _roost("ROOST_ACTIVITY_FILES", KnobType.LIST, None, "Files whose change means that somebody is at the machine, for instance what an X idle watcher touches.", read_by="runtime.sensors"),
 )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.config.knob import Knob, KnobType, Reload, knob
+from roost.config.finding import Severity
+from roost.config.knob import Knob, KnobType, Reload, Unread, knob
 
-_k = partial(knob, subsystem="DAGMAN", reload=Reload.COMMAND)
+_k = partial(knob, subsystem="DAGMAN", reload=Reload.COMMAND, read_by="cli.dagman")
+
+_N = Severity.NOTE
 
 # One row a line, however long: it is a table.
 # fmt: off
@@ -23,5 +26,5 @@ KNOBS: tuple[Knob, ...] = (
     _k("DAGMAN_DEFAULT_APPEND_VARS", KnobType.BOOLEAN, "False", "VARS that do not say where they stand, stand behind the lines of the submit description."),
     _k("DAGMAN_SUBMIT_DEPTH_FIRST", KnobType.BOOLEAN, "False", "Nodes that became ready last are submitted first."),
     _k("DAGMAN_RETRY_NODE_FIRST", KnobType.BOOLEAN, "False", "A node that is tried again comes before others."),
-    _k("DAGMAN_USER_LOG_SCAN_INTERVAL", KnobType.INTEGER, "5", "Longest time between two looks at the event log of the nodes; Roost looks more often.", unit="s", low=1),
+    _k("DAGMAN_USER_LOG_SCAN_INTERVAL", KnobType.INTEGER, "5", "Longest time between two looks at the event log of the nodes; Roost looks more often.", unit="s", low=1, unread=Unread("The log is read as it grows.", _N)),
 )

@@ -5,16 +5,24 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.config.knob import Knob, KnobType, Reload, knob
+from roost.config.finding import Severity
+from roost.config.knob import Knob, KnobType, Reload, Unread, knob
 
-_macro = partial(knob, type=KnobType.MACRO, subsystem="ALL")
-_preset = partial(knob, type=KnobType.MACRO, default=None, subsystem="ALL", reload=Reload.PRESET)
-_detected = partial(knob, type=KnobType.MACRO, default=None, subsystem="ALL", reload=Reload.RESTART)
+_macro = partial(knob, type=KnobType.MACRO, subsystem="ALL", read_by="config.expand")
+_preset = partial(
+    knob, type=KnobType.MACRO, default=None, subsystem="ALL", reload=Reload.PRESET, read_by="runtime.machine"
+)
+_detected = partial(
+    knob, type=KnobType.MACRO, default=None, subsystem="ALL", reload=Reload.RESTART, read_by="runtime.machine"
+)
+
+_N = Severity.NOTE
 
 # One row a line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (
+    _macro("ROOST", default="True", meaning="Set where Roost reads the configuration: lines between `if ! defined ROOST` and `endif` are for HTCondor alone."),
     _macro("MINUTE", default="60", unit="s", meaning="Seconds in a minute."),
     _macro("HOUR", default="3600", unit="s", meaning="Seconds in an hour."),
     _macro("STANDARD", default="1", meaning="Number of the standard universe, which no longer exists."),
@@ -28,16 +36,16 @@ KNOBS: tuple[Knob, ...] = (
     _macro("ActivityTimer", default="(time() - EnteredCurrentActivity)", unit="s", meaning="How long the slot has been in its activity."),
     _macro("ActivationTimer", default="(time() - JobStart)", unit="s", meaning="How long the slot's job has been running; UNDEFINED without a job."),
     _macro("LastCkpt", default="(time() - LastPeriodicCheckpoint)", unit="s", meaning="How long ago the job last saved its state."),
-    _preset("SUBSYSTEM", meaning="Name of the daemon or command that reads the configuration."),
-    _preset("SUBSYS", meaning="The same as SUBSYSTEM."),
-    _preset("LOCALNAME", meaning="Name given to this instance of the daemon; that of the subsystem when none was given."),
-    _preset("DOLLAR", meaning="A dollar sign that begins no macro reference."),
+    _preset("SUBSYSTEM", meaning="Name of the daemon or command that reads the configuration.", read_by="config.scope"),
+    _preset("SUBSYS", meaning="The same as SUBSYSTEM.", read_by="config.scope"),
+    _preset("LOCALNAME", meaning="Name given to this instance of the daemon; that of the subsystem when none was given.", read_by="config.scope"),
+    _preset("DOLLAR", meaning="A dollar sign that begins no macro reference.", read_by="config.scope"),
     _preset("HOSTNAME", meaning="Name of the host without its domain."),
     _preset("FULL_HOSTNAME", meaning="Name of the host with its domain."),
-    _preset("IP_ADDRESS", meaning="Address of the host that daemons announce."),
-    _preset("IPV4_ADDRESS", meaning="IPv4 address of the host."),
-    _preset("IPV6_ADDRESS", meaning="IPv6 address of the host."),
-    _preset("TILDE", meaning="Home directory of the account the daemons run under."),
+    _preset("IP_ADDRESS", meaning="Address of the host that daemons announce.", unread=Unread("Roost finds this out nowhere: machines make outbound connections only.", _N)),
+    _preset("IPV4_ADDRESS", meaning="IPv4 address of the host.", unread=Unread("Roost finds this out nowhere: machines make outbound connections only.", _N)),
+    _preset("IPV6_ADDRESS", meaning="IPv6 address of the host.", unread=Unread("Roost finds this out nowhere: machines make outbound connections only.", _N)),
+    _preset("TILDE", meaning="Home directory of the account the daemons run under.", unread=Unread("Not set at start: use $(HOME).", _N)),
     _preset("DETECTED_CPUS", unit="cores", meaning="Cores found, counting hardware threads if COUNT_HYPERTHREAD_CPUS."),
     _preset("DETECTED_PHYSICAL_CPUS", unit="cores", meaning="Physical cores found."),
     _preset("DETECTED_CPUS_LIMIT", unit="cores", meaning="Cores this daemon may use: those found, or fewer if it is confined."),
@@ -56,5 +64,5 @@ KNOBS: tuple[Knob, ...] = (
     _detected("REAL_UID", meaning="User number the daemon runs under."),
     _detected("REAL_GID", meaning="Group number the daemon runs under."),
     _detected("HOME", meaning="Home directory of the account that runs the command."),
-    _detected("CONFIG_ROOT", meaning="Directory of the first configuration file."),
+    _detected("CONFIG_ROOT", meaning="Directory of the first configuration file.", read_by="config.sources"),
 )

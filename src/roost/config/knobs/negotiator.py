@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.config.knob import Knob, KnobType, knob
+from roost.config.finding import Severity
+from roost.config.knob import Knob, KnobType, Unread, knob
 
-_k = partial(knob, subsystem="NEGOTIATOR")
-_seconds = partial(knob, subsystem="NEGOTIATOR", type=KnobType.INTEGER, unit="s", low=0)
+_k = partial(knob, subsystem="NEGOTIATOR", read_by="negotiator.settings")
+_seconds = partial(knob, subsystem="NEGOTIATOR", type=KnobType.INTEGER, unit="s", low=0, read_by="negotiator.settings")
+
+_N = Severity.NOTE
 
 # One row a line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (
-    _k("NEGOTIATOR_NAME", KnobType.STRING, None, "Name of the negotiator when a pool has several."),
-    _k("NEGOTIATOR_HOST", KnobType.STRING, None, "Kept for old configurations: the negotiator is found through the collector."),
+    _k("NEGOTIATOR_NAME", KnobType.STRING, None, "Name of the negotiator when a pool has several.", unread=Unread("A pool has one negotiator.")),
+    _k("NEGOTIATOR_HOST", KnobType.STRING, None, "Kept for old configurations: the negotiator is found through the collector.", unread=Unread("Daemons find the pool through NATS_SERVERS.", _N)),
     _seconds("NEGOTIATOR_INTERVAL", default="60", meaning="Time from the start of one cycle to the next when nobody asks for it earlier."),
     _seconds("NEGOTIATOR_CYCLE_DELAY", default="20", meaning="Shortest time from the end of a cycle to the next, if nothing but measurements of slots has changed."),
     _seconds("NEGOTIATOR_MIN_INTERVAL", default="5", meaning="Shortest time from the start of a cycle to the next, if nothing but measurements of slots has changed; the longest that anything new waits."),
@@ -22,8 +25,8 @@ KNOBS: tuple[Knob, ...] = (
     _seconds("NEGOTIATOR_MAX_TIME_PER_SCHEDD", default="120", meaning="Time in a cycle spent on one queue."),
     _seconds("NEGOTIATOR_MAX_TIME_PER_SUBMITTER", default="60", meaning="Time in a cycle spent on one submitter."),
     _seconds("NEGOTIATOR_MAX_TIME_PER_PIESPIN", default="120", meaning="Time spent on one visit to one submitter."),
-    _seconds("NEGOTIATOR_TIMEOUT", default="30", meaning="How long a queue may take to answer."),
-    _k("NEGOTIATOR_INFORM_STARTD", KnobType.BOOLEAN, "False", "Whether a matched slot is told so and enters the Matched state."),
+    _seconds("NEGOTIATOR_TIMEOUT", default="30", meaning="How long a queue may take to answer.", unread=Unread("The negotiator asks no queue: it has the requests of all.", _N)),
+    _k("NEGOTIATOR_INFORM_STARTD", KnobType.BOOLEAN, "False", "Whether a matched slot is told so and enters the Matched state.", read_by="runtime.central_daemon"),
     _k("NEGOTIATOR_SLOT_CONSTRAINT", KnobType.EXPRESSION, None, "Condition on the slots that take part."),
     _k("NEGOTIATOR_SUBMITTER_CONSTRAINT", KnobType.EXPRESSION, None, "Condition on the submitters that take part."),
     _k("NEGOTIATOR_JOB_CONSTRAINT", KnobType.EXPRESSION, None, "Condition on the jobs that take part."),
@@ -32,22 +35,22 @@ KNOBS: tuple[Knob, ...] = (
     _k("NEGOTIATOR_CONSIDER_EARLY_PREEMPTION", KnobType.BOOLEAN, "False", "Whether slots whose job still has retirement time take part."),
     _k("NEGOTIATOR_IGNORE_USER_PRIORITIES", KnobType.BOOLEAN, "False", "Whether submitters may take more than their share."),
     _k("NEGOTIATOR_USE_SLOT_WEIGHTS", KnobType.BOOLEAN, "True", "Whether slots count by weight."),
-    _k("NEGOTIATOR_USE_WEIGHTED_DEMAND", KnobType.BOOLEAN, "True", "Whether idle jobs count by the weight they ask for."),
-    _k("NEGOTIATOR_CROSS_SLOT_PRIOS", KnobType.BOOLEAN, "False", "Whether a slot's ad also shows the users of the machine's other slots."),
-    _k("NEGOTIATOR_MATCHLIST_CACHING", KnobType.BOOLEAN, "True", "Whether equal requests of one submitter share a sorted list of matches."),
-    _k("NEGOTIATOR_DEPTH_FIRST", KnobType.BOOLEAN, "False", "Whether slots of a machine are filled before another machine is used."),
+    _k("NEGOTIATOR_USE_WEIGHTED_DEMAND", KnobType.BOOLEAN, "True", "Whether idle jobs count by the weight they ask for.", unread=Unread("Idle jobs count by the weight that they ask for.")),
+    _k("NEGOTIATOR_CROSS_SLOT_PRIOS", KnobType.BOOLEAN, "False", "Whether a slot's ad also shows the users of the machine's other slots.", unread=Unread("The ad of a slot shows its own user only.")),
+    _k("NEGOTIATOR_MATCHLIST_CACHING", KnobType.BOOLEAN, "True", "Whether equal requests of one submitter share a sorted list of matches.", unread=Unread("Equal requests always share a list of matches.", _N)),
+    _k("NEGOTIATOR_DEPTH_FIRST", KnobType.BOOLEAN, "False", "Whether slots of a machine are filled before another machine is used.", unread=Unread("Slots are filled in the order of the ranks: put a term for the machine into NEGOTIATOR_POST_JOB_RANK.")),
     _k("NEGOTIATOR_PRE_JOB_RANK", KnobType.EXPRESSION, "(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory", "What decides between matching slots first."),
     _k("NEGOTIATOR_POST_JOB_RANK", KnobType.EXPRESSION, "(RemoteOwner =?= UNDEFINED) * (ifthenElse(isUndefined(KFlops), 1000, Kflops) - SlotID - 1.0e10*(Offline=?=True))", "What decides between matching slots after the job's own Rank."),
     _k("PREEMPTION_REQUIREMENTS", KnobType.EXPRESSION, "False", "Whether a running job may be preempted for the sake of user priority."),
     _k("PREEMPTION_RANK", KnobType.EXPRESSION, "(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRuntime), 0, TotalJobRuntime)", "Which of several running jobs is preempted."),
-    _k("ALLOW_PSLOT_PREEMPTION", KnobType.BOOLEAN, "False", "Whether several dynamic slots may be preempted together for one job."),
+    _k("ALLOW_PSLOT_PREEMPTION", KnobType.BOOLEAN, "False", "Whether several dynamic slots may be preempted together for one job.", unread=Unread("Dynamic slots are preempted one at a time.")),
     _k("PRIORITY_HALFLIFE", KnobType.REAL, "86400", "Time in which a user's past use counts for half.", unit="s", low=1),
     _k("DEFAULT_PRIO_FACTOR", KnobType.REAL, "1000", "Factor of a user's priority.", low=1),
     _k("NICE_USER_PRIO_FACTOR", KnobType.REAL, "10000000000", "Factor of the priority of jobs submitted as nice.", low=1),
     _k("NICE_USER_ACCOUNTING_GROUP_NAME", KnobType.STRING, "nice-user", "Group that nice jobs are charged to."),
     _k("REMOTE_PRIO_FACTOR", KnobType.REAL, "10000000", "Factor of the priority of users from other domains.", low=1),
     _k("ACCOUNTANT_LOCAL_DOMAIN", KnobType.STRING, "$(UID_DOMAIN)", "Domain whose users are local for the priority factor."),
-    _k("ACCOUNTANT_DATABASE_FILE", KnobType.PATH, "$(SPOOL)/Accountantnew.log", "Kept for old configurations: usage is kept in the database."),
+    _k("ACCOUNTANT_DATABASE_FILE", KnobType.PATH, "$(SPOOL)/Accountantnew.log", "Kept for old configurations: usage is kept in the database.", unread=Unread("Usage is kept in the database.", _N)),
     _k("GROUP_NAMES", KnobType.LIST, None, "Accounting groups, with dots between levels."),
     _k("GROUP_QUOTA_<GROUP>", KnobType.REAL, None, "Weight of slots that a group is entitled to.", low=0),
     _k("GROUP_QUOTA_DYNAMIC_<GROUP>", KnobType.REAL, None, "Fraction of the parent's quota that a group is entitled to.", low=0, high=1),
@@ -68,7 +71,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("NEGOTIATOR_PE_JOB_ONLY_EXPR", KnobType.EXPRESSION, None, "Jobs for whose ad this is TRUE get nothing."),
     _k("NEGOTIATOR_PE_RESOURCE_EXPR", KnobType.EXPRESSION, None, "Condition added to the requirements of every slot."),
     _k("NEGOTIATOR_PE_JOB_EXPR", KnobType.EXPRESSION, None, "Condition added to the requirements of every job."),
-    _k("NEGOTIATOR_PE_LOG", KnobType.PATH, "$(LOG)/PolicyLog", "Record of what the pool-wide policy decided."),
+    _k("NEGOTIATOR_PE_LOG", KnobType.PATH, "$(LOG)/PolicyLog", "Record of what the pool-wide policy decided.", read_by="runtime.policy_log"),
     _k("NEGOTIATOR_PE_AUDIT_EXPR", KnobType.EXPRESSION, None, "Matches for which this is TRUE are recorded there."),
     _k("NEGOTIATOR_PE_LOG_ONLY", KnobType.BOOLEAN, "False", "Whether the pool-wide policy is recorded without being enforced."),
     _k("NEGOTIATOR_PE_DRYRUN_SCHEDD_ONLY_EXPR", KnobType.EXPRESSION, None, "Queues and submitters that a policy on trial would keep out: what it would change is recorded, and nothing is enforced. Without it the knob in force counts."),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.config.knob import Knob, KnobType, Reload, knob
+from roost.config.finding import Severity
+from roost.config.knob import Knob, KnobType, Reload, Unread, knob
 
-_k = partial(knob, subsystem="ALL")
-_path = partial(knob, type=KnobType.PATH, subsystem="ALL", reload=Reload.RESTART)
+_k = partial(knob, subsystem="ALL", read_by="config.sources")
+_path = partial(knob, type=KnobType.PATH, subsystem="ALL", reload=Reload.RESTART, read_by="config.expand")
+
+_E = Severity.ERROR
+_N = Severity.NOTE
 
 # One row a line, however long: it is a table.
 # fmt: off
@@ -18,9 +22,9 @@ KNOBS: tuple[Knob, ...] = (
     _k("LOCAL_CONFIG_FILE", KnobType.LIST, None, "Files read after the directories, left to right; an entry that ends in `|` is a command that prints configuration."),
     _k("REQUIRE_LOCAL_CONFIG_FILE", KnobType.BOOLEAN, "True", "Whether a missing file of LOCAL_CONFIG_FILE is an error."),
     _k("USER_CONFIG_FILE", KnobType.PATH, "$(HOME)/.roost/user_config", "File that commands run by ordinary users read last; no error if it is missing.", reload=Reload.COMMAND),
-    _k("ENABLE_RUNTIME_CONFIG", KnobType.BOOLEAN, "False", "Whether configuration may be set remotely until the next restart."),
-    _k("ENABLE_PERSISTENT_CONFIG", KnobType.BOOLEAN, "False", "Whether configuration set remotely may be kept over restarts."),
-    _k("SETTABLE_ATTRS_<LEVEL>", KnobType.LIST, None, "Names that requests of that authorization level may set remotely."),
+    _k("ENABLE_RUNTIME_CONFIG", KnobType.BOOLEAN, "False", "Whether configuration may be set remotely until the next restart.", unread=Unread("Configuration cannot be set remotely: change the files and run roost reconfig.")),
+    _k("ENABLE_PERSISTENT_CONFIG", KnobType.BOOLEAN, "False", "Whether configuration set remotely may be kept over restarts.", unread=Unread("Configuration cannot be set remotely: change the files and run roost reconfig.")),
+    _k("SETTABLE_ATTRS_<LEVEL>", KnobType.LIST, None, "Names that requests of that authorization level may set remotely.", unread=Unread("Configuration cannot be set remotely.", _E)),
     _path("RELEASE_DIR", default=None, meaning="Directory of the installed programs."),
     _path("BIN", default="$(RELEASE_DIR)/bin", meaning="Directory of commands for everybody."),
     _path("SBIN", default="$(RELEASE_DIR)/sbin", meaning="Directory of daemons and commands for administrators."),
@@ -28,31 +32,34 @@ KNOBS: tuple[Knob, ...] = (
     _path("LIBEXEC", default="$(RELEASE_DIR)/libexec", meaning="Directory of programs that daemons run, such as the discovery of devices."),
     _path("SHARE", default="$(RELEASE_DIR)/share/roost", meaning="Directory of files that are the same on every machine."),
     _path("LOCAL_DIR", default="$(ROOST_HOME:/var/lib/roost)", meaning="Directory for what belongs to this machine: the state directory of a pool."),
-    _path("LOG", default="$(LOCAL_DIR)/log", meaning="Directory of log files."),
-    _path("SPOOL", default="$(LOCAL_DIR)/spool", meaning="Directory of the job queue and of files that wait with jobs."),
-    _path("LOCK", default="$(LOCAL_DIR)/lock", meaning="Directory of lock files."),
-    _path("RUN", default="$(LOCAL_DIR)/run", meaning="Directory of sockets and process numbers."),
+    _path("LOG", default="$(LOCAL_DIR)/log", meaning="Directory of log files.", unread=Unread("Logs are in the directory log of the state directory.")),
+    _path("SPOOL", default="$(LOCAL_DIR)/spool", meaning="Directory of the job queue and of files that wait with jobs.", unread=Unread("The state directory (ROOST_HOME, or roost up --home) is where a pool keeps its files.", _N)),
+    _path("LOCK", default="$(LOCAL_DIR)/lock", meaning="Directory of lock files.", unread=Unread("The state directory (ROOST_HOME, or roost up --home) is where a pool keeps its files.", _N)),
+    _path("RUN", default="$(LOCAL_DIR)/run", meaning="Directory of sockets and process numbers.", unread=Unread("The state directory (ROOST_HOME, or roost up --home) is where a pool keeps its files.", _N)),
     _path("ETC", default="/etc/roost", meaning="Directory of configuration and credentials."),
-    _k("UID_DOMAIN", KnobType.STRING, "$(FULL_HOSTNAME)", "Domain within which an account name means the same person.", reload=Reload.RESTART),
-    _k("FILESYSTEM_DOMAIN", KnobType.STRING, "$(FULL_HOSTNAME)", "Domain within which a path means the same file.", reload=Reload.RESTART),
-    _k("CONDOR_HOST", KnobType.STRING, None, "Host of the central manager."),
-    _k("COLLECTOR_HOST", KnobType.LIST, "$(CONDOR_HOST)", "Hosts, with optional ports, of the collectors that ads are sent to.", reload=Reload.RESTART),
-    _k("POOL_NAME", KnobType.STRING, None, "Name of the pool for people."),
-    _k("CONDOR_ADMIN", KnobType.STRING, None, "Mail address that problems are reported to."),
-    _k("CONDOR_IDS", KnobType.STRING, None, "User and group number, as `uid.gid`, that daemons started by root use for their files.", reload=Reload.RESTART),
-    _k("DAEMON_SHUTDOWN", KnobType.EXPRESSION, None, "When TRUE in the daemon's own ad, the daemon shuts down gracefully."),
-    _k("DAEMON_SHUTDOWN_FAST", KnobType.EXPRESSION, None, "When TRUE in the daemon's own ad, the daemon shuts down fast."),
-    _k("UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of a daemon's ads.", unit="s", low=1),
-    _k("UPDATE_COLLECTOR_WITH_TCP", KnobType.BOOLEAN, "True", "Kept for old configurations: updates always travel over an acknowledged connection."),
-    _k("ALL_DEBUG", KnobType.LIST, None, "Log categories for every daemon."),
-    _k("<SUBSYS>_DEBUG", KnobType.LIST, None, "Log categories for one daemon, for instance D_FULLDEBUG."),
-    _k("<SUBSYS>_LOG", KnobType.PATH, None, "Log file of one daemon.", reload=Reload.RESTART),
-    _k("MAX_DEFAULT_LOG", KnobType.STRING, "10 Mb", "Size at which a log file is rotated, unless MAX_<SUBSYS>_LOG says otherwise."),
-    _k("MAX_<SUBSYS>_LOG", KnobType.STRING, None, "Size at which one daemon's log file is rotated."),
-    _k("MAX_NUM_<SUBSYS>_LOG", KnobType.INTEGER, "1", "Number of rotated log files kept.", low=0),
-    _k("<SUBSYS>_ATTRS", KnobType.LIST, None, "Names of macros published in that daemon's ad."),
-    _k("<SUBSYS>_EXPRS", KnobType.LIST, None, "Older name of <SUBSYS>_ATTRS."),
-    _k("ALLOW_<LEVEL>", KnobType.LIST, None, "Who may send requests of that authorization level."),
-    _k("DENY_<LEVEL>", KnobType.LIST, None, "Who may not send requests of that authorization level."),
-    _k("SEC_<CONTEXT>_<FEATURE>", KnobType.STRING, None, "Security settings of one context, such as authentication methods."),
+    _k("UID_DOMAIN", KnobType.STRING, "$(FULL_HOSTNAME)", "Domain within which an account name means the same person.", reload=Reload.RESTART, read_by="schedd.configured"),
+    _k("FILESYSTEM_DOMAIN", KnobType.STRING, "$(FULL_HOSTNAME)", "Domain within which a path means the same file.", reload=Reload.RESTART, read_by="runtime.local_runs"),
+    _k("CONDOR_HOST", KnobType.STRING, None, "Host of the central manager.", unread=Unread("Daemons find the pool through NATS_SERVERS.", _N)),
+    _k("COLLECTOR_HOST", KnobType.LIST, "$(CONDOR_HOST)", "Hosts, with optional ports, of the collectors that ads are sent to.", reload=Reload.RESTART, unread=Unread("Daemons find the pool through NATS_SERVERS.", _N)),
+    _k("POOL_NAME", KnobType.STRING, None, "Name of the pool for people.", read_by="runtime.master"),
+    _k("CONDOR_ADMIN", KnobType.STRING, None, "Mail address that problems are reported to.", unread=Unread("Roost sends no mail.", _N)),
+    _k("CONDOR_IDS", KnobType.STRING, None, "User and group number, as `uid.gid`, that daemons started by root use for their files.", reload=Reload.RESTART, unread=Unread("The daemons keep the account that roost up runs under.")),
+    _k("DAEMON_SHUTDOWN", KnobType.EXPRESSION, None, "When TRUE in the daemon's own ad, the daemon shuts down gracefully.", unread=Unread("A daemon ends when roost down or condor_off says so, and not by an expression.")),
+    _k("DAEMON_SHUTDOWN_FAST", KnobType.EXPRESSION, None, "When TRUE in the daemon's own ad, the daemon shuts down fast.", unread=Unread("A daemon ends when roost down or condor_off says so, and not by an expression.")),
+    _k("UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of a daemon's ads.", unit="s", low=1, read_by="node.plan"),
+    _k("UPDATE_COLLECTOR_WITH_TCP", KnobType.BOOLEAN, "True", "Kept for old configurations: updates always travel over an acknowledged connection.", unread=Unread("Updates always travel over an acknowledged connection.", _N)),
+    _k("ALL_DEBUG", KnobType.LIST, None, "Log categories for every daemon.", unread=Unread("Daemons log the same categories always; ROOST_LOG_LEVEL in the environment of roost up sets the level.", _N)),
+    _k("<SUBSYS>_DEBUG", KnobType.LIST, None, "Log categories for one daemon, for instance D_FULLDEBUG.", unread=Unread("Daemons log the same categories always; ROOST_LOG_LEVEL in the environment of roost up sets the level.", _N)),
+    _k("MAX_DEFAULT_LOG", KnobType.STRING, "10 Mb", "Size at which a log file is rotated, unless MAX_<SUBSYS>_LOG says otherwise.", unread=Unread("Logs are rotated at a fixed size.", _N)),
+    _k("MAX_<SUBSYS>_LOG", KnobType.STRING, None, "Size at which one daemon's log file is rotated.", unread=Unread("Logs are rotated at a fixed size.", _N)),
+    _k("MAX_NUM_<SUBSYS>_LOG", KnobType.INTEGER, "1", "Number of rotated log files kept.", low=0, unread=Unread("Logs are rotated at a fixed size.", _N)),
+    _k("<SUBSYS>_LOG", KnobType.PATH, None, "Log file of one daemon.", reload=Reload.RESTART, unread=Unread("Logs are in the directory log of the state directory.")),
+    _k("<SUBSYS>_ATTRS", KnobType.LIST, None, "Names of macros published in that daemon's ad.", unread=Unread("Only the ads of slots take attributes from the configuration, by STARTD_ATTRS.")),
+    _k("<SUBSYS>_EXPRS", KnobType.LIST, None, "Older name of <SUBSYS>_ATTRS.", unread=Unread("Only the ads of slots take attributes from the configuration, by STARTD_ATTRS.")),
+    _k("ALLOW_<LEVEL>", KnobType.LIST, None, "Who may send requests of that authorization level.", unread=Unread("Access is by credentials and accounts, not by lists of hosts: use NATS_CREDENTIALS, ROOST_USERS and QUEUE_SUPER_USERS.", _E, ("*",))),
+    _k("DENY_<LEVEL>", KnobType.LIST, None, "Who may not send requests of that authorization level.", unread=Unread("Access is by credentials and accounts, not by lists of hosts: use NATS_CREDENTIALS, ROOST_USERS and QUEUE_SUPER_USERS.", _E)),
+    _k("SEC_<CONTEXT>_AUTHENTICATION", KnobType.STRING, None, "Whether daemons and users are authenticated.", unread=Unread("Daemons and users are always authenticated, by the credentials of the message servers.", _N, ("required", "preferred", "optional"))),
+    _k("SEC_<CONTEXT>_ENCRYPTION", KnobType.STRING, None, "Whether what daemons and users say is encrypted.", unread=Unread("Messages are encrypted where NATS_SERVERS names servers as tls://.", harmless=("preferred", "optional", "never"))),
+    _k("SEC_<CONTEXT>_INTEGRITY", KnobType.STRING, None, "Whether what daemons and users say is protected from change.", unread=Unread("Messages are protected where NATS_SERVERS names servers as tls://.", harmless=("preferred", "optional", "never"))),
+    _k("SEC_<CONTEXT>_<FEATURE>", KnobType.STRING, None, "Other security settings of one context, such as authentication methods.", unread=Unread("Daemons and users are authenticated by the credentials of the message servers.", _N)),
 )

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.config.knob import Knob, KnobType, Reload, Scope, knob
+from roost.config.finding import Severity
+from roost.config.knob import Knob, KnobType, Reload, Scope, Unread, knob
 
-_k = partial(knob, subsystem="STARTD")
+_k = partial(knob, subsystem="STARTD", read_by="startd.configured")
+
+_N = Severity.NOTE
 
 # One row a line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (
-    _k("STARTD_NAME", KnobType.STRING, None, "Part of slot names before the host name, for several daemons on one host.", reload=Reload.RESTART),
-    _k("POLLING_INTERVAL", KnobType.INTEGER, "5", "Time between two looks at the policy of a claimed slot.", unit="s", low=1),
+    _k("STARTD_NAME", KnobType.STRING, None, "Part of slot names before the host name, for several daemons on one host.", reload=Reload.RESTART, read_by="startd.slot_ad"),
+    _k("POLLING_INTERVAL", KnobType.INTEGER, "5", "Time between two looks at the policy of a claimed slot.", unit="s", low=1, read_by="node.plan"),
     _k("MATCH_TIMEOUT", KnobType.INTEGER, "120", "How long a matched slot waits to be claimed.", unit="s", low=1),
     _k("KILLING_TIMEOUT", KnobType.INTEGER, "30", "How long a hard kill may take before the starter itself is killed.", unit="s", low=1),
     _k("VM_KILLING_TIMEOUT", KnobType.INTEGER, "60", "The same for a virtual machine, if it is longer.", unit="s", low=1),
@@ -26,28 +29,28 @@ KNOBS: tuple[Knob, ...] = (
     _k("BOINC_InitialDir", KnobType.PATH, None, "Directory the backfill client runs in."),
     _k("BOINC_Universe", KnobType.STRING, "vanilla", "Universe of the backfill client."),
     _k("BOINC_Owner", KnobType.STRING, None, "Account of the backfill client."),
-    _k("BOINC_Arguments", KnobType.STRING, None, "Arguments of the backfill client."),
-    _k("BOINC_Environment", KnobType.STRING, None, "Environment of the backfill client."),
-    _k("BOINC_Output", KnobType.PATH, None, "File for the backfill client's output."),
-    _k("BOINC_Error", KnobType.PATH, None, "File for the backfill client's error output."),
-    _k("STARTD_HISTORY", KnobType.PATH, "$(SPOOL)/startd_history", "Record of the jobs that ran here."),
-    _k("STARTD_NOCLAIM_SHUTDOWN", KnobType.INTEGER, "0", "Time without any claim after which the daemon ends; 0 for never.", unit="s", low=0),
-    _k("STARTD_HAS_BAD_UTMP", KnobType.BOOLEAN, "False", "Whether the record of logged-in users cannot be trusted, so that all terminals are looked at."),
-    _k("STARTD_RECOMPUTE_DISK_FREE", KnobType.BOOLEAN, "False", "Whether free disk space is measured at every update."),
-    _k("STARTD_CRON_JOBLIST", KnobType.LIST, None, "Names of programs run regularly to report attributes of the machine."),
-    _k("STARTD_CRON_<NAME>", KnobType.STRING, None, "Settings of those programs: EXECUTABLE, PERIOD, MODE, ARGS, PREFIX and others."),
+    _k("BOINC_Arguments", KnobType.STRING, None, "Arguments of the backfill client.", read_by="runtime.backfill"),
+    _k("BOINC_Environment", KnobType.STRING, None, "Environment of the backfill client.", read_by="runtime.backfill"),
+    _k("BOINC_Output", KnobType.PATH, None, "File for the backfill client's output.", read_by="runtime.backfill"),
+    _k("BOINC_Error", KnobType.PATH, None, "File for the backfill client's error output.", read_by="runtime.backfill"),
+    _k("STARTD_HISTORY", KnobType.PATH, "$(SPOOL)/startd_history", "Record of the jobs that ran here.", unread=Unread("The record is in log/transitions.jsonl of the state directory.", _N)),
+    _k("STARTD_NOCLAIM_SHUTDOWN", KnobType.INTEGER, "0", "Time without any claim after which the daemon ends; 0 for never.", unit="s", low=0, unread=Unread("A daemon ends when roost down or condor_off says so, and not by an expression.")),
+    _k("STARTD_HAS_BAD_UTMP", KnobType.BOOLEAN, "False", "Whether the record of logged-in users cannot be trusted, so that all terminals are looked at.", read_by="runtime.sensors"),
+    _k("STARTD_RECOMPUTE_DISK_FREE", KnobType.BOOLEAN, "False", "Whether free disk space is measured at every update.", unread=Unread("Free disk space is measured at every update.", _N)),
+    _k("STARTD_CRON_JOBLIST", KnobType.LIST, None, "Names of programs run regularly to report attributes of the machine.", unread=Unread("Nothing runs these programs.")),
+    _k("STARTD_CRON_<NAME>", KnobType.STRING, None, "Settings of those programs: EXECUTABLE, PERIOD, MODE, ARGS, PREFIX and others.", unread=Unread("Nothing runs these programs.")),
     _k("STARTD_JOB_HOOK_KEYWORD", KnobType.STRING, None, "Prefix of the hooks that fetch work for all slots.", reload=Reload.RESTART),
     _k("SLOT<N>_<N>_JOB_HOOK_KEYWORD", KnobType.STRING, None, "Prefix of the hooks that fetch work for one dynamic slot.", reload=Reload.RESTART),
     _k("SLOT<N>_JOB_HOOK_KEYWORD", KnobType.STRING, None, "Prefix of the hooks that fetch work for slot N.", reload=Reload.RESTART),
     _k("<KEYWORD>_HOOK_FETCH_WORK", KnobType.PATH, None, "Program that prints the ad of a job to run, or nothing."),
-    _k("<KEYWORD>_HOOK_FETCH_WORK_TIMEOUT", KnobType.INTEGER, None, "How long that program may take; unset for ever.", unit="s", low=1),
+    _k("<KEYWORD>_HOOK_FETCH_WORK_TIMEOUT", KnobType.INTEGER, None, "How long that program may take; unset for ever.", unit="s", low=1, read_by="runtime.fetching"),
     _k("<KEYWORD>_HOOK_REPLY_FETCH", KnobType.PATH, None, "Program told whether fetched work was accepted."),
-    _k("<KEYWORD>_HOOK_REPLY_FETCH_TIMEOUT", KnobType.INTEGER, "300", "How long that program may take.", unit="s", low=1),
+    _k("<KEYWORD>_HOOK_REPLY_FETCH_TIMEOUT", KnobType.INTEGER, "300", "How long that program may take.", unit="s", low=1, read_by="runtime.fetching"),
     _k("<KEYWORD>_HOOK_EVICT_CLAIM", KnobType.PATH, None, "Program told that fetched work was evicted."),
-    _k("<KEYWORD>_HOOK_EVICT_CLAIM_TIMEOUT", KnobType.INTEGER, "300", "How long that program may take.", unit="s", low=1),
-    _k("ROOSTER_INTERVAL", KnobType.INTEGER, "0", "Time between two looks for sleeping machines to wake; 0 for never.", unit="s", low=0),
-    _k("HIBERNATE", KnobType.EXPRESSION, '"NONE"', "Sleep state the machine should be in."),
-    _k("HIBERNATE_CHECK_INTERVAL", KnobType.INTEGER, "0", "Time between two looks at HIBERNATE; 0 for never.", unit="s", low=0),
-    _k("BENCHMARKS_JOBLIST", KnobType.LIST, "mips kflops", "Benchmarks that are run."),
-    _k("USER_JOB_WRAPPER", KnobType.PATH, None, "Program that jobs are started through.", scope=Scope.SLOT),
+    _k("<KEYWORD>_HOOK_EVICT_CLAIM_TIMEOUT", KnobType.INTEGER, "300", "How long that program may take.", unit="s", low=1, read_by="runtime.fetching"),
+    _k("ROOSTER_INTERVAL", KnobType.INTEGER, "0", "Time between two looks for sleeping machines to wake; 0 for never.", unit="s", low=0, unread=Unread("Roost puts no machine to sleep and wakes none.")),
+    _k("HIBERNATE", KnobType.EXPRESSION, '"NONE"', "Sleep state the machine should be in.", unread=Unread("Roost puts no machine to sleep and wakes none.")),
+    _k("HIBERNATE_CHECK_INTERVAL", KnobType.INTEGER, "0", "Time between two looks at HIBERNATE; 0 for never.", unit="s", low=0, unread=Unread("Roost puts no machine to sleep and wakes none.")),
+    _k("BENCHMARKS_JOBLIST", KnobType.LIST, "mips kflops", "Benchmarks that are run.", unread=Unread("Both benchmarks are run always.")),
+    _k("USER_JOB_WRAPPER", KnobType.PATH, None, "Program that jobs are started through.", subsystem="STARTER", scope=Scope.SLOT, read_by="runtime.job_order"),
 )

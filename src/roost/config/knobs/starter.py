@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.config.knob import Knob, KnobType, Scope, knob
+from roost.config.finding import Severity
+from roost.config.knob import Knob, KnobType, Scope, Unread, knob
 
-_k = partial(knob, subsystem="STARTER")
+_k = partial(knob, subsystem="STARTER", read_by="starter.configured")
+
+_E = Severity.ERROR
 
 # One row a line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (
-    _k("STARTER_EVICT", KnobType.EXPRESSION, "False", "Whether the starter evicts its job, judged by what it knows of it, such as ImageSize (KB) against Memory (MB)."),
-    _k("STARTER_WANT_VACATE", KnobType.EXPRESSION, "True", "Whether the starter's eviction begins with a soft kill."),
-    _k("STARTER_KILL", KnobType.EXPRESSION, "False", "Whether the starter's soft kill turns into a hard one."),
+    _k("STARTER_EVICT", KnobType.EXPRESSION, "False", "Whether the starter evicts its job, judged by what it knows of it, such as ImageSize (KB) against Memory (MB).", read_by="starter.policy_inputs"),
+    _k("STARTER_WANT_VACATE", KnobType.EXPRESSION, "True", "Whether the starter's eviction begins with a soft kill.", read_by="starter.policy_inputs"),
+    _k("STARTER_KILL", KnobType.EXPRESSION, "False", "Whether the starter's soft kill turns into a hard one.", read_by="starter.policy_inputs"),
     _k("STARTER_POLLING_INTERVAL", KnobType.INTEGER, "5", "Time between two looks at the starter's eviction policy.", unit="s", low=1),
     _k("STARTER_UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two reports of what the job uses.", unit="s", low=1),
     _k("STARTER_INITIAL_UPDATE_INTERVAL", KnobType.INTEGER, "8", "Time from the start of the job to the first report.", unit="s", low=0),
@@ -35,17 +38,17 @@ KNOBS: tuple[Knob, ...] = (
     _k("<KEYWORD>_HOOK_JOB_EXIT_TIMEOUT", KnobType.INTEGER, "30", "How long that program may take.", unit="s", low=1),
     _k("STARTER_PROLOG", KnobType.STRING, None, "Program run before each job, `[user@]path arguments`; NONE for none.", scope=Scope.SLOT_TYPE),
     _k("STARTER_EPILOG", KnobType.STRING, None, "Program run after each job, `[user@]path arguments`; NONE for none.", scope=Scope.SLOT_TYPE),
-    _k("STARTER_SCRIPT_USERS", KnobType.LIST, None, "Accounts that prolog and epilog may run as by `user@`, root among them only if it is named."),
-    _k("JOB_RENICE_INCREMENT", KnobType.EXPRESSION, "0", "Nice value that jobs run with, 0 to 19."),
-    _k("JOB_EXECDIR_PERMISSIONS", KnobType.STRING, "user", "Who may look into scratch directories.", words=("user", "group", "world")),
-    _k("JOB_INHERITS_STARTER_ENVIRONMENT", KnobType.STRING, "False", "Whether, or which, environment variables of the daemon the job gets."),
-    _k("STARTER_JOB_ENVIRONMENT", KnobType.STRING, None, "Environment variables that every job gets."),
-    _k("SLOT<N>_USER", KnobType.STRING, None, "Account that jobs of slot N run under."),
-    _k("DEDICATED_EXECUTE_ACCOUNT_REGEXP", KnobType.STRING, None, "Accounts that run jobs and nothing else, so that all their processes may be killed."),
-    _k("STARTER_ALLOW_RUNAS_OWNER", KnobType.BOOLEAN, "True", "Whether a job may run under its owner's account."),
-    _k("NOBODY_SLOT_USER", KnobType.STRING, None, "Account for jobs whose owner has none here.", scope=Scope.SLOT),
-    _k("CGROUP_MEMORY_LIMIT_POLICY", KnobType.STRING, "hard", "How the memory of a slot limits its job.", words=("hard", "soft", "none", "custom")),
-    _k("BASE_CGROUP", KnobType.STRING, "roost", "Control group below which jobs' groups are made."),
-    _k("MOUNT_UNDER_SCRATCH", KnobType.STRING, None, "Directories of which each job gets its own, in its scratch directory: separated by commas, or an expression that gives such a list."),
-    _k("STARTER_UPLOAD_TIMEOUT", KnobType.INTEGER, "300", "How long moving output may stand still.", unit="s", low=1),
+    _k("STARTER_SCRIPT_USERS", KnobType.LIST, None, "Accounts that prolog and epilog may run as by `user@`, root among them only if it is named.", read_by="runtime.job_hooks"),
+    _k("JOB_RENICE_INCREMENT", KnobType.EXPRESSION, "0", "Nice value that jobs run with, 0 to 19.", read_by="runtime.job_order"),
+    _k("JOB_EXECDIR_PERMISSIONS", KnobType.STRING, "user", "Who may look into scratch directories.", words=("user", "group", "world"), unread=Unread("Scratch directories are open to the user of the job only.")),
+    _k("JOB_INHERITS_STARTER_ENVIRONMENT", KnobType.STRING, "False", "Whether, or which, environment variables of the daemon the job gets.", read_by="runtime.job_order"),
+    _k("STARTER_JOB_ENVIRONMENT", KnobType.STRING, None, "Environment variables that every job gets.", read_by="runtime.job_order"),
+    _k("SLOT<N>_USER", KnobType.STRING, None, "Account that jobs of slot N run under.", unread=Unread("Jobs run under the account of their owner where root runs the pool, and else under that of the pool.")),
+    _k("DEDICATED_EXECUTE_ACCOUNT_REGEXP", KnobType.STRING, None, "Accounts that run jobs and nothing else, so that all their processes may be killed.", unread=Unread("Jobs run under the account of their owner where root runs the pool, and else under that of the pool.")),
+    _k("STARTER_ALLOW_RUNAS_OWNER", KnobType.BOOLEAN, "True", "Whether a job may run under its owner's account.", unread=Unread("Jobs run under the account of their owner where root runs the pool.", _E)),
+    _k("NOBODY_SLOT_USER", KnobType.STRING, None, "Account for jobs whose owner has none here.", scope=Scope.SLOT, unread=Unread("Jobs run under the account of their owner where root runs the pool, and else under that of the pool.")),
+    _k("CGROUP_MEMORY_LIMIT_POLICY", KnobType.STRING, "hard", "How the memory of a slot limits its job.", words=("hard", "soft", "none", "custom"), unread=Unread("The memory of jobs is not limited.", _E)),
+    _k("BASE_CGROUP", KnobType.STRING, "roost", "Control group below which jobs' groups are made.", unread=Unread("Control groups are made below the one that Roost is started in.")),
+    _k("MOUNT_UNDER_SCRATCH", KnobType.STRING, None, "Directories of which each job gets its own, in its scratch directory: separated by commas, or an expression that gives such a list.", unread=Unread("Jobs see /tmp and other directories of the machine as they are.")),
+    _k("STARTER_UPLOAD_TIMEOUT", KnobType.INTEGER, "300", "How long moving output may stand still.", unit="s", low=1, unread=Unread("The time that moving output may take is not limited.")),
 )

@@ -96,20 +96,6 @@ STARTD_CRON_$(1)_MONITOR_METRICS = $(5+)
     ),
     template(
         "FEATURE",
-        "Remote_Runtime_Config",
-        "Configuration may be set remotely until the next restart, as far as SETTABLE_ATTRS_<LEVEL> allows.",
-        _CONVENTION,
-        "ENABLE_RUNTIME_CONFIG = True",
-    ),
-    template(
-        "FEATURE",
-        "Remote_Config",
-        "Configuration may be set remotely, and may be kept over restarts.",
-        _CONVENTION,
-        "use FEATURE : Remote_Runtime_Config\nENABLE_PERSISTENT_CONFIG = True",
-    ),
-    template(
-        "FEATURE",
         "FetchWork",
         "Fetches work with hooks of the given prefix.",
         "fetch-work hooks",

@@ -14,7 +14,7 @@ _SECURITY: Final = "Host_Based User_Based With_Authentication Strong recommended
 _FEATURE: Final = (
     "GPUsMonitor ChildCollector Adstash Ganglia OAuth Krb HPC_ANNEX JobsHaveInstanceIDs CommonCloudAttributesAWS "
     "CommonCloudAttributesGoogle CommonCloudAttributes DefaultCheckpointDestination PelicanCache PelicanRetryPolicy "
-    "Librarian"
+    "Librarian Remote_Runtime_Config Remote_Config"
 )
 _POLICY: Final = "OnlyRegisteredCheckpointDestinations"
 _ROLE: Final = (

@@ -35,8 +35,6 @@ _PREFIX = re.compile(r"slot_type_\d+_|slot\d+_")
 #: What follows the keyword in the name of a hook.
 _HOOK = "<KEYWORD>_HOOK_"
 _HOOKS = tuple(row.name.removeprefix(_HOOK) for row in ALL if row.name.startswith(_HOOK))
-#: Families of names that anything with this ending belongs to, if it begins with the name of a daemon.
-_FAMILIES = ("<SUBSYS>_EXPRS", "<SUBSYS>_ATTRS")
 
 
 def _unprefixed(key: str) -> tuple[str, bool]:
@@ -49,9 +47,7 @@ def _unprefixed(key: str) -> tuple[str, bool]:
 def _is_read(key: str) -> bool:
     """Whether a daemon reads the name."""
     knob = find(key)
-    if knob is None or knob.name == "SLOT<N>_<ATTR>":
-        return False
-    return knob.name not in _FAMILIES or key.rpartition("_")[0] in SUBSYSTEMS
+    return knob is not None and knob.name != "SLOT<N>_<ATTR>"
 
 
 def _meant(base: str, prefixed: bool) -> str | None:
