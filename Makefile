@@ -11,7 +11,10 @@ JOBS   ?= 2
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
-.PHONY: help demo test clients check fix bench sim replay conformance fuzz docs clean
+interpreters: $(VENV)/ready ## tests of the languages on the other Pythons of this machine
+	.ci/interpreters
+
+.PHONY: help demo test interpreters clients check fix bench sim replay conformance fuzz docs clean
 
 $(VENV)/ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

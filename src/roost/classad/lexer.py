@@ -57,16 +57,18 @@ _PART: Final = r"""
     | =\?= | =!= | >>> | \|\| | && | == | != | <= | >= | << | >> | \?[ \t\n\r\f\v]*: | \.\.
     | .
     """
+# There is one way to match each string, so none of these patterns can backtrack for long. They use neither possessive
+# repeats nor atomic groups: `re` compiles them wrongly before Python 3.11.5 (tests/test_patterns.py).
+
 #: Strings with only blanks between them are one.
 _NEW_STRINGS: Final = r"""
-      "(?: [^"\\\0]++ | \\[^\0] )*+"  (?: [ \t\n\r\f\v]*+ "(?: [^"\\\0]++ | \\[^\0] )*+" )*+
-    | '(?: [^'\\\0]++ | \\[^\0] )*+'  (?: [ \t\n\r\f\v]*+ '(?: [^'\\\0]++ | \\[^\0] )*+' )*+
+      "[^"\\\0]*(?: \\[^\0] [^"\\\0]* )*"  (?: [ \t\n\r\f\v]* "[^"\\\0]*(?: \\[^\0] [^"\\\0]* )*" )*
+    | '[^'\\\0]*(?: \\[^\0] [^'\\\0]* )*'  (?: [ \t\n\r\f\v]* '[^'\\\0]*(?: \\[^\0] [^'\\\0]* )*' )*
     """
-#: A backslash makes the quote part of the string, except where the quote ends the line. (Python 3.11.2 is wrong
-#: about *+ over a part that looks around itself.)
+#: A backslash makes the quote part of the string, except where the quote ends the line.
 _OLD_STRINGS: Final = r"""
-      "(?> (?: [^"\0]++ | (?<=\\)"(?=[^\n]) )* )"
-    | '(?> (?: [^'\0]++ | (?<=\\)'(?=[^\n]) )* )'
+      "[^"\0]*(?: (?<=\\)"(?=[^\n]) [^"\0]* )*"(?: (?<!\\") | (?![^\n]) )
+    | '[^'\0]*(?: (?<=\\)'(?=[^\n]) [^'\0]* )*'(?: (?<!\\') | (?![^\n]) )
     """
 _STRINGS: Final = {
     syntax: re.compile(text, re.VERBOSE) for syntax, text in ((Syntax.NEW, _NEW_STRINGS), (Syntax.OLD, _OLD_STRINGS))

@@ -18,6 +18,7 @@ from roost.config.host import Host
 from roost.config.limits import DEFAULT_LIMITS, Limits
 from roost.config.load import LANGUAGE_VERSION, Loader
 from roost.config.lookup import Config
+from roost.config.patterns import compile_pattern
 from roost.config.statements import Assign, Operator, Value
 from roost.config.table import Origin
 
@@ -136,7 +137,7 @@ class _Order:
     def _excluded(self) -> re.Pattern[str] | None:
         text, span = self._value("local_config_dir_exclude_regexp")
         try:
-            return re.compile(text) if text else None
+            return compile_pattern(text) if text else None
         except re.error as problem:
             self.loader.log.report(Code.BAD_EXPRESSION, f"LOCAL_CONFIG_DIR_EXCLUDE_REGEXP: {problem}", span)
             return None

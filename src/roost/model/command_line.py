@@ -26,7 +26,7 @@ from roost.classad.argument_quoting import quote_argument
 _BLANKS: Final = " \t\r\n"
 _BLANK_RUN: Final = re.compile(r"[ \t\r\n]+")
 #: A stretch of a raw text: plain characters, or a quoted section in which two quotes are one.
-_STRETCH: Final = re.compile(r"(?P<plain>[^ \t\r\n']+)|'(?P<quoted>(?>(?:[^']|'')*))'")
+_STRETCH: Final = re.compile(r"(?P<plain>[^ \t\r\n']+)|'(?P<quoted>[^']*(?:''[^']*)*)'(?!')")
 #: How much of a text an error shows, characters.
 _SHOWN_MAX: Final = 40
 

@@ -31,6 +31,7 @@ from roost.classad.unparse import item_node, unparse
 from roost.config import ConfigError, Host, load_text
 from roost.config.conditions import ConditionProblem, Facts, decide
 from roost.config.load import LANGUAGE_VERSION
+from roost.config.patterns import compile_pattern
 
 _STATEMENT: Final = re.compile(
     r"(NAME|REQUIREMENTS|UNIVERSE|SET|DEFAULT|EVALSET|EVALDEFAULT|COPY|RENAME|DELETE|EVALMACRO|TRANSFORM)\b\s*(.*)",
@@ -198,7 +199,7 @@ def _rule(line: str, place: str) -> Rule:
 
 def _compiled(pattern: str, place: str) -> re.Pattern[str]:
     try:
-        return re.compile(pattern, re.IGNORECASE)
+        return compile_pattern(pattern, re.IGNORECASE)
     except re.error as error:
         raise TransformError(f"{place}: /{pattern}/: {error}") from None
 

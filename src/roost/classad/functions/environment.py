@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 _BLANKS: Final = " \t\n\r"
 _BLANK_RUN: Final = re.compile(r"[ \t\n\r]+")
 #: One argument in form 2: plain characters and quoted sections, in which two quotes are one.
-_ARGUMENT: Final = re.compile(r"(?>(?:[^ \t\n\r']++|'(?>(?:[^']++|'')*)')+)")
+_ARGUMENT: Final = re.compile(r"(?:[^ \t\n\r']+|'[^']*(?:''[^']*)*'(?!'))+")
 #: Characters that stand for the delimiter when a form 1 environment begins with one of them.
 _ENVIRONMENT_DELIMITERS: Final = "!#$%&*+,-/:;<>?@^`|~"
-_QUOTED: Final = re.compile(r"'((?>(?:[^']++|'')*))'")
+_QUOTED: Final = re.compile(r"'([^']*(?:''[^']*)*)'(?!')")
 
 
 # -- arguments -----------------------------------------------------------------------------------

@@ -349,22 +349,21 @@ def read_absolute_time(text: str, zone_offset: Callable[[float], int]) -> AbsTim
     return AbsTime(secs - offset, offset)
 
 
-_BLANK: Final = r"[ \t\n\v\f\r]*+"
-#: A relative time, read from its end: seconds, minutes, hours, days, sign.
+_BLANK_RUN: Final = re.compile(r"[ \t\n\v\f\r]+")
+#: A relative time, read from its end: seconds, minutes, hours, days, sign. Every run of blanks is one blank.
 _REVERSED_DURATION: Final = re.compile(
-    _BLANK
-    + rf"(?:(?=[sS0-9])[sS]?{_BLANK}(?P<secs>[0-9]*+(?:\.[0-9]*+)?))?{_BLANK}"
-    + rf"(?:[mM:]{_BLANK}(?P<minutes>[0-9]*+))?{_BLANK}"
-    + rf"(?:[hH:]{_BLANK}(?P<hours>[0-9]*+))?{_BLANK}"
-    + rf"(?:[dD+]{_BLANK}(?P<days>[0-9]*+))?{_BLANK}"
-    + rf"(?P<sign>-)?{_BLANK}\Z"
+    r" ?(?:(?=[sS0-9])[sS]? ?(?P<secs>[0-9]*(?:\.[0-9]*)?))?"
+    r" ?(?:[mM:] ?(?P<minutes>[0-9]*))?"
+    r" ?(?:[hH:] ?(?P<hours>[0-9]*))?"
+    r" ?(?:[dD+] ?(?P<days>[0-9]*))?"
+    r" ?(?P<sign>-)? ?\Z"
 )
 
 
 def read_relative_time(text: str) -> RelTime | Exceptional:
     """The duration that a text ``[-][[[days+]hh:]mm:]ss[.fff]`` or ``[-][days d][hh h][mm m][ss s]``
     names."""
-    found = _REVERSED_DURATION.match(text[::-1])
+    found = _REVERSED_DURATION.match(_BLANK_RUN.sub(" ", text)[::-1])
     if found is None:
         return ERROR
 

@@ -236,7 +236,7 @@ def _dump(config: Config, order: _Order) -> int:
         names |= {key: names.get(key, key.upper()) for key in DEFAULTS}
     if "unused" in order.flags:
         names = {key: name for key, name in names.items() if key not in DEFAULTS}
-    patterns = [re.compile(text, re.IGNORECASE) for text in order.names]
+    patterns = [_pattern(text) for text in order.names]
     wanted = [name for _, name in sorted(names.items()) if not patterns or any(p.search(name) for p in patterns)]
     sys.stdout.write(f"# Configuration from machine: {socket.gethostname()}\n\n")
     if patterns:
@@ -244,6 +244,15 @@ def _dump(config: Config, order: _Order) -> int:
     for name in wanted:
         sys.stdout.writelines(f"{line}\n" for line in _assigned(config, order, name))
     return 0
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    from roost.config.patterns import compile_pattern
+
+    try:
+        return compile_pattern(text, re.IGNORECASE)
+    except re.error as error:
+        raise ToolError(f"Error: {text} is not a valid regular expression: {error}") from None
 
 
 def _assigned(config: Config, order: _Order, name: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ _N = Severity.NOTE
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (
     _k("LOCAL_CONFIG_DIR", KnobType.LIST, None, "Directories whose files are read after the root file, left to right, files in byte order of their names."),
-    _k("LOCAL_CONFIG_DIR_EXCLUDE_REGEXP", KnobType.STRING, r"^((\..*)|(.*~)|(#.*)|(.*\.rpmsave)|(.*\.rpmnew))$", "Names of files in those directories that are not read, as a regular expression."),
+    _k("LOCAL_CONFIG_DIR_EXCLUDE_REGEXP", KnobType.STRING, r"^((\..*)|(.*~)|(#.*)|(.*\.rpmsave)|(.*\.rpmnew))$", "Names of files in those directories that are not read, as a regular expression without possessive repeats and atomic groups."),
     _k("LOCAL_CONFIG_FILE", KnobType.LIST, None, "Files read after the directories, left to right; an entry that ends in `|` is a command that prints configuration."),
     _k("REQUIRE_LOCAL_CONFIG_FILE", KnobType.BOOLEAN, "True", "Whether a missing file of LOCAL_CONFIG_FILE is an error."),
     _k("USER_CONFIG_FILE", KnobType.PATH, "$(HOME)/.roost/user_config", "File that commands run by ordinary users read last; no error if it is missing.", reload=Reload.COMMAND),
