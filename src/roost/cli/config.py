@@ -30,11 +30,14 @@ from roost.config import (
 )
 from roost.config.finding import is_template_name
 from roost.config.knobs import ALL, DEFAULTS, SUBSYSTEMS
+from roost.config.not_text import shown
 from roost.config.suggest import near, near_among
 from roost.runtime.machine import STANDARD_FILES, SystemHost, detected_values, root_files
 
 #: errors of the configuration shown beside an answer that is not about them
 ERRORS_SHOWN_MAX = 5
+#: findings that `check` shows; --json has them all
+FINDINGS_SHOWN_MAX = 100
 #: shortest name on the command line for which a name near it is looked for, in characters
 TYPED_LENGTH_MIN = 3
 
@@ -264,8 +267,8 @@ def _check(config: Config, args: argparse.Namespace) -> int:
             }
         )
     else:
-        for one in findings:
-            print(one)
+        for line in shown(findings, config.dropped, FINDINGS_SHOWN_MAX):
+            print(line)
         print(_summary(config, errors, warnings, sum(one.severity is Severity.NOTE for one in findings)))
     return int(errors > 0 or (args.strict and warnings > 0))
 

@@ -144,7 +144,9 @@ def _submission(path: Path, home: Home) -> Submission:
     domain = str(contact.get("uid_domain", ""))
     found = read_description(str(path), config=pool_config(home, contact), uid_domain=domain)
     if found.errors:
-        raise CommandError("\n".join(map(str, found.errors)))
+        from roost.config.not_text import joined
+
+        raise CommandError(joined(found.errors, found.dropped))
     return found
 
 

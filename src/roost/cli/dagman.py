@@ -129,8 +129,10 @@ def _configured(home: Home, dag: Dag) -> Config | None:
         config = home.config(files, "DAGMAN")
     except ConfigError as error:
         raise CommandError(str(error)) from None
-    for each in config.errors:
-        complain(str(each))
+    from roost.config.not_text import shown
+
+    for line in shown(config.errors, config.dropped):
+        complain(line)
     return config
 
 

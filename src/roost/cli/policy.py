@@ -22,6 +22,9 @@ from roost.policy.lint.pages import page, pages
 from roost.policy.model import Side
 from roost.runtime.machine import SystemHost
 
+#: Findings that `lint` shows; --json has them all.
+_SHOWN_MAX = 100
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``policy`` and its commands."""
@@ -182,8 +185,10 @@ def _visible(line: str) -> str:
 
 
 def _print(found: list[Finding]) -> None:
-    for finding in found:
+    for finding in found[:_SHOWN_MAX]:
         print("\n".join(_visible(line) for line in _lines(finding)))
+    if len(found) > _SHOWN_MAX:
+        print(f"and {len(found) - _SHOWN_MAX} more; --json lists them all")
     counts = {severity: sum(f.severity is severity for f in found) for severity in reversed(Severity)}
     said = [f"{number} {severity}{'s' * (number != 1)}" for severity, number in counts.items() if number]
     if said:

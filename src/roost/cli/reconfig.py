@@ -72,7 +72,9 @@ def _check(home: Home, contact: dict[str, Any]) -> None:
     roots = contact.get("roots")
     config = home.config(tuple(roots) if roots else None, "MASTER")
     if config.errors:
-        text = "\n".join(str(each) for each in config.errors)
+        from roost.config.not_text import joined
+
+        text = joined(config.errors, config.dropped)
         raise CommandError(f"the configuration has errors, and nothing is changed:\n{text}")
 
 

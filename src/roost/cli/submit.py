@@ -40,10 +40,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Run ``submit``."""
     submission = _read(args)
-    for finding in submission.findings:
-        complain(str(finding))
-    if submission.dropped:
-        complain(f"and {counted(submission.dropped, 'finding')} more")
+    from roost.config.not_text import shown
+
+    # What keeps it from being submitted comes first, and is not lost among warnings.
+    warnings = [each for each in submission.findings if each not in submission.errors]
+    for line in shown([*submission.errors, *warnings], submission.dropped):
+        complain(line)
     if submission.errors:
         return Exit.BAD
     if args.dry_run:
@@ -75,8 +77,10 @@ def run(args: argparse.Namespace) -> int:
 def pool_config(home: Home, contact: dict[str, Any]) -> Config | None:
     """The pool's configuration, its mistakes told; None where there is none."""
     config = descriptions.pool_config(home, contact)
-    for error in config.errors if config is not None else ():
-        complain(str(error))
+    from roost.config.not_text import shown
+
+    for line in shown(config.errors, config.dropped) if config is not None else ():
+        complain(line)
     return config
 
 

@@ -71,7 +71,9 @@ def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[s
 
     config = home.config(roots, "MASTER")
     if config.errors:
-        raise CommandError("\n".join(str(each) for each in config.errors))
+        from roost.config.not_text import joined
+
+        raise CommandError(joined(config.errors, config.dropped))
     makers: dict[str, Make] = {"central": central_daemon.make, "schedd": schedd_daemon.make, "node": node_daemon.make}
 
     def tell(line: str) -> None:

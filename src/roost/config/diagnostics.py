@@ -24,6 +24,7 @@ class Code(StrEnum):
     SOURCE_MISSING = "config-source-missing"
     DIRECTORY_EMPTY = "config-directory-empty"
     SOURCE_TOO_LARGE = "config-source-too-large"
+    NOT_TEXT = "config-not-text"
     COMMAND_FAILED = "config-command-failed"
     INCLUDE_DEPTH = "config-include-depth"
     INCLUDE_KEYWORD = "config-include-keyword"
@@ -98,6 +99,7 @@ CODES: dict[Code, CodeDoc] = {
         "A source is larger than the limit on one source.",
         "Check that the path names a configuration file; split a large file with `include`.",
     ),
+    Code.NOT_TEXT: CodeDoc(_E, "A source is a program or another binary file.", "Check the path."),
     Code.COMMAND_FAILED: CodeDoc(
         _E,
         "A command whose output is configuration ended with a non-zero status.",

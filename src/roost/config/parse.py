@@ -17,6 +17,7 @@ from roost.config.diagnostics import Code, Diagnostics
 from roost.config.finding import Span
 from roost.config.limits import Limits
 from roost.config.lines import LineReader, LogicalLine, Segment
+from roost.config.not_text import nature
 from roost.config.references import parentheses
 from roost.config.statements import (
     Assign,
@@ -58,6 +59,10 @@ def parse(text: str, file: str, log: Diagnostics, limits: Limits, via: Span | No
             f"{file} has {len(text)} characters, more than file_chars_max = {limits.file_chars_max}",
             Span(file, via=via),
         )
+        return []
+    binary = nature(text)
+    if binary:
+        log.report(Code.NOT_TEXT, f"{file} is {binary}, not a configuration file", Span(file, via=via))
         return []
     return Parser(LineReader(text, file, via, log, limits), log, limits).statements()
 

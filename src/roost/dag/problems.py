@@ -11,12 +11,14 @@ from enum import StrEnum
 from typing import Final
 
 from roost.config import Span
+from roost.config.not_text import joined
 
 
 class DagCode(StrEnum):
     """Stable identifiers."""
 
     FILE_MISSING = "dag-file-missing"
+    NOT_A_DAG = "dag-not-a-dag"
     KEYWORD = "dag-keyword"
     ARGUMENTS = "dag-arguments"
     NODE_NAME = "dag-node-name"
@@ -37,6 +39,7 @@ class DagCode(StrEnum):
 #: Code to remedy, where nothing better is known.
 REMEDIES: Final[dict[DagCode, str]] = {
     DagCode.FILE_MISSING: "Correct the path; it is relative to where the DAG is started, or to DIR.",
+    DagCode.NOT_A_DAG: "Name a DAG file: a text file with lines such as JOB A a.sub.",
     DagCode.KEYWORD: "Write a command of docs/reference/dag-files.md, or # before a comment.",
     DagCode.ARGUMENTS: "See the form of the command in docs/reference/dag-files.md.",
     DagCode.NODE_NAME: "Use another name: not PARENT, CHILD or ALL_NODES, and without + and blanks.",
@@ -75,8 +78,7 @@ class BadDag(Exception):
     """The files can't be run as they are."""
 
     def __init__(self, problems: tuple[DagProblem, ...], dropped: int = 0) -> None:
-        more = f"\nand {dropped} more" if dropped else ""
-        super().__init__("\n".join(str(one) for one in problems) + more)
+        super().__init__(joined(problems, dropped))
         self.problems = problems
 
 

@@ -20,6 +20,7 @@ from roost.config import Severity, Span
 from roost.config.diagnostics import Diagnostics
 from roost.config.limits import DEFAULT_LIMITS
 from roost.config.lines import LineReader, LogicalLine
+from roost.config.not_text import nature
 from roost.dag.draft import Draft
 from roost.dag.plan import Dag, NodeKind
 from roost.dag.problems import PROBLEMS_MAX, BadDag, DagCode, Problems
@@ -32,6 +33,8 @@ Read = Callable[[str], str | None]
 #: Files in one another, and nodes in all.
 DEPTH_MAX: Final = 50
 NODES_MAX: Final = 1_000_000
+#: So many lines without a command, and none with one, are another kind of file.
+PROSE_LINES: Final = 3
 
 _BLOCKS: Final = {"JOB": NodeKind.JOB, "NODE": NodeKind.JOB, "FINAL": NodeKind.FINAL,
                   "PROVISIONER": NodeKind.PROVISIONER, "SERVICE": NodeKind.SERVICE}  # fmt: skip
@@ -65,7 +68,8 @@ def read_dag(files: Iterable[str], read: Read, *, in_their_directories: bool = F
             for name, node in draft.nodes.items():
                 draft.nodes[name] = replace(node, directory=_under(directory, node.directory) or directory)
     whole = drafts[0] if len(drafts) == 1 else _together(drafts, problems)
-    _check(whole, files[0], problems)
+    if not any(one.code is DagCode.NOT_A_DAG for one in problems):
+        _check(whole, files[0], problems)
     if problems.kept:
         raise BadDag(tuple(problems), problems.dropped)
     return Dag(
@@ -190,7 +194,12 @@ def _statements(file: str, read: Read, problems: Problems, via: Span | None, dep
     if text is None:
         problems.report(DagCode.FILE_MISSING, f"{file} can't be read", place)
         return []
-    log = Diagnostics(PROBLEMS_MAX)
+    binary = nature(text)
+    if binary:
+        problems.report(DagCode.NOT_A_DAG, f"{file} is {binary}, not a DAG file", place)
+        return []
+    log, unknown = Diagnostics(PROBLEMS_MAX), 0
+    before = len(problems.kept)
     lines = iter(LineReader(text, file, via, log, DEFAULT_LIMITS))
     found: list[_Statement] = []
     for line in lines:
@@ -202,7 +211,12 @@ def _statements(file: str, read: Read, problems: Problems, via: Span | None, dep
         elif statement.keyword in DEFINING or statement.keyword in SHAPING or statement.keyword == "SPLICE":
             found.append(statement)
         else:
+            unknown += 1
             problems.report(DagCode.KEYWORD, f"there is no command {statement.keyword[:40]}", statement.words.span)
+    if unknown >= PROSE_LINES and not found and not via:
+        del problems.kept[before:]
+        problems.report(DagCode.NOT_A_DAG, f"{file} is not a DAG file: no line begins with a command", place)
+        return []
     for one in log:
         if one.severity is Severity.ERROR:
             problems.report(DagCode.LIMIT, one.message, one.span)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from roost.classad import ClassAd
 from roost.config.host import CommandResult
+from roost.config.not_text import joined
 from roost.lab.machines import LabError
 from roost.schedd.submit import FileKind, read_submission
 
@@ -78,5 +79,5 @@ def ads_of(text: str, file: str) -> list[ClassAd]:
         look_at_files=False,
     )
     if found.errors:
-        raise LabError("\n".join(str(error) for error in found.errors))
+        raise LabError(joined(found.errors, found.dropped))
     return [ad for plan in found.clusters for ad in plan.ads()]

@@ -22,6 +22,7 @@ from typing import Final, Protocol
 
 from roost.config import Config, Severity, check
 from roost.config.in_force import changed_names
+from roost.config.not_text import joined
 from roost.runtime.bus import Bus, BusSettings
 from roost.runtime.clock import SYSTEM, Clock
 from roost.runtime.daemon_log import DaemonLog
@@ -174,7 +175,7 @@ def read_config(context: RoleContext) -> Config:
     # A policy that can't be read must not pass for one that says nothing.
     wrong = config.errors or [each for each in check(config) if each.severity is Severity.ERROR]
     if wrong:
-        raise ConfigurationRefused("\n".join(str(each) for each in wrong))
+        raise ConfigurationRefused(joined(wrong, config.dropped))
     return config
 
 

@@ -160,9 +160,10 @@ def _read(order: Order) -> Submission:
 
 def _complain(order: Order, submission: Submission) -> None:
     """Tell what is wrong. Raises ToolError where nothing can be submitted."""
+    from roost.config.not_text import SHOWN_MAX, joined
     from roost.schedd.submit.diagnostics import SubmitCode
 
-    for finding in submission.findings:
+    for finding in submission.findings[:SHOWN_MAX]:
         if finding in submission.errors or finding.code == SubmitCode.NO_QUEUE:
             continue
         if finding.code == SubmitCode.UNUSED:
@@ -174,7 +175,7 @@ def _complain(order: Order, submission: Submission) -> None:
     if submission.errors:
         texts = [f"ERROR: {_words(each.code, each.message)}\n    {each.span.chain()}: {each.remedy}"
                  for each in submission.errors]  # fmt: skip
-        raise ToolError("\n" + "\n".join(texts))
+        raise ToolError("\n" + joined(texts, submission.dropped))
     if "spool" in order.flags:
         _tell("\nWARNING: the files of the jobs are not copied now; they are taken when the jobs start")
     if not submission.count:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from roost.classad import ClassAd as Ad
 from roost.compat.classad2 import ClassAd
 from roost.compat.htcondor2.errors import HTCondorException
+from roost.config.not_text import joined
 from roost.runtime.descriptions import SPOOLED, pool_config
 from roost.runtime.home import user_name
 from roost.runtime.submit_host import SystemSubmitHost
@@ -37,7 +38,7 @@ def plan(
         items=items,
     )
     if found.errors:
-        raise HTCondorException("\n".join(map(str, found.errors)))
+        raise HTCondorException(joined(found.errors, found.dropped))
     if not found.count:
         raise HTCondorException("the description comes to no job: nothing is submitted")
     return found

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roost.config import Config
+from roost.config.not_text import joined
 from roost.dag import Node, NodeKind
 from roost.dag.run import Run
 from roost.dag.states import NodeState
@@ -54,7 +55,7 @@ class Submitter:
             append=tuple(self._after(run, node)),
         )
         if found.errors:
-            raise BadNode("\n".join(str(each) for each in found.errors))
+            raise BadNode(joined(found.errors, found.dropped))
         if len(found.clusters) != 1:
             raise BadNode(f"{file}: a node is one cluster, and the description comes to {len(found.clusters)}")
         return found

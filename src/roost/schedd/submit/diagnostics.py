@@ -17,6 +17,7 @@ from roost.config import Code, Diagnostic, Severity, Span
 class SubmitCode(StrEnum):
     """Stable identifiers of everything that can be wrong."""
 
+    NOT_A_DESCRIPTION = "submit-not-a-description"
     NO_EXECUTABLE = "submit-no-executable"
     EXECUTABLE_MISSING = "submit-executable-missing"
     NO_SUCH_DIRECTORY = "submit-no-such-directory"
@@ -60,6 +61,11 @@ class CodeDoc:
 _E, _W = Severity.ERROR, Severity.WARNING
 
 CODES: Final[dict[SubmitCode, CodeDoc]] = {
+    SubmitCode.NOT_A_DESCRIPTION: CodeDoc(
+        _E,
+        "The file is not a submit description: it is a program, a script or another file.",
+        "Submit a description: a text file with lines `executable = PROGRAM` and `queue`.",
+    ),
     SubmitCode.NO_EXECUTABLE: CodeDoc(
         _E, "The description does not say what to run.", "Add a line `executable = PROGRAM`, or `shell = COMMAND LINE`."
     ),

@@ -18,8 +18,9 @@ from time import localtime
 from roost.classad.ad import Cell
 from roost.classad.forms import Form, format_ad
 from roost.classad.records import dataclass, replace
-from roost.config import Config, ConfigError, Diagnostic, Origin, Severity, Span
+from roost.config import Code, Config, ConfigError, Diagnostic, Origin, Severity, Span
 from roost.config.expressions import ExpressionProblem
+from roost.config.not_text import nature
 from roost.schedd.submit.batch import Batch, PlanHost
 from roost.schedd.submit.commands import ALL, ELSEWHERE
 from roost.schedd.submit.diagnostics import Findings, SubmitCode
@@ -40,6 +41,7 @@ _VARIABLE = re.compile(r"\$ENV\(\s*(\w+)")
 _PUT_TOGETHER = re.compile(r"\$\(([\w.]*)\$")
 _COMPUTED_NAME = re.compile(r"\$ENV\([^):]*\$")
 #: Where these are wrong, nobody knows which lines would have had an effect.
+_PROSE_CODES = frozenset((Code.MISSING_OPERATOR, Code.JUNK_BEFORE_OPERATOR))
 _QUEUE_CODES = frozenset((SubmitCode.QUEUE, SubmitCode.ITEMS, SubmitCode.LIMIT_REACHED))
 
 
@@ -123,6 +125,9 @@ class _Reader:
 
     def submission(self) -> Submission:
         findings = Findings()
+        binary = nature(self.text)
+        if binary:
+            return self._no_description(findings, binary)
         language = LanguageHost(host=self.host, now=self.now)
         built_in = self._built_in()
         script = Script(host=language, subsystem=_SUBSYSTEM, built_in=built_in)
@@ -148,6 +153,8 @@ class _Reader:
         clusters, used = self._clusters(script, planner, language, findings)
         if not any(one.code in _QUEUE_CODES for one in findings.errors):
             self._unused(script, used, findings)
+        if self._reads_like_another_file(findings):
+            return self._no_description(Findings(), "a script" if self.text.startswith("#!") else "")
         for plan in clusters:
             _forget_environment(plan)
         return Submission(
@@ -156,6 +163,22 @@ class _Reader:
             findings=tuple(sorted(findings, key=lambda one: _place(one, script.sources))),
             dropped=findings.dropped,
         )
+
+    def _no_description(self, findings: Findings, kind: str) -> Submission:
+        """One sentence in place of a mistake a line."""
+        message = (
+            f"{self.file} is {kind}, not a submit description" if kind else f"{self.file} is not a submit description"
+        )
+        remedy = (
+            f"To run it, submit a description with the lines `executable = {self.file}` and `queue`." if kind else None
+        )
+        findings.report(SubmitCode.NOT_A_DESCRIPTION, message, Span(self.file), remedy=remedy)
+        return Submission(file=self.file, clusters=(), findings=tuple(findings))
+
+    def _reads_like_another_file(self, findings: Findings) -> bool:
+        """Whether lines are not statements, and nothing says what to run or how many jobs to queue."""
+        codes = {one.code for one in findings}
+        return not codes.isdisjoint(_PROSE_CODES) and {SubmitCode.NO_EXECUTABLE, SubmitCode.NO_QUEUE} <= codes
 
     def _points(self, script: Script, findings: Findings) -> None:
         """See to the queue statements: those of the command line, or one that nobody wrote."""

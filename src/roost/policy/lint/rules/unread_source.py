@@ -27,6 +27,6 @@ from roost.policy.lint.registry import Hit, pool_rule
 
 @pool_rule("RST516", Severity.WARNING)
 def check(pool: Pool) -> Iterator[Hit]:
-    for _, hit in forwarded(pool, Code.SOURCE_MISSING, Code.SOURCE_TOO_LARGE, Code.COMMAND_FAILED):
+    for _, hit in forwarded(pool, Code.SOURCE_MISSING, Code.SOURCE_TOO_LARGE, Code.NOT_TEXT, Code.COMMAND_FAILED):
         # It may well exist on the machine that the configuration is for.
         yield replace(hit, severity=None)
