@@ -189,7 +189,7 @@ class CentralAnswers:
 
 
 def _words(ask: Ask) -> str:
-    """A request in the words of the record, which are those of the command: ``userprio set-factor user=ann@x value=5``."""
+    """A request in the words of the record, which are the command's: ``userprio set-factor user=ann@x value=5``."""
     args = dict(ask.args)
     what = f"userprio {args.pop('action', '?')}" if ask.what == "userprio-set" else ask.what
     return " ".join([what, *(f"{name}={value}" for name, value in sorted(args.items()))])
