@@ -217,3 +217,28 @@ CONTINUE = ($(SUSPEND)) != True
     (pool.work / "go").touch()
     pool.wait(patient)
     assert told(pool) == ["whole"]
+
+
+def test_a_preferred_job_gets_the_slot_though_the_other_needs_long_to_leave_and_a_short_lease_is_kept(
+    start: Start,
+) -> None:
+    pool = start("NUM_SLOTS = 1\nRANK = TARGET.Boss =?= True\n", cpus=1)
+    slow = pool.submit(
+        "",
+        script="""
+trap "echo soft >> told; sleep 7; exit 3" TERM
+echo begun >> begun
+while ! test -f go; do sleep 0.05; done
+""",
+    )
+    eventually(lambda: told(pool, "begun") == ["begun"])
+    boss = pool.submit(
+        "+Boss = True\njob_lease_duration = 20\n", script="echo begun >> boss; sleep 26; echo end >> boss"
+    )
+    eventually(lambda: told(pool, "boss") == ["begun"])
+    assert told(pool) == ["soft"]
+    pool.work.joinpath("go").touch()
+    pool.wait(boss)
+    assert told(pool, "boss") == ["begun", "end"], "it ran once, beyond its lease"
+    pool.wait(slow)
+    assert (told(pool), told(pool, "begun")) == (["soft"], ["begun", "begun"])

@@ -583,16 +583,24 @@ def test_a_machine_whose_answer_was_lost_is_asked_again_though_it_says_that_it_h
     assert asked == 4, "after 5, 10, 20 and 20 s"
 
 
-def test_a_machine_that_does_not_say_that_a_run_has_begun_is_asked_and_a_lost_order_found_out() -> None:
+def test_a_lost_order_to_run_a_job_is_found_out_and_repeated_and_given_up_in_the_end() -> None:
     queue = _matched()
     answer = ev.ClaimAnswered(
         asked_id="c", accepted=True, refusal="", claim_id="c", slot="s@n", slot_ad=ClassAd(), node="n"
     )
-    assert [each for each in queue.step(answer, 2.0).effects if isinstance(each, ef.StartRun)]
+    (order,) = [each for each in queue.step(answer, 2.0).effects if isinstance(each, ef.StartRun)]
     assert not [each for each in queue.step(ev.Ticked(), 6.0).effects if isinstance(each, ef.SayAlive)], "a moment ago"
-    (asked,) = [each for each in queue.step(ev.Ticked(), 7.0).effects if isinstance(each, ef.SayAlive)]
-    queue.step(ev.ClaimsHeard(node="n", known={"c": ""}, unknown=(), serial=asked.serial), 7.1)
-    assert queue.counts()["idle"] == 1, "the machine has the claim, and no run on it"
+    for now in (7.0, 13.0, 19.0, 25.0, 31.0):
+        assert queue.counts()["running"] == 1
+        (asked,) = [each for each in queue.step(ev.Ticked(), now).effects if isinstance(each, ef.SayAlive)]
+        heard = ev.ClaimsHeard(node="n", known={"c": ""}, unknown=(), serial=asked.serial)
+        again = [each for each in queue.step(heard, now + 0.1).effects if isinstance(each, ef.StartRun)]
+        assert [each.run for each in again] == ([] if now == 31.0 else [order.run]), (
+            "the machine has the claim, and no run on it"
+        )
+        earlier = queue.step(replace(heard, serial=0), now + 0.2).effects
+        assert now == 31.0 or not earlier, "the answer to a question from before the order says nothing"
+    assert queue.counts()["idle"] == 1
 
 
 # -- the clock and the lots of policies ----------------------------------------------------------------------------

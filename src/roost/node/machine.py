@@ -6,13 +6,13 @@ their part of it; the pool wants whole ads. All that is here, so that the daemon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from roost.classad import ClassAd, Value
 from roost.model import events as ev
 from roost.model import starter_events as sev
-from roost.model.claims import ClaimRequest
+from roost.model.claims import Claim, ClaimRequest
 from roost.model.identifiers import ClaimId, ClaimIdSource
 from roost.model.slots import SlotId
 from roost.model.starter import Cause
@@ -109,22 +109,44 @@ class Machine:
         return {slot.starter.claim_id.text: slot.run for slot in self.slots if slot.starter is not None}
 
     def held_claims(self) -> dict[str, dict[str, str]]:
-        """Queue to its claims: id to run, "" for none."""
+        """Queue to the claims that it holds or waits for: id to run, "" for none."""
+        runs = self.runs()
+        found: dict[str, dict[str, str]] = {}
+        for schedd, claim in self._wanted():
+            found.setdefault(schedd, {})[claim.id.text] = runs.get(claim.id.text, "")
+        return found
+
+    def claims_of(self, schedd: str) -> list[str]:
+        """The claims that a queue holds or waits for."""
+        return [claim.id.text for holder, claim in self._wanted() if holder == schedd]
+
+    def _wanted(self) -> Iterator[tuple[str, Claim]]:
+        """Queues with the claims that they hold, and those that wait for a running job to leave."""
+        for slot in self.slots:
+            claim, waiting = slot.state.claim, slot.state.waiting
+            if slot.schedd and claim.granted_at is not None:
+                yield slot.schedd, claim
+            if waiting is not None and waiting.request is not None and waiting.request.schedd:
+                yield waiting.request.schedd, waiting
+
+    def silent_claims(self, now: float) -> dict[str, dict[str, str]]:
+        """Queue to its claims with a running job of whose lease half has passed without a sign of life: id to run."""
         runs = self.runs()
         found: dict[str, dict[str, str]] = {}
         for slot in self.slots:
             claim = slot.state.claim
-            if slot.schedd and claim.granted_at is not None:
+            if claim.activation is None or claim.lease_s is None or claim.lease_until is None or not slot.schedd:
+                continue
+            if claim.lease_until - now <= claim.lease_s / 2:
                 found.setdefault(slot.schedd, {})[claim.id.text] = runs.get(claim.id.text, "")
         return found
 
-    def claims_of(self, schedd: str) -> list[str]:
-        """The claims that a queue holds."""
-        return [
-            slot.state.claim.id.text
-            for slot in self.slots
-            if slot.schedd == schedd and slot.state.claim.granted_at is not None
-        ]
+    @property
+    def shortest_lease_s(self) -> float | None:
+        """The shortest lease of the claims with a running job; None if there is none."""
+        claims = (slot.state.claim for slot in self.slots)
+        leases = (each.lease_s for each in claims if each.activation is not None)
+        return min((each for each in leases if each is not None), default=None)
 
     # -- what queues want ------------------------------------------------------------------------------
 
@@ -150,10 +172,15 @@ class Machine:
         slot, known = found
         if slot.run == run:
             return []
+        before = slot.run
         if slot.starter is None:
             slot.run = run
         event = ev.ActivationRequested(claim_id=known, job_ad=job_ad, reply_to=run)
-        return self.host.receive(slot, event, now)
+        outs = self.host.receive(slot, event, now)
+        if slot.starter is None:
+            # The order was refused: repeated, it is judged and answered again.
+            slot.run = before
+        return outs
 
     def name_fetched(self, slot: NodeSlot) -> None:
         """Give the run of fetched work, which no queue has named, a name."""

@@ -37,7 +37,7 @@ from roost.runtime.deputies import Deputies
 from roost.runtime.fetching import Fetching
 from roost.runtime.lanes import Lanes
 from roost.runtime.node_answers import NodeAnswers
-from roost.runtime.node_mail import NodeMail
+from roost.runtime.node_mail import SHORT_LEASE_S, NodeMail
 from roost.runtime.node_messages import platform_of
 from roost.runtime.node_orders import NodeOrders
 from roost.runtime.node_state import NodeState
@@ -183,7 +183,8 @@ class NodeDaemon:
         for work in (
             self._polls(),
             self.mail.send_all(),
-            self.mail.repeat(self.machine.held_claims),
+            self.mail.repeat(self.machine),
+            self.mail.ask_for_life(self.machine),
             self._tell_master(),
             self._tidy(),
             self.ads.refresh(),
@@ -327,6 +328,7 @@ class NodeDaemon:
         """A slot has taken a step."""
         if before is not taken.state:
             self.state.touch(slot, self.machine)
+            self._lease_began(before, taken.state)
         if taken.state.broken is not None and taken.state.broken != before.broken:
             _log.warning("%s takes no jobs until `roost reopen %s`: %s", slot.name, slot.name, taken.state.broken)
         if taken.transitions and self._poll_is_far:
@@ -346,6 +348,11 @@ class NodeDaemon:
                         configuration=self.configuration,
                     )
                 )
+
+    def _lease_began(self, before: SlotState, after: SlotState) -> None:
+        lease_s = after.claim.lease_s
+        if lease_s is not None and lease_s < SHORT_LEASE_S and before.claim is not after.claim:
+            self.mail.leases_changed.set()
 
     def starter_stepped(self, slot: NodeSlot, starter: Starter, taken: StarterStep, now: float) -> None:
         """A starter has taken a step."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
-from collections.abc import Callable, Mapping
 from typing import Final
 
-from roost.node.machine import NodeSlot
+from roost.node.machine import Machine, NodeSlot
 from roost.runtime.bus import Carrier
 from roost.runtime.clock import Clock
 from roost.runtime.node_messages import lost_run
@@ -19,6 +19,11 @@ from roost.wire.messages import Message
 REPORT_AGAIN_S: Final = 5.0
 #: With every so many of these times queues are told of their claims.
 CLAIMS_EVERY: Final = 3
+#: How often leases are looked at while the shortest of them lasts, and the shortest time between two looks, s.
+LOOKS_A_LEASE: Final = 6
+LOOK_S_MIN: Final = 0.25
+#: Leases below this, s, are looked at more often than reports are repeated.
+SHORT_LEASE_S: Final = LOOKS_A_LEASE * REPORT_AGAIN_S
 
 
 class NodeMail:
@@ -29,6 +34,8 @@ class NodeMail:
         self._bus = bus
         self._reports = reports
         self._clock = clock
+        #: Set when a claim with a lease below `SHORT_LEASE_S` has changed.
+        self.leases_changed = asyncio.Event()
         self._outbox: asyncio.Queue[tuple[str, Message]] = asyncio.Queue()
 
     def to_queue(self, schedd: str, message: Message) -> None:
@@ -65,16 +72,30 @@ class NodeMail:
             subject, message = await self._outbox.get()
             await self._bus.send(subject, message)
 
-    async def repeat(self, claims: Callable[[], Mapping[str, dict[str, str]]]) -> None:
-        """Say again what queues have to know; `claims`: queue to its claims here, and the run on each."""
+    async def repeat(self, machine: Machine) -> None:
+        """Repeat reports of ends of runs, and tell queues which claims they hold or wait for here."""
         for number in itertools.count():
             for schedd, message in self._reports.waiting():
                 self.to_queue(schedd, message)
             if number % CLAIMS_EVERY == 0:
-                # A queue that knows nothing of one of them gives it back: its word to do so was lost.
-                for schedd, known in claims().items():
+                # A queue that does not know one of them gives it back: its first message to do so was lost.
+                for schedd, known in machine.held_claims().items():
                     self.to_queue(schedd, m.ClaimsKnown(reply_to="", known=known, unknown=[]))
             await asyncio.sleep(REPORT_AGAIN_S)
+
+    async def ask_for_life(self, machine: Machine) -> None:
+        """Ask queues for a sign of life for claims with a running job before their leases end.
+
+        Queues send signs of life by themselves, but not more often than every 10 s, and any of them may be lost.
+        """
+        while True:
+            for schedd, known in machine.silent_claims(self._clock.now()).items():
+                self.to_queue(schedd, m.ClaimsKnown(reply_to="", known=known, unknown=[], renew=True))
+            self.leases_changed.clear()
+            lease_s = machine.shortest_lease_s
+            wait_s = REPORT_AGAIN_S if lease_s is None else lease_s / LOOKS_A_LEASE
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.leases_changed.wait(), max(LOOK_S_MIN, min(REPORT_AGAIN_S, wait_s)))
 
     async def sent(self) -> None:
         """Wait until nothing is left to send."""

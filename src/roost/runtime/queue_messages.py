@@ -115,7 +115,8 @@ def events_of(message: Message, sender: str) -> list[ev.Event]:
         case m.ClaimsKnown():
             serial = int(message.reply_to) if message.reply_to.isdecimal() else 0
             known, unknown = message.known, tuple(message.unknown)
-            return [ev.ClaimsHeard(node=sender, known=known, unknown=unknown, serial=serial)]
+            heard = ev.ClaimsHeard(node=sender, known=known, unknown=unknown, serial=serial, renew=message.renew)
+            return [heard]
     return []
 
 

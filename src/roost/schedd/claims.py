@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from roost.classad import ClassAd
 from roost.schedd.identifiers import JobId
+
+#: Signs of life in the time of a lease, and the shortest time between two of them, s.
+ALIVES_A_LEASE: Final = 3
+ALIVE_S_MIN: Final = 10.0
 
 
 class Stage(StrEnum):
@@ -41,6 +46,8 @@ class HeldClaim:
     #: The job that it was asked for, that runs, or is about to; None for none.
     job: JobId | None = None
     run: str = ""
+    #: When the machine was first asked for it, epoch s.
+    wanted_at: float = 0.0
     #: When the machine was last asked for it, epoch s.
     asked_at: float = 0.0
     #: How often it was asked.
@@ -55,3 +62,14 @@ class HeldClaim:
     confirmed: bool = False
     #: Number of the last question to machines before the run was ordered.
     asked: int = 0
+    #: How often the run was ordered.
+    orders: int = 0
+    #: Longest time between two signs of life, s: falls with the leases of its jobs, and never rises.
+    alive_s: float = 300.0
+    #: When the machine last heard a sign of life or an order that counts as one, epoch s.
+    alive_at: float = 0.0
+
+    def keep_within(self, lease_s: int) -> None:
+        """Send signs of life often enough for a job with that lease; 0 or less for no lease."""
+        if lease_s > 0:
+            self.alive_s = min(self.alive_s, max(ALIVE_S_MIN, float(lease_s // ALIVES_A_LEASE)))

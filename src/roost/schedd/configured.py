@@ -32,6 +32,8 @@ def queue_settings(config: Config, *, name: str, local_node: str = "", zone: tzi
         name=name,
         uid_domain=config.get("UID_DOMAIN") or name,
         alive_interval_s=config.get_float("ALIVE_INTERVAL", 300.0, subsys=_SUBSYSTEM),
+        alives_missed_max=config.get_int("MAX_CLAIM_ALIVES_MISSED", 6, subsys=_SUBSYSTEM),
+        request_timeout_s=config.get_float("REQUEST_CLAIM_TIMEOUT", 1800.0, subsys=_SUBSYSTEM),
         periodic_interval_s=config.get_float("PERIODIC_EXPR_INTERVAL", 60.0, subsys=_SUBSYSTEM),
         interval_s=config.get_int("SCHEDD_INTERVAL", 300, subsys=_SUBSYSTEM),
         zone=zone,

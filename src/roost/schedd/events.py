@@ -185,6 +185,8 @@ class ClaimsHeard:
     unknown: tuple[str, ...] = ()
     #: Of the question that this answers; 0 if it answers none.
     serial: int = 0
+    #: The machine asks for a sign of life for those that it knows.
+    renew: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,10 @@ class QueueSettings:
     uid_domain: str = ""
     #: ALIVE_INTERVAL, s.
     alive_interval_s: float = 300.0
+    #: MAX_CLAIM_ALIVES_MISSED: signs of life without an answer, for a job without a lease.
+    alives_missed_max: int = 6
+    #: REQUEST_CLAIM_TIMEOUT, s.
+    request_timeout_s: float = 1800.0
     #: PERIODIC_EXPR_INTERVAL, s.
     periodic_interval_s: float = 60.0
     #: SCHEDD_INTERVAL, s: jobs that are to start at an instant may be matched that much earlier.

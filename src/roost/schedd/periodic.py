@@ -11,11 +11,10 @@ from typing import Final
 from roost.model.codes import VacateCode
 from roost.schedd.book import Cluster, Job
 from roost.schedd.changes import AddAudit
-from roost.schedd.claims import HeldClaim, Stage
+from roost.schedd.claims import ALIVES_A_LEASE, HeldClaim, Stage
 from roost.schedd.effects import AskAgain, EndRun, GiveBack, SayAlive
-from roost.schedd.events import ClaimLost
+from roost.schedd.events import ClaimLost, ClaimsHeard
 from roost.schedd.holder import Holder
-from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import PERIODIC_ATTRIBUTES, Occasion, Outcome, Verdict, decide
 from roost.schedd.outcome import carry_out, hold, leave_at_last, leave_removed, note_verdict, remove
 from roost.schedd.recurring import look
@@ -34,10 +33,10 @@ _QUIET_S: Final = 5.0
 _LESS_OFTEN: Final = 2
 #: A longer time without a tick was a pause of the whole machine, s.
 _PAUSE_S: Final = 120.0
-#: MAX_CLAIM_ALIVES_MISSED: signs of life without an answer, for a job that names no lease.
-_ALIVES_MISSED: Final = 6
 #: The lease of a claim whose job is gone, s.
 _LEASE_S: Final = 2400.0
+#: Stages in which a machine is known to hold a claim.
+_HELD: Final = frozenset((Stage.IDLE, Stage.RUNNING))
 #: Statuses whose jobs periodic policy is for.
 _JUDGED: Final = frozenset(
     (JobStatus.IDLE, JobStatus.RUNNING, JobStatus.SUSPENDED, JobStatus.HELD, JobStatus.TRANSFERRING_OUTPUT,
@@ -48,10 +47,9 @@ _JUDGED: Final = frozenset(
 class Clock:
     """When what was done last, epoch s."""
 
-    __slots__ = ("alive_at", "asked_at", "policy_at", "ticked_at")
+    __slots__ = ("asked_at", "policy_at", "ticked_at")
 
     def __init__(self, now: float) -> None:
-        self.alive_at = now
         self.asked_at = now
         self.policy_at = now
         self.ticked_at = now
@@ -69,9 +67,7 @@ def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
     clock.ticked_at = turn.now
     turn.changes.extend(AddAudit(record=each) for each in holder.vetoes.due(turn.now))
     look(turn)
-    if turn.now - clock.alive_at >= settings.alive_interval_s:
-        clock.alive_at = turn.now
-        _say_alive(turn, holder)
+    _say_alive(turn, holder)
     _ask_the_quiet(turn, holder)
     if turn.now - clock.asked_at >= _ASK_AGAIN_S:
         clock.asked_at = turn.now
@@ -83,13 +79,24 @@ def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
 
 
 def _say_alive(turn: Turn, holder: Holder) -> None:
-    _say_alive_of(turn, holder, [each for each in holder.claims.values() if each.stage in (Stage.IDLE, Stage.RUNNING)])
+    """Send the signs of life that are due: each claim has its own interval."""
+    held = (each for each in holder.claims.values() if each.stage in _HELD)
+    _say_alive_of(turn, holder, [each for each in held if turn.now - each.alive_at >= each.alive_s])
+
+
+def answer_alive(turn: Turn, holder: Holder, event: ClaimsHeard) -> None:
+    """A machine asks for signs of life before leases end."""
+    known = (holder.claims.get(claim_id) for claim_id in event.known)
+    _say_alive_of(turn, holder, [each for each in known if each is not None and each.stage in _HELD])
 
 
 def _say_alive_of(turn: Turn, holder: Holder, claims: list[HeldClaim]) -> None:
     nodes: dict[str, list[str]] = {}
     for claim in claims:
+        claim.alive_at = turn.now
         nodes.setdefault(claim.node, []).append(claim.id)
+    if not nodes:
+        return
     holder.asks += 1
     for node, ids in nodes.items():
         turn.order(SayAlive(node=node, claim_ids=tuple(ids), serial=holder.asks))
@@ -105,7 +112,7 @@ def _ask_again(turn: Turn, holder: Holder) -> None:
 
 def _ask_the_quiet(turn: Turn, holder: Holder) -> None:
     """Ask machines that have not answered to the asking for a slot or the start of a run."""
-    claims = holder.claims.values()
+    claims = list(holder.claims.values())
     _say_alive_of(
         turn,
         holder,
@@ -120,13 +127,25 @@ def _ask_the_quiet(turn: Turn, holder: Holder) -> None:
         # One whose slot has first to get rid of its job may take long, and is asked less and less often.
         patience_s = _QUIET_S * 2 ** min(claim.askings - 1, _LESS_OFTEN)
         if claim.stage is Stage.ASKED and turn.now - claim.asked_at >= patience_s:
-            _ask_for_slot_again(turn, claim)
+            _ask_for_slot_again(turn, holder, claim)
 
 
-def _ask_for_slot_again(turn: Turn, claim: HeldClaim) -> None:
+def _ask_for_slot_again(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
+    """Repeat a request; one whose job does not want the slot any more is withdrawn.
+
+    The request may wait for another job to leave, which is spared if the withdrawal arrives in time.
+    """
     job = None if claim.job is None else turn.book.find(claim.job)
     if job is not None and job.status is JobStatus.IDLE:
         ask_for_slot(turn, claim, job)
+    else:
+        _withdraw(turn, holder, claim, "the job does not want the slot any more")
+
+
+def _withdraw(turn: Turn, holder: Holder, claim: HeldClaim, reason: str, code: int = 0) -> None:
+    """Give up a claim, and tell the machine so in case that it hears."""
+    claim_lost(turn, holder, ClaimLost(claim_id=claim.id, reason=reason, code=code))
+    turn.order(GiveBack(node=claim.node, claim_id=claim.id))
 
 
 def ask_about_claims(turn: Turn, holder: Holder, nodes: Iterable[str]) -> None:
@@ -139,9 +158,9 @@ def ask_about_claims(turn: Turn, holder: Holder, nodes: Iterable[str]) -> None:
 
 def bus_came_back(turn: Turn, holder: Holder) -> None:
     """Anything said to or by machines lately may be lost."""
-    for claim in holder.claims.values():
+    for claim in list(holder.claims.values()):
         if claim.stage is Stage.ASKED:
-            _ask_for_slot_again(turn, claim)
+            _ask_for_slot_again(turn, holder, claim)
     ask_about_claims(turn, holder, holder.nodes.keys() | {claim.node for claim in holder.claims.values()})
 
 
@@ -151,27 +170,30 @@ def _give_up(turn: Turn, holder: Holder) -> None:
         silent_s = turn.now - claim.heard_at
         if claim.stage is Stage.ASKED:
             if silent_s > _ANSWER_S:
-                event = ClaimLost(claim_id=claim.id, reason="the machine does not answer")
-                claim_lost(turn, holder, event)
-                turn.order(GiveBack(node=claim.node, claim_id=claim.id))
+                _withdraw(turn, holder, claim, "the machine does not answer")
+            elif turn.now - claim.wanted_at > holder.settings.request_timeout_s:
+                _withdraw(turn, holder, claim, "the slot was not free within REQUEST_CLAIM_TIMEOUT")
         elif claim.stage is Stage.IDLE:
             if claim.idle_since is not None and turn.now - claim.idle_since > _ASK_AGAIN_S:
                 give_back(turn, holder, claim)
-        elif silent_s > _lease_s(turn, holder, claim.job):
+        elif silent_s > _lease_s(turn, holder, claim):
             code = int(VacateCode.RECONNECT_FAILED)
-            claim_lost(
-                turn, holder, ClaimLost(claim_id=claim.id, reason="the machine has not been heard of", code=code)
-            )
-            turn.order(GiveBack(node=claim.node, claim_id=claim.id))
+            _withdraw(turn, holder, claim, "the machine has not been heard of", code)
 
 
-def _lease_s(turn: Turn, holder: Holder, name: JobId | None) -> float:
-    """How long a machine may be silent; a job with no lease, or one of 0 s, has that of `_ALIVES_MISSED`."""
-    job = None if name is None else turn.book.find(name)
+def _lease_s(turn: Turn, holder: Holder, claim: HeldClaim) -> float:
+    """How long a machine may be silent: as long as it keeps the claim without a sign of life.
+
+    A lease that is shorter than the signs of life are frequent lasts as long as the machine has been asked in vain for
+    as often as in any other lease.
+    """
+    job = None if claim.job is None else turn.book.find(claim.job)
     if job is None:
         return _LEASE_S
     lease_s = job.whole("jobleaseduration")
-    return float(lease_s) if lease_s > 0 else _ALIVES_MISSED * holder.settings.alive_interval_s
+    if lease_s > 0:
+        return max(float(lease_s), ALIVES_A_LEASE * claim.alive_s)
+    return holder.settings.alives_missed_max * claim.alive_s
 
 
 # -- policy ----------------------------------------------------------------------------------------------------

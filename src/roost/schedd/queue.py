@@ -293,10 +293,13 @@ class Queue:
                 run=kept.run if job is not None else "",
                 heard_at=turn.now,
                 unwanted=job is None,
+                alive_s=self.holder.settings.alive_interval_s,
+                alive_at=turn.now,
             )
             self.holder.claims[claim.id] = claim
             if job is not None:
                 job.claim_id, job.run = claim.id, kept.run
+                claim.keep_within(job.whole("jobleaseduration"))
         for cluster in self.book.clusters.values():
             self.book.index(cluster)
             for job in list(cluster.jobs.values()):
@@ -328,9 +331,11 @@ class Queue:
                 if claim.stage is Stage.UNSURE:
                     claim.stage = Stage.RUNNING
                     runs.end_again(turn, self.holder, claim)
-            elif event.serial > claim.asked:
+            elif event.serial > claim.asked and (run or not runs.start_again(turn, self.holder, claim)):
                 # An answer to a question from before the run says nothing of it.
                 self._stale(turn, claim)
+        if event.renew:
+            periodic.answer_alive(turn, self.holder, event)
         for claim_id in event.unknown:
             runs.claim_lost(
                 turn, self.holder, ClaimLost(claim_id=claim_id, reason="the machine does not know the claim")

@@ -42,6 +42,8 @@ from roost.schedd.turn import Turn
 
 #: Of a run, to what sums up those of all runs.
 _SUMMED: Final = (("RemoteUserCpu", "CumulativeRemoteUserCpu"), ("RemoteSysCpu", "CumulativeRemoteSysCpu"))
+#: How often a run is ordered from a machine that does not know it.
+_ORDERS_MAX: Final = 5
 #: What a job's ad says of the start of its run.
 _OF_START: Final = (
     "NumShadowStarts", "JobRunCount", "ShadowBday", "JobCurrentStartDate", "JobStartDate", "RemoteHost",
@@ -73,7 +75,10 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
         slot_ad=event.slot_ad,
         offered=event.slot_ad,
         job=job.id,
+        wanted_at=turn.now,
         heard_at=turn.now,
+        alive_s=holder.settings.alive_interval_s,
+        alive_at=turn.now,
     )
     holder.claims[claim.id] = claim
     holder.nodes[claim.node] = None
@@ -221,7 +226,9 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
     run = f"{job.id}#{number}@{holder.settings.name}"
     job.claim_id, job.run = claim.id, run
     claim.stage, claim.job, claim.run, claim.idle_since = Stage.RUNNING, job.id, run, None
-    claim.confirmed, claim.asked, claim.heard_at = False, holder.asks, turn.now
+    claim.confirmed, claim.asked, claim.heard_at, claim.alive_at = False, holder.asks, turn.now, turn.now
+    claim.orders = 1
+    claim.keep_within(job.whole("jobleaseduration"))
     turn.set_status(job, JobStatus.RUNNING, taken=True)
     given = {} if claim.slot_ad is None else provisioned(job.ad, claim.slot_ad)
     now = int(turn.now)
@@ -238,13 +245,37 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
         **given,
     )
     turn.keep(claim)
-    for name in (*_OF_START, *given):
+    _order_start(turn, claim, job, ad, (*_OF_START, *given))
+    return True
+
+
+def _order_start(turn: Turn, claim: HeldClaim, job: Job, ad: ClassAd, names: tuple[str, ...]) -> None:
+    """Order the present run; `names`: what the job's ad, as the machine gets it, takes over from the queue's."""
+    for name in names:
         if name in job.ad:
             ad[name] = job.ad[name]
         elif name in ad:
             del ad[name]
     ad["JobStatus"] = int(JobStatus.RUNNING)
-    turn.order(StartRun(node=claim.node, claim_id=claim.id, run=run, job_ad=ad))
+    turn.order(StartRun(node=claim.node, claim_id=claim.id, run=claim.run, job_ad=ad))
+
+
+def start_again(turn: Turn, holder: Holder, claim: HeldClaim) -> bool:
+    """Repeat the order for a run that the machine does not know: the order was lost, and the claim is still good.
+
+    False if there is nothing to repeat: the run has begun, or was ordered `_ORDERS_MAX` times.
+    """
+    job = None if claim.job is None else turn.book.find(claim.job)
+    if job is None or claim.stage is not Stage.RUNNING or claim.confirmed or claim.orders >= _ORDERS_MAX:
+        return False
+    if job.status is not JobStatus.RUNNING or claim.slot_ad is None:
+        return False
+    try:
+        ad = expanded(job.ad, claim.slot_ad, turn.world)
+    except Unexpandable:
+        return False
+    claim.orders, claim.asked, claim.heard_at = claim.orders + 1, holder.asks, turn.now
+    _order_start(turn, claim, job, ad, (*_OF_START, *provisioned(job.ad, claim.slot_ad)))
     return True
 
 

@@ -56,10 +56,17 @@ def _better_match_promised(work: Work, event: MatchReceived) -> bool:
 
 
 def claim_requested(work: Work, event: ClaimRequested) -> bool:
-    """Somebody wants the slot now, or after whoever has it."""
+    """A queue wants the slot now, or after its present holder.
+
+    Queues repeat requests that are not answered yet, so a repetition is recognised in every state: a request that
+    waits for the running job to leave goes on waiting while the job is being evicted. A slot in Preempting takes no
+    new request.
+    """
     if _asked_before(work, event.request):
         return True
-    if work.state.state is State.CLAIMED:
+    if work.state.state is State.PREEMPTING:
+        refusal: Refusal | None = Refusal.PREEMPTING
+    elif work.state.state is State.CLAIMED:
         refusal = _queue_up(work, event)
     else:
         refusal = _ask_for_free_slot(work, event)

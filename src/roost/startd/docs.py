@@ -76,6 +76,22 @@ virtual machine `SUSPEND_VM`.
 * A poll in which no row is taken asks `PERIODIC_CHECKPOINT`, starts the backfill client, and fetches work.
 * Results of benchmarks are the machine's: all slots are told them, whichever ran them.
 
+## Claims and leases
+
+A queue asks for a slot with the claim id that the slot's ad offers, and repeats the request after 5, 10 and then every
+20 s until it has an answer. A machine recognises a repeated request in every state: it repeats an answer that was
+lost, and says that a request still waits while the running job leaves, however long that takes. The slot then goes to
+that request (23, 24), and the queue's job begins on it (11). A queue withdraws a request whose job was held or removed,
+and every request after `REQUEST_CLAIM_TIMEOUT` (1800 s); if the running job is still Retiring, it then goes on (19).
+
+The *lease* of a claim is how long it lasts without a sign of life from its queue: `JobLeaseDuration` of its job (2400 s
+unless the job says otherwise), or `MAX_CLAIM_ALIVES_MISSED` times `ALIVE_INTERVAL` for a job without one. It begins
+anew with the claim, with each job and with each sign of life. The queue sends a sign of life every `ALIVE_INTERVAL`,
+and at least every third of the lease, but not more often than every 10 s; the interval of a claim falls when a job with
+a shorter lease begins on it, and does not rise. While a job runs, the machine asks for a sign of life itself once half
+of the lease has passed without one; so a lease of a few seconds lasts as long as the queue answers. The queue counts in
+the same way: it takes a run for lost when the machine has been silent for the lease, and for three intervals at least.
+
 ## Draining
 
 A drain empties the whole machine. *Graceful*: every job may stay until the one with the most retirement has to go;

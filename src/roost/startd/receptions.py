@@ -54,11 +54,7 @@ RECEPTIONS: Final[Mapping[type[ev.Event], Reception]] = {
     ev.Polled: _row(timers.polled, _EVERYWHERE),
     ev.TimerFired: _row(timers.timer_fired, _EVERYWHERE),
     ev.MatchReceived: _row(claiming.match_received, _in(*_FREE, State.CLAIMED, State.BACKFILL)),
-    ev.ClaimRequested: _row(
-        claiming.claim_requested,
-        _in(*_FREE, State.MATCHED, State.CLAIMED, State.BACKFILL, State.DRAINED),
-        Refusal.WRONG_STATE,
-    ),
+    ev.ClaimRequested: _row(claiming.claim_requested, _EVERYWHERE, Refusal.WRONG_STATE),
     ev.ClaimReleased: _row(
         claiming.claim_released, _in(State.MATCHED, State.CLAIMED, State.PREEMPTING, State.BACKFILL)
     ),

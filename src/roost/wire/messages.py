@@ -245,6 +245,8 @@ class ClaimsKnown(Message, frozen=True, kw_only=True):
     reply_to: str
     known: dict[str, str]
     unknown: list[str]
+    #: The machine asks for `KeepAlive`: half of the leases of these claims has passed without one.
+    renew: bool = False
 
 
 class AskFiles(Message, frozen=True, kw_only=True):

@@ -20,10 +20,10 @@ _N = Severity.NOTE
 KNOBS: tuple[Knob, ...] = (
     _k("SCHEDD_NAME", KnobType.STRING, None, "Name of the queue when a host has several.", reload=Reload.RESTART, read_by="runtime.master"),
     _k("SCHEDD_HOST", KnobType.STRING, None, "Queue that commands speak to when they run elsewhere.", reload=Reload.COMMAND, unread=Unread("Daemons find the pool through NATS_SERVERS.", _N)),
-    _k("ALIVE_INTERVAL", KnobType.INTEGER, "300", "Longest time between two keep-alives for a claim.", unit="s", low=10),
+    _k("ALIVE_INTERVAL", KnobType.INTEGER, "300", "Longest time between two signs of life for a claim; it falls to a third of the lease of the claim's job, but not below 10 s.", unit="s", low=10),
     _k("SCHEDD_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of the queue's ads; jobs with a deferral_time may be matched that much earlier.", unit="s", low=1),
     _k("SCHEDD_MIN_INTERVAL", KnobType.INTEGER, "5", "Shortest time between two updates of the queue's ads.", unit="s", low=0, unread=Unread("The ads of a queue are updated as it changes, once a second at most.", _N)),
-    _k("REQUEST_CLAIM_TIMEOUT", KnobType.INTEGER, "1800", "How long a claim request may stay unanswered.", unit="s", low=1, unread=Unread("A request for a claim waits for its answer for a fixed time.")),
+    _k("REQUEST_CLAIM_TIMEOUT", KnobType.INTEGER, "1800", "How long a request waits for a slot whose present job has to leave first; then the job is matched anew.", unit="s", low=1),
     _k("MAX_JOBS_RUNNING", KnobType.INTEGER, "10000", "Most jobs of this queue that run at a time.", low=0, unread=Unread("The jobs that run are not limited.", _E)),
     _k("MAX_JOBS_SUBMITTED", KnobType.INTEGER, "2147483647", "Most jobs in the queue.", low=0),
     _k("MAX_JOBS_PER_OWNER", KnobType.INTEGER, "100000", "Most jobs of one user in the queue.", low=0, unread=Unread("The jobs of one user are not limited.", _E)),
