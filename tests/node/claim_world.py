@@ -95,6 +95,7 @@ class World:
         self.run_s: dict[str, float] = {}
         self.numbers: list[str] = []
         self.machine.host.observer = self  # type: ignore[assignment]
+        self.feed(qev.SignificantChanged(attributes=("Boss",)))
         self._every(TICK_S, self._tick)
 
     # -- observing -----------------------------------------------------------------------------------
@@ -295,3 +296,4 @@ class World:
         """The queue is killed and starts again."""
         self.queue = self.disk.load(self.now, self.queue.book.next_cluster)
         self.feed(qev.Started(claims=tuple(self.disk.claims[key] for key in sorted(self.disk.claims))))
+        self.feed(qev.SignificantChanged(attributes=("Boss",)))

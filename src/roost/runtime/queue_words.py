@@ -28,6 +28,8 @@ class QueueWords:
     def __init__(self, daemon: NodeDaemon) -> None:
         self._daemon = daemon
         self._machine = daemon.machine
+        #: Queue to the number of its last `Reconnect`.
+        self._reconnects: dict[str, int] = {}
 
     def on_message(self, message: Message, sender: str, reply: str) -> None:
         """A queue says something."""
@@ -139,6 +141,11 @@ class QueueWords:
             if schedd == sender:
                 self._daemon.mail.to_queue(sender, report)
         found = self._keep_alive(list(message.claims), message.reply_to, sender, now)
+        serial = int(message.reply_to) if message.reply_to.isdecimal() else 0
+        if serial <= self._reconnects.get(sender, 0):
+            # It came before, and knows nothing of claims that were granted since.
+            return found
+        self._reconnects[sender] = serial
         for claim_id in self._machine.claims_of(sender):
             if claim_id not in message.claims:
                 outs = self._machine.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now)
