@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from roost.schedd.changes import AppendLog
 from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
+from roost.schedd.limits import Limits
 from roost.schedd.owned import RECORDED
 from roost.schedd.pacing import FREE_TRIES, MISS_GAP_S, PAUSE_S_MAX
 from roost.schedd.provisioned import provisioned
@@ -395,7 +397,7 @@ def test_jobs_whose_log_cannot_be_written_are_held_if_they_have_not_begun() -> N
 
 
 def test_limits_hold_to_the_job() -> None:
-    queue = Queue(QueueSettings(name="q", jobs_max=5, jobs_per_submission_max=4), 0.0)
+    queue = Queue(QueueSettings(name="q", limits=Limits(jobs_max=5, jobs_per_submission_max=4)), 0.0)
 
     def answer(*counts: int) -> ef.Reply:
         clusters = tuple(source(count) for count in counts)
@@ -407,6 +409,87 @@ def test_limits_hold_to_the_job() -> None:
     assert "MAX_JOBS_SUBMITTED" in answer(2).text
     assert answer(1).ok
     assert not answer(1).ok
+
+
+def test_a_user_s_limit_counts_the_user_and_not_the_name_in_the_jobs() -> None:
+    queue = Queue(QueueSettings(name="q", uid_domain="d", limits=Limits(jobs_per_owner_max=3)), 0.0)
+
+    def answer(count: int, owner: str, **attributes: Any) -> ef.Reply:
+        step = queue.step(ev.Submitted(clusters=(source(count, **attributes),), owner=owner, reply_to="r"), 1.0)
+        return next(each for each in step.effects if isinstance(each, ef.Reply))
+
+    assert answer(2, "ann").ok
+    refused = answer(2, "ann", Owner="bob", AccountingGroup="physics.bob", AcctGroupUser="bob")
+    assert (refused.ok, refused.code) == (False, "too-many-jobs")
+    assert refused.text == (
+        "Number of submitted jobs would exceed MAX_JOBS_PER_OWNER = 3: ann has 2 jobs in the queue and submits 2"
+    )
+    assert refused.remedy
+    assert answer(3, "bob").ok, "others have limits of their own"
+    assert answer(1, "ann").ok
+    queue.step(ev.Acted(action=ev.Action.REMOVE, jobs=(JobId(1, 0),), user="ann", reply_to="r"), 2.0)
+    assert answer(1, "ann").ok, "a job that has left does not count"
+
+
+def limited(**limits: Any) -> World:
+    world = World()
+    world.queue.holder.settings = replace(world.queue.holder.settings, limits=Limits(**limits))
+    return world
+
+
+def running_jobs(world: World) -> int:
+    return world.queue.counts()["running"]
+
+
+def test_no_more_jobs_run_than_the_limit_and_the_next_follows_as_one_ends() -> None:
+    world = limited(running_max=2)
+    world.submit(source(5))
+    while world.match() and not world.queue.holder.is_full:
+        everything_arrives(world)
+    everything_arrives(world)
+    assert running_jobs(world) == 2 and len(world.queue.holder.claims) == 2
+    assert not world.queue.offered(world.now), "nothing is asked for"
+    (slot,) = list(world.nodes["a"].runs)[:1]
+    world.to_queue["a"].append(world.nodes["a"].ends(slot, world.now))
+    everything_arrives(world)
+    assert running_jobs(world) == 2, "the next job runs on the same claim"
+    claim = next(iter(world.queue.holder.claims.values()))
+    step = world.queue.step(ev.ClaimLost(claim_id=claim.id, reason="gone"), world.now)
+    assert ef.OfferJobs(later=False) in step.effects and world.queue.offered(world.now)
+
+
+def test_a_limit_that_is_lowered_is_reached_as_jobs_end() -> None:
+    world = limited(running_max=3)
+    world.submit(source(9))
+    for _ in range(3):
+        assert world.match()
+        everything_arrives(world)
+    assert running_jobs(world) == 3
+    world.queue.holder.settings = replace(world.queue.holder.settings, limits=Limits(running_max=1))
+    for name, node in world.nodes.items():
+        for slot in list(node.runs):
+            world.to_queue[name].append(node.ends(slot, world.now))
+            everything_arrives(world)
+    assert running_jobs(world) == 1
+    world.check()
+
+
+def test_slots_are_asked_for_as_fast_as_the_start_delay_allows() -> None:
+    world = limited(start_count=2, start_delay_s=10.0)
+    world.submit(source(4))
+    for _ in range(4):
+        world.match()
+    everything_arrives(world)
+    assert running_jobs(world) == 2 and not world.queue.offered(world.now)
+    world.now += 9.0
+    assert ef.OfferJobs(later=False) not in world.queue.step(ev.Ticked(), world.now).effects
+    world.now += 1.0
+    assert ef.OfferJobs(later=False) in world.queue.step(ev.Ticked(), world.now).effects
+    assert world.queue.offered(world.now)
+    for _ in range(4):
+        world.match()
+    everything_arrives(world)
+    assert running_jobs(world) == 4
 
 
 def test_a_job_that_is_done_and_stays_has_one_end_when_it_is_removed() -> None:

@@ -120,6 +120,7 @@ class Demands:
 
     def _requests(self, groups: list[Any], told: set[int]) -> list[m.Request]:
         found = []
+        places = self._daemon.queue.holder.places(self._daemon.clock.now())
         for group in groups[:REQUESTS_MAX]:
             first = group.first()
             if first is None:
@@ -127,6 +128,6 @@ class Demands:
             known = group.autocluster in self._known or group.autocluster in told
             ad = {} if known else ad_data(self._daemon.queue.book.autoclusters.sample(group.autocluster))
             told.add(group.autocluster)
-            count = min(group.count, self._daemon.queue.book.clusters[group.cluster].room)
+            count = min(group.count, self._daemon.queue.book.clusters[group.cluster].room, places)
             found.append(m.Request(autocluster=group.autocluster, ad=ad, count=count, job=f"{group.cluster}.{first}"))
         return found

@@ -13,6 +13,7 @@ from roost.schedd.admission import admission
 from roost.schedd.holder import QueueSettings
 from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.job_policy_config import system_policy
+from roost.schedd.limits import Limits
 from roost.schedd.local import LocalPolicy
 
 _SUBSYSTEM = "SCHEDD"
@@ -37,8 +38,7 @@ def queue_settings(config: Config, *, name: str, local_node: str = "", zone: tzi
         periodic_interval_s=config.get_float("PERIODIC_EXPR_INTERVAL", 60.0, subsys=_SUBSYSTEM),
         interval_s=config.get_int("SCHEDD_INTERVAL", 300, subsys=_SUBSYSTEM),
         zone=zone,
-        jobs_max=config.get_int("MAX_JOBS_SUBMITTED", 2**31 - 1, subsys=_SUBSYSTEM),
-        jobs_per_submission_max=config.get_int("MAX_JOBS_PER_SUBMISSION", 2**31 - 1, subsys=_SUBSYSTEM),
+        limits=_limits(config),
         superusers=frozenset(word for word in re.split(r"[,\s]+", superusers) if word),
         policy=policy,
         local_node=local_node,
@@ -49,6 +49,17 @@ def queue_settings(config: Config, *, name: str, local_node: str = "", zone: tzi
         immutable=_names(config, "IMMUTABLE_JOB_ATTRS") | _names(config, "SECURE_JOB_ATTRS"),
         secure=_names(config, "SECURE_JOB_ATTRS"),
         in_force=in_force(config, _knobs(policy), _SUBSYSTEM),
+    )
+
+
+def _limits(config: Config) -> Limits:
+    return Limits(
+        jobs_max=config.get_int("MAX_JOBS_SUBMITTED", subsys=_SUBSYSTEM),
+        jobs_per_owner_max=config.get_int("MAX_JOBS_PER_OWNER", subsys=_SUBSYSTEM),
+        jobs_per_submission_max=config.get_int("MAX_JOBS_PER_SUBMISSION", subsys=_SUBSYSTEM),
+        running_max=config.get_int("MAX_JOBS_RUNNING", subsys=_SUBSYSTEM),
+        start_count=config.get_int("JOB_START_COUNT", subsys=_SUBSYSTEM),
+        start_delay_s=config.get_float("JOB_START_DELAY", subsys=_SUBSYSTEM),
     )
 
 

@@ -11,6 +11,7 @@ from roost.schedd.admission import Admission
 from roost.schedd.book import Job
 from roost.schedd.claims import HeldClaim
 from roost.schedd.job_policy import SystemPolicy
+from roost.schedd.limits import Limits, Starts
 from roost.schedd.local import LocalPolicy
 from roost.schedd.pacing import Pauses
 from roost.schedd.vetoes import Vetoes
@@ -35,9 +36,7 @@ class QueueSettings:
     interval_s: int = 300
     #: The time zone of crontabs.
     zone: tzinfo = UTC
-    #: MAX_JOBS_SUBMITTED, MAX_JOBS_PER_SUBMISSION.
-    jobs_max: int = 2**31 - 1
-    jobs_per_submission_max: int = 2**31 - 1
+    limits: Limits = field(default_factory=Limits)
     #: QUEUE_SUPER_USERS.
     superusers: frozenset[str] = frozenset(("root", "condor"))
     policy: SystemPolicy = field(default_factory=SystemPolicy)
@@ -73,6 +72,10 @@ class Holder:
     pool_policy: str | None = None
     #: Of clusters whose jobs get slots and do not begin.
     pauses: Pauses = field(default_factory=Pauses)
+    #: Slots that were asked for.
+    starts: Starts = field(default_factory=Starts)
+    #: Jobs wait until there may be more claims.
+    is_full: bool = False
 
     def is_local(self, node: str) -> bool:
         """Whether a machine is the one beside the queue."""
@@ -83,6 +86,25 @@ class Holder:
         if self.pool_policy is None or claim.slot_ad is None or self.is_local(claim.node):
             return False
         return bool(claim.slot_ad.get(IDENTITY, "") != self.pool_policy)
+
+    def places(self, now: float) -> int:
+        """How many slots of the pool may be asked for now: MAX_JOBS_RUNNING, JOB_START_COUNT."""
+        limits = self.settings.limits
+        found = self.starts.left(limits, now)
+        # Most queues are far below the limit: the claims are looked through only near it.
+        if len(self.claims) + found > limits.running_max:
+            found = min(found, max(0, limits.running_max - self._in_pool()))
+        self.is_full = self.is_full or not found
+        return found
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether there are more claims on the pool than may be, for the limit was lowered."""
+        most = self.settings.limits.running_max
+        return len(self.claims) > most and self._in_pool() > most
+
+    def _in_pool(self) -> int:
+        return sum(not self.is_local(claim.node) for claim in self.claims.values())
 
     def let_go(self, job: Job) -> None:
         """A job that a slot is being asked for does not want it any more; another may."""

@@ -120,6 +120,9 @@ class Queue:
         recurring.hold_unplanned(turn)
         if self.book.noops:
             finish_noops(turn, self.holder)
+        if self.holder.is_full and (turn.dropped or isinstance(event, Ticked)) and self.holder.places(now):
+            self.holder.is_full = False
+            turn.offer()
         turn.finish()
         return Step(changes=tuple(turn.changes), effects=tuple(turn.effects))
 
@@ -170,16 +173,10 @@ class Queue:
     # -- submission ----------------------------------------------------------------------------------
 
     def _submitted(self, turn: Turn, event: Submitted) -> None:
-        settings = self.holder.settings
         jobs = sum(each.count for each in event.clusters)
-        present = sum(cluster.left for cluster in self.book.clusters.values())
-        if jobs > settings.jobs_per_submission_max:
-            self._refuse(
-                turn, event, f"{jobs} jobs are more than MAX_JOBS_PER_SUBMISSION = {settings.jobs_per_submission_max}"
-            )
-            return
-        if present + jobs > settings.jobs_max:
-            self._refuse(turn, event, f"the queue would hold more than MAX_JOBS_SUBMITTED = {settings.jobs_max} jobs")
+        exceeded = self.holder.settings.limits.refusal(self.book.clusters.values(), event.owner, jobs)
+        if exceeded:
+            self._refuse(turn, event, exceeded)
             return
         try:
             admitted = self._admitted(turn, event)
@@ -369,7 +366,10 @@ class Queue:
     # -- questions -----------------------------------------------------------------------------------
 
     def offered(self, now: float, *, local: bool = False) -> dict[str, list[IdleGroup]]:
-        """Submitter to the groups of idle jobs that a slot is wanted for: those without a pause."""
+        """Submitter to the groups of idle jobs that a slot is wanted for: those without a pause, while there may be
+        more claims."""
+        if not local and not self.holder.places(now):
+            return {}
         pauses = self.holder.pauses
         waiting = self.book.waiting(local=local).items()
         found = {name: [each for each in groups if pauses.of(each.cluster, now) is None] for name, groups in waiting}

@@ -57,7 +57,9 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
     """Ask for the slot in the name of the next job that it is for."""
     if event.claim_id in holder.claims:
         return
-    job = turn.book.take_idle(event.submitter, event.autocluster, local=holder.is_local(event.node))
+    beside = holder.is_local(event.node)
+    full = not beside and not holder.places(turn.now)
+    job = None if full else turn.book.take_idle(event.submitter, event.autocluster, local=beside)
     if job is None:
         turn.order(Decline(claim_id=event.claim_id))
         turn.offer()
@@ -83,6 +85,8 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
     holder.claims[claim.id] = claim
     holder.nodes[claim.node] = None
     job.claim_id = claim.id
+    if not beside:
+        holder.starts.asked(holder.settings.limits, turn.now)
     # Nothing has to be kept of a question: it is forgotten in a crash, and whatever the machine grants is given back
     # as soon as it names the claim. What is kept is the run. So the machine is asked without waiting for the disk.
     ask_for_slot(turn, claim, job)
@@ -162,7 +166,8 @@ def _back_to_idle(turn: Turn, job: Job) -> None:
 
 def next_job(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
     """Use the claim for another job of the same submitter that fits, or give it back."""
-    if not claim.unwanted and claim.slot_ad is not None and not holder.is_outdated(claim):
+    exceeds = not holder.is_local(claim.node) and holder.exceeds
+    if not claim.unwanted and claim.slot_ad is not None and not holder.is_outdated(claim) and not exceeds:
         while (job := _fitting(turn, holder, claim)) is not None:
             turn.offer(later=True)
             if start_run(turn, holder, claim, job):

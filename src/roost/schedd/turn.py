@@ -42,7 +42,7 @@ class Turn:
 
     __slots__ = (
         "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_world", "book", "changes",
-        "effects", "now", "unplanned", "zone",
+        "dropped", "effects", "now", "unplanned", "zone",
     )  # fmt: skip
 
     def __init__(self, book: Book, now: float, in_force: InForce = NOTHING_KNOWN, zone: tzinfo = UTC) -> None:
@@ -57,6 +57,8 @@ class Turn:
         self._logs: dict[tuple[str, str], list[str]] = {}
         #: Whether the matchmaker is to be told, and whether that can wait.
         self._offer = self._offer_later = False
+        #: Whether a claim is not held any more.
+        self.dropped = False
         self._in_force = in_force
         self._rulings: Rulings | None = None
         self._world: World | None = None
@@ -182,6 +184,7 @@ class Turn:
 
     def drop(self, claim: HeldClaim) -> None:
         """A claim is not held any more."""
+        self.dropped = True
         self.changes.append(DropClaim(claim_id=claim.id))
 
     def finish(self) -> None:

@@ -210,7 +210,8 @@ def _submit(order: Order, submission: Submission) -> int:
     try:
         taken = order.place.ask(ask, lost="\nERROR: Can't find address of local schedd")
     except Refused as refused:
-        raise ToolError(f"\nERROR: Failed to submit job(s): {refused}") from None
+        failed = "create cluster\n" if refused.answer.code == "too-many-jobs" else "submit job(s): "
+        raise ToolError(f"\nERROR: Failed to {failed}{refused}") from None
     if "verbose" in order.flags:
         _verbose([int(each["cluster"]) for each in taken], submission)
     _told(order, [(int(each["cluster"]), int(each["jobs"])) for each in taken], "Submitting", "submitted")

@@ -1,0 +1,79 @@
+"""How many jobs a queue takes and runs: what a submission may add to it, and how many slots it may ask for now.
+
+* MAX_JOBS_PER_SUBMISSION, MAX_JOBS_PER_OWNER and MAX_JOBS_SUBMITTED refuse submissions, in HTCondor's words. The owner
+  is the user whom the queue vouches for, whatever accounting group or name the jobs give.
+* MAX_JOBS_RUNNING limits the claims that the queue holds on machines of the pool. A claim serves one job after
+  another, so there are never more running jobs than claims.
+* JOB_START_COUNT slots may be asked for within JOB_START_DELAY seconds. A job that follows another on the same claim
+  starts at once, as it does in HTCondor, where it needs no shadow of its own.
+
+Jobs that run beside the queue count for neither of the last two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from roost.schedd.book import Cluster
+
+#: No limit.
+UNLIMITED: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The limits of a queue."""
+
+    #: MAX_JOBS_SUBMITTED, MAX_JOBS_PER_OWNER, MAX_JOBS_PER_SUBMISSION.
+    jobs_max: int = UNLIMITED
+    jobs_per_owner_max: int = UNLIMITED
+    jobs_per_submission_max: int = UNLIMITED
+    #: MAX_JOBS_RUNNING.
+    running_max: int = UNLIMITED
+    #: JOB_START_COUNT, and JOB_START_DELAY, s; 0 for no delay.
+    start_count: int = 1
+    start_delay_s: float = 0.0
+
+    def refusal(self, clusters: Iterable[Cluster], owner: str, jobs: int) -> str:
+        """Why a user's submission of that many jobs is not taken; "" if it is."""
+        if jobs > self.jobs_per_submission_max:
+            return _exceeds("MAX_JOBS_PER_SUBMISSION", self.jobs_per_submission_max, f"the submission has {jobs} jobs")
+        present = mine = 0
+        for cluster in clusters:
+            present += cluster.left
+            if cluster.owner == owner:
+                mine += cluster.left
+        if mine + jobs > self.jobs_per_owner_max:
+            about = f"{owner} has {mine} jobs in the queue and submits {jobs}"
+            return _exceeds("MAX_JOBS_PER_OWNER", self.jobs_per_owner_max, about)
+        if present + jobs > self.jobs_max:
+            about = f"there are {present} jobs in the queue and {jobs} are submitted"
+            return _exceeds("MAX_JOBS_SUBMITTED", self.jobs_max, about)
+        return ""
+
+
+def _exceeds(knob: str, most: int, about: str) -> str:
+    return f"Number of submitted jobs would exceed {knob} = {most}: {about}"
+
+
+@dataclass(slots=True)
+class Starts:
+    """The slots that were asked for in the present interval of JOB_START_DELAY."""
+
+    #: When it began, epoch s.
+    began_at: float = 0.0
+    count: int = 0
+
+    def left(self, limits: Limits, now: float) -> int:
+        """How many more may be asked for now."""
+        if not limits.start_delay_s or not 0 <= now - self.began_at < limits.start_delay_s:
+            return limits.start_count if limits.start_delay_s else UNLIMITED
+        return max(0, limits.start_count - self.count)
+
+    def asked(self, limits: Limits, now: float) -> None:
+        """A slot was asked for."""
+        if not 0 <= now - self.began_at < limits.start_delay_s:
+            self.began_at, self.count = now, 0
+        self.count += 1

@@ -1,0 +1,52 @@
+"""Limits of a queue on a real pool: what is refused, in which words, and what runs at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.integration.kit import Pool, eventually
+
+SLEEPERS = "executable = /bin/sleep\narguments = 600\nrequest_memory = 1\n{}\nqueue {}\n"
+
+
+def test_submissions_beyond_a_user_s_limit_are_refused_until_the_limit_is_higher(start: Callable[..., Pool]) -> None:
+    pool = start("MAX_JOBS_PER_OWNER = 3\nMAX_JOBS_PER_SUBMISSION = 4\n", cpus=1)
+    large = pool.try_("submit", text=SLEEPERS.format("", 5))
+    assert "exceed MAX_JOBS_PER_SUBMISSION = 4: the submission has 5 jobs" in large.stderr
+    pool("submit", text=SLEEPERS.format("hold = true\naccounting_group = physics", 2))
+    refused = pool.try_("submit", text=SLEEPERS.format("accounting_group_user = other\naccounting_group = b", 2))
+    assert refused.returncode != 0
+    assert "Number of submitted jobs would exceed MAX_JOBS_PER_OWNER = 3: " in refused.stderr
+    assert "has 2 jobs in the queue and submits 2" in refused.stderr
+    assert len(pool.jobs()) == 2
+    config = pool.home / "roost.config"
+    config.write_text(config.read_text().replace("PER_OWNER = 3", "PER_OWNER = 4"))
+    pool("reconfig")
+    pool("submit", text=SLEEPERS.format("hold = true", 2))
+    assert len(pool.jobs()) == 4
+
+
+def test_as_many_jobs_run_as_the_limit_says_and_more_when_it_is_raised(start: Callable[..., Pool]) -> None:
+    pool = start("MAX_JOBS_RUNNING = 1\n", cpus=3)
+    cluster = int(pool("submit", text=SLEEPERS.format("", 3)).split()[-1].rstrip("."))
+    running = lambda: [job for job in pool.jobs(cluster) if job["JobStatus"] == 2]  # noqa: E731
+    eventually(running)
+    pool.seen(f"{cluster}.0", JobStatus=2)
+    # Others have been looked at since: a cycle of the matchmaker that has heard of them gives them nothing.
+    other = int(pool("submit", text=SLEEPERS.format("", 1)).split()[-1].rstrip("."))
+    pool("rm", f"{cluster}.0")
+    eventually(lambda: len(running()) == 1 and running()[0]["ProcId"] == 1)
+    assert sum(job["JobStatus"] == 2 for job in pool.jobs()) == 1
+    config = pool.home / "roost.config"
+    config.write_text(config.read_text().replace("MAX_JOBS_RUNNING = 1", "MAX_JOBS_RUNNING = 3"))
+    pool("reconfig")
+    eventually(lambda: [job["JobStatus"] for job in pool.jobs()] == [2, 2, 2])
+    assert {job["ClusterId"] for job in pool.jobs()} == {cluster, other}
+
+
+def test_slots_are_asked_for_at_the_rate_of_the_start_delay(start: Callable[..., Pool]) -> None:
+    pool = start("JOB_START_COUNT = 2\nJOB_START_DELAY = 5\n", cpus=4)
+    cluster = int(pool("submit", text=SLEEPERS.format("", 4)).split()[-1].rstrip("."))
+    eventually(lambda: [job["JobStatus"] for job in pool.jobs(cluster)] == [2, 2, 2, 2])
+    starts = sorted(job["LastMatchTime"] for job in pool.jobs(cluster))
+    assert starts[2] - starts[1] >= 3, "the second two wait for the rest of the interval"
