@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 N      ?= 1000000
 SEED   ?= 1
 JOBS   ?= 2
+ROUNDS ?= 500
 
 .DEFAULT_GOAL := test
 
@@ -14,7 +15,7 @@ help: ## list the targets
 interpreters: $(VENV)/ready ## tests of the languages on the other Pythons of this machine
 	.ci/interpreters
 
-.PHONY: help demo test interpreters clients check fix bench sim replay conformance fuzz docs clean
+.PHONY: help demo test interpreters clients check fix bench sim soak replay conformance fuzz docs clean
 
 $(VENV)/ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -52,6 +53,9 @@ bench: $(VENV)/ready ## ratios within one run
 # N is a million where nobody says otherwise; that many worlds would take all night.
 sim: $(VENV)/ready ## simulate N=1000 worlds with faults, from SEED=1 on
 	$(BIN)/python -m roost.lab.fault_runs --seed $(SEED) --count $(if $(filter file,$(origin N)),1000,$(N)) --processes $(JOBS)
+
+soak: $(VENV)/ready ## break a pool of three machines ROUNDS=500 times under 10 jobs a round, and compare results by content
+	$(BIN)/python -m tests.soak --rounds $(ROUNDS) --jobs $$((10 * $(ROUNDS))) --dags $$(($(ROUNDS) / 5)) --seed $(SEED)
 
 replay: $(VENV)/ready ## all scenario files on real daemons whose time is driven
 	$(BIN)/python -m roost.cli lab test --real --jobs $(JOBS) src/roost/lab/scenarios

@@ -56,10 +56,11 @@ class Pool:
     ) -> None:
         """`host`: its daemons believe to be on a machine of that name, which takes root."""
         self.place = place
-        self._host = ["unshare", "-u", "sh", "-c", f'hostname {host} && exec "$@"', "sh"] if host else []
+        #: What a command that starts or ends the daemons is run by: it enters their namespaces.
+        self.inside = ["unshare", "-u", "sh", "-c", f'hostname {host} && exec "$@"', "sh"] if host else []
         self.home = place / "home"
         self.work = place / "work"
-        self.home.mkdir(parents=True)
+        self.home.mkdir(parents=True, exist_ok=True)
         self.work.mkdir()
         #: Daemons and jobs are known by it, whatever becomes of them.
         self.mark = f"ROOST_TEST_POOL={place}"
@@ -100,7 +101,7 @@ class Pool:
         named = 2 if words[0] in ("explain", "story") else 1
         arguments = [*words[:named], "--home", str(self.home), *words[named:]]
         if words[0] in ("up", "down"):
-            command = [*self._host, sys.executable, "-m", "roost.cli", *arguments]
+            command = [*self.inside, sys.executable, "-m", "roost.cli", *arguments]
             return subprocess.run(
                 command,
                 cwd=self.work,

@@ -336,3 +336,14 @@ def test_nobody_can_speak_as_somebody_else(start: Start) -> None:
     assert pool.job(f"{cluster}.0")["JobStatus"] == 2
     (pool.work / "go").touch()
     pool.wait(cluster)
+
+
+def test_a_small_disk_of_the_queue_keeps_no_local_job_from_starting(small_disk: Path, start: Start) -> None:
+    """A job asks for 1 GB of disk by default; that is about scratch directories on execute machines."""
+    (small_disk / "home").mkdir()
+    (small_disk.parent / "pool").mkdir()
+    (small_disk.parent / "pool" / "home").symlink_to(small_disk / "home")
+    pool = start()
+    cluster = pool.submit("universe = local\noutput = out\n", "echo ran")
+    pool.wait(cluster)
+    assert (pool.work / "out").read_text() == "ran\n"

@@ -10,6 +10,7 @@ What it does not do: decide. `roost.schedd` says which job, and `roost.schedd.lo
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable
 from dataclasses import replace
@@ -54,6 +55,8 @@ RunBenchmarks = False
 CLAIM_WORKLIFE = 0
 POLLING_INTERVAL = 60
 """
+#: These jobs use the user's own directories, so a small disk of the queue's must not keep them from starting.
+_SENSORS: Final = {"disk_kb": 1_000_000_000_000}
 #: Settings of the pool that these jobs have, too.
 _SHARED: Final = (
     "UID_DOMAIN",
@@ -168,6 +171,9 @@ class LocalRuns:
     def _written(self, home: Home) -> Config:
         shared = {name: value for name in _SHARED if (value := self._config.get(name))}
         lines = [f"{name} = {value}" for name, value in (shared | hook_settings(self._config)).items()]
+        sensors = home.path / "sensors.json"
+        sensors.write_text(json.dumps(_SENSORS))
+        lines.append(f"ROOST_SENSORS_FILE = {sensors}")
         home.config_file.write_text(_CONFIG + "\n".join(lines) + "\n")
         return home.config((str(home.config_file),), "STARTD")
 
