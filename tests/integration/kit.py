@@ -244,8 +244,9 @@ class Pool:
         text = ""
         for path in sorted((self.home / "log").glob("*")):
             whole = path.read_text(errors="replace")
-            if "a mistake in Roost" in whole or "Traceback" in whole:
-                text += f"--- {path.name}\n{whole[-6000:]}"
+            found = re.search("a mistake in Roost|internal error|Traceback", whole)
+            if found:
+                text += f"--- {path.name}\n{whole[max(0, found.start() - 1000) : found.start() + 5000]}"
         return text
 
     def end_all(self) -> list[str]:
