@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -303,3 +304,21 @@ def _frozen(pid: int) -> bool:
     before = used()
     time.sleep(0.2)
     return used() == before
+
+
+def test_jobs_are_told_which_units_of_a_resource_are_theirs(start: Callable[..., Pool]) -> None:
+    pool = start("MACHINE_RESOURCE_GPUs = CUDA0, CUDA1\nSLOT_TYPE_1 = 100%\nSLOT_TYPE_1_PARTITIONABLE = True\n"
+                 "NUM_SLOTS_TYPE_1 = 1\n", cpus=3)  # fmt: skip
+    script = "env > env.$1\nwhile ! test -f go; do sleep 0.05; done\n"
+    with_gpus = pool.submit("request_gpus = 1\narguments = $(Process)\nqueue 2\n", script=script)
+    without = pool.submit("arguments = none\n", script=script)
+    files = [pool.work / f"env.{name}" for name in ("0", "1", "none")]
+    eventually(lambda: all(each.exists() and "PATH=" in each.read_text() for each in files))
+    pool.work.joinpath("go").touch()
+    pool.wait(with_gpus, without)
+    found = [dict(line.partition("=")[::2] for line in each.read_text().splitlines()) for each in files]
+    for name in ("CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"):
+        assert sorted(each[name] for each in found[:2]) == ["0", "1"]
+        assert found[2][name] == "10000"
+    assert sorted(each["_CONDOR_AssignedGPUs"] for each in found[:2]) == ["CUDA0", "CUDA1"]
+    assert {each["OMP_NUM_THREADS"] for each in found} == {"1"}

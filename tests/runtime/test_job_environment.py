@@ -12,7 +12,6 @@ from roost.model.command_line import CommandLineError
 from roost.runtime.accounts import own_account
 from roost.runtime.input_files import STDERR, STDOUT
 from roost.runtime.job_environment import (
-    THREADS,
     JobPlace,
     Program,
     job_environment,
@@ -23,10 +22,11 @@ from roost.runtime.job_environment import (
 from tests.runtime.kit import Place, run, started
 
 BOX = Path("/execute/dir_1")
+THREADS = ("GOMAXPROCS", "OMP_NUM_THREADS")
 
 
 def _place(**settings: object) -> JobPlace:
-    return JobPlace(sandbox=BOX, slot="slot1_2", cpus=3, **{"moves_files": True, **settings})  # type: ignore[arg-type]
+    return JobPlace(sandbox=BOX, slot="slot1_2", cpus=3, **{"moves_files": True, "threads": THREADS, **settings})  # type: ignore[arg-type]
 
 
 def test_the_variables_are_those_that_jobs_know() -> None:

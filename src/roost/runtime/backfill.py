@@ -32,7 +32,7 @@ from roost.runtime.deputies import Deputies
 from roost.runtime.family import Family
 from roost.runtime.home import Home
 from roost.runtime.job_environment import JobPlace, job_environment, job_program, lent_environment, write_ads
-from roost.runtime.job_order import BadJob, given_environment, niceness
+from roost.runtime.job_order import BadJob, given_environment, niceness, thread_variables
 from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
 from roost.runtime.records import SUFFIX
 from roost.runtime.reports import file_name
@@ -220,6 +220,7 @@ class BackfillClient:
             account=account,
             given=given_environment(config),
             lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT", subsys="STARTER") or "", os.environ),
+            threads=thread_variables(config),
         )
         program, environment = job_program(job_ad, place), job_environment(job_ad, place)
         write_ads(sandbox.path, job_ad, slot_ad, self._around.deputies.hands_as(account))

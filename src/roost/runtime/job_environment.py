@@ -2,8 +2,8 @@
 
 Variables come in layers, each going before what came earlier under the same name: what the daemon's own environment
 lends (JOB_INHERITS_STARTER_ENVIRONMENT), what the administrator gives every job (STARTER_JOB_ENVIRONMENT), what the job
-asks for, and what Roost says: where the job is, which slot it has, how many cores. Of the last, the numbers of threads
-and BATCH_SYSTEM give way to what the job asks for.
+asks for, and what Roost says: where the job is, which slot it has, how many cores, which units of custom resources. Of
+the last, the numbers of threads and BATCH_SYSTEM give way to what came earlier.
 
 With USER_JOB_WRAPPER the wrapper is the program, and the job's program with its arguments is what it is to execute.
 
@@ -30,21 +30,6 @@ from roost.runtime.input_files import STDERR, STDOUT, initial_directory, program
 JOB_AD: Final = ".job.ad"
 MACHINE_AD: Final = ".machine.ad"
 
-#: Variables by which libraries learn how many threads they may use.
-THREADS: Final = (
-    "CUBACORES",
-    "GOMAXPROCS",
-    "JULIA_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "OMP_THREAD_LIMIT",
-    "OPENBLAS_NUM_THREADS",
-    "PYTHON_CPU_COUNT",
-    "ROOT_MAX_THREADS",
-    "TF_LOOP_PARALLEL_ITERATIONS",
-    "TF_NUM_THREADS",
-)
 _NULL: Final = "/dev/null"
 
 
@@ -65,6 +50,10 @@ class JobPlace:
     given: Mapping[str, str] | None = None
     #: What of the daemon's environment the job gets.
     lent: Mapping[str, str] | None = None
+    #: STARTER_NUM_THREADS_ENV_VARS: variables by which libraries learn how many threads they may use.
+    threads: tuple[str, ...] = ()
+    #: What tells the job its units of custom resources.
+    units: Mapping[str, str] | None = None
 
     def working_directory(self, job_ad: ClassAd) -> Path:
         """Where the program begins."""
@@ -86,9 +75,9 @@ class Program:
 def job_environment(job_ad: ClassAd, place: JobPlace) -> dict[str, str]:
     """The environment of a job. Raises CommandLineError if its ad has none that can be read."""
     environment = _begun_environment(place)
-    environment.update(dict.fromkeys(THREADS, str(max(1, place.cpus))))
     environment["BATCH_SYSTEM"] = "HTCondor"
     environment.update(environment_of(job_ad))
+    environment.update({name: str(max(1, place.cpus)) for name in place.threads if not environment.get(name)})
     environment.update(_said_environment(place, job_ad))
     return {name: value for name, value in environment.items() if name and "\0" not in name + value}
 
@@ -124,7 +113,7 @@ def _said_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
         _CONDOR_JOB_IWD=str(place.working_directory(job_ad)),
         _CONDOR_JOB_PIDS="",
     )
-    return environment
+    return environment | dict(place.units or {})
 
 
 def lent_environment(setting: str, own: Mapping[str, str]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from roost.runtime.accounts import Account, account_named, can_switch_user, own_
 from roost.runtime.job_environment import JobPlace, job_environment, job_program, lent_environment, write_ads
 from roost.runtime.spawn_order import UNLIMITED, SpawnOrder
 from roost.startd.fetched_job import VANILLA
+from roost.starter.unit_environment import unit_environment
 
 if TYPE_CHECKING:
     from roost.config import Config
@@ -74,7 +75,22 @@ def job_place(runner: Runner, job_ad: ClassAd) -> tuple[ClassAd, JobPlace]:
         wrapper=Path(wrapper) if wrapper else None,
         given=given_environment(config),
         lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT", subsys="STARTER") or "", os.environ),
+        threads=thread_variables(config),
+        units=_units(runner.slot_ad, config),
     )
+
+
+def thread_variables(config: Config) -> tuple[str, ...]:
+    """STARTER_NUM_THREADS_ENV_VARS."""
+    return tuple((config.get("STARTER_NUM_THREADS_ENV_VARS", subsys="STARTER") or "").replace(",", " ").split())
+
+
+def _units(slot_ad: ClassAd, config: Config) -> dict[str, str]:
+    """The job's units of custom resources. Raises BadJob."""
+    try:
+        return unit_environment(slot_ad, config)
+    except (ConfigError, ValueError) as error:
+        raise BadJob(str(error)) from None
 
 
 def check_fetched(job_ad: ClassAd) -> None:

@@ -58,6 +58,8 @@ from roost.startd.slot_ad import host_identity
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL_BUSY, State
 from roost.starter.machine import Step as StarterStep
+from roost.starter.unit_environment import BadPrototype
+from roost.starter.unit_environment import check as check_unit_environment
 from roost.wire import messages as m
 from roost.wire.audit import audit_data
 from roost.wire.messages import Message
@@ -150,10 +152,11 @@ class NodeDaemon:
                 as_root=can_switch_user(),
                 earlier=earlier,
             )
-        except ConfigError as error:
+            if isinstance(plan, LayoutRefused):
+                raise ConfigurationRefused(str(plan))
+            check_unit_environment(plan.slots.resources.names, config)
+        except (ConfigError, BadPrototype) as error:
             raise ConfigurationRefused(str(error)) from None
-        if isinstance(plan, LayoutRefused):
-            raise ConfigurationRefused(str(plan))
         for line in plan.warnings:
             _log.warning("%s", line)
         return plan
