@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import signal
+import socket
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from roost.runtime import deputies as module
 from roost.runtime.accounts import Account, NoSuchAccount, own_account
 from roost.runtime.deputies import Deputies
 from roost.runtime.deputy.hands import OWN
+from roost.runtime.deputy.serve import received
 from roost.runtime.store import LogPiece
 from roost.runtime.user_logs import UserLogs
 from tests.runtime.kit import run
@@ -178,3 +180,12 @@ def test_logs_of_other_users_are_written_while_a_deputy_hangs(
     run(work())
     for user, first in (("u60001", 0), ("u60002", 1)):
         assert (place / f"{user}.log").read_text() == "".join(f"{number}\n" for number in range(first, 30, 2))
+
+
+def test_a_daemon_that_dies_before_it_reads_an_answer_ends_its_deputy_in_silence() -> None:
+    """Closing a socket with unread data resets it, which the other end must take for an end."""
+    ours, theirs = socket.socketpair()
+    theirs.sendall(b"an answer nobody reads")
+    ours.close()
+    with theirs:
+        assert received(theirs, 8) is None

@@ -81,10 +81,13 @@ def _answer(channel: socket.socket, deed: str, arguments: list[Any], data: bytes
 
 
 def received(channel: socket.socket, size: int) -> bytes | None:
-    """So many bytes; None where the other end is closed before."""
+    """Read so many bytes; None if the other end closes or dies first."""
     parts, missing = [], size
     while missing:
-        part = channel.recv(min(missing, 1 << 20))
+        try:
+            part = channel.recv(min(missing, 1 << 20))
+        except ConnectionError:
+            return None
         if not part:
             return None
         parts.append(part)
