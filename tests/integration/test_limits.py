@@ -1,8 +1,10 @@
-"""Limits of a queue on a real pool: what is refused, in which words, and what runs at a time."""
+"""Limits of queue and master on a real pool: what is refused, in which words, what runs at a time, and for how long."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.integration.kit import Pool, eventually
 
@@ -50,3 +52,41 @@ def test_slots_are_asked_for_at_the_rate_of_the_start_delay(start: Callable[...,
     eventually(lambda: [job["JobStatus"] for job in pool.jobs(cluster)] == [2, 2, 2, 2])
     starts = sorted(job["LastMatchTime"] for job in pool.jobs(cluster))
     assert starts[2] - starts[1] >= 3, "the second two wait for the rest of the interval"
+
+
+def test_a_shutdown_that_takes_longer_than_its_time_becomes_a_fast_one(start: Callable[..., Pool]) -> None:
+    pool = start("SHUTDOWN_GRACEFUL_TIMEOUT = 2\nMachineMaxVacateTime = 3600\n", cpus=1)
+    cluster = pool.submit("job_max_vacate_time = 3600", "trap '' TERM\necho on > stubborn\nwhile :; do sleep 1; done")
+    pool.seen(f"{cluster}.0", JobStatus=2)
+    eventually((pool.work / "stubborn").exists)
+    pool.down()
+    assert not [each for each in pool.processes().values() if "sleep" in each]
+    pool.up()
+    assert pool.job(f"{cluster}.0")["JobStatus"] in (1, 2), "it waits in the queue, or runs again"
+
+
+def test_a_daemon_that_dies_waits_as_the_backoff_says(start: Callable[..., Pool]) -> None:
+    pool = start("MASTER_BACKOFF_CONSTANT = 2\nMASTER_BACKOFF_FACTOR = 1\n", cpus=1)
+    before = pool.kill("schedd")
+    died = time.monotonic()
+    pid = pool.home / "run" / "schedd.pid"
+    eventually(lambda: pid.exists() and int(pid.read_text() or before) != before)
+    assert time.monotonic() - died >= 2.0
+
+
+def test_logs_are_where_and_as_long_as_the_configuration_says(start: Callable[..., Pool], tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    pool = start(f"SCHEDD_LOG = {logs}/SchedLog\nSTARTD_LOG = {logs}/StartLog\nSTARTD_DEBUG = D_FULLDEBUG\n", cpus=1)
+    pool.wait(pool.submit("executable = /bin/true"))
+    assert "is ready" in (logs / "SchedLog").read_text()
+    assert (pool.home / "log" / "schedd.log").resolve() == logs / "SchedLog"
+    assert " DEBUG roost.node: " in (logs / "StartLog").read_text()
+    config = pool.home / "roost.config"
+    config.write_text(config.read_text().replace("D_FULLDEBUG", "D_ALWAYS") + "MAX_STARTD_LOG = 10000\n")
+    pool("reconfig")
+    size = len((logs / "StartLog").read_text())
+    for _ in range(3):
+        pool.wait(pool.submit("executable = /bin/true\nqueue 40"))
+    eventually((logs / "StartLog.1").exists)
+    assert (logs / "StartLog").stat().st_size <= 10_000
+    assert size and " DEBUG " not in (logs / "StartLog").read_text()

@@ -64,6 +64,7 @@ def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[s
 
     `ready` is called once the daemons work, with "", or with what they wait for.
     """
+    from roost.config import ConfigError
     from roost.runtime import central_daemon, node_daemon, schedd_daemon
     from roost.runtime.master import DaemonRefused, Master
     from roost.runtime.nats_server import ServerFailed
@@ -88,7 +89,7 @@ def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[s
 
     try:
         status = master.run(told)
-    except (HomeError, ServerFailed, DaemonRefused) as error:
+    except (HomeError, ServerFailed, DaemonRefused, ConfigError) as error:
         raise CommandError(str(error)) from None
     except OSError as error:
         where = error.filename or home.path

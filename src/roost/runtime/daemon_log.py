@@ -30,10 +30,11 @@ _MARGIN: Final = re.compile(r"\n(?=\S)")
 class DaemonLog(logging.Handler):
     """Adds lines to a log file."""
 
-    def __init__(self, path: Path, bytes_max: int = LOG_BYTES_MAX) -> None:
+    def __init__(self, path: Path, bytes_max: int = LOG_BYTES_MAX, kept: int = LOGS_KEPT) -> None:
         super().__init__()
         self._path = path
         self._bytes_max = bytes_max
+        self._kept = kept
         self._file = -1
         self._size = 0
         self._open()
@@ -71,7 +72,9 @@ class DaemonLog(logging.Handler):
     def _turn_over(self) -> None:
         os.close(self._file)
         self._file = -1
-        names = [self._path, *(self._path.with_name(f"{self._path.name}.{number + 1}") for number in range(LOGS_KEPT))]
+        names = [self._path, *(self._path.with_name(f"{self._path.name}.{number + 1}") for number in range(self._kept))]
+        if not self._kept:
+            self._path.unlink(missing_ok=True)
         for newer, older in reversed(list(pairwise(names))):
             with contextlib.suppress(FileNotFoundError):
                 newer.replace(older)

@@ -25,11 +25,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
-from roost.config import Config
+from roost.config import Config, ConfigError
 from roost.runtime.accounts import NoSuchAccount, account_named, can_switch_user
 from roost.runtime.bus import BusSettings
 from roost.runtime.bus_probe import probe
 from roost.runtime.home import Home, HomeError, host_name, user_name
+from roost.runtime.master_settings import LONGEST_PAUSE_S, MasterSettings, master_settings
 from roost.runtime.nats_server import Accounts, NatsServer, ServerFailed, write_private
 from roost.runtime.role import Make, RoleContext, run_role
 from roost.wire.subjects import Role, Subjects
@@ -38,13 +39,6 @@ from roost.wire.subjects import Role, Subjects
 READY_S: Final = 30.0
 #: And until those have read their configuration that can't be ready, s.
 CONFIGURED_S: Final = 3.0
-#: Pauses before a daemon that died is started again, s.
-FIRST_PAUSE_S: Final = 0.1
-LONGEST_PAUSE_S: Final = 30.0
-#: A daemon that has lived so long has recovered, s.
-RECOVERED_S: Final = 60.0
-#: How long daemons may take to end before they are killed, s.
-END_S: Final = 30.0
 
 _SIGNALS: Final = (
     signal.SIGCHLD,
@@ -84,8 +78,8 @@ class _Child:
     start: Callable[[], int]
     pid: int = 0
     started_at: float = 0.0
-    pause_s: float = FIRST_PAUSE_S
     again_at: float | None = None
+    #: Since it lived long.
     deaths: int = 0
     #: Where it says that it is ready; -1 once that has been heard.
     reader: int = -1
@@ -117,6 +111,7 @@ class Master:
     makers: dict[str, Make]
     #: Called with a line that the user may want to read.
     say: Callable[[str], None] = print
+    settings: MasterSettings = field(default_factory=MasterSettings)
     children: dict[str, _Child] = field(default_factory=dict)
     _server: NatsServer | None = None
     _ending: signal.Signals | None = None
@@ -128,6 +123,7 @@ class Master:
 
         `ready` is called once the daemons work, with "", or with what they wait for.
         """
+        self.settings = master_settings(self.config)
         lock = _lock(self.home)
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
@@ -342,9 +338,17 @@ class Master:
             case signal.SIGCHLD:
                 pass
             case signal.SIGHUP:
+                self._reconfigure()
                 self._to_all(signal.SIGHUP)
             case _:
                 self._ending = number
+
+    def _reconfigure(self) -> None:
+        """Take the settings from the configuration as it is now, if it can be read: the daemons say what is wrong."""
+        config = self.home.config(self.roots, "MASTER")
+        if not config.errors:
+            with contextlib.suppress(ConfigError):
+                self.settings = master_settings(config)
 
     def _reap(self) -> None:
         while True:
@@ -380,24 +384,19 @@ class Master:
         if self._ending is not None:
             return
         code = os.waitstatus_to_exitcode(status)
-        if time.monotonic() - child.started_at > RECOVERED_S:
-            child.pause_s = FIRST_PAUSE_S
+        if time.monotonic() - child.started_at > self.settings.recovered_s:
+            child.deaths = 0
+        pause_s = self.settings.pause_s(child.deaths)
         child.deaths += 1
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
-        self._tell(
-            f"{child.role} ended with {how}; starting it again in {child.pause_s:g} s: see {self._log_of(child.role)}"
-        )
-        child.again_at = time.monotonic() + child.pause_s
-        child.pause_s = min(child.pause_s * 2, LONGEST_PAUSE_S)
+        self._tell(f"{child.role} ended with {how}; starting it again in {pause_s:g} s: see {self._log_of(child.role)}")
+        child.again_at = time.monotonic() + pause_s
 
     def _log_of(self, role: str) -> Path:
         return self.home.log / f"{role}.log"
 
     def _to_all(self, number: signal.Signals) -> None:
-        for child in self.children.values():
-            if child.pid:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(child.pid, number)
+        _kill(list(self.children.values()), number)
 
     # -- ending --------------------------------------------------------------------------------------
 
@@ -419,21 +418,30 @@ class Master:
             if child.pid:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child.pid, number)
-        # A second request makes haste; the machine's own vacate times count until then.
-        deadline = time.monotonic() + (END_S if number is not signal.SIGTERM else 3600.0)
+        # A second request makes haste; the machine's own vacate times count until then, within the time-out.
+        graceful = number in (signal.SIGTERM, signal.SIGINT)
+        deadline = time.monotonic() + (self.settings.graceful_s if graceful else self.settings.fast_s)
         while any(child.pid for child in children):
-            if next_signal(0.5) in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
-                for child in children:
-                    if child.pid:
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(child.pid, signal.SIGQUIT)
-                deadline = min(deadline, time.monotonic() + END_S)
+            again = next_signal(0.5) in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
             self._reap()
-            if time.monotonic() > deadline:
-                for child in children:
-                    if child.pid:
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(child.pid, signal.SIGKILL)
+            late = time.monotonic() > deadline
+            if late and not graceful:
+                _kill(children, signal.SIGKILL)
+            elif late or again:
+                if graceful and late:
+                    names = " and ".join(child.role for child in children if child.pid)
+                    self._tell(f"{names} took longer than SHUTDOWN_GRACEFUL_TIMEOUT: ending fast")
+                _kill(children, signal.SIGQUIT)
+                deadline = time.monotonic() + self.settings.fast_s if graceful else deadline
+                graceful = False
+
+
+def _kill(children: list[_Child], number: signal.Signals) -> None:
+    """Send a signal to those that are there."""
+    for child in children:
+        if child.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child.pid, number)
 
 
 def _flush() -> None:

@@ -107,6 +107,7 @@ def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lam
 
 async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) -> None:
     config = read_config(context)
+    _log_as_configured(context, config)
     context.home.sweep()
     bus = await Bus.connect(context.bus)
     daemon = make(context, config, bus)
@@ -127,6 +128,7 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     while (asked := await wanted.get()) is None:
         try:
             fresh = read_config(context)
+            _log_as_configured(context, fresh)
             await daemon.reconfigure(fresh)
             waiting = waits_for_restart(config, fresh)
             _log.info("read the configuration again%s", f"; a restart has to follow for {waiting}" if waiting else "")
@@ -177,6 +179,16 @@ def read_config(context: RoleContext) -> Config:
     if wrong:
         raise ConfigurationRefused(joined(wrong, config.dropped))
     return config
+
+
+def _log_as_configured(context: RoleContext, config: Config) -> None:
+    """Log as the configuration says. Raises ConfigurationRefused."""
+    from roost.runtime.log_settings import BadLog, log_as, log_settings
+
+    try:
+        log_as(log_settings(config, context.home, context.role), context.home, context.role)
+    except BadLog as problem:
+        raise ConfigurationRefused(str(problem)) from None
 
 
 def superusers(config: Config) -> frozenset[str]:

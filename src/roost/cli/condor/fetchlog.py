@@ -33,7 +33,10 @@ def run(name: str, arguments: list[str]) -> int:
     file = _LOGS.get(subsystem.upper())
     if file is None:
         raise ToolError(f"Couldn't fetch log: unknown subsystem {subsystem}; known are {', '.join(_LOGS)}")
-    path = Home.find(None).log / (f"{file}.1" if extension == "old" else f"{file}.{extension}" if extension else file)
+    # A log that is elsewhere is linked to from here.
+    path = (Home.find(None).log / file).resolve()
+    if extension:
+        path = path.with_name(f"{path.name}.{'1' if extension == 'old' else extension}")
     try:
         with path.open("rb") as log:
             while piece := log.read(_PIECE):

@@ -13,6 +13,8 @@ _path = partial(knob, type=KnobType.PATH, subsystem="ALL", reload=Reload.RESTART
 _E = Severity.ERROR
 _N = Severity.NOTE
 
+_ONE_LOG = "COLLECTOR_LOG has what the negotiator and defragmentation log, too, STARTD_LOG what starters, SCHEDD_LOG what shadows do; the master's is log/master.log."
+
 # One row a line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
@@ -32,7 +34,7 @@ KNOBS: tuple[Knob, ...] = (
     _path("LIBEXEC", default="$(RELEASE_DIR)/libexec", meaning="Directory of programs that daemons run, such as the discovery of devices."),
     _path("SHARE", default="$(RELEASE_DIR)/share/roost", meaning="Directory of files that are the same on every machine."),
     _path("LOCAL_DIR", default="$(ROOST_HOME:/var/lib/roost)", meaning="Directory for what belongs to this machine: the state directory of a pool."),
-    _path("LOG", default="$(LOCAL_DIR)/log", meaning="Directory of log files.", unread=Unread("Logs are in the directory log of the state directory.")),
+    _path("LOG", default="$(LOCAL_DIR)/log", meaning="Directory of log files.", unread=Unread("Logs are in the directory log of the state directory; COLLECTOR_LOG, SCHEDD_LOG and STARTD_LOG put them elsewhere.")),
     _path("SPOOL", default="$(LOCAL_DIR)/spool", meaning="Directory of the job queue and of files that wait with jobs.", unread=Unread("The state directory (ROOST_HOME, or roost up --home) is where a pool keeps its files.", _N)),
     _path("LOCK", default="$(LOCAL_DIR)/lock", meaning="Directory of lock files.", unread=Unread("The state directory (ROOST_HOME, or roost up --home) is where a pool keeps its files.", _N)),
     _path("RUN", default="$(LOCAL_DIR)/run", meaning="Directory of sockets and process numbers.", unread=Unread("The state directory (ROOST_HOME, or roost up --home) is where a pool keeps its files.", _N)),
@@ -48,12 +50,18 @@ KNOBS: tuple[Knob, ...] = (
     _k("DAEMON_SHUTDOWN_FAST", KnobType.EXPRESSION, None, "When TRUE in the daemon's own ad, the daemon shuts down fast.", unread=Unread("A daemon ends when roost down or condor_off says so, and not by an expression.")),
     _k("UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of a daemon's ads.", unit="s", low=1, read_by="node.plan"),
     _k("UPDATE_COLLECTOR_WITH_TCP", KnobType.BOOLEAN, "True", "Kept for old configurations: updates always travel over an acknowledged connection.", unread=Unread("Updates always travel over an acknowledged connection.", _N)),
-    _k("ALL_DEBUG", KnobType.LIST, None, "Log categories for every daemon.", unread=Unread("Daemons log the same categories always; ROOST_LOG_LEVEL in the environment of roost up sets the level.", _N)),
-    _k("<SUBSYS>_DEBUG", KnobType.LIST, None, "Log categories for one daemon, for instance D_FULLDEBUG.", unread=Unread("Daemons log the same categories always; ROOST_LOG_LEVEL in the environment of roost up sets the level.", _N)),
-    _k("MAX_DEFAULT_LOG", KnobType.STRING, "10 Mb", "Size at which a log file is rotated, unless MAX_<SUBSYS>_LOG says otherwise.", unread=Unread("Logs are rotated at a fixed size.", _N)),
-    _k("MAX_<SUBSYS>_LOG", KnobType.STRING, None, "Size at which one daemon's log file is rotated.", unread=Unread("Logs are rotated at a fixed size.", _N)),
-    _k("MAX_NUM_<SUBSYS>_LOG", KnobType.INTEGER, "1", "Number of rotated log files kept.", low=0, unread=Unread("Logs are rotated at a fixed size.", _N)),
-    _k("<SUBSYS>_LOG", KnobType.PATH, None, "Log file of one daemon.", reload=Reload.RESTART, unread=Unread("Logs are in the directory log of the state directory.")),
+    _k("ALL_DEBUG", KnobType.LIST, None, "Log categories for every daemon: D_FULLDEBUG, D_ALL, D_ANY or a category with `:2` log all that there is to say; others change nothing.", read_by="runtime.log_settings"),
+    *(row for daemon in ("COLLECTOR", "SCHEDD", "STARTD") for row in (
+        _k(f"{daemon}_DEBUG", KnobType.LIST, None, "Log categories for this daemon, beside ALL_DEBUG.", subsystem=daemon, read_by="runtime.log_settings"),
+        _k(f"{daemon}_LOG", KnobType.PATH, None, "Log file of this daemon, an absolute path; unset is in the directory log of the state directory, where otherwise a link leads to it.", subsystem=daemon, read_by="runtime.log_settings"),
+        _k(f"MAX_{daemon}_LOG", KnobType.STRING, None, "Size at which this daemon's log is rotated, such as `10 Mb`; 0 for never, unset is MAX_DEFAULT_LOG.", subsystem=daemon, read_by="runtime.log_settings"),
+        _k(f"MAX_NUM_{daemon}_LOG", KnobType.INTEGER, "2", "Number of rotated log files of this daemon that are kept.", subsystem=daemon, low=0, high=1000, read_by="runtime.log_settings"),
+    )),
+    _k("MAX_DEFAULT_LOG", KnobType.STRING, "10 Mb", "Size at which a daemon's log is rotated unless it has its own: bytes, or with a unit of Kb, Mb, Gb or Tb; 0 for never.", read_by="runtime.log_settings"),
+    _k("<SUBSYS>_DEBUG", KnobType.LIST, None, "Log categories of other daemons.", unread=Unread(_ONE_LOG, _N)),
+    _k("MAX_NUM_<SUBSYS>_LOG", KnobType.INTEGER, "1", "Number of rotated log files kept of other daemons.", low=0, unread=Unread(_ONE_LOG, _N)),
+    _k("MAX_<SUBSYS>_LOG", KnobType.STRING, None, "Size at which the log file of another daemon is rotated.", unread=Unread(_ONE_LOG, _N)),
+    _k("<SUBSYS>_LOG", KnobType.PATH, None, "Log file of another daemon.", reload=Reload.RESTART, unread=Unread(_ONE_LOG, _N)),
     _k("<SUBSYS>_ATTRS", KnobType.LIST, None, "Names of macros published in that daemon's ad.", unread=Unread("Only the ads of slots take attributes from the configuration, by STARTD_ATTRS.")),
     _k("<SUBSYS>_EXPRS", KnobType.LIST, None, "Older name of <SUBSYS>_ATTRS.", unread=Unread("Only the ads of slots take attributes from the configuration, by STARTD_ATTRS.")),
     _k("ALLOW_<LEVEL>", KnobType.LIST, None, "Who may send requests of that authorization level.", unread=Unread("Access is by credentials and accounts, not by lists of hosts: use NATS_CREDENTIALS, ROOST_USERS and QUEUE_SUPER_USERS.", _E, ("*",))),

@@ -1,0 +1,99 @@
+"""Where and how much a daemon logs, as the configuration has it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from roost.config import MemoryHost, load_text
+from roost.runtime.daemon_log import LOGS_KEPT
+from roost.runtime.home import Home
+from roost.runtime.log_settings import BadLog, LogSettings, log_as, log_settings
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.delenv("ROOST_LOG_LEVEL", raising=False)
+    found = Home(tmp_path / "home")
+    found.make()
+    return found
+
+
+@pytest.fixture
+def root() -> Iterator[logging.Logger]:
+    logger = logging.getLogger()
+    before, level = list(logger.handlers), logger.level
+    logger.handlers[:] = []
+    yield logger
+    for each in logger.handlers:
+        each.close()
+    logger.handlers[:] = before
+    logger.setLevel(level)
+
+
+def settings(text: str, home: Home, role: str = "node") -> LogSettings:
+    return log_settings(load_text(text, MemoryHost()), home, role)
+
+
+def test_nothing_configured_is_a_file_in_the_state_directory(home: Home) -> None:
+    assert settings("", home) == LogSettings(
+        path=home.log / "node.log", bytes_max=10 * 1024**2, kept=LOGS_KEPT, level=logging.INFO
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("MAX_STARTD_LOG = 1 Gb", 1024**3),
+        ("MAX_STARTD_LOG = 500000", 500_000),
+        ("MAX_DEFAULT_LOG = 20kb", 20 * 1024),
+        ("MAX_DEFAULT_LOG = 20kb\nMAX_STARTD_LOG = 1 mb", 1024**2),
+        ("MAX_SCHEDD_LOG = 20kb", 10 * 1024**2),
+        ("STARTD.MAX_STARTD_LOG = 30kb", 30 * 1024),
+        ("MAX_STARTD_LOG = 1", 10_000),
+        ("MAX_STARTD_LOG = 0", 2**63 - 1),
+    ],
+)
+def test_the_size_is_the_daemon_s_or_else_that_of_all(text: str, expected: int, home: Home) -> None:
+    assert settings(text, home).bytes_max == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("STARTD_DEBUG = D_FULLDEBUG D_COMMAND", logging.DEBUG),
+        ("ALL_DEBUG = D_ANY", logging.DEBUG),
+        ("STARTD_DEBUG = D_LOAD:2", logging.DEBUG),
+        ("STARTD_DEBUG = D_ALWAYS D_NETWORK", logging.INFO),
+        ("SCHEDD_DEBUG = D_FULLDEBUG", logging.INFO),
+    ],
+)
+def test_the_level_follows_the_categories(text: str, level: int, home: Home) -> None:
+    assert settings(text, home).level == level
+
+
+@pytest.mark.parametrize("text", ["MAX_STARTD_LOG = 1 day", "STARTD_LOG = log/StartLog"])
+def test_what_makes_no_sense_is_refused_with_the_name_of_the_knob(text: str, home: Home) -> None:
+    with pytest.raises(BadLog, match=text.partition(" ")[0]):
+        settings(text, home)
+
+
+def test_a_log_elsewhere_is_linked_to_and_rotated_there(home: Home, tmp_path: Path, root: logging.Logger) -> None:
+    (home.log / "node.log").write_text("of before\n")
+    path = tmp_path / "new" / "StartLog"
+    log_as(settings(f"STARTD_LOG = {path}\nMAX_NUM_STARTD_LOG = 1\nMAX_STARTD_LOG = 10000", home), home, "node")
+    for number in range(1000):
+        root.warning("line %d of %s", number, "x" * 40)
+    assert sorted(each.name for each in path.parent.iterdir()) == ["StartLog", "StartLog.1"]
+    assert (home.log / "node.log").read_text() == path.read_text()
+    assert path.read_text().splitlines()[-1].endswith(f"line 999 of {'x' * 40}")
+    assert (home.log / "node.log.1").read_text() == "of before\n"
+
+
+def test_a_place_that_cannot_be_written_is_named(home: Home, tmp_path: Path, root: logging.Logger) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadLog, match="STARTD_LOG: cannot write"):
+        log_as(settings(f"STARTD_LOG = {tmp_path / 'file' / 'x'}", home), home, "node")
