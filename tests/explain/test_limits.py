@@ -13,7 +13,7 @@ from roost.explain.limits import fair_share, held_up, hints, limits
 def row(submitter: str, **more: Any) -> dict[str, Any]:
     return {
         "submitter": submitter, "priority": 500.0, "used": 1.0, "got": 0.0, "share": 2.0, "wanted": 3, "left": 3,
-        "ceiling": None, "below_ceiling": 1.0, "group": "<none>", **more,
+        "group": "<none>", **more,
     }  # fmt: skip
 
 
@@ -23,6 +23,10 @@ def record(**more: Any) -> dict[str, Any]:
         "group": None, "weight": 4.0, "knob": None,
         "sources": {"preemption": {"name": "PREEMPTION_REQUIREMENTS", "text": "False", "place": "c:3:1"}}, **more,
     }  # fmt: skip
+
+
+def ceiling(limit: float, in_use: float) -> dict[str, Any]:
+    return {"name": "ann@x", "limit": limit, "in_use": in_use, "set_by": "USER_CEILINGS"}
 
 
 GROUP = {"name": "g", "quota": 2.0, "allocated": 1.0, "used": 1.0, "accepts": False}
@@ -35,8 +39,9 @@ GROUP = {"name": "g", "quota": 2.0, "allocated": 1.0, "used": 1.0, "accepts": Fa
         ({"submitter-limit": 1}, {}, "its user has its share", "The share of ann@x is 2 of the pool's 4; it has 1."),
         ({"submitter-limit": 1}, {"group": GROUP}, "its group g has its quota",
          "Group g has 1 of its quota of 2 (allocated in this cycle: 1)."),
-        ({"ceiling": 1}, {"served": [row("ann@x", ceiling=3.0, below_ceiling=2.0)]},
-         "its user has as much as it may have at most", "ann@x may have 3 at most at once, and has 2."),
+        ({"ceiling": 1}, {"ceilings": [ceiling(3.0, 2.0)]},
+         "its user has as much as it may have at most",
+         "ann@x may have at most 3 at once (USER_CEILINGS), and has 2."),
         ({"concurrency-limit:m": 1}, {"limits": [{"name": "m", "limit": 1.0, "in_use": 1.0}]},
          "a concurrency limit is reached", "Concurrency limit m: 1 of 1 are in use."),
         ({"preemption-requirements": 1}, {},
@@ -60,10 +65,12 @@ def test_a_quota_that_is_used_up_is_told_where_no_slot_was_free_to_ask_for_it() 
 
 
 def test_a_ceiling_that_is_reached_is_told_where_no_slot_was_free_to_ask_for_it() -> None:
-    full = record(served=[row("ann@x", ceiling=3.0, below_ceiling=3.0)])
-    assert list(limits(full)) == ["ann@x may have 3 at most at once, and has 3."]
-    assert hints(full, set()) == ["USER_CEILINGS or `roost userprio --ceiling` sets the most that a user may have."]
-    assert list(limits(record(served=[row("ann@x", ceiling=3.0, below_ceiling=2.0)]))) == []
+    full = record(ceilings=[ceiling(3.0, 3.0)])
+    assert list(limits(full)) == ["ann@x may have at most 3 at once (USER_CEILINGS), and has 3."]
+    assert hints(full, set()) == [
+        "Wait until other jobs of ann@x are done, or have the ceiling raised (USER_CEILINGS)."
+    ]
+    assert list(limits(record(ceilings=[ceiling(3.0, 2.0)]))) == []
 
 
 def test_who_is_ahead_is_a_table_that_ends_with_the_next_one() -> None:

@@ -126,11 +126,12 @@ def test_a_share_a_ceiling_and_a_quota_are_told() -> None:
         ("ann@x", 2.0, 2.0), ("bob@x", 2.0, 2.0),
     ]  # fmt: skip
     capped = about(cycle(slots, demand("ann@x", (job(), 4)), text="USER_CEILINGS = ann=3"))
-    assert (capped["served"][0]["ceiling"], capped["text"]) == (3.0, "submitter limit exceeded")
+    assert capped["text"] == "submitter limit exceeded"
+    assert capped["ceilings"] == [{"name": "ann@x", "limit": 3.0, "in_use": 3.0, "set_by": "USER_CEILINGS"}]
     both = (demand("g.ann@x", (job(), 1)), demand("ann@x", (job(), 4), first=2))
     found = about(cycle(slots, *both, text="GROUP_NAMES = g\nUSER_CEILINGS = ann@x=2"), "ann@x", 2)
-    mine = next(each for each in found["served"] if each["submitter"] == "ann@x")
-    assert (mine["ceiling"], mine["below_ceiling"]) == (2.0, 2.0), "all groups of a user count together"
+    in_use = [(each["limit"], each["in_use"]) for each in found["ceilings"]]
+    assert in_use == [(2.0, 2.0)], "all groups of a user count together"
     text = "GROUP_NAMES = g\nGROUP_QUOTA_g = 1\n"
     grouped = about(cycle(slots, demand("g.ann@x", (job(), 4)), text=text), "g.ann@x")
     assert (grouped["group"]["name"], grouped["group"]["quota"], grouped["group"]["used"]) == ("g", 1.0, 1.0)
@@ -172,7 +173,7 @@ def test_a_match_that_its_slot_does_not_tell_of_yet_counts_for_limits_and_ceilin
     wants = demand("ann@x", (job(ConcurrencyLimits="matlab"), 3))
     first = cycle([slot("a"), slot("b"), slot("c")], wants, text=text)
     (match,) = first.matches
-    assert match.pledge == Pledge(submitter="ann@x", weight=1.0, licences=(("matlab", 1.0),))
+    assert match.pledge == Pledge(submitter="ann@x", person="ann@x", weight=1.0, licences=(("matlab", 1.0),))
     again = cycle([slot("b"), slot("c")], wants, text=text, pledges=(match.pledge,))
     assert again.matches == ()
     others = cycle([slot("b"), slot("c")], demand("ann@x", (job(), 3)), text=text, pledges=(match.pledge,))

@@ -239,3 +239,25 @@ def test_what_the_queue_counts_is_changed_by_its_super_users_only() -> None:
     assert value(target, "NumJobStarts") == 0
     edited(target, "root", superuser=True, NumJobStarts=3)
     assert value(target, "NumJobStarts") == 3
+
+
+def test_the_template_for_accounts_refuses_jobs_that_are_charged_to_others() -> None:
+    own = [
+        {"Owner": "ann"}, {"NiceUser": True}, {"AccountingGroup": "ann", "AcctGroupUser": "ann"},
+        {"AccountingGroup": "chem.ann", "AcctGroup": "chem", "AcctGroupUser": "ann"},
+    ]  # fmt: skip
+    for attributes in own:
+        assert submit(queue("use POLICY : Own_Accounts\n"), source(1, **attributes))[0].ok, attributes
+    of_others = [
+        {"AccountingGroup": "bob", "AcctGroupUser": "bob"}, {"AccountingGroup": "bob@here"},
+        {"AccountingGroup": "chem.bob", "AcctGroup": "chem", "AcctGroupUser": "bob"},
+        {"AccountingGroup": "chem.bob", "AcctGroup": "chem", "AcctGroupUser": "ann"}, {"AcctGroupUser": "bob"},
+    ]  # fmt: skip
+    for attributes in of_others:
+        reply, _ = submit(queue("use POLICY : Own_Accounts\n"), source(1, **attributes))
+        assert not reply.ok, attributes
+        assert "which is not an account of ann" in str(reply)
+    target = queue("use POLICY : Own_Accounts\n")
+    submit(target, source(1))
+    assert not edited(target, "ann", AccountingGroup="bob").ok
+    assert edited(target, "root", superuser=True, AccountingGroup="bob").ok

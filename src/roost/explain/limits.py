@@ -52,8 +52,9 @@ def limits(record: dict[str, Any]) -> Iterator[str]:
     besides, mine = record.get("besides", {}), _mine(record)
     for each in record.get("limits", ()):
         yield f"Concurrency limit {each['name']}: {each['in_use']:g} of {each['limit']:g} are in use."
-    if mine is not None and mine["ceiling"] is not None and ("ceiling" in besides or _is_full(mine)):
-        yield f"{mine['submitter']} may have {mine['ceiling']:g} at most at once, and has {mine['below_ceiling']:g}."
+    for each in _ceilings(record):
+        most, used = f"{each['limit']:g}", f"{each['in_use']:g}"
+        yield f"{each['name']} may have at most {most} at once ({each['set_by']}), and has {used}."
     group = record.get("group")
     # Where no slot was free nobody asked for the quota, and it would still be in the way.
     if group is not None and ("submitter-limit" in besides or group["used"] >= group["allocated"]):
@@ -136,9 +137,10 @@ def hints(record: dict[str, Any], causes: set[str], *, edit: str = "", others: S
     if any(each.startswith("concurrency-limit") for each in besides):
         names = [f"{each['name'].upper()}_LIMIT" for each in record.get("limits", ())]
         found.append(f"Wait until others are done, or have {', '.join(names) or 'the limit'} raised.")
-    mine = _mine(record)
-    if "ceiling" in besides or (mine is not None and _is_full(mine)):
-        found.append("USER_CEILINGS or `roost userprio --ceiling` sets the most that a user may have.")
+    setters = dict.fromkeys(each["set_by"] for each in _ceilings(record))
+    if setters:
+        name = _ceilings(record)[0]["name"]
+        found.append(f"Wait until other jobs of {name} are done, or have the ceiling raised ({', '.join(setters)}).")
     group = record.get("group")
     if group is not None and group["used"] >= group["allocated"]:
         knob = f"GROUP_QUOTA_{group['name']}"
@@ -164,9 +166,13 @@ def _mine(record: dict[str, Any]) -> dict[str, Any] | None:
     return next((row for row in record["served"] if row["submitter"] == record["submitter"]), None)
 
 
-def _is_full(row: dict[str, Any]) -> bool:
-    """Whether a submitter's user has all that it may have at most; where no slot is free nobody asks for that."""
-    return row["ceiling"] is not None and row["below_ceiling"] >= row["ceiling"]
+def _ceilings(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The ceilings in the way of a job: those that are reached; else the lowest one, where it refused a slot."""
+    found: list[dict[str, Any]] = record.get("ceilings", [])
+    full = [each for each in found if each["in_use"] >= each["limit"]]
+    if full or not found or "ceiling" not in record.get("besides", {}):
+        return full
+    return [min(found, key=lambda each: each["limit"] - each["in_use"])]
 
 
 def _has(row: dict[str, Any]) -> float:

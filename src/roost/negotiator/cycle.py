@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, FixedWorld, evaluate
 from roost.model.pool_policy import is_true
-from roost.negotiator.accounts import Accounts, ceiling_of, group_of, person_of
+from roost.negotiator.accounts import Accounts, group_of
+from roost.negotiator.ceilings import Ceiling, Ceilings
 from roost.negotiator.groups import Group, allocate, assign, tree_of
 from roost.negotiator.limits import LimitBook
 from roost.negotiator.memory import Memory
@@ -31,7 +32,7 @@ from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Steps, Stopwatch, at_once
 from roost.negotiator.trail import Served, Trail
 from roost.negotiator.verdicts import Judge
-from roost.negotiator.view import SlotView, usage_of, view_of
+from roost.negotiator.view import SlotView, persons_of, usage_of, view_of
 
 _DEFAULT: Final = Settings()
 #: Spins of one pie: each either serves somebody or lets a submitter go, so this is never met.
@@ -82,9 +83,7 @@ class _Cycle:
     spins: int = 0
     _priorities: dict[str, float] = field(default_factory=dict)
     _over: dict[str, list[str]] = field(default_factory=dict)
-    #: Submitter to who is behind it, and what that user has in all its groups; only where there are ceilings.
-    _persons: dict[str, str] = field(default_factory=dict)
-    _used_by: dict[str, float] = field(default_factory=dict)
+    ceilings: Ceilings = field(init=False)
     #: For those who ask why: knobs that kept submitters out, use before the cycle, and shares.
     _kept_out: dict[tuple[str, str], str] = field(default_factory=dict)
     _before: dict[str, float] = field(default_factory=dict)
@@ -94,6 +93,7 @@ class _Cycle:
         snapshot, settings = self.snapshot, self.settings
         self.world = snapshot.world
         self.policy = PoolPolicy(settings.policy, self.findings, self.world)
+        self.ceilings = Ceilings(settings, self.accounts)
         shelf = snapshot.shelf
         if shelf is None and not len(snapshot.slots):
             return self._nothing()
@@ -112,7 +112,7 @@ class _Cycle:
             book=self._book(),
             standing=self._standing,
             charge=self._spend,
-            ceiling=self._ceiling,
+            ceilings=self._ceilings,
             watch=Stopwatch(settings.times),
         )
         parties = self._parties()
@@ -135,8 +135,10 @@ class _Cycle:
         usage = usage_of(snapshot.slots, self.settings, snapshot.now) if shelf is None else shelf.usage()
         for name, (weight, _) in usage.items():
             self._spend(name, weight)
+        if self.ceilings and shelf is None:
+            self.ceilings.charge(persons_of(snapshot.slots, self.settings, snapshot.now))
         for pledge in self.snapshot.pledges:
-            self._spend(pledge.submitter, pledge.weight)
+            self._spend(pledge.submitter, pledge.weight, pledge.person)
         self._before = dict(self.used)
 
     def _groups_over(self, user: str) -> list[str]:
@@ -178,7 +180,9 @@ class _Cycle:
                 continue
             wants = []
             for request in demand.requests:
-                want = Want(key=(demand.schedd, demand.submitter, request.autocluster), request=request)
+                person = self.ceilings.person(request.ad, demand.submitter)
+                key = (demand.schedd, demand.submitter, request.autocluster)
+                want = Want(key=key, request=request, person=person)
                 want.left = request.count
                 wants.append(want)
             party = Party(demand=demand, wants=wants)
@@ -234,30 +238,16 @@ class _Cycle:
             autoregroup=group.autoregroup,
         )
 
-    def _spend(self, user: str, cost: float) -> None:
+    def _spend(self, user: str, cost: float, person: str = "") -> None:
         self.used[user] = self.used.get(user, 0.0) + cost
-        if self.settings.ceilings:
-            person = self._person(user)
-            self._used_by[person] = self._used_by.get(person, 0.0) + cost
+        if person:
+            self.ceilings.spend(person, cost)
         for group in self._groups_over(user):
             self.group_used[group] = self.group_used.get(group, 0.0) + cost
 
-    def _ceiling(self, user: str) -> float:
-        """What a user may still get below its ceiling."""
-        found, left = self.accounts.users.get(user), float("inf")
-        if self.settings.ceilings:
-            person = self._person(user)
-            ceiling = ceiling_of(person, self.settings.ceilings)
-            left = left if ceiling is None else ceiling - self._used_by.get(person, 0.0)
-        if found is None or found.ceiling is None:
-            return left
-        return min(left, found.ceiling - self.used.get(user, 0.0))
-
-    def _person(self, user: str) -> str:
-        found = self._persons.get(user)
-        if found is None:
-            found = self._persons[user] = person_of(user, self.settings.groups)
-        return found
+    def _ceilings(self, user: str, person: str) -> list[Ceiling]:
+        """The ceilings that hold for a user's jobs under a submitter."""
+        return list(self.ceilings.of(person, user, self.used.get(user, 0.0))) if self.ceilings else []
 
     # -- groups ------------------------------------------------------------------------------------
 
@@ -424,11 +414,6 @@ class _Cycle:
 
     def _served(self, name: str, wanted: int, left: int) -> Served:
         used, before = self.used.get(name, 0.0), self._before.get(name, 0.0)
-        account, person = self.accounts.users.get(name), self._person(name)
-        cap, held = ceiling_of(person, self.settings.ceilings), self._used_by.get(person, 0.0)
-        own = None if account is None else account.ceiling
-        if own is not None and (cap is None or own - used <= cap - held):
-            cap, held = own, used
         return Served(
             submitter=name,
             priority=self._priority(name),
@@ -437,8 +422,6 @@ class _Cycle:
             share=self._shares.get(name),
             wanted=wanted,
             left=left,
-            ceiling=cap,
-            below_ceiling=held,
             group=group_of(name, self.settings.groups),
         )
 

@@ -6,6 +6,7 @@ became of each request.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from roost.classad import ClassAd, Expr
 from roost.classad.vector.kinds import Array
 from roost.model.pool_policy import is_true
 from roost.negotiator import pool_policy, verdicts
+from roost.negotiator.ceilings import Ceiling
 from roost.negotiator.limits import LimitBook, maximum, parse_limits
 from roost.negotiator.memory import Key, Known, Memory
 from roost.negotiator.pie import ROUNDING, permits
@@ -43,6 +45,8 @@ class Want:
 
     key: Key
     request: Request
+    #: The user that the queue vouches for.
+    person: str
     left: int = 0
     #: Weight that a job of it is expected to cost.
     weight: float = 1.0
@@ -106,10 +110,10 @@ class Floor:
     policy: PoolPolicy
     book: LimitBook
     standing: Callable[[str], Standing]
-    #: Charges a user with a weight.
-    charge: Callable[[str, float], None]
-    #: What a user may still get.
-    ceiling: Callable[[str], float]
+    #: Charges a submitter and its user with a weight.
+    charge: Callable[[str, float, str], None]
+    #: The ceilings of a submitter and its user.
+    ceilings: Callable[[str, str], list[Ceiling]]
     watch: Stopwatch
     matches: list[Match] = field(default_factory=list)
     #: Those for which NEGOTIATOR_PE_AUDIT_EXPR is TRUE.
@@ -233,7 +237,7 @@ class Floor:
         """
         missed: list[int] = []
         user, weight = party.demand.submitter, self.view.weight
-        ceiling = self.ceiling(user)
+        ceiling = min((each.left for each in self.ceilings(user, want.person)), default=math.inf)
         for row, state in zip(listing.rows.tolist(), listing.keys[3].tolist(), strict=True):
             if not want.left:
                 break
@@ -254,10 +258,11 @@ class Floor:
                 missed.append(row)
                 continue
             self.book.take(mine)
-            self._give(party, want, row, state, Pledge(submitter=user, weight=cost, licences=tuple(mine.items())))
+            pledge = Pledge(submitter=user, weight=cost, person=want.person, licences=tuple(mine.items()))
+            self._give(party, want, row, state, pledge)
             ration.used += cost
             ceiling -= cost
-            self.charge(user, cost)
+            self.charge(user, cost, want.person)
             if self.view.shrinks.item(row):
                 return missed, True
             if ration.spent and not ration.rank_only_beyond:

@@ -46,6 +46,8 @@ class Pledge:
     submitter: str
     #: Of the slot.
     weight: float
+    #: The user that the queue vouches for; "" where it is not known.
+    person: str = ""
     #: Concurrency limits that it takes, name and amount.
     licences: tuple[tuple[str, float], ...] = ()
 

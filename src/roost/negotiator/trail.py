@@ -50,9 +50,6 @@ class Served:
     #: Jobs that it offered, and those that are left.
     wanted: int
     left: int
-    #: What its user may have at most, None for no limit, and has of that: in all of its groups where those count.
-    ceiling: float | None
-    below_ceiling: float
     group: str
 
 
@@ -95,6 +92,10 @@ class Trail:
         found["given"] = [each.slot for each in self.floor.matches if self._is_of(each, want)][:NAMES_MAX]
         found["besides"] = {} if rejection is None else _besides(rejection.causes)
         found["limits"] = list(self._limits(found["besides"]))
+        found["ceilings"] = [
+            {"name": each.name, "limit": each.limit, "in_use": each.in_use, "set_by": each.set_by}
+            for each in self.floor.ceilings(submitter, want.person)
+        ]
         return found
 
     def _answer(self, submitter: str, text: str, knob: str, causes: list[dict[str, Any]]) -> dict[str, Any]:
@@ -170,8 +171,7 @@ class Trail:
         return [
             {
                 "submitter": each.submitter, "priority": each.priority, "used": each.used, "got": each.got,
-                "share": each.share, "wanted": each.wanted, "left": each.left, "ceiling": each.ceiling,
-                "below_ceiling": each.below_ceiling, "group": each.group,
+                "share": each.share, "wanted": each.wanted, "left": each.left, "group": each.group,
             }
             for each in shown
         ]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from roost.classad import ClassAd, FixedWorld, evaluate, parse_expression
+from roost.classad import ClassAd, Expr, FixedWorld, evaluate, parse_expression
 from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
 from roost.classad.world import World
@@ -21,6 +21,8 @@ _HOLDER: Final = parse_expression(
 )
 #: Who is charged for it.
 _CHARGED: Final = parse_expression("MY.AccountingGroup ?: MY.RemoteUser")
+#: Whose job it is, whatever account it is charged to.
+_PERSON: Final = parse_expression("MY.RemoteOwner ?: MY.RemoteUser")
 _CURRENT_RANK: Final = parse_expression(
     "(MY.PreemptingAccountingGroup ?: MY.PreemptingUser) isnt undefined ? MY.PreemptingRank : MY.CurrentRank"
 )
@@ -65,11 +67,20 @@ class SlotView:
 
 
 def usage_of(table: Table, settings: Settings, now: float) -> dict[str, tuple[float, int]]:
-    """User to weight and number of the slots in use."""
+    """Submitter to weight and number of the slots in use."""
+    return _in_use_by(_CHARGED, table, settings, now)
+
+
+def persons_of(table: Table, settings: Settings, now: float) -> dict[str, tuple[float, int]]:
+    """User, as queues vouch for it, to weight and number of the slots in use."""
+    return _in_use_by(_PERSON, table, settings, now)
+
+
+def _in_use_by(whose: Expr, table: Table, settings: Settings, now: float) -> dict[str, tuple[float, int]]:
     if not len(table):
         return {}
     world = FixedWorld(instant=now)
-    codes, names = table.evaluate(_CHARGED, None, world).texts()
+    codes, names = table.evaluate(whose, None, world).texts()
     codes = np.where(table.evaluate(_IN_USE, None, world).true, codes, -1)
     rows = np.flatnonzero(codes >= 0)
     weights = weights_of(table, settings, world)

@@ -45,6 +45,9 @@ def terms_of(settings: Settings, machines: Iterable[Machine]) -> Terms | None:
     policy = settings.policy
     if any((policy.startd_only, policy.audit, settings.slot_constraint, settings.pool_size_constraint)):
         return None
+    if settings.ceilings:
+        # They count users; the shelf knows submitters.
+        return None
     own = [each for each in (settings.pre_job_rank, settings.post_job_rank) if each is not None]
     kinds = {
         (id(slot.plan.policy), id(slot.plan.ad)): (slot.plan.policy.expressions, slot.plan.ad, slot.state.ad)

@@ -65,7 +65,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("CONCURRENCY_LIMIT_DEFAULT", KnobType.REAL, "2308032", "Limit of concurrency limits that are not named.", low=0),
     _k("CONCURRENCY_LIMIT_DEFAULT_<NAME>", KnobType.REAL, None, "Limit of those concurrency limits below that prefix that are not named.", low=0),
     _k("<NAME>_LIMIT", KnobType.REAL, None, "Limit of the concurrency limit of that name.", low=0),
-    _k("USER_CEILINGS", KnobType.LIST, None, "Most that users may have of the pool at once: items user=weight, the user with or without the domain. A user's groups and queues count together."),
+    _k("USER_CEILINGS", KnobType.LIST, None, "Most that users may have of the pool at once: items user=weight, the user with or without the domain. The user is the job's owner as the queue knows it: all groups, accounts (accounting_group_user, nice_user) and queues count together."),
     _k("NEGOTIATOR_PE_SCHEDD_ONLY_EXPR", KnobType.EXPRESSION, None, "Queues and submitters for whose ad this is TRUE take no part."),
     _k("NEGOTIATOR_PE_STARTD_ONLY_EXPR", KnobType.EXPRESSION, None, "Slots for whose ad this is TRUE take no part."),
     _k("NEGOTIATOR_PE_JOB_ONLY_EXPR", KnobType.EXPRESSION, None, "Jobs for whose ad this is TRUE get nothing."),

@@ -85,6 +85,22 @@ SUBMIT_REQUIREMENT_AssignAccountingGroup_REASON = strcat("no accounting group be
         _FILE,
         Argument(name="check", meaning="whether a job that asks for a group of others is refused", default="True"),
     ),
+    template(
+        "POLICY",
+        "Own_Accounts",
+        "Refuses jobs whose use would be charged to the account of another user (accounting_group_user, "
+        "+AccountingGroup), and lets only queue super users change the account of a job in the queue.",
+        "guide to submission rules",
+        """
+SUBMIT_REQUIREMENT_NAMES = $(SUBMIT_REQUIREMENT_NAMES) OwnAccount
+SUBMIT_REQUIREMENT_OwnAccount = (JOB.AcctGroupUser ?: JOB.Owner) =?= JOB.Owner \\
+  && (JOB.AccountingGroup =?= UNDEFINED || JOB.AccountingGroup =?= JOB.Owner \\
+  || JOB.AccountingGroup =?= strcat(JOB.AcctGroup, ".", JOB.Owner))
+SUBMIT_REQUIREMENT_OwnAccount_REASON = strcat("the job would be charged to ", \\
+  JOB.AccountingGroup ?: JOB.AcctGroupUser, ", which is not an account of ", JOB.Owner)
+PROTECTED_JOB_ATTRS = $(PROTECTED_JOB_ATTRS) AcctGroup AcctGroupUser AccountingGroup
+""",
+    ),
     cron("ScheddCronPeriodic", "Runs a program regularly and publishes in the queue's ad what it prints.", "Periodic"),
     cron("ScheddCronContinuous", "Keeps a program running and publishes what it prints.", "WaitForExit"),
     cron("ScheddCronOneShot", "Runs a program once and publishes what it prints.", "OneShot"),

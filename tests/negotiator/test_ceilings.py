@@ -1,0 +1,97 @@
+"""A ceiling counts the user whom the queue vouches for, whatever the user writes about accounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from roost.classad import ClassAd
+from roost.classad.vector import Table
+from roost.negotiator.accounts import Accounts
+from roost.negotiator.cycle import negotiate
+from roost.negotiator.snapshot import Plan, Snapshot
+from roost.schedd.book import submitter_of
+from tests.negotiator.kit import NOW, claimed, demand, job, slot
+from tests.negotiator.test_audit import configured
+
+CAP = "USER_CEILINGS = mal=1\n"
+GROUPS = "GROUP_NAMES = chem\n"
+#: What a user can write about accounts, as it stands in the job's ad.
+LINES: dict[str, dict[str, Any]] = {
+    "none": {},
+    "a configured group": {"AccountingGroup": "chem.mal", "AcctGroup": "chem", "AcctGroupUser": "mal"},
+    "another group": {"AccountingGroup": "phys.mal", "AcctGroup": "phys", "AcctGroupUser": "mal"},
+    "another user": {"AccountingGroup": "bob", "AcctGroupUser": "bob"},
+    "another user in a group": {"AccountingGroup": "chem.bob", "AcctGroup": "chem", "AcctGroupUser": "bob"},
+    "nice_user": {"NiceUser": True},
+    "+AccountingGroup": {"AccountingGroup": "ann@x"},
+    "+Submitter": {"Submitter": "ann@x", "Owner": "mal"},
+}
+
+
+def of_mal(number: int, **more: Any) -> ClassAd:
+    return job(User="mal@x", ClusterId=number, **more)
+
+
+def cycle(slots: list[ClassAd], ads: list[ClassAd], text: str = CAP, accounts: Accounts | None = None) -> Plan:
+    names = [str(ad["Name"]) for ad in slots]
+    snapshot = Snapshot(
+        slots=Table(zip(names, slots, strict=True)),
+        claims={name: f"claim-{name}" for name in names},
+        nodes=dict.fromkeys(names, "node"),
+        demands=tuple(demand(submitter_of(ad), (ad, 4), first=number) for number, ad in enumerate(ads)),
+        now=NOW,
+    )
+    settings = configured(GROUPS + text)
+    return negotiate(snapshot, settings=settings, accounts=accounts or Accounts())
+
+
+@pytest.mark.parametrize("line", list(LINES))
+def test_no_line_of_a_submit_file_goes_around_a_configured_ceiling(line: str) -> None:
+    slots = [slot(f"s{number}") for number in range(4)]
+    assert len(cycle(slots, [of_mal(1, **LINES[line])]).matches) == 1
+
+
+@pytest.mark.parametrize("line", list(LINES))
+def test_no_line_of_a_submit_file_goes_around_a_ceiling_set_at_run_time(line: str) -> None:
+    accounts = Accounts()
+    accounts.set_bounds("mal@x", ceiling=1.0)
+    slots = [slot(f"s{number}") for number in range(4)]
+    assert len(cycle(slots, [of_mal(1, **LINES[line])], GROUPS, accounts).matches) == 1
+
+
+def test_all_accounts_of_a_user_count_together() -> None:
+    slots = [slot(f"s{number}") for number in range(20)]
+    ads = [of_mal(number, **more) for number, more in enumerate(LINES.values())]
+    assert len(cycle(slots, ads, "USER_CEILINGS = mal=3\n").matches) == 3
+
+
+@pytest.mark.parametrize("line", list(LINES))
+def test_slots_in_use_count_for_their_user(line: str) -> None:
+    told = {name: value for name, value in LINES[line].items() if name == "AccountingGroup"}
+    used = claimed("used", "mal@x", RemoteOwner="mal@x", **told)
+    if line == "nice_user":
+        used["RemoteUser"] = "nice-user.mal@x"
+    assert cycle([used, slot("free")], [of_mal(1)]).matches == ()
+
+
+def test_another_user_who_is_charged_to_the_account_does_not_use_up_the_ceiling() -> None:
+    used = claimed("used", "ann@x", RemoteOwner="ann@x", AccountingGroup="mal@x")
+    assert len(cycle([used, slot("free")], [of_mal(1)]).matches) == 1
+
+
+def test_a_ceiling_set_at_run_time_holds_for_the_account_of_that_name_too() -> None:
+    accounts = Accounts()
+    accounts.set_bounds("robot@x", ceiling=2.0)
+    ads = [job(User="ann@x", AccountingGroup="robot"), job(User="bob@x", Owner="bob", AccountingGroup="robot")]
+    slots = [slot(f"s{number}") for number in range(6)]
+    assert len(cycle(slots, ads, GROUPS, accounts).matches) == 2
+
+
+def test_the_record_names_the_ceiling_that_holds() -> None:
+    plan = cycle([slot("a"), slot("b")], [of_mal(1, **LINES["another user"])])
+    assert plan.trail is not None
+    answer = plan.trail.about_request("queue", "bob@x", 0)
+    assert answer is not None
+    assert answer["ceilings"] == [{"name": "mal@x", "limit": 1.0, "in_use": 1.0, "set_by": "USER_CEILINGS"}]
