@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import subprocess
@@ -269,7 +270,10 @@ def test_ads_of_ones_own_come_and_go(desk: Desk) -> None:
     assert desk("advertise", str(path), "--kind", "License")[0] == "2 ads taken\n"
     assert [ad["Name"] for ad in desk.json("advertise", "--list", "License")] == ["matlab", "ansys"]
     assert desk("advertise", "--gone", "matlab")[0] == "1 ad taken out\n"
-    assert "told by daemons" in desk("advertise", str(path), "--kind", "Machine", status=2)[1]
+    assert desk("advertise", "--gone", "ansys", "--kind", "Printer", status=1)[0] == "0 ads taken out\n"
+    (ansys,) = desk.json("advertise", "--list", "license")
+    assert (ansys["AuthenticatedIdentity"], ansys["AdvertisedByAdministrator"]) == (getpass.getuser(), True)
+    assert "only daemons publish" in desk("advertise", str(path), "--kind", "machine", status=2)[1]
     assert "has no MyType" in desk("advertise", str(path), status=2)[1]
 
 

@@ -238,3 +238,34 @@ def test_where_there_are_too_many_pairs_requests_take_turns(monkeypatch: pytest.
         found = rehearse(snapshot, settings, plan, memory, turn=turn)
         seen += [each.user for each in found if each.reason == PAIRS]
     assert seen == ["u0@x", "u1@x", "u2@x", "u0@x"]
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_match_of_one_of_several_jobs_names_none_of_them(count: int) -> None:
+    slots = [slot(f"s{number}") for number in range(4)]
+    plan, snapshot, settings, _ = cycle("NEGOTIATOR_PE_AUDIT_EXPR = True", slots, demand("ann@x", (job(), count)))
+    records = single(plan, snapshot, settings, Accounts())
+    assert len(records) == count
+    if count == 1:
+        assert [(each.job, each.reason) for each in records] == [("1.0", f"ann@x is given {records[0].slot}")]
+    else:
+        assert {each.job for each in records} == {""}
+        assert all("a job of ann@x, of the kind of 1.0, is given" in each.reason for each in records)
+        assert [dict(each.detail) for each in records] == [{"like": "1.0", "among": 4}] * 4
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_preemption_for_one_of_several_jobs_names_none_of_them(count: int) -> None:
+    slots = [claimed(f"s{number}", "bob@x", Rank='=TARGET.Owner == "ann" ? 1.0 : 0.0') for number in range(2)]
+    plan, snapshot, settings, _ = cycle("", slots, demand("ann@x", (job(), count)))
+    records = single(plan, snapshot, settings, Accounts())
+    assert [each.job for each in records] == (["1.0"] if count == 1 else ["", ""])
+    assert {each.loser for each in records} == {"bob@x"}
+
+
+def test_an_error_in_a_matching_expression_counts_pairs() -> None:
+    slots = [slot(f"s{number}") for number in range(4)]
+    text = 'NEGOTIATOR_PE_RESOURCE_EXPR = TARGET.RequestMemory < "x"'
+    plan, _, settings, _ = cycle(text, slots, demand("ann@x", (job(), 1)))
+    (record,) = [each for each in recurring(plan.causes.items(), settings, NOW) if each.kind is AuditKind.POLICY_ERROR]
+    assert (record.count, record.reason) == (4, "pairs of a job and a slot for which the expression is ERROR")

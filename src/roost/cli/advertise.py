@@ -16,12 +16,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "advertise",
         help="tell the pool of something by an ad",
-        description="Put ads into the pool's table; each needs MyType and Name. Ads of slots are their machines'. What "
-        "is not told again within CLASSAD_LIFETIME is forgotten.",
+        description="Put ads into the pool's table; each needs MyType and Name. Ads of slots are their machines'. An "
+        "ad belongs to the user who advertises it. What is not told again within CLASSAD_LIFETIME is forgotten.",
     )
     add_pool_options(parser)
     parser.add_argument("file", nargs="?", default="-", help="ads, an empty line between two; - for standard input")
-    parser.add_argument("--kind", metavar="TYPE", help="MyType of ads that have none")
+    parser.add_argument("--kind", metavar="TYPE", help="MyType of ads that have none, or of those to take out")
     parser.add_argument("--gone", metavar="NAME", action="append", help="take the ads of that name out again")
     parser.add_argument("--list", metavar="TYPE", help="print the ads of a type instead")
 
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     ads = [] if args.gone else _ads(args)
 
     def ask(pool: Pool) -> Any:
-        return pool.central("advertise", ads=ads, gone=args.gone or [])
+        return pool.central("advertise", ads=ads, gone=args.gone or [], kind=args.kind or "")
 
     data = with_pool(args, ask)
     if args.json:

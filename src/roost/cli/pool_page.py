@@ -179,8 +179,11 @@ The lower a user's priority number, the sooner the user's jobs get slots. It is 
 with a half-life (`PRIORITY_HALFLIFE`), times the factor. Floor and ceiling are set together; one that is left out is
 taken away. Only superusers of the pool change anything. JSON: a list of objects with `user` and the figures.""",
     "advertise": """\
-Ads of one's own can be matched with and asked for (`--list`), as licences or other resources are. JSON: `taken`,
-`gone`.""",
+Ads of your own can be matched with and asked for (`--list`), as licences or other resources are. An ad belongs to the
+user who advertised it: only that user and administrators of the pool may replace it or take it out (`--gone NAME`, with
+`--kind` those of one type only). The pool writes the user into the ad as `AuthenticatedIdentity`, and as
+`AdvertisedByAdministrator` whether that is an administrator: ask for it where a policy relies on an ad. Types are
+compared without case, and types of daemons are refused. JSON: `taken`, `gone`.""",
     "dag check": """\
 Every mistake with its place; JSON: nodes, edges and who waits for whom, or the mistakes.""",
     "dag submit": """\

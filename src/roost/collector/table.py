@@ -16,7 +16,7 @@ import numpy as np
 
 from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
-from roost.classad.values import Value
+from roost.classad.values import Value, fold
 from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
 
@@ -24,6 +24,8 @@ from roost.classad.vector.kinds import Array
 LIFETIME_S: Final = 900.0
 #: Most ads of one pool.
 ADS_MAX: Final = 2_000_000
+#: Spellings of types that are kept though there may be no ad of the type any more.
+KINDS_KEPT: Final = 256
 #: From so many slots on a constraint is evaluated for all of them at once.
 COLUMNS_FROM: Final = 64
 
@@ -68,6 +70,8 @@ class AdTable:
         self.lifetime_s = lifetime_s
         #: (MyType, Name) to ad.
         self._kept: dict[tuple[str, str], Kept] = {}
+        #: MyType, folded, to how it is spelled here: as in the first ad of it.
+        self._kinds: dict[str, str] = {fold(SLOT): SLOT}
         self.slots = Table()
         #: Counts changes of slots.
         self.changes = 0
@@ -87,7 +91,8 @@ class AdTable:
 
         Raises ValueError for one without MyType or Name, and TooManyAds.
         """
-        key = _key(ad)
+        kind, name = _key(ad)
+        key = self._kinds.setdefault(fold(kind), kind), name
         ad["LastHeardFrom"] = int(now)
         before = self._kept.get(key)
         if before is None and len(self._kept) >= ADS_MAX:
@@ -137,6 +142,7 @@ class AdTable:
 
     def remove(self, kind: str, name: str) -> bool:
         """Forget an ad; whether there was one."""
+        kind = self._spelled(kind)
         if self._kept.pop((kind, name), None) is None:
             return False
         self.counts.removed += 1
@@ -171,16 +177,23 @@ class AdTable:
         for kind, name in gone:
             self.remove(kind, name)
         self.counts.expired += len(gone)
+        if gone and len(self._kinds) > KINDS_KEPT:
+            self._kinds = {fold(SLOT): SLOT, **{fold(kind): kind for kind, _ in self._kept}}
         return [name for _, name in gone]
 
     # -- questions -----------------------------------------------------------------------------------
 
     def get(self, kind: str, name: str) -> Kept | None:
         """An ad by its name."""
-        return self._kept.get((kind, name))
+        return self._kept.get((self._spelled(kind), name))
+
+    def _spelled(self, kind: str) -> str:
+        """A type as the table spells it."""
+        return self._kinds.get(fold(kind), kind)
 
     def of(self, kind: str) -> Iterator[tuple[str, Kept]]:
         """Name and ad of all of a kind, in the order in which they first came; "" for all kinds."""
+        kind = self._spelled(kind)
         for (mine, name), each in self._kept.items():
             if not kind or mine == kind:
                 yield name, each
@@ -210,7 +223,7 @@ class AdTable:
 
     def has_columns(self, kind: str) -> bool:
         """Whether a constraint on ads of a kind is evaluated for all of them at once."""
-        return kind == SLOT and len(self.slots) >= COLUMNS_FROM
+        return self._spelled(kind) == SLOT and len(self.slots) >= COLUMNS_FROM
 
     def _found(self, kind: str, constraint: Expr | None) -> Iterator[tuple[str, ClassAd]]:
         if constraint is not None and self.has_columns(kind):
@@ -251,7 +264,7 @@ class AdTable:
 
 def _key(ad: ClassAd) -> tuple[str, str]:
     kind, name = ad.eval("MyType"), ad.eval("Name")
-    if not isinstance(kind, str) or not isinstance(name, str) or not name:
+    if not isinstance(kind, str) or not kind or not isinstance(name, str) or not name:
         raise ValueError("an ad for the collector has MyType and Name, both texts")
     return kind, name
 

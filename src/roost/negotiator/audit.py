@@ -16,7 +16,7 @@ from typing import Final
 
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, digest, some
 from roost.negotiator.accounts import Accounts
-from roost.negotiator.pool_policy import Act, Cause, Counted
+from roost.negotiator.pool_policy import JOB_ONLY, Act, Cause, Counted
 from roost.negotiator.settings import Settings
 from roost.negotiator.snapshot import Match, Plan, Snapshot
 
@@ -53,7 +53,7 @@ def recurring(causes: Iterable[tuple[Cause, Counted]], settings: Settings, now: 
                 expression=source.text,
                 place=source.place,
                 configuration=settings.in_force.configuration,
-                reason=_reason(act, kind, text),
+                reason=_reason(act, knob, kind, text),
                 count=counted.count,
                 samples=some(counted.samples),
             )
@@ -61,13 +61,15 @@ def recurring(causes: Iterable[tuple[Cause, Counted]], settings: Settings, now: 
     return found
 
 
-def _reason(act: Act, kind: str, text: str) -> str:
+def _reason(act: Act, knob: str, kind: str, text: str) -> str:
     match act:
         case Act.DISCARD:
             return f"{_WORDS[kind]} kept out of matchmaking" + (f": {text}" if text else "")
         case Act.VETO:
             return "matches prevented on which job and slot agree"
-    return f"{_WORDS[kind]} for which the expression is ERROR"
+    # An expression about a match is asked of each pair of a job and a slot.
+    what = _WORDS[kind] if kind != "job" or knob == JOB_ONLY else "pairs of a job and a slot"
+    return f"{what} for which the expression is ERROR"
 
 
 def single(plan: Plan, snapshot: Snapshot, settings: Settings, accounts: Accounts) -> list[AuditRecord]:
@@ -84,7 +86,7 @@ def single(plan: Plan, snapshot: Snapshot, settings: Settings, accounts: Account
             knob=_AUDIT,
             expression=settings.in_force.of(_AUDIT).text,
             place=settings.in_force.of(_AUDIT).place,
-            reason=f"{match.submitter} is given {match.slot}",
+            reason=f"{_whose(match)} is given {match.slot}",
         )
         for match in plan.noted[:MATCHES_MAX]
     ]
@@ -95,7 +97,7 @@ _AUDIT: Final = "NEGOTIATOR_PE_AUDIT_EXPR"
 
 
 def _about(match: Match, snapshot: Snapshot, settings: Settings) -> AuditRecord:
-    # A claim's id is a secret.
+    # A claim's id is a secret. Which of several jobs gets the slot is the queue's choice, and not known here.
     return AuditRecord(
         id=f"match/{digest(match.claim_id, match.job, match.slot)}",
         kind=AuditKind.MATCH,
@@ -104,9 +106,15 @@ def _about(match: Match, snapshot: Snapshot, settings: Settings) -> AuditRecord:
         user=match.submitter,
         machine=match.node,
         slot=match.slot,
-        job=match.job,
+        job=match.job if match.among == 1 else "",
         configuration=settings.in_force.configuration,
+        detail={} if match.among == 1 else {"like": match.job, "among": match.among},
     )
+
+
+def _whose(match: Match) -> str:
+    """Who is given a slot: of several jobs of a request the queue chooses, so that none of them is named."""
+    return match.submitter if match.among == 1 else f"a job of {match.submitter}, of the kind of {match.job},"
 
 
 def _preemption(match: Match, snapshot: Snapshot, settings: Settings, accounts: Accounts) -> AuditRecord:
@@ -129,7 +137,7 @@ def _preemption(match: Match, snapshot: Snapshot, settings: Settings, accounts: 
         knob=knob,
         expression=clipped(text),
         place=place,
-        reason=f"{match.submitter} is given {match.slot}, which {match.holder} uses: {why}",
+        reason=f"{_whose(match)} is given {match.slot}, which {match.holder} uses: {why}",
     )
 
 

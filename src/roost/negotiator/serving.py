@@ -287,6 +287,7 @@ class Floor:
                 submitter=party.demand.submitter,
                 autocluster=want.request.autocluster,
                 job=want.request.job,
+                among=want.request.count,
                 slot=name,
                 node=self.snapshot.nodes[name],
                 claim_id=self.snapshot.claims[name],

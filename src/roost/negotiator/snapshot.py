@@ -89,7 +89,10 @@ class Match:
     schedd: str
     submitter: str
     autocluster: int
+    #: The first job of the request. The queue decides which of its jobs gets the slot.
     job: str
+    #: Jobs of the request.
+    among: int = 1
     slot: str
     node: str
     claim_id: str

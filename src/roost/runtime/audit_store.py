@@ -254,7 +254,9 @@ def _is_about(record: dict[str, Any], wanted: Wanted) -> bool:
 
 def _names_job(record: dict[str, Any], wanted: str) -> bool:
     names = [str(record.get("job", "")), *(str(each).partition(" ")[0] for each in record.get("samples", ()))]
-    return any(_covers(name, wanted) for name in names)
+    # A match of a request of several jobs may be about any job of that cluster; its text says so.
+    like = str(record.get("detail", {}).get("like", "")).partition(".")[0]
+    return like == wanted.partition(".")[0] or any(_covers(name, wanted) for name in names)
 
 
 def _covers(name: str, wanted: str) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from roost.classad import ClassAd, Expr, ParseError, parse_expression
 from roost.classad.allowance import Allowance
-from roost.collector.table import SLOT, projection_of
+from roost.collector import advertised
+from roost.collector.table import projection_of
 from roost.negotiator.timing import Wish
 from roost.runtime.budget import STEPS_AT_ONCE, STEPS_EACH, Budget, OverBudget, check_length, too_many_steps
 from roost.runtime.bus import ROWS_PER_ANSWER
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
 
 _A = TypeVar("_A")
 _R = TypeVar("_R")
-
-#: MyType of ads that only daemons tell.
-_OF_DAEMONS: Final = frozenset(
-    (SLOT, "Submitter", "Accounting", "Scheduler", "DaemonMaster", "Collector", "Negotiator")
-)
 
 
 def _bounded(function: Callable[[_A], _R], argument: _A) -> _R:
@@ -99,7 +95,7 @@ class CentralAnswers:
             case "cycle":
                 return Answer(data=self._cycle())
             case "advertise":
-                return self._advertised(args.get("ads", []), [str(name) for name in args.get("gone", [])], sender)
+                return self._advertised(ask, sender)
         raise AssertionError(f"a verb of the table that the central manager does not answer: {ask.what}")
 
     async def _ads(self, args: Mapping[str, Any], reply: str) -> list[Any]:
@@ -170,22 +166,23 @@ class CentralAnswers:
         daemon.want(Wish.URGENT)
         return Answer(data=found)
 
-    def _advertised(self, ads: list[Any], gone: list[str], sender: str) -> Answer:
-        """Ads that somebody tells by a command; those of daemons are theirs to tell."""
-        found = [ad_from(data, "ad") for data in ads]
-        for ad in found:
-            if ad.get("MyType") in _OF_DAEMONS:
-                text = f"ads of the type {ad.get('MyType')} are told by daemons, and by nobody else"
-                return Answer(ok=False, code="permission-denied", text=text, remedy="give it a MyType of your own")
-        now = self._daemon.clock.now()
-        for ad in found:
-            self._table.put(ad, sender=sender, now=now)
-        kinds = [kind for kind in self._table.kinds() if kind not in _OF_DAEMONS]
-        if found or gone:
-            names = [str(ad.get("Name", "?")) for ad in found] + gone
-            self._daemon.audit.command(f"advertise {len(found)} ads, take {len(gone)} back", sender, names=names)
-        removed = sum(self._table.remove(kind, name) for name in gone for kind in kinds)
-        return Answer(data={"taken": len(found), "gone": removed})
+    def _advertised(self, ask: Ask, sender: str) -> Answer:
+        """Publish and withdraw ads of users."""
+        daemon, kind = self._daemon, str(ask.args.get("kind") or "")
+        ads = [ad_from(data, "ad") for data in ask.args.get("ads", [])]
+        gone = [str(name) for name in ask.args.get("gone", [])]
+        names = [str(ad.get("Name", "?")) for ad in ads] + gone
+        order = f"advertise {len(ads)} ads, take {len(gone)} back"
+        now, table, administrators = daemon.clock.now(), self._table, daemon.administrators
+        try:
+            removed = advertised.withdraw(table, gone, kind=kind, user=sender, administrators=administrators)
+            advertised.advertise(table, ads, user=sender, administrators=administrators, now=now)
+        except advertised.NotYours as error:
+            daemon.audit.command(order, sender, names=names, refusal=str(error))
+            return Answer(ok=False, code=DENIED, text=str(error), remedy=error.remedy)
+        if names:
+            daemon.audit.command(order, sender, names=names)
+        return Answer(data={"taken": len(ads), "gone": removed})
 
 
 def _words(ask: Ask) -> str:

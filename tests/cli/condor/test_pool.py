@@ -164,7 +164,7 @@ def test_ads_of_ones_own(desk: Desk) -> None:
     (desk.pool.work / "gone").write_text('MyType = "Query"\nTargetType = "Licence"\nRequirements = Seats == 3\n')
     desk("condor_advertise", "-tcp", "INVALIDATE_ADS_GENERIC", "gone")
     assert desk("condor_status", "-generic", "-af", "Name").out == ""
-    assert "told by daemons" in desk("condor_advertise", "UPDATE_STARTD_AD", text='Name = "x"\n', status=1).err
+    assert "only daemons publish" in desk("condor_advertise", "UPDATE_STARTD_AD", text='Name = "x"\n', status=1).err
     assert "Unknown command name" in desk("condor_advertise", "UPDATE", "ad", status=1).err
 
 

@@ -85,5 +85,5 @@ def _invalidate(pool: Pool, row: Row, command: str) -> int:
         found = pool.central("ads", kind=kind, constraint=row.raw("Requirements"), projection=["Name"])
         names = [str(each.get("Name")) for each in found]
     if names:
-        pool.central("advertise", ads=[], gone=names)
+        pool.central("advertise", ads=[], gone=names, kind=kind)
     return 1
