@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from roost.classad import ClassAd
@@ -65,6 +66,10 @@ class _Folder:
     def random_integer(self, low: int, high: int) -> int:
         """The next number of a fixed seed."""
         return self._random.randint(low, high)
+
+    def local_date(self, instant: float) -> date:
+        """The day in UTC: the zone of the process must not change a run."""
+        return datetime.fromtimestamp(instant, UTC).date()
 
 
 def ads_of(text: str, file: str) -> list[ClassAd]:

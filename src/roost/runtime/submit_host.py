@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Final
 
@@ -107,6 +108,10 @@ class SystemSubmitHost:
         import random
 
         return random.SystemRandom().randint(low, high)
+
+    def local_date(self, instant: float) -> date:
+        """The day in the zone of this process (TZ)."""
+        return date.fromtimestamp(instant)
 
 
 def _logical_cwd() -> str:

@@ -10,6 +10,7 @@ import fnmatch
 import posixpath
 import random
 from collections.abc import Mapping
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Protocol
 
@@ -60,6 +61,10 @@ class SubmitHost(Protocol):
 
     def random_integer(self, low: int, high: int) -> int:
         """A random whole number, both ends included."""
+        ...
+
+    def local_date(self, instant: float) -> date:
+        """The day that an instant, epoch s, is in where the user submits."""
         ...
 
 
@@ -124,6 +129,9 @@ class MemorySubmitHost:
 
     def random_integer(self, low: int, high: int) -> int:
         return self._random.randint(low, high)
+
+    def local_date(self, instant: float) -> date:
+        return datetime.fromtimestamp(instant, UTC).date()
 
 
 @dataclass(slots=True, kw_only=True)

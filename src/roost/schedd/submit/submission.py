@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from time import localtime
 
 from roost.classad.ad import Cell
 from roost.classad.forms import Form, format_ad
@@ -266,13 +265,13 @@ class _Reader:
     # -- what is there without a description
 
     def _built_in(self) -> dict[str, str]:
-        moment = localtime(self.now)
+        day = self.host.local_date(self.now)
         found = {
             "submit_file": self.file,
             "submit_time": str(int(self.now)),
-            "year": f"{moment.tm_year}",
-            "month": f"{moment.tm_mon:02}",
-            "day": f"{moment.tm_mday:02}",
+            "year": f"{day.year}",
+            "month": f"{day.month:02}",
+            "day": f"{day.day:02}",
             **PLATFORM,
         }
         for name in ("arch", "opsys", "opsysver", "opsysandver", "opsysmajorver", "spool"):
