@@ -1,8 +1,8 @@
 """How a master starts daemons again and ends them: MASTER_BACKOFF_*, MASTER_RECOVER_FACTOR, SHUTDOWN_*_TIMEOUT.
 
 Where nothing is set, a daemon that died comes back after 0.1 s, and twice as late after each further death, up to 30 s:
-jobs do not notice, and a machine is soon back. A pool that sets one of the MASTER_BACKOFF_* knobs gets HTCondor's rule with
-HTCondor's values for the others: CONSTANT + FACTOR ** n seconds after n deaths, at most CEILING.
+jobs do not notice, and a machine is soon back. A pool that sets one of the MASTER_BACKOFF_* knobs gets HTCondor's
+rule with HTCondor's values for the others: CONSTANT + FACTOR ** n seconds after n deaths, at most CEILING.
 """
 
 from __future__ import annotations
