@@ -46,7 +46,10 @@ _OTHERS = frozenset(
         # Of the environment of a process.
         "ROOST_HOME",
         # Names of daemons and of hooks.
+        "COLLECTOR",
         "NEGOTIATOR",
+        "SCHEDD",
+        "STARTD",
         "FETCH_WORK",
     )
 )
@@ -191,8 +194,14 @@ def test_templates_set_what_something_reads() -> None:
 @pytest.mark.parametrize(
     ("line", "severity", "words"),
     [
-        ("DENY_WRITE = *@example.org", Severity.ERROR, "DENY_WRITE has no effect: "),
-        ("HOSTDENY_WRITE = guest.example.org", Severity.ERROR, "HOSTDENY_WRITE has no effect: "),
+        ("DENY_WRITE = guest.example.org", Severity.ERROR, "DENY_WRITE: guest.example.org is a host, a network or"),
+        ("DENY_READ = 192.0.2.0/24", Severity.ERROR, "DENY_READ: 192.0.2.0/24 names a host"),
+        ("ALLOW_WRITE = *@x.org, ann@x.org/*.x.org", Severity.ERROR, "ALLOW_WRITE: ann@x.org/*.x.org names a host"),
+        ("ALLOW_ADMINISTRATOR_SCHEDD = *@x.org", Severity.ERROR, "*@x.org is a pattern, and administrators are named"),
+        ("HOSTDENY_WRITE = guest.example.org", Severity.ERROR, "has no effect: it is an old name of DENY_WRITE"),
+        ("DENY_DAEMON = *@example.org", Severity.ERROR, "DENY_DAEMON has no effect: "),
+        ("DENY_WRITE_MASTER = *", Severity.ERROR, "DENY_WRITE_MASTER has no effect: "),
+        ("ALLOW_DAEMON = condor_pool@*", Severity.WARNING, "Daemons are admitted by their credentials"),
         ("NEGOTIATOR_DEPTH_FIRST = True", Severity.WARNING, "NEGOTIATOR_DEPTH_FIRST has no effect: Slots are filled"),
         ("CONDOR_ADMIN = root@example.org", Severity.NOTE, "CONDOR_ADMIN has no effect: Roost sends no mail"),
         ("STARTD.MAX_JOBS_SUBMITTED = 3", Severity.WARNING, "MAX_JOBS_SUBMITTED is read by SCHEDD"),
@@ -210,6 +219,8 @@ def test_a_line_without_effect_is_reported(line: str, severity: Severity, words:
         # What happens anyway.
         "ALLOW_READ = *",
         "DENY_WRITE =",
+        "DENY_WRITE = ann@example.org, *@example.com, */*",
+        "ALLOW_ADMINISTRATOR_STARTD = ann@example.org",
         "NEGOTIATOR_DEPTH_FIRST = False",
         "SEC_DEFAULT_AUTHENTICATION = REQUIRED",
         # A macro of the administrator's own, or one that another value uses.

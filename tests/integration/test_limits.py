@@ -90,3 +90,18 @@ def test_logs_are_where_and_as_long_as_the_configuration_says(start: Callable[..
     eventually((logs / "StartLog.1").exists)
     assert (logs / "StartLog").stat().st_size <= 10_000
     assert size and " DEBUG " not in (logs / "StartLog").read_text()
+
+
+def test_users_whom_a_list_denies_are_refused_and_a_list_of_hosts_is(start: Callable[..., Pool]) -> None:
+    pool = start("DENY_WRITE = *\n", cpus=1)
+    refused = pool.try_("submit", text=SLEEPERS.format("", 1))
+    assert refused.returncode != 0
+    assert "may not submit jobs: DENY_WRITE denies it to " in refused.stderr
+    assert pool.jobs() == [], "what changes nothing is answered"
+    config = pool.home / "roost.config"
+    config.write_text(config.read_text().replace("DENY_WRITE = *", "DENY_WRITE = *.example.org"))
+    assert "DENY_WRITE: *.example.org is a host" in pool.try_("reconfig").stderr
+    assert pool.try_("submit", text=SLEEPERS.format("", 1)).returncode != 0, "the configuration stays as it was"
+    config.write_text(config.read_text().replace("DENY_WRITE = *.example.org", "DENY_WRITE = mallory@*"))
+    pool("reconfig")
+    pool("submit", text=SLEEPERS.format("hold = true", 1))

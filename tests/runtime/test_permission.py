@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from roost.config import MemoryHost, load_text
+from roost.config.access import access
 from roost.runtime.permission import refusal
 from roost.wire.messages import Ask
 from roost.wire.verbs import QUESTIONS, VERBS, Daemon
@@ -66,3 +68,65 @@ def test_a_refusal_says_what_and_whom_to_ask() -> None:
 def test_questions_change_nothing() -> None:
     changing = {"act", "submit", "drain", "cancel-drain", "poll", "reopen", "vacate", "advertise", "userprio-set"}
     assert {name for table in VERBS.values() for name in table} - QUESTIONS == changing
+
+
+LEVELS = {
+    Daemon.QUEUE: ({"query", "history"}, {"submit", "act"}, set()),
+    Daemon.MACHINE: ({"story", "ads"}, set(), {"drain", "vacate"}),
+    Daemon.CENTRAL: ({"ads", "userprio"}, {"advertise"}, {"userprio-set"}),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "user", "may"),
+    [
+        # Nobody is kept out.
+        ("", "ann", "RW"),
+        ("ALLOW_WRITE = *", "ann", "RW"),
+        ("DENY_WRITE =", "ann", "RW"),
+        # Denied is denied, to administrators, too, and with all that is above it.
+        ("DENY_WRITE = *", "ann", "R"),
+        ("DENY_WRITE = ann@*", "ann", "R"),
+        ("DENY_WRITE = ann@here.org, bob@here.org", "ann", "R"),
+        ("DENY_WRITE = ann@there.org", "ann", "RW"),
+        ("DENY_WRITE = *@HERE.org\nALLOW_WRITE = ann@*", "ann", "R"),
+        ("DENY_READ = ann@*", "ann", ""),
+        ("DENY_WRITE = admin@*", "admin", "R"),
+        ("DENY_ADMINISTRATOR = admin@*", "admin", "RW"),
+        # Allowed are those that are named, and those who may more.
+        ("ALLOW_WRITE = bob@*", "ann", "R"),
+        ("ALLOW_WRITE = bob@*, a*@here.org", "ann", "RW"),
+        ("ALLOW_WRITE = bob@*", "admin", "RWA"),
+        ("ALLOW_READ = bob@*", "ann", ""),
+        ("ALLOW_READ = bob@*\nALLOW_WRITE = ann@*", "ann", "RW"),
+        # Another daemon's list.
+        ("ALLOW_WRITE_OTHER = bob@*\nDENY_READ_MASTER = *", "ann", "RW"),
+    ],
+)
+@pytest.mark.parametrize("daemon", Daemon)
+def test_the_lists_keep_users_out(text: str, user: str, may: str, daemon: Daemon) -> None:
+    config = load_text(f"UID_DOMAIN = here.org\n{text}", MemoryHost())
+    lists = access(config, "SCHEDD")
+    left = ADMINISTRATORS if not text.startswith("DENY_ADMIN") else ADMINISTRATORS - {"admin"}
+    for level, names in zip("RWA", LEVELS[daemon], strict=True):
+        for name in names:
+            found = refusal(daemon, Ask(what=name), user, left, lists)
+            wanted = level in may or (level == "A" and user == "admin" and may == "RWA")
+            assert (found is None) == wanted, (name, found)
+
+
+def test_a_refusal_names_the_list_and_its_place() -> None:
+    lists = access(load_text("UID_DOMAIN = here.org\nDENY_WRITE_SCHEDD = *@here.org\n", MemoryHost()), "SCHEDD")
+    found = refusal(Daemon.QUEUE, Ask(what="submit"), "ann", ADMINISTRATORS, lists)
+    assert found is not None
+    assert found.text == "ann may not submit jobs: DENY_WRITE_SCHEDD denies it to ann@here.org (<text>:2:1)"
+    assert access(load_text("DENY_WRITE_SCHEDD = *", MemoryHost()), "STARTD").deny == {}
+
+
+def test_administrators_of_the_list_are_administrators_and_the_central_manager_drains_whatever_it_says() -> None:
+    config = load_text(
+        "UID_DOMAIN = here.org\nALLOW_ADMINISTRATOR = ann@here.org, bob@there.org\nDENY_READ = *", MemoryHost()
+    )
+    lists = access(config, "STARTD")
+    assert lists.administrators() == {"ann"}
+    assert refusal(Daemon.MACHINE, Ask(what="drain"), "central@x", (), lists) is None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 
+from roost.config.access import problems
 from roost.config.diagnostics import Code, diagnostic
 from roost.config.expand import Found, circle_message
 from roost.config.finding import Diagnostic, Severity, Span
@@ -142,9 +143,12 @@ def _effect(config: Config, key: str, definition: Definition, used: frozenset[st
     base = key.rpartition(".")[2]
     if row is None:
         return []
-    if new is not None and (row.unread is None or row.unread.severity is not Severity.ERROR):
-        # That the name is an old one is said already.
-        return []
+    if new is not None:
+        # That the name is an old one is said already; it must not pass for protection.
+        protects = row.read_by == "config.access" or (row.unread is not None and row.unread.severity is Severity.ERROR)
+        message = f"{name} has no effect: it is an old name of {new}"
+        error = diagnostic(Code.WITHOUT_EFFECT, message, span, name=name, severity=Severity.ERROR)
+        return [error] if protects else []
     if row.unread is not None:
         # A macro that other values use does what it always did; what protects or limits something does not.
         if base in used and row.unread.severity is not Severity.ERROR:
@@ -154,6 +158,8 @@ def _effect(config: Config, key: str, definition: Definition, used: frozenset[st
             return []
         message = f"{name} has no effect: {row.unread.why.removesuffix('.')}"
         return [diagnostic(Code.WITHOUT_EFFECT, message, span, name=name, severity=row.unread.severity)]
+    if row.read_by == "config.access":
+        return problems(name, config.expander(_owner(config, key)).expand(definition.text, name=name), span)
     reader = row.subsystem.lower()
     if not dot or prefix not in SUBSYSTEMS or reader in ("all", prefix) or (row.name, prefix) in _READ_TWICE:
         return []

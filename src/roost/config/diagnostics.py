@@ -70,6 +70,7 @@ class Code(StrEnum):
     SLOT_PREFIX_IGNORED = "config-slot-prefix-ignored"
     WITHOUT_EFFECT = "config-without-effect"
     OTHER_DAEMON = "config-other-daemon"
+    ACCESS_LIST = "config-access-list"
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +267,12 @@ CODES: dict[Code, CodeDoc] = {
         "Roost accepts the knob and does not act on it; an error where the knob protects or limits something, a note "
         "where nothing is lost.",
         "Remove the line. If HTCondor reads the same file, put it between `if ! defined ROOST` and `endif`.",
+    ),
+    Code.ACCESS_LIST: CodeDoc(
+        _E,
+        "An entry of ALLOW_<LEVEL> or DENY_<LEVEL> is not one of a user, so Roost cannot hold to it.",
+        "Name users as `user@domain`, `*@domain` or `*`; keep hosts out where the message servers run. If HTCondor "
+        "reads the same file, put the line between `if ! defined ROOST` and `endif`.",
     ),
     Code.OTHER_DAEMON: CodeDoc(
         _W,

@@ -57,7 +57,7 @@ class CentralAnswers:
         if not isinstance(message, Ask):
             return
         try:
-            refused = refusal(Daemon.CENTRAL, message, sender, self._daemon.administrators)
+            refused = refusal(Daemon.CENTRAL, message, sender, self._daemon.administrators, self._daemon.lists)
             if refused is not None:
                 if refused.code == DENIED:
                     user = str(message.args.get("user", ""))

@@ -21,6 +21,7 @@ from typing import Any, Final, TypeVar
 from roost.classad import ClassAd
 from roost.collector.table import LIFETIME_S, SLOT, AdTable
 from roost.config import Config, ConfigError
+from roost.config.access import access
 from roost.defrag.policy import is_wanted
 from roost.model.audit import digest
 from roost.negotiator.settings import intervals_from
@@ -69,7 +70,7 @@ class CentralDaemon:
 
     def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
         self.context = context
-        self.administrators = superusers(config)
+        self.administrators, self.lists = superusers(config), access(config, "COLLECTOR")
         self.bus = bus
         self.subjects = bus.subjects
         self.clock = context.clock
@@ -137,7 +138,7 @@ class CentralDaemon:
             self.matchmaker.configure(config)
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from error
-        self.administrators = superusers(config)
+        self.administrators, self.lists = superusers(config), access(config, "COLLECTOR")
         self.audit.reconfigure(config)
         self.request_time_max_s = time_max_of(config)
         self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import ParseError, parse_expression
+from roost.config.access import Access, access
 from roost.model import events as ev
 from roost.model.audit import AuditKind
 from roost.model.events import DrainSchedule
@@ -45,12 +46,15 @@ class NodeAnswers:
         #: Not the threads that jobs and their files need.
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="story")
 
+    def _lists(self) -> Access:
+        return access(self._daemon.config, "STARTD")
+
     async def on_ask(self, message: Message, sender: str, reply: str) -> None:
         """Somebody asks something."""
         if not isinstance(message, Ask):
             return
         try:
-            refused = refusal(Daemon.MACHINE, message, sender, superusers(self._daemon.config))
+            refused = refusal(Daemon.MACHINE, message, sender, superusers(self._daemon.config), self._lists())
             if refused is not None:
                 if refused.code == DENIED:
                     self._record(AuditKind.COMMAND, message.what, sender, self._daemon.clock.now(), refused.text)

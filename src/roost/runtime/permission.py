@@ -1,4 +1,4 @@
-"""Whether a daemon may answer a request: it knows the verb, and its table lets the asker ask for it.
+"""Whether a daemon may answer a request: it knows the verb, and its table and its lists let the asker ask for it.
 
 The asker is the last token of the subject, which the message servers hold to the asker's own name.
 """
@@ -8,26 +8,41 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, assert_never
 
+from roost.config.access import Access, Level
 from roost.wire.messages import Answer, Ask
-from roost.wire.verbs import VERBS, Asker, Daemon
+from roost.wire.verbs import VERBS, Asker, Daemon, Verb
 
 #: What a refusal says to do.
 REMEDY: Final = "ask a user whom QUEUE_SUPER_USERS names, root, or the user who runs the pool"
+LISTS_REMEDY: Final = "ask an administrator of the pool to change that list"
 DENIED: Final = "permission-denied"
+#: No list is set.
+OPEN: Final = Access()
 
 _NAMES: Final = {Daemon.QUEUE: "a queue", Daemon.MACHINE: "a machine", Daemon.CENTRAL: "the central manager"}
 _CENTRAL: Final = "central@"
 
 
-def refusal(daemon: Daemon, ask: Ask, sender: str, administrators: Collection[str]) -> Answer | None:
-    """Why a daemon does not answer a request; None if it does."""
+def refusal(
+    daemon: Daemon, ask: Ask, sender: str, administrators: Collection[str], lists: Access = OPEN
+) -> Answer | None:
+    """Why a daemon does not answer a request; None if it does. `lists`: ALLOW_ and DENY_ of the daemon."""
     verb = VERBS[daemon].get(ask.what)
     if verb is None:
         return Answer(ok=False, code="bad-request", text=f"{_NAMES[daemon]} cannot answer {ask.what!r}")
-    if _may(verb.asker, sender, administrators):
+    what = f"{sender or 'this user'} may not {verb.about.partition(',')[0]}"
+    if not _may(verb.asker, sender, administrators):
+        return Answer(ok=False, code=DENIED, text=what, remedy=REMEDY)
+    if verb.asker is Asker.ADMINISTRATOR_OR_CENTRAL and sender.startswith(_CENTRAL):
         return None
-    text = f"{sender or 'this user'} may not {verb.about.partition(',')[0]}"
-    return Answer(ok=False, code=DENIED, text=text, remedy=REMEDY)
+    why = lists.refusal(_level(verb), sender, administrator=sender in administrators)
+    return Answer(ok=False, code=DENIED, text=f"{what}: {why}", remedy=LISTS_REMEDY) if why else None
+
+
+def _level(verb: Verb) -> Level:
+    if verb.asker not in (Asker.USER, Asker.OWNER):
+        return Level.ADMINISTRATOR
+    return Level.READ if verb.question else Level.WRITE
 
 
 def _may(asker: Asker, sender: str, administrators: Collection[str]) -> bool:

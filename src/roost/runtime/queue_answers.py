@@ -100,7 +100,7 @@ class QueueAnswers:
         """Answer a request."""
         if not isinstance(message, Ask):
             return
-        refused = refusal(Daemon.QUEUE, message, sender, self._daemon.settings.superusers)
+        refused = refusal(Daemon.QUEUE, message, sender, self._daemon.settings.superusers, self._daemon.lists)
         if refused is not None:
             await self._daemon.bus.answer(reply, refused)
             return

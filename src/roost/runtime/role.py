@@ -21,6 +21,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from roost.config import Config, Severity, check
+from roost.config.access import Level, access
 from roost.config.in_force import changed_names
 from roost.config.not_text import joined
 from roost.runtime.bus import Bus, BusSettings
@@ -192,8 +193,11 @@ def _log_as_configured(context: RoleContext, config: Config) -> None:
 
 
 def superusers(config: Config) -> frozenset[str]:
-    """Who may do everything: whom the pool runs as, root, and whom QUEUE_SUPER_USERS names."""
-    return frozenset({user_name(), "root", *config.get_list("QUEUE_SUPER_USERS")})
+    """Who may do everything: whom the pool runs as, root, and whom QUEUE_SUPER_USERS or ALLOW_ADMINISTRATOR names,
+    without those whom DENY_ADMINISTRATOR names."""
+    lists = access(config, config.subsystem)
+    names = {user_name(), "root", *config.get_list("QUEUE_SUPER_USERS"), *lists.administrators()}
+    return frozenset(name for name in names if not lists.refusal(Level.ADMINISTRATOR, name, administrator=True))
 
 
 def set_up_log(context: RoleContext) -> None:

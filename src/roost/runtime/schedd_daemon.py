@@ -22,6 +22,7 @@ from dataclasses import replace
 from typing import Any, Final, NoReturn
 
 from roost.config import Config, ConfigError
+from roost.config.access import access
 from roost.config.in_force import configuration_record
 from roost.runtime.audit_sender import AuditSender
 from roost.runtime.budget import time_max_of
@@ -115,6 +116,7 @@ class ScheddDaemon:
             name = self.context.name
             found = queue_settings(config, name=name, local_node=local_name(name), zone=self.clock.zone())
             found = replace(found, superusers=superusers(config))
+            self.lists = access(config, "SCHEDD")
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
         for problem in found.problems:

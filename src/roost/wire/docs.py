@@ -24,6 +24,13 @@ the table does not name (`permission-denied`).
 **Administrators** are the user who runs the pool, `root`, and the users that `QUEUE_SUPER_USERS` names. Each daemon
 goes by the configuration that it reads itself, so a machine may have administrators of its own.
 
+`ALLOW_READ`, `ALLOW_WRITE`, `ALLOW_ADMINISTRATOR` and the same with `DENY_` restrict this further, or make more users
+administrators. What changes nothing is of the level READ, what else a user may do of WRITE, the rest of
+ADMINISTRATOR; a level includes those below it. The lists name users, as `ann@example.org`, `*@example.org` or `*`;
+the domain is UID_DOMAIN. `DENY_` goes before `ALLOW_` and binds administrators, too. With `_SCHEDD`, `_STARTD` or
+`_COLLECTOR` after it a list counts in that daemon alone. An entry that names a host is an error, because requests
+come with the name of a user only.
+
 The message servers vouch for the name of the user: each account can publish only requests that end in its own name
 ([operations](../guides/operations.md#a-pool-for-all-users-of-a-machine)). `roost up`, `down` and `reconfig` act on
 processes of this machine and make no request: the operating system decides whether you may signal the master.

@@ -33,7 +33,10 @@ class Asker(StrEnum):
 
 
 class Verb(NamedTuple):
-    """Something that a daemon can be asked."""
+    """Something that a daemon can be asked.
+
+    What users may ask for is of HTCondor's level READ if it changes nothing, else of WRITE; the rest, of ADMINISTRATOR.
+    """
 
     asker: Asker
     #: What it does, for the manual.

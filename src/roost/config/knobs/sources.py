@@ -13,6 +13,7 @@ _path = partial(knob, type=KnobType.PATH, subsystem="ALL", reload=Reload.RESTART
 _E = Severity.ERROR
 _N = Severity.NOTE
 
+_BY_CREDENTIALS = "Daemons are admitted by their credentials with the message servers: NATS_CREDENTIALS."
 _ONE_LOG = "COLLECTOR_LOG has what the negotiator and defragmentation log, too, STARTD_LOG what starters, SCHEDD_LOG what shadows do; the master's is log/master.log."
 
 # One row a line, however long: it is a table.
@@ -64,8 +65,21 @@ KNOBS: tuple[Knob, ...] = (
     _k("<SUBSYS>_LOG", KnobType.PATH, None, "Log file of another daemon.", reload=Reload.RESTART, unread=Unread(_ONE_LOG, _N)),
     _k("<SUBSYS>_ATTRS", KnobType.LIST, None, "Names of macros published in that daemon's ad.", unread=Unread("Only the ads of slots take attributes from the configuration, by STARTD_ATTRS.")),
     _k("<SUBSYS>_EXPRS", KnobType.LIST, None, "Older name of <SUBSYS>_ATTRS.", unread=Unread("Only the ads of slots take attributes from the configuration, by STARTD_ATTRS.")),
-    _k("ALLOW_<LEVEL>", KnobType.LIST, None, "Who may send requests of that authorization level.", unread=Unread("Access is by credentials and accounts, not by lists of hosts: use NATS_CREDENTIALS, ROOST_USERS and QUEUE_SUPER_USERS.", _E, ("*",))),
-    _k("DENY_<LEVEL>", KnobType.LIST, None, "Who may not send requests of that authorization level.", unread=Unread("Access is by credentials and accounts, not by lists of hosts: use NATS_CREDENTIALS, ROOST_USERS and QUEUE_SUPER_USERS.", _E)),
+    *(row for level, deed in (("READ", "ask for ads, jobs and decisions"), ("WRITE", "submit jobs and act on their own"), ("ADMINISTRATOR", "act on all jobs, drain machines and change priorities")) for row in (
+        _k(f"ALLOW_{level}", KnobType.LIST, None, f"Users who may {deed}, as user@domain or with wildcards; unset: see permissions.md.", read_by="config.access"),
+        _k(f"DENY_{level}", KnobType.LIST, None, f"Users who may not {deed}, nor what is of a higher level.", read_by="config.access"),
+        *(row for daemon in ("SCHEDD", "STARTD", "COLLECTOR") for row in (
+            _k(f"ALLOW_{level}_{daemon}", KnobType.LIST, None, f"Taken instead of ALLOW_{level} by that daemon.", subsystem=daemon, read_by="config.access"),
+            _k(f"DENY_{level}_{daemon}", KnobType.LIST, None, f"Taken instead of DENY_{level} by that daemon.", subsystem=daemon, read_by="config.access"),
+        )),
+    )),
+    *(_k(f"ALLOW_{level}", KnobType.LIST, None, "Daemons that may join the pool.", unread=Unread(_BY_CREDENTIALS, harmless=("*",))) for level in ("DAEMON", "NEGOTIATOR", "ADVERTISE_STARTD", "ADVERTISE_SCHEDD", "ADVERTISE_MASTER")),
+    _k("ALLOW_CLIENT", KnobType.LIST, None, "Daemons that commands trust.", unread=Unread(_BY_CREDENTIALS, harmless=("*",))),
+    _k("ALLOW_OWNER", KnobType.LIST, None, "Older level of authorization for the owner of a machine.", unread=Unread("The level does not exist any more: use ALLOW_ADMINISTRATOR_STARTD.")),
+    _k("ALLOW_CONFIG", KnobType.LIST, None, "Who may set configuration remotely.", unread=Unread("Configuration cannot be set remotely.")),
+    _k("DENY_CONFIG", KnobType.LIST, None, "Who may not set configuration remotely.", unread=Unread("Configuration cannot be set remotely.", _N)),
+    _k("ALLOW_<LEVEL>", KnobType.LIST, None, "Who may send requests of another authorization level.", unread=Unread("Only READ, WRITE and ADMINISTRATOR are levels of Roost.", _E, ("*",))),
+    _k("DENY_<LEVEL>", KnobType.LIST, None, "Who may not send requests of another authorization level.", unread=Unread("Only READ, WRITE and ADMINISTRATOR are levels of Roost; keep daemons out by their credentials.", _E)),
     _k("SEC_<CONTEXT>_AUTHENTICATION", KnobType.STRING, None, "Whether daemons and users are authenticated.", unread=Unread("Daemons and users are always authenticated, by the credentials of the message servers.", _N, ("required", "preferred", "optional"))),
     _k("SEC_<CONTEXT>_ENCRYPTION", KnobType.STRING, None, "Whether what daemons and users say is encrypted.", unread=Unread("Messages are encrypted where NATS_SERVERS names servers as tls://.", harmless=("preferred", "optional", "never"))),
     _k("SEC_<CONTEXT>_INTEGRITY", KnobType.STRING, None, "Whether what daemons and users say is protected from change.", unread=Unread("Messages are protected where NATS_SERVERS names servers as tls://.", harmless=("preferred", "optional", "never"))),

@@ -1,10 +1,10 @@
 """A knob that Roost accepts and does not act on.
 
-What: A line sets a knob of HTCondor to something that does not happen in Roost. The knob's row in the reference of
-knobs says why, and what to use instead.
+What: A line sets a knob of HTCondor to something that does not happen in Roost, or names a host in a list of users. The
+knob's row in the reference of knobs says why, and what to use instead.
 
 Why: The setting reads as if it were in force. It is an error where the knob protects or limits something, such as
-DENY_WRITE; a note where nothing is lost, for Roost does the same in another way.
+DENY_DAEMON; a note where nothing is lost, for Roost does the same in another way.
 
 Example::
 
@@ -32,5 +32,5 @@ from roost.policy.lint.registry import Hit, pool_rule
 
 @pool_rule("RST530", Severity.WARNING)
 def check(pool: Pool) -> Iterator[Hit]:
-    for diagnostic, hit in forwarded(pool, Code.WITHOUT_EFFECT):
+    for diagnostic, hit in forwarded(pool, Code.WITHOUT_EFFECT, Code.ACCESS_LIST):
         yield replace(hit, severity=Severity.NOTE) if diagnostic.severity is ConfigSeverity.NOTE else hit
