@@ -58,6 +58,11 @@ taken. Three consequences are worth remembering:
 * A suspended slot looks at `PREEMPT` before `CONTINUE`.
 * `SUSPEND` counts in Retiring too.
 
+A slot is in Owner only while `IS_OWNER` is TRUE. Its default is `False`, as in current HTCondor; older manuals describe
+`START =?= False`. A policy whose `START` keeps jobs away while the owner is there shows as Unclaimed unless it
+says `IS_OWNER = (START =?= False)`, as `use POLICY : Desktop` and its like do. A claimed slot asks `IS_OWNER` with the
+job of its claim: if that is TRUE while `START` accepts the job, the claim ends before the job begins (RST423).
+
 Conditions that are neither TRUE nor FALSE (UNDEFINED, ERROR, text) make no transition happen, with these
 exceptions: `IS_OWNER` counts as FALSE, `WANT_SUSPEND` as FALSE, and `WANT_VACATE` as TRUE. A claim that waits to
 take over is refused only if `START` is FALSE for its job; a new claim and a new job need `START` to be TRUE. For a

@@ -323,13 +323,14 @@ def test_an_attribute_is_not_asked_of_the_wrong_ad_if_that_ad_was_handed_in_with
 
 
 def test_a_count_of_runs_that_ends_the_loop_is_no_loop() -> None:
-    start = "START = KeyboardIdle > 900\n"
+    start = "START = KeyboardIdle > 900\nIS_OWNER = (START =?= False)\n"
     assert [f.code for f in found(f"{start}PREEMPT = TARGET.NumJobStarts > 3\n")] == ["RST403"]
     assert found(f"{start}PREEMPT = TARGET.NumJobStarts == 3\n") == []
 
 
 def test_a_mistake_in_kill_does_not_hide_what_the_others_do_together() -> None:
-    text = "START = KeyboardIdle > 900\nPREEMPT = KeyboardIdle > 900\nKILL = TARGET.ImageSize > Memory\n"
+    owner = "IS_OWNER = (START =?= False)\n"
+    text = f"START = KeyboardIdle > 900\n{owner}PREEMPT = KeyboardIdle > 900\nKILL = TARGET.ImageSize > Memory\n"
     assert [f.code for f in found(text)] == ["RST403", "RST301"]
 
 
@@ -338,7 +339,8 @@ def test_slot_types_with_the_same_expressions_are_looked_at_once() -> None:
         f"SLOT_TYPE_{n} = cpus=1, memory=5%\nNUM_SLOTS_TYPE_{n} = 1\nSLOT_TYPE_{n}_START = KeyboardIdle > 900\n"
         for n in range(1, 9)
     )
-    assert [f.code for f in found(f"START = KeyboardIdle > 900\nPREEMPT = KeyboardIdle > 900\n{types}")] == ["RST403"]
+    text = f"START = KeyboardIdle > 900\nIS_OWNER = (START =?= False)\nPREEMPT = KeyboardIdle > 900\n{types}"
+    assert [f.code for f in found(text)] == ["RST403"]
 
 
 PIECES = [

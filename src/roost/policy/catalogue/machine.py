@@ -24,7 +24,9 @@ STARTD: tuple[PolicyExpression, ...] = (
     ),
     _slot(
         "IS_OWNER",
-        "Whether the slot belongs to the machine's owner for now (state Owner). It must not depend on a job.",
+        "Whether the slot belongs to the machine's owner for now (state Owner). It must be TRUE or FALSE without a job; "
+        "a claimed slot asks it with the job of its claim. Older manuals of HTCondor describe the default "
+        "`START =?= False`: set that for a slot that is to show as Owner while START keeps jobs away.",
         default="False",
         attribute="IsOwner",
         target=Side.NONE,

@@ -7,10 +7,12 @@ Why: It is UNDEFINED there. IS_OWNER that is UNDEFINED stops a daemon of HTCondo
 
 Example::
 
+    START = KeyboardIdle > 900
     IS_OWNER = TARGET.Owner != "coltrane" && KeyboardIdle < 900
 
 Instead::
 
+    START = KeyboardIdle > 900
     IS_OWNER = KeyboardIdle < 900
 """
 
@@ -18,12 +20,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.classad.syntax import Node, Op
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.scope import row_of
-from roost.policy.lint.shapes import references
+from roost.policy.lint.shapes import binaries, references
 from roost.policy.model import Side
+
+
+def _is_total(expression: Expression, node: Node) -> bool:
+    """Whether a reference is compared by ``=?=`` or ``=!=``, which are never UNDEFINED."""
+    return any(node in (each.left, each.right) for each, _ in binaries(expression, Op.IS, Op.ISNT))
 
 
 @expression_rule("RST204", Severity.WARNING, "D3", "D2")
@@ -32,6 +40,9 @@ def check(expression: Expression) -> Iterator[Hit]:
     if row is None or row.target is not Side.NONE or row.my is not Side.MACHINE:
         return
     for node, where, name in references(expression):
+        if row.name.upper() == "IS_OWNER" and _is_total(expression, node):
+            # A claimed slot asks it with the claim's job: such a test makes an exception for that job.
+            continue
         job_only = where is None and not expression.scope.knows(name) and row_of(name, Side.JOB) is not None
         if where == "target" or job_only:
             yield Hit(

@@ -6,10 +6,12 @@ Why: A daemon of HTCondor stops with an error. Here it counts as FALSE, with a w
 
 Example::
 
+    START = KeyboardIdle > 900 && HasUserAtConsole =!= True
     IS_OWNER = HasUserAtConsole || KeyboardIdle < 900
 
 Instead::
 
+    START = KeyboardIdle > 900 && HasUserAtConsole =!= True
     IS_OWNER = HasUserAtConsole =?= True || KeyboardIdle < 900
 """
 
