@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -122,3 +123,19 @@ def test_one_that_takes_too_long_is_killed(hook: Callable[..., Any]) -> None:
 def test_names_that_there_are_not_are_told(hook: Callable[..., Any]) -> None:
     status, _, err = hook("NO_SUCH", "#!/bin/sh\n")
     assert status == 2 and "no hook has that name" in err
+
+
+def test_a_fetched_job_that_can_not_run_is_told_to_the_source(hook: Callable[..., Any]) -> None:
+    wrong = FETCH + "echo 'JobUniverse = 7'\n"
+    _, told, _ = hook("FETCH_WORK", wrong, config="START = True")
+    text = "\n".join(told["follows"])
+    assert "its starter cannot run this job, and tells STARTER_FAILURE" in text
+    assert "JobUniverse is 7; fetched jobs are of universe 5 (vanilla)" in text
+    assert "its starter runs this job" not in text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs jobs as their owners")
+def test_a_fetched_job_of_an_owner_without_account_is_told_to_the_source(hook: Callable[..., Any]) -> None:
+    script = "#!/bin/sh\necho 'Cmd = \"/bin/true\"'; echo 'Owner = \"no-such-user-here\"'\n"
+    _, told, _ = hook("FETCH_WORK", script, config="START = True")
+    assert "this machine has no user 'no-such-user-here'" in "\n".join(told["follows"])

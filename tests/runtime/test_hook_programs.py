@@ -145,6 +145,15 @@ def test_what_is_no_ad_is_said_to_be_none() -> None:
     assert printed_ad("") == ClassAd()
 
 
+@pytest.mark.parametrize("is_job", [False, True])
+@pytest.mark.parametrize(
+    "output", ['[ Cmd = "/bin/sleep"; Owner = "ann" ]\n', '[\nCmd = "/bin/sleep"\n]\n', "A = 1\nB-2 = 3\n", "A B = 1\n"]
+)
+def test_an_ad_with_an_attribute_that_is_no_name_is_refused_whole(output: str, is_job: bool) -> None:
+    found = printed_ad(output, is_job=is_job)
+    assert isinstance(found, HookFailed) and found.text.startswith("what it printed is no ad:")
+
+
 def test_a_hook_whose_call_is_cancelled_is_killed(one_place: Place, execute: Path, beacon: Beacon) -> None:
     path = _hook(one_place, f"#!/bin/sh\ntrap '' TERM\nsetsid sleep 1000 &\necho up > {beacon.path}\nsleep 1000\n")
 

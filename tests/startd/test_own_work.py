@@ -304,3 +304,41 @@ def test_the_results_of_one_slot_are_those_of_the_machine() -> None:
     assert measuring.numbers == ["4"] and not other.numbers
     other.poll(1)
     assert other.pair == at.UNCLAIMED
+
+
+def test_a_fetched_job_that_can_not_be_started_is_followed_by_a_growing_pause() -> None:
+    hand = fetcher(FetchWorkDelay="0")
+    pauses = []
+    for _ in range(9):
+        offer(hand, job(Cmd="poison"))
+        hand.feed(ev.JobExited(started=False))
+        hand.gone()
+        assert hand.pair == at.UNCLAIMED, "the slot is free for others during the pause"
+        failed_at = hand.now
+        while not hand.ordered(FetchWork):
+            assert hand.state.fetching.retry_at is not None
+            hand.poll(max(1.0, hand.state.fetching.retry_at - hand.now))
+        pauses.append(hand.now - failed_at)
+    assert pauses == [5, 10, 20, 40, 80, 160, 300, 300, 300]
+
+
+def test_a_fetched_job_that_is_started_ends_the_pauses() -> None:
+    hand = fetcher(FetchWorkDelay="0")
+    offer(hand, job(Cmd="poison"))
+    hand.feed(ev.StarterExited(spawned=False))
+    assert hand.state.fetching.failures == 1
+    hand.poll(5)
+    assert hand.ordered(FetchWork)
+    offer(hand, job(Cmd="a"))
+    hand.feed(ev.JobExited(started=True))
+    assert hand.state.fetching.failures == 0
+    hand.gone()
+    assert hand.pair == at.CLAIMED and hand.ordered(FetchWork)
+
+
+def test_a_fetched_job_that_is_evicted_before_it_starts_is_no_failure() -> None:
+    hand = fetcher()
+    offer(hand, job())
+    hand.feed(ev.VacateRequested())
+    hand.feed(ev.JobExited(started=False))
+    assert hand.state.fetching.failures == 0

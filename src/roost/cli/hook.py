@@ -28,7 +28,7 @@ from roost.node.hook_trial import (
 )
 from roost.node.host_plan import SlotPlan
 from roost.node.plan import make_plan
-from roost.runtime.accounts import can_switch_user, own_account
+from roost.runtime.accounts import NoSuchAccount, account_named, can_switch_user, own_account
 from roost.runtime.clock import Clock
 from roost.runtime.fetching import own_environment
 from roost.runtime.home import Home
@@ -153,9 +153,29 @@ def _try_hook(args: argparse.Namespace, config: Config, slot: SlotPlan, row: Hoo
     if isinstance(result, HookFailed):
         follows = list(after_failure(row))
     else:
-        told = what_follows(row, status=result.status, printed=printed, keyword=keyword, slot=slot, slot_ad=slot_ad)
-        follows = list(told)
+        follows = list(
+            what_follows(
+                row,
+                status=result.status,
+                printed=printed,
+                keyword=keyword,
+                slot=slot,
+                slot_ad=slot_ad,
+                owner_problem=_owner_problem,
+            )
+        )
     return _tell(args, knob, call, result, follows, fault)
+
+
+def _owner_problem(owner: str) -> str:
+    """Why jobs of an owner cannot run on this machine; "" if they can, or run as the user of the daemon."""
+    if not can_switch_user():
+        return ""
+    try:
+        account_named(owner)
+    except NoSuchAccount as error:
+        return str(error)
+    return ""
 
 
 def _parsed(row: HookRow, result: HookResult | HookFailed) -> tuple[ClassAd | None, str]:

@@ -158,6 +158,9 @@ class JobUpdated:
 class JobExited:
     """The starter sent its final update; it is still there."""
 
+    #: The job's program was started.
+    started: bool = True
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StarterEvicted:

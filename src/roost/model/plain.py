@@ -187,10 +187,16 @@ def _read_dataclass(kind: Any, plain: object, path: str, given: Mapping[str, obj
         if name not in declared:
             raise PlainError(f"{path}.{name}", "nothing", members[name])
     for name in declared:
-        if name not in members:
+        if name not in members and name not in _added(kind):
             raise PlainError(f"{path}.{name}", "a member", None)
-    read = {name: _read(one, members[name], f"{path}.{name}") for name, one in declared.items()}
+    read = {name: _read(one, members[name], f"{path}.{name}") for name, one in declared.items() if name in members}
     return kind(**read, **given)
+
+
+@cache
+def _added(kind: type) -> frozenset[str]:
+    """Members that records written before they were added do not have; they have their defaults then."""
+    return frozenset(each.name for each in fields(kind) if each.metadata.get("added"))
 
 
 @cache

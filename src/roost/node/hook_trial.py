@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from roost.classad import ClassAd, unparse_value
@@ -12,7 +12,7 @@ from roost.model.slots import SlotKind
 from roost.model.starter import Ending, HookPoint, ScriptPoint
 from roost.node.hook_table import HookRow
 from roost.node.host_plan import SlotPlan
-from roost.startd.fetched_job import fetched_job
+from roost.startd.fetched_job import VANILLA, fetched_job
 from roost.startd.policy_inputs import Inputs
 from roost.startd.slot_state import new_slot
 from roost.startd.states import State
@@ -65,18 +65,30 @@ def sample_values(machine: str, slot: SlotPlan, owner: str) -> dict[str, str]:
 
 
 def what_follows(
-    row: HookRow, *, status: int, printed: ClassAd | None, keyword: str, slot: SlotPlan, slot_ad: ClassAd
+    row: HookRow,
+    *,
+    status: int,
+    printed: ClassAd | None,
+    keyword: str,
+    slot: SlotPlan,
+    slot_ad: ClassAd,
+    owner_problem: Callable[[str], str],
 ) -> Iterator[str]:
-    """Sentences about what a machine would do with the answer of a hook that has read the ad of that slot."""
+    """Sentences about what a machine would do with the answer of a hook that has read the ad of that slot.
+
+    `owner_problem` says why a job of an owner cannot run on this machine; "" if it can.
+    """
     if row.name == "FETCH_WORK":
-        yield from _after_fetch(printed if status >= 0 else None, keyword, slot, slot_ad)
+        yield from _after_fetch(printed if status >= 0 else None, keyword, slot, slot_ad, owner_problem)
     elif row.name in (HookPoint.PREPARE, HookPoint.PREPARE_EARLY):
         yield from _after_prepare(HookPoint(row.name), status, printed)
     else:
         yield "Nothing depends on what it prints, nor on its status."
 
 
-def _after_fetch(printed: ClassAd | None, keyword: str, slot: SlotPlan, slot_ad: ClassAd) -> Iterator[str]:
+def _after_fetch(
+    printed: ClassAd | None, keyword: str, slot: SlotPlan, slot_ad: ClassAd, owner_problem: Callable[[str], str]
+) -> Iterator[str]:
     if printed is None:
         yield "There is no work. The slot asks again after FetchWorkDelay; a fetched claim without a job would end."
         return
@@ -85,13 +97,28 @@ def _after_fetch(printed: ClassAd | None, keyword: str, slot: SlotPlan, slot_ad:
     for name, why in (("Cmd", "nothing could be started"), ("Owner", "a daemon of root would not start it")):
         if not isinstance(job.cell(name.lower()), str):
             yield f"It has no {name}: {why}, and STARTER_FAILURE would be told."
+    cannot_run = list(_cannot_run(job, owner_problem))
     accepted, text = _accepts(job, slot, slot_ad)
     yield f"REPLY_FETCH {'accept' if accepted else 'reject'}: {text}."
     if accepted:
         parts = slot.kind is SlotKind.PARTITIONABLE
         what = "A part of the slot is cut off for it and" if parts else "The slot is"
-        yield f"{what} claimed by it, and its starter runs this job:"
+        if cannot_run:
+            yield f"{what} claimed by it, but its starter cannot run this job, and tells STARTER_FAILURE:"
+            yield from (f"    {problem}" for problem in cannot_run)
+            yield "The job:"
+        else:
+            yield f"{what} claimed by it, and its starter runs this job:"
         yield "\n".join(f"    {line}" for line in format_ad(job, Form.OLD).splitlines())
+
+
+def _cannot_run(job: ClassAd, owner_problem: Callable[[str], str]) -> Iterator[str]:
+    universe, owner = job.eval("JobUniverse"), job.eval("Owner")
+    if universe != VANILLA:
+        yield f"JobUniverse is {unparse_value(universe)}; fetched jobs are of universe {VANILLA} (vanilla)"
+    problem = owner_problem(owner) if isinstance(owner, str) else ""
+    if problem:
+        yield problem
 
 
 def _accepts(job: ClassAd, slot: SlotPlan, slot_ad: ClassAd) -> tuple[bool, str]:

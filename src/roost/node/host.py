@@ -318,7 +318,7 @@ class Host(Generic[S]):
                 case sef.ReportEviction(job_state=job_state):
                     self.tell(slot, ev.StarterEvicted(job_state=job_state))
                 case sef.ReportExit(report=report):
-                    self.tell(slot, ev.JobExited())
+                    self.tell(slot, ev.JobExited(started=report.started))
                     for failure in report.script_failures:
                         if breaks_slot(failure.status):
                             cause = script_cause(failure.point, failure.status)

@@ -20,6 +20,7 @@ import asyncio
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -46,6 +47,9 @@ _PREFIX: Final = "hook_"
 #: Stages of a start that depend on what a call names beside its program.
 _OF_CALL: Final = ("directory", "output", "error")
 _READ_BYTES: Final = 64 * 1024
+
+#: Names of attributes.
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,16 +274,25 @@ def printed_ad(output: str, *, is_job: bool = False) -> ClassAd | HookFailed:
     """The attributes that a hook printed. `is_job`: they are a job, and may not be two with a blank line between."""
     try:
         if not is_job:
-            return parse_ad(output, Form.OLD)
+            return _checked(parse_ad(output, Form.OLD))
         found = ClassAd()
         for each in parse_ads(output, Form.OLD):
             twice = next((name for name in each if name in found), None)
             if twice is not None:
                 return HookFailed(text=f"what it printed is more than one ad: {twice} comes again after a blank line")
             found.update(each)
-        return found
+        return _checked(found)
     except (ParseError, ValueError) as problem:
         return HookFailed(text=f"what it printed is no ad: {problem}")
+
+
+def _checked(ad: ClassAd) -> ClassAd | HookFailed:
+    """The ad, if all its names are names: one in square brackets reads as an attribute ``[ Cmd``."""
+    odd = next((name for name in ad if not _NAME.fullmatch(name)), None)
+    if odd is None:
+        return ad
+    remedy = "print one NAME = EXPRESSION a line, without square brackets and semicolons"
+    return HookFailed(text=f"what it printed is no ad: {odd!r} is not a name of an attribute; {remedy}")
 
 
 def script_call(command: str) -> tuple[str | None, Path, tuple[str, ...]] | None:

@@ -34,7 +34,7 @@ from roost.startd.policy_inputs import whole
 from roost.startd.retirement import lease_s, vacate_time_s
 from roost.startd.slot_state import Destination, Eviction, SlotState
 from roost.startd.states import Activity
-from roost.startd.transitions import Entry
+from roost.startd.transitions import Entry, On
 from roost.startd.work import Work
 
 #: JobUniverse of a virtual machine.
@@ -190,9 +190,14 @@ def start_job(work: Work) -> None:
 
 
 def drop_job(work: Work) -> None:
-    """The job came to its own end; the claim goes on."""
+    """The job came to its own end; the claim goes on, but for that of a fetched job that could not be started.
+
+    No work is asked for during the pause that follows, so others may have the slot.
+    """
     work.update_claim(carries_job=False)
     work.update(eviction=Eviction())
+    if work.state.claim.kind is ClaimKind.FETCHED and work.state.fetching.failures:
+        work.raised.add(On.NO_WORK)
 
 
 def suspend_job(work: Work) -> None:

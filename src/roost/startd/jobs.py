@@ -34,6 +34,7 @@ from roost.model.reasons import Refusal
 from roost.startd.claim_life import takes_more
 from roost.startd.claiming import drain_refuses
 from roost.startd.entries import killing_timeout_s, notice_for, vacate_end
+from roost.startd.own_work import note_start
 from roost.startd.states import BUSY, CLAIMED, SUSPENDED, State
 from roost.startd.transitions import On
 from roost.startd.work import Work
@@ -160,6 +161,8 @@ def job_exited(work: Work, event: JobExited) -> bool:
     if activation is None or activation.ended:
         return False
     work.update_activation(ended=True)
+    if work.state.claim.kind is ClaimKind.FETCHED and (event.started or work.state.state is State.CLAIMED):
+        note_start(work, started=event.started)
     work.raised.add(On.FINAL_UPDATE)
     return True
 
@@ -190,6 +193,7 @@ def starter_exited(work: Work, event: StarterExited) -> bool:
     )
     work.update(vacate_until=None, kill_again_at=None)
     if not event.spawned and claim.kind is ClaimKind.FETCHED and work.state.pair in (BUSY, CLAIMED):
+        note_start(work, started=False)
         work.raised.add(On.NO_WORK)
     return True
 

@@ -19,13 +19,16 @@ from roost.model.events import BackfillExited, BackfillStarted, BenchmarksFinish
 from roost.model.slots import SlotKind
 from roost.startd.claiming import drain_refuses, let_wait, take_request
 from roost.startd.policy_inputs import whole
-from roost.startd.slot_state import Benchmarks
+from roost.startd.slot_state import Benchmarks, Fetching
 from roost.startd.states import BACKFILL, BACKFILL_BUSY, BENCHMARKING, CLAIMED, CLEANING, SUSPENDED, State
 from roost.startd.transitions import On
 from roost.startd.work import Work
 
 #: FetchWorkDelay where that is no number, s.
 FETCH_DELAY_S: Final = 300
+#: Pause after a fetched job that could not be started, s: it doubles with each further one in a row, up to the most.
+FAILURE_PAUSE_S: Final = 5.0
+FAILURE_PAUSE_MAX_S: Final = 300.0
 
 
 def benchmarks_finished(work: Work, event: BenchmarksFinished) -> bool:
@@ -77,11 +80,28 @@ def try_fetch(work: Work) -> None:
     last_at = state.fetching.completed_at
     if delay_s > 0 and last_at is not None and work.now - last_at < delay_s:
         _retry(work, last_at + delay_s)
+    elif work.now < _paused_until(state.fetching):
+        _retry(work, _paused_until(state.fetching))
     elif work.inputs.decide("START").truth is False:
         _retry(work, work.now + max(1, delay_s))
     else:
         work.update(fetching=replace(state.fetching, running=True, spawned_at=work.now, retry_at=None))
         work.order(FetchWork())
+
+
+def _paused_until(fetching: Fetching) -> float:
+    if not fetching.failures:
+        return 0.0
+    return fetching.failed_at + min(FAILURE_PAUSE_MAX_S, FAILURE_PAUSE_S * 2.0 ** min(fetching.failures - 1, 10))
+
+
+def note_start(work: Work, *, started: bool) -> None:
+    """A fetched job was started, or could not be: the slot asks for the next one after a pause that grows."""
+    fetching = work.state.fetching
+    if started and fetching.failures:
+        work.update(fetching=replace(fetching, failures=0))
+    elif not started:
+        work.update(fetching=replace(fetching, failures=fetching.failures + 1, failed_at=work.now))
 
 
 def _may_fetch(work: Work) -> bool:

@@ -85,6 +85,9 @@ class Fetching:
     completed_at: float | None = None
     #: When to try again, epoch s.
     retry_at: float | None = None
+    #: Fetched jobs in a row that could not be started, and when the last of them failed, epoch s.
+    failures: int = field(default=0, metadata={"added": True})
+    failed_at: float = field(default=0.0, metadata={"added": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
