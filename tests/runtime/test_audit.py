@@ -18,7 +18,7 @@ from roost.runtime.audit_keeper import AuditKeeper, AuditSettings, audit_setting
 from roost.runtime.audit_sender import BATCH_BYTES_MAX, WAITING_MAX, AuditSender
 from roost.runtime.audit_store import MIGRATIONS, AuditStore, Wanted
 from roost.runtime.clock import SYSTEM
-from roost.runtime.database import StoreError
+from roost.runtime.database_guard import StoreError
 from roost.runtime.home import Home
 from roost.wire.audit import audit_data, audit_from
 from roost.wire.errors import WireError

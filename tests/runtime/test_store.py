@@ -17,7 +17,8 @@ from sqlalchemy import Connection, create_engine, inspect, text
 from roost.classad import ClassAd, parse_expression
 from roost.classad.values import from_bytes
 from roost.model.audit import AuditKind, AuditRecord
-from roost.runtime.database import StoreError, open_database
+from roost.runtime.database import Database
+from roost.runtime.database_guard import StoreError
 from roost.runtime.store import MIGRATIONS, SCHEMA, Store, count_history
 from roost.schedd import changes as ch
 from roost.schedd.identifiers import JobId
@@ -208,7 +209,7 @@ def test_what_interrupts_bringing_a_database_up_to_date_leaves_it_as_it_was(url:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        open_database(url, replace(SCHEMA, migrations=(*MIGRATIONS, interrupted)))
+        Database.open(url, replace(SCHEMA, migrations=(*MIGRATIONS, interrupted)))
     engine = create_engine(url)
     assert "half" not in inspect(engine).get_table_names()
     engine.dispose()

@@ -49,7 +49,9 @@ def stop(home: Home, how: str) -> int:
     try:
         pid = int(home.contact()["pid"])
     except HomeError as error:
-        raise CommandError(str(error)) from None
+        pid = home.master()
+        if not pid:
+            raise CommandError(str(error)) from None
     if not alive(pid):
         (home.run / "contact.json").unlink(missing_ok=True)
         raise CommandError(f"no pool runs in {home.path}: its master was killed")

@@ -65,8 +65,9 @@ ACTIVITY shows, after the activity, the phase in which a slot's starter evicts i
 `Busy/Vacating`. A slot may be named without its machine: `slot2` is that slot of each machine.
 
 JSON: a list of the slots' whole ads; with `--daemons` an object with `home` and the process numbers of `central`,
-`schedd` and `node`, as far as DAEMON_LIST has them, 0 for one that does not run. Exit status 1 if slots were named and
-there are none, or a daemon does not run.""",
+`schedd` and `node`, as far as DAEMON_LIST has them, 0 for one that does not run, and with `problems`, daemon to text,
+if one cannot do its work. Exit status 1 if slots were named and there are none, a daemon does not run or one has a
+problem.""",
     "submit": """\
 Submit files are HTCondor's; what is wrong in one is told with its line, and nothing of it is submitted. Examples are
 in [examples/](../../examples/README.md). With `--wait` a terminal shows how far the jobs are, and the exit status is

@@ -124,15 +124,18 @@ def _daemons(args: argparse.Namespace) -> int:
             pid = 0
         found[role] = pid if pid and alive(pid) else 0
         running = running and bool(found[role])
+    problems = {role: text for role in roles if (text := home.problem(role))}
     if args.json:
-        print_json(found)
+        print_json(found | ({"problems": problems} if problems else {}))
     elif not any(found[role] for role in roles):
         raise CommandError(f"no pool runs in {home.path}: start one with `roost up`")
     else:
         for role in roles:
             say(f"{role:<8} {f'runs, pid {found[role]}' if found[role] else 'does not run'}")
+            if role in problems:
+                say(f"         {problems[role]}")
         say(f"state is in {home.path}, logs are in {home.log}")
-    return Exit.OK if running else Exit.NO
+    return Exit.OK if running and not problems else Exit.NO
 
 
 def _meant(home: Home) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from roost.config import Config
 from roost.runtime.audit_store import PAGE_ROWS, AuditStore, Page, Wanted
 from roost.runtime.clock import Clock
-from roost.runtime.database import StoreError
+from roost.runtime.database_guard import Damaged, StoreError
 from roost.runtime.home import Home
 from roost.wire.audit import audit_data, audit_from
 from roost.wire.errors import WireError
@@ -65,10 +65,14 @@ def audit_settings(config: Config, home: Home) -> AuditSettings:
 class AuditKeeper:
     """Keeps records and answers questions about them."""
 
-    def __init__(self, settings: AuditSettings, tell: Tell, clock: Clock) -> None:
+    def __init__(
+        self, settings: AuditSettings, tell: Tell, clock: Clock, note: Callable[[str], None] = lambda problem: None
+    ) -> None:
+        """`note` hears what keeps records from being kept, and "" when nothing does any more."""
         self.settings = settings
         self._clock = clock
         self._tell = tell
+        self._note = note
         self._store: AuditStore | None = None
         #: ``role name`` of who sent it, its records in the form of the wire, the serial of the last.
         self._pending: list[tuple[str, list[dict[str, Any]], int]] = []
@@ -114,11 +118,15 @@ class AuditKeeper:
                     forget_at = loop.time() + FORGET_EVERY_S
                     await loop.run_in_executor(self._thread, self._forget)
             except StoreError as error:
+                if isinstance(error, Damaged):
+                    # It is opened again once it has been put right.
+                    await loop.run_in_executor(self._thread, self._let_go)
                 self._failed(str(error), pause_s)
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, _PAUSE_MAX_S)
                 continue
-            pause_s, self.problem = 0.2, ""
+            pause_s = 0.2
+            self._tell_problem("")
             del self._pending[: len(batch)]
             self._count -= sum(len(records) for _, records, _ in batch)
             if batch:
@@ -127,7 +135,18 @@ class AuditKeeper:
     def _failed(self, problem: str, pause_s: float) -> None:
         if problem != self.problem:
             _log.error("%s; %d records wait, trying again in %.1f s", problem, self._count, pause_s)
-        self.problem = problem
+        self._tell_problem(problem)
+
+    def _tell_problem(self, problem: str) -> None:
+        if problem != self.problem:
+            self.problem = problem
+            self._note(problem)
+
+    def _let_go(self) -> None:
+        with self._opening:
+            store, self._store = self._store, None
+        if store is not None:
+            store.close()
 
     def _opened(self) -> AuditStore:
         with self._opening:

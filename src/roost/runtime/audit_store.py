@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
-    Engine,
     Float,
     Index,
     Integer,
@@ -30,9 +29,8 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import SQLAlchemyError
 
-from roost.runtime.database import Schema, StoreError, open_database, told
+from roost.runtime.database import Database, Schema
 
 _METADATA: Final = MetaData()
 
@@ -122,77 +120,65 @@ class Page:
 class AuditStore:
     """The audit trail. Its methods block: they are called from threads."""
 
-    def __init__(self, engine: Engine, lock: IO[str] | Connection | None) -> None:
-        self._engine = engine
-        self._lock = lock
+    def __init__(self, database: Database) -> None:
+        self.database = database
 
     @classmethod
     def open(cls, url: str) -> AuditStore:
         """Open a database, make it if there is none. Raises StoreError."""
-        return cls(*open_database(url, SCHEMA))
+        return cls(Database.open(url, SCHEMA))
 
     def close(self) -> None:
         """Let go of the database."""
-        if self._lock is not None:
-            self._lock.close()
-        self._engine.dispose()
+        self.database.close()
 
     def keep(self, records: Sequence[tuple[str, dict[str, Any]]]) -> None:
         """Keep records: who made it, and the record in the form of the wire. All or nothing. Raises StoreError."""
         rows = {row["id"]: row for row in (_row(origin, data) for origin, data in records)}
-        try:
-            with self._engine.begin() as connection:
-                names = sorted(rows)
-                known: dict[str, float] = {}
-                for first in range(0, len(names), 500):
-                    found = select(AUDIT.c.id, AUDIT.c.until).where(AUDIT.c.id.in_(names[first : first + 500]))
-                    known.update({row.id: row.until for row in connection.execute(found)})
-                for name, before in known.items():
-                    if rows[name]["until"] >= before:
-                        connection.execute(update(AUDIT).where(AUDIT.c.id == name).values(rows[name]))
-                fresh = [row for name, row in rows.items() if name not in known]
-                if fresh:
-                    connection.execute(insert(AUDIT), fresh)
-        except SQLAlchemyError as error:
-            raise StoreError(f"the audit database can't be written: {told(error)}") from None
+        with self.database.changing() as connection:
+            names = sorted(rows)
+            known: dict[str, float] = {}
+            for first in range(0, len(names), 500):
+                found = select(AUDIT.c.id, AUDIT.c.until).where(AUDIT.c.id.in_(names[first : first + 500]))
+                known.update({row.id: row.until for row in connection.execute(found)})
+            for name, before in known.items():
+                if rows[name]["until"] >= before:
+                    connection.execute(update(AUDIT).where(AUDIT.c.id == name).values(rows[name]))
+            fresh = [row for name, row in rows.items() if name not in known]
+            if fresh:
+                connection.execute(insert(AUDIT), fresh)
 
     def forget(self, *, before: float, most: int) -> int:
         """Forget what ended before an instant, and the oldest beyond a number; how many. Raises StoreError.
 
         No more than FORGET_AT_ONCE for either reason: who wants the rest gone asks again.
         """
-        try:
-            with self._engine.begin() as connection:
-                old = select(AUDIT.c.seq).where(AUDIT.c.until < before).limit(FORGET_AT_ONCE)
-                gone = connection.execute(delete(AUDIT).where(AUDIT.c.seq.in_(old))).rowcount
-                excess = int(connection.execute(select(func.count()).select_from(AUDIT)).scalar_one()) - most
-                if excess > 0:
-                    oldest = select(AUDIT.c.seq).order_by(AUDIT.c.until, AUDIT.c.seq).limit(min(excess, FORGET_AT_ONCE))
-                    gone += connection.execute(delete(AUDIT).where(AUDIT.c.seq.in_(oldest))).rowcount
-                return int(gone)
-        except SQLAlchemyError as error:
-            raise StoreError(f"the audit database can't be written: {told(error)}") from None
+        with self.database.changing() as connection:
+            old = select(AUDIT.c.seq).where(AUDIT.c.until < before).limit(FORGET_AT_ONCE)
+            gone = connection.execute(delete(AUDIT).where(AUDIT.c.seq.in_(old))).rowcount
+            excess = int(connection.execute(select(func.count()).select_from(AUDIT)).scalar_one()) - most
+            if excess > 0:
+                oldest = select(AUDIT.c.seq).order_by(AUDIT.c.until, AUDIT.c.seq).limit(min(excess, FORGET_AT_ONCE))
+                gone += connection.execute(delete(AUDIT).where(AUDIT.c.seq.in_(oldest))).rowcount
+            return int(gone)
 
     def query(self, wanted: Wanted) -> Page:
         """Records, the newest first, or after a number in their order. Raises StoreError."""
         limit = max(1, min(wanted.limit, PAGE_ROWS))
         found: list[dict[str, Any]] = []
         last, size, looked_at = wanted.after or 0, 0, 0
-        try:
-            with self._engine.connect() as connection:
-                for row in _rows(connection, _asked(wanted)):
-                    looked_at += 1
-                    record = {"origin": row.origin, **_LOADER.decode(row.record)}
-                    if not _is_about(record, wanted):
-                        last = row.seq
-                        continue
-                    size += len(row.record)
-                    if len(found) == limit or (found and size > PAGE_BYTES):
-                        return Page(records=tuple(found), last=last, more=True)
-                    found.append(record)
+        with self.database.reading() as connection:
+            for row in _rows(connection, _asked(wanted)):
+                looked_at += 1
+                record = {"origin": row.origin, **_LOADER.decode(row.record)}
+                if not _is_about(record, wanted):
                     last = row.seq
-        except SQLAlchemyError as error:
-            raise StoreError(f"the audit database can't be read: {told(error)}") from None
+                    continue
+                size += len(row.record)
+                if len(found) == limit or (found and size > PAGE_BYTES):
+                    return Page(records=tuple(found), last=last, more=True)
+                found.append(record)
+                last = row.seq
         # What was not looked at is the next page's.
         return Page(records=tuple(found), last=last, more=looked_at >= LOOKED_AT_MAX)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from roost.config import Config, ConfigError
@@ -10,7 +11,7 @@ from roost.config.in_force import configuration_record
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, digest, some
 from roost.runtime.audit_keeper import AuditKeeper, audit_settings
 from roost.runtime.audit_sender import AuditSender
-from roost.runtime.database import StoreError
+from roost.runtime.database_guard import StoreError
 from roost.runtime.role import ConfigurationRefused
 from roost.wire import messages as m
 from roost.wire.audit import audit_data
@@ -29,7 +30,9 @@ class CentralAudit:
         self._name = daemon.context.name
         home = daemon.context.home
         try:
-            self.keeper = AuditKeeper(audit_settings(config, home), self._on_record, daemon.clock)
+            self.keeper = AuditKeeper(
+                audit_settings(config, home), self._on_record, daemon.clock, partial(home.note_problem, "central")
+            )
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
         path = home.run / "central-audit.jsonl"

@@ -1,7 +1,11 @@
-"""Opening a SQL database that one process writes: durable, locked against a second writer, brought up to date.
+"""Opening a SQL database that one process writes: durable, locked against a second writer, checked, brought up to date.
 
 SQLite runs in WAL mode with full synchronisation: what a commit returned from survives a power cut. A lock, in a file
 beside a SQLite database and an advisory lock in PostgreSQL, keeps a second writer out.
+
+A database has an identity, a random text that is made with it. The lock file beside a SQLite database keeps a copy, so
+that a database that was deleted is not taken for a new one, and another one not for the old one. While it is open,
+`Guard` watches the files.
 
 A schema has a version, kept in a table of its own, and is brought up to date by migrations, each in a transaction. A
 database that is newer than this program is refused.
@@ -11,17 +15,30 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-from collections.abc import Callable, Sequence
+import logging
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event, insert, make_url, select, text, update
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
+from roost.runtime.database_guard import Damaged, Guard, StoreError, Tail, is_damage
 
-class StoreError(Exception):
-    """The database can't be used; the text says why and what to do."""
+_log = logging.getLogger("roost.database")
+
+#: How long the check of a database at the start may take, s; what it has not come to by then is not checked.
+CHECK_S: Final = 2.0
+#: Steps of SQLite's virtual machine between two looks at the clock.
+_CHECK_STEPS: Final = 20_000
+_IDENTITY: Final = "identity"
+#: What helps against damage.
+RESTORE: Final = "restore a backup of it (docs/guides/operations.md, Backup)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,25 +57,193 @@ class Schema:
     writer: str
 
 
-def open_database(url: str, schema: Schema) -> tuple[Engine, IO[str] | Connection | None]:
-    """The engine and the lock of a database, made if there is none, and up to date. Raises StoreError."""
-    with contextlib.ExitStack() as stack:
-        lock: IO[str] | Connection | None = None
+@dataclass(slots=True, kw_only=True)
+class Database:
+    """A database that is open, and ours alone."""
+
+    engine: Engine
+    meta: Table
+    #: How messages name it.
+    shown: str
+    identity: str
+    _lock: IO[str] | Connection | None
+    #: None where the database looks after its own files.
+    _guard: Guard | None
+
+    @classmethod
+    def open(cls, url: str, schema: Schema) -> Database:
+        """Open a database: made if there is none, checked and up to date. Raises StoreError."""
+        shown = _shown(url)
+        with contextlib.ExitStack() as stack:
+            lock: IO[str] | Connection | None = None
+            guard: Guard | None = None
+            try:
+                engine = create_engine(url, pool_size=1, max_overflow=2)
+                if engine.dialect.name == "sqlite":
+                    path = engine.url.database or ""
+                    lock = _lock_beside(path)
+                    if lock is not None:
+                        stack.callback(lock.close)
+                        _is_still_there(Path(path), lock)
+                    tail = Tail(Path(path))
+                    event.listen(engine, "connect", _durable)
+                    if lock is not None:
+                        guard = _guarded(engine, Path(path), tail)
+                        stack.callback(guard.close)
+                elif engine.dialect.name == "postgresql":
+                    stack.callback(engine.dispose)
+                    lock = _lock_within(engine, schema)
+                # Before the files are closed: SQLite's locks are those of the process.
+                stack.callback(_released, engine, lock)
+                _migrate(engine, schema, shown)
+                identity = _identified(engine, schema.meta, lock, shown)
+                if guard is not None:
+                    guard.grown()
+            except (SQLAlchemyError, ImportError, OSError) as error:
+                raise StoreError(f"the database {shown} can't be opened: {told(error)}; {_remedy(error)}") from None
+            stack.pop_all()
+        return cls(engine=engine, meta=schema.meta, shown=shown, identity=identity, _lock=lock, _guard=guard)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        _released(self.engine, self._lock)
+        # No descriptor of its files before SQLite is done, and the lock last: both hold others out.
+        if self._guard is not None:
+            self._guard.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    @contextmanager
+    def changing(self) -> Iterator[Connection]:
+        """A transaction that is on disk, in the database's own file, when this ends. Raises StoreError."""
         try:
-            engine = create_engine(url, pool_size=1, max_overflow=2)
-            stack.callback(engine.dispose)
-            if engine.dialect.name == "sqlite":
-                lock = _lock_beside(engine.url.database or "")
-                event.listen(engine, "connect", _durable)
-            elif engine.dialect.name == "postgresql":
-                lock = _lock_within(engine, schema)
-            if lock is not None:
-                stack.callback(lock.close)
-            _migrate(engine, schema, _shown(url))
-        except (SQLAlchemyError, ImportError, OSError) as error:
-            raise StoreError(f"the database {_shown(url)} can't be opened: {told(error)}; {_remedy(error)}") from None
-        stack.pop_all()
-        return engine, lock
+            if self._guard is not None:
+                self._guard.look()
+            with self.engine.begin() as connection:
+                yield connection
+            if self._guard is not None:
+                self._guard.grown()
+                self._guard.look()
+        except Damaged as error:
+            raise self._damaged(str(error)) from None
+        except (SQLAlchemyError, OSError) as error:
+            if is_damage(error):
+                raise self._damaged(f"{self.shown}: {told(error)}") from None
+            raise StoreError(f"the database {self.shown} can't be written: {told(error)}") from None
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read by. Raises StoreError."""
+        try:
+            with self.engine.connect() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            if is_damage(error):
+                raise self._damaged(f"{self.shown}: {told(error)}") from None
+            raise StoreError(f"the database {self.shown} can't be read: {told(error)}") from None
+
+    def verify(self) -> None:
+        """See that the database is whole, as far as that can be told quickly. Raises Damaged."""
+        try:
+            if self._guard is not None:
+                self._guard.verify()
+            elif self.engine.dialect.name != "sqlite":
+                self._is_the_same()
+        except OSError as error:
+            raise self._damaged(told(error)) from None
+        except Damaged as error:
+            raise self._damaged(str(error)) from None
+
+    def _is_the_same(self) -> None:
+        """See that a server has not got another database under this name. Raises StoreError."""
+        with self.reading() as connection:
+            if meta_value(connection, self.meta, _IDENTITY) != self.identity:
+                raise Damaged(f"{self.shown} was replaced by another one while it was in use")
+
+    def _damaged(self, text: str) -> Damaged:
+        return Damaged(f"the database is damaged: {text}; {RESTORE}")
+
+
+def _released(engine: Engine, lock: IO[str] | Connection | None) -> None:
+    """Close all connections, that of the lock among them."""
+    if isinstance(lock, Connection):
+        lock.close()
+    engine.dispose()
+
+
+def _is_still_there(path: Path, lock: IO[str]) -> None:
+    """A database that was there before is there. Raises StoreError."""
+    known = lock.read().strip()
+    if known and not path.exists():
+        raise StoreError(
+            f"the database {path} is gone, and it was there when this pool ran last; {RESTORE}, or remove {path}.lock "
+            "to begin with an empty one"
+        )
+
+
+def _identified(engine: Engine, meta: Table, lock: IO[str] | Connection | None, shown: str) -> str:
+    """The identity of a database; one that is another than the lock knows is refused. Raises StoreError."""
+    with engine.begin() as connection:
+        found = meta_value(connection, meta, _IDENTITY)
+        if found is None:
+            found = secrets.token_hex(8)
+            connection.execute(insert(meta), [{"name": _IDENTITY, "value": found}])
+    if lock is None or isinstance(lock, Connection):
+        return found
+    lock.seek(0)
+    known = lock.read().strip()
+    if known and known != found:
+        raise StoreError(
+            f"the database {shown} is not the one that this pool used last: put that one back, or remove {shown}.lock "
+            "to go on with this one"
+        )
+    if not known:
+        lock.write(found)
+        lock.flush()
+    return found
+
+
+def _guarded(engine: Engine, path: Path, tail: Tail) -> Guard:
+    """Open the files, tell of what the WAL has lost, and check what there is. Raises StoreError."""
+    with engine.connect() as connection:
+        # The first that reads has the WAL read.
+        connection.exec_driver_sql("SELECT count(*) FROM sqlite_schema").scalar_one()
+        guard = Guard(path)
+        try:
+            lost = tail.lost(guard)
+            if lost:
+                _log.error(
+                    "the last %d pages of %s-wal, the log of its last changes, cannot be used: what was confirmed last "
+                    "in the previous run is lost; compare with your users' event logs, or %s", lost, path, RESTORE,
+                )  # fmt: skip
+            _check(connection, path)
+        except BaseException:
+            # Nothing of SQLite may outlive this in a process that tries again.
+            engine.dispose()
+            guard.close()
+            raise
+    return guard
+
+
+def _check(connection: Connection, path: Path) -> None:
+    """Have SQLite look for damage, for a limited time. Raises Damaged."""
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    until = time.monotonic() + CHECK_S
+    driver.set_progress_handler(lambda: int(time.monotonic() > until), _CHECK_STEPS)
+    try:
+        found = [str(row[0]) for row in driver.execute("PRAGMA quick_check(3)")]
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+            raise
+        _log.info("%s was checked for %g s; the rest of it is not checked", path, CHECK_S)
+        return
+    except sqlite3.DatabaseError as error:
+        found = [str(error)]
+    finally:
+        driver.set_progress_handler(None, 0)
+    if found != ["ok"]:
+        raise Damaged(f"the database {path} is damaged: {'; '.join(found)}; {RESTORE}")
 
 
 def _remedy(error: Exception) -> str:
@@ -66,8 +251,10 @@ def _remedy(error: Exception) -> str:
     if isinstance(error, ImportError | ArgumentError):
         return "DATABASE_URL is postgresql+psycopg://USER@HOST/NAME (with psycopg installed), or unset for a file"
     if isinstance(error, OperationalError) and "psycopg" in type(error.orig).__module__:
-        return "see that the server runs and lets this user in, or mend DATABASE_URL"
-    return "mend it, restore a backup, or move it away to begin with an empty one"
+        return "see that the server runs and admits this user, or correct DATABASE_URL"
+    if is_damage(error):
+        return RESTORE
+    return f"make it readable and writable, or {RESTORE}"
 
 
 def meta_value(connection: Connection, meta: Table, name: str) -> str | None:
@@ -96,12 +283,13 @@ def _lock_beside(path: str) -> IO[str] | None:
     if not path or path == ":memory:":
         return None
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    lock = Path(f"{path}.lock").open("w")  # noqa: SIM115
+    lock = Path(f"{path}.lock").open("a+")  # noqa: SIM115
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.close()
         raise StoreError(f"{path} is in use: is this pool running already? `roost status` shows it") from None
+    lock.seek(0)
     return lock
 
 

@@ -12,6 +12,7 @@ import json
 import os
 import socket
 import stat
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -22,6 +23,8 @@ from roost.runtime.whole_files import sweep, write_first
 if TYPE_CHECKING:
     from roost.config import Config
 
+#: How long a command waits until `run`, removed under a running pool, is there again, s.
+RESTORED_S: Final = 10.0
 #: The configuration that a new pool begins with.
 _FIRST_CONFIG: Final = """\
 # The configuration of this pool. `roost config explain NAME` tells where a value comes from, `roost config check` and
@@ -66,6 +69,11 @@ class Home(NamedTuple):
     def run(self) -> Path:
         """Process numbers, credentials, sockets."""
         return self.path / "run"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the master of the running pool. Not in `run`, which may be removed under it."""
+        return self.path / "master.lock"
 
     @property
     def users(self) -> Path:
@@ -123,6 +131,22 @@ class Home(NamedTuple):
         ):
             sweep(directory)
 
+    def note_problem(self, role: str, text: str) -> None:
+        """Leave word for `roost status --daemons` of what keeps a daemon from its work; "" for nothing."""
+        path = self.run / f"{role}.problem"
+        with contextlib.suppress(OSError):
+            if text:
+                path.write_text(text)
+            else:
+                path.unlink(missing_ok=True)
+
+    def problem(self, role: str) -> str:
+        """What keeps a daemon from its work; "" for nothing."""
+        try:
+            return (self.run / f"{role}.problem").read_text()
+        except OSError:
+            return ""
+
     def let_others_to(self, directory: Path) -> None:
         """Let other users get at what is theirs in a directory of this one; they see no names. Raises OSError."""
         for each in (self.path, directory):
@@ -152,12 +176,17 @@ class Home(NamedTuple):
             write_first(path, os.urandom(32).hex(), mode=0o600)
         return bytes.fromhex(path.read_text())
 
+    def keep_secret(self, secret: bytes) -> None:
+        """Write it down where it was lost."""
+        with contextlib.suppress(FileExistsError):
+            write_first(self.run / "secret", secret.hex(), mode=0o600)
+
     def contact(self) -> dict[str, Any]:
         """How the running pool is reached, by who runs it or by another user whom it knows. Raises HomeError."""
         path = self.run / "contact.json"
         try:
             try:
-                data = json.loads(path.read_text())
+                data = json.loads(self._read_again(path))
             except PermissionError:
                 path = self._of_user()
                 data = json.loads(path.read_text())
@@ -166,6 +195,12 @@ class Home(NamedTuple):
             remedy = f"have ROOST_USERS in its configuration name {who}, or run a pool of your own with --home"
             raise HomeError(f"the pool in {self.path} is not open to {who}: {remedy}") from None
         except FileNotFoundError:
+            pid = self.master()
+            if pid:
+                raise HomeError(
+                    f"{self.run} was removed while the pool runs, and its master, process {pid}, does not make it "
+                    "again: `roost down` ends the pool, and `roost up` starts it again"
+                ) from None
             raise HomeError(
                 f"no pool runs in {self.path}: start one with `roost up`, or name another by ROOST_HOME"
             ) from None
@@ -174,9 +209,51 @@ class Home(NamedTuple):
         assert isinstance(data, dict)
         return data
 
+    def _read_again(self, path: Path) -> str:
+        """What is in a file of `run`; one that was removed under a running pool is waited for."""
+        until: float | None = None
+        while True:
+            try:
+                return path.read_text()
+            except FileNotFoundError:
+                if self._own_file().exists():
+                    # It is another user's pool.
+                    raise PermissionError from None
+                now = time.monotonic()
+                until = until or now + RESTORED_S
+                if now > until or not self.master():
+                    raise
+                time.sleep(0.1)
+
+    def master(self) -> int:
+        """The process that holds the lock of this directory; 0 if there is none, or the system does not tell."""
+        try:
+            inode = str(self.lock.stat().st_ino)
+            lines = Path("/proc/locks").read_text().splitlines()
+        except OSError:
+            return 0
+        for words in map(str.split, lines):
+            if len(words) >= 6 and words[1] == "FLOCK" and words[5].rpartition(":")[2] == inode:
+                pid = int(words[4])
+                if pid > 0 and self._has_open(pid):
+                    return pid
+        return 0
+
+    def _has_open(self, pid: int) -> bool:
+        """Whether a process has the lock's file open: numbers of files are unique only on one file system."""
+        try:
+            return any(each.samefile(self.lock) for each in Path(f"/proc/{pid}/fd").iterdir() if each.exists())
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+
+    def _own_file(self) -> Path:
+        return self.users / f"{account_name()}.json"
+
     def _of_user(self) -> Path:
         """The file that only this user can read. Raises PermissionError if there is none."""
-        path = self.users / f"{account_name()}.json"
+        path = self._own_file()
         if not path.exists():
             raise PermissionError
         return path

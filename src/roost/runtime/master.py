@@ -50,6 +50,8 @@ _SIGNALS: Final = (
     #: The time is over.
     signal.SIGALRM,
 )
+#: How often the master looks whether its directory is still there, s.
+LOOK_S: Final = 2.0
 #: Daemons below which jobs run, also while they are away.
 _WITH_JOBS: Final = ("node", "schedd")
 #: Exit status of a daemon that refuses its configuration.
@@ -114,6 +116,11 @@ class Master:
     settings: MasterSettings = field(default_factory=MasterSettings)
     children: dict[str, _Child] = field(default_factory=dict)
     _server: NatsServer | None = None
+    _accounts: Accounts | None = None
+    _secret: bytes = b""
+    _contact: dict[str, Any] = field(default_factory=dict)
+    #: Keys of other users of the machine: name to user and password.
+    _keys: dict[str, tuple[str, str]] = field(default_factory=dict)
     _ending: signal.Signals | None = None
     #: Message servers of somebody else that can't be reached yet; "" if they can.
     _wanting: str = ""
@@ -161,9 +168,10 @@ class Master:
                 name = names.get(role, client)
                 settings[role] = BusSettings(urls=urls, pool=pool, name=name, user=user, password=password)
             keys = {name: _credentials_of_user(file, name) for name in users}
+            self._warn_of_shared_account(settings)
             self._wanting = probe([(role, settings[role]) for role in self._roles()], file or "")
         else:
-            accounts = Accounts(self.home.run, subjects)
+            accounts = self._accounts = Accounts(self.home.run, subjects)
             kinds = {"central": Role.CENTRAL, "schedd": Role.SCHEDD, "node": Role.NODE, "client": Role.CLIENT}
             made = {role: accounts.account(kind, names.get(role, client)) for role, kind in kinds.items()}
             accounts.forget_users(users)
@@ -185,8 +193,19 @@ class Master:
                 role=role, name=names[role], home=self.home, roots=self.roots, bus=settings[role], peers=names
             )
             self.children[role] = _Child(role, lambda context=context: self._fork(context))  # type: ignore[misc]
-        contact = self._write_contact(settings["client"], names)
-        self._admit(keys, contact)
+        self._contact = self._contact_of(settings["client"], names)
+        self._keys = keys
+        self._secret = self.home.secret()
+        self._write_contact()
+
+    def _warn_of_shared_account(self, settings: dict[str, BusSettings]) -> None:
+        """Say so if the message servers cannot tell the daemons from each other."""
+        users = {each.user for each in settings.values()}
+        if len(users) == 1 and users != {""}:
+            self._tell(
+                f"warning: NATS_CREDENTIALS has one account, {users.pop()}, for all daemons and commands here: "
+                "any of them can speak as any other. See 'Message servers of one's own' in docs/guides/operations.md"
+            )
 
     def _roles(self) -> list[str]:
         """The daemons that DAEMON_LIST names; all of them where it is not set."""
@@ -229,8 +248,34 @@ class Master:
             os.chown(path, account_named(name).uid, -1)
             path.chmod(0o400)
 
-    def _write_contact(self, client: BusSettings, names: dict[str, str]) -> dict[str, Any]:
-        data = {
+    def _write_contact(self) -> None:
+        """Leave word of how the pool is reached, for its owner and for its other users."""
+        write_private(self.home.run / "contact.json", json.dumps(self._contact, indent=1))
+        self._admit(self._keys, self._contact)
+
+    def _restore_run(self) -> None:
+        """Make the directory of the running pool again if it was removed: without it no command finds the pool."""
+        contact = self.home.run / "contact.json"
+        if contact.exists():
+            return
+        try:
+            self.home.run.mkdir(mode=0o700, exist_ok=True)
+            self.home.keep_secret(self._secret)
+            if self._accounts is not None:
+                self._accounts.write()
+            if self._server is not None:
+                self._server.note_port()
+            for child in self.children.values():
+                self._note_pid(child)
+            # Last: commands wait for it.
+            self._write_contact()
+        except OSError as error:
+            self._tell(f"{error.filename or self.home.run} is gone and cannot be made again: {error.strerror}")
+            return
+        self._tell(f"{self.home.run} was removed while the pool ran; it is made again. Do not delete it")
+
+    def _contact_of(self, client: BusSettings, names: dict[str, str]) -> dict[str, Any]:
+        return {
             "pid": os.getpid(),
             "pool": client.pool,
             "urls": list(client.urls),
@@ -241,8 +286,6 @@ class Master:
             "uid_domain": self.config.get("UID_DOMAIN") or names["node"],
             "client": {"name": client.name, "user": client.user, "password": client.password},
         }
-        write_private(self.home.run / "contact.json", json.dumps(data, indent=1))
-        return data
 
     # -- children ------------------------------------------------------------------------------------
 
@@ -322,11 +365,12 @@ class Master:
         while self._ending is None:
             now = time.monotonic()
             due = [child.again_at for child in self.children.values() if child.again_at is not None]
-            wait_s = min([max(0.0, at - now) for at in due], default=5.0)
-            number = next_signal(min(wait_s, 5.0))
+            wait_s = min([max(0.0, at - now) for at in due], default=LOOK_S)
+            number = next_signal(min(wait_s, LOOK_S))
             if number is not None:
                 self._on_signal(number)
             self._reap()
+            self._restore_run()
             if self._server is not None and not self._server.pid:
                 self._start_server()
             for child in self.children.values():
@@ -488,7 +532,7 @@ def _credentials_of_user(file: str | None, name: str) -> tuple[str, str]:
 
 
 def _lock(home: Home) -> IO[str]:
-    lock = (home.run / "master.lock").open("a")
+    lock = home.lock.open("a")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

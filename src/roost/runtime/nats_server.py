@@ -81,7 +81,7 @@ class Accounts:
         if found is None:
             password = secrets.token_urlsafe(24)
             found = self._accounts[user] = Account(role=role, name=name, user=user, password=password)
-            self._write()
+            self.write()
         return found
 
     def forget_users(self, others: Iterable[str]) -> None:
@@ -89,9 +89,10 @@ class Accounts:
         kept = {f"{Role.USER}:{name}" for name in others}
         for user in [user for user, each in self._accounts.items() if each.role is Role.USER and user not in kept]:
             del self._accounts[user]
-        self._write()
+        self.write()
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Write the file."""
         data = {each.user: (each.role.value, each.name, each.password) for each in self._accounts.values()}
         write_private(self._path, json.dumps(data, indent=1))
 
@@ -171,8 +172,13 @@ class NatsServer:
             self.stop()
             return False
         self.port = found
-        write_private(self._directory / "port", str(found))
+        self.note_port()
         return True
+
+    def note_port(self) -> None:
+        """Write down the port, so that clients find the server there after a restart of the pool."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        write_private(self._directory / "port", str(self.port))
 
     def _ready(self, ports: Path) -> int | None:
         assert self._process is not None

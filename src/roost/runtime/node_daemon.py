@@ -276,6 +276,7 @@ class NodeDaemon:
                 if slot.starter is not None and slot.starter in self.orders.runners
             }
             percents |= await self._backfill_percents()
+            self.state.restore(self.machine)
             await self.trouble.look()
             reading = self.sensors.read(percents, now=self.clock.now())
             if self.trouble.text:

@@ -78,6 +78,15 @@ class NodeState:
                 self._written[record["name"]] = _Written()
         return shared, records
 
+    def restore(self, machine: Machine) -> None:
+        """Write everything again if the directory was removed: without records no job would be adopted."""
+        if self._directory.exists():
+            return
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._written.clear()
+        for slot in machine.slots:
+            self.touch(slot, machine)
+
     def touch(self, slot: NodeSlot, machine: Machine) -> None:
         """A slot has changed."""
         self._dirty.add(slot.name)

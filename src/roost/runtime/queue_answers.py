@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from roost.classad import Expr, ParseError, parse_expression
 from roost.runtime.budget import Budget, OverBudget, check_length
 from roost.runtime.bus import ROWS_PER_ANSWER
+from roost.runtime.database_guard import StoreError
 from roost.runtime.past_jobs import PastJobs, shown_as
 from roost.runtime.permission import refusal
 from roost.runtime.queue_rows import Rows, cluster_row, counts_of, projected
@@ -28,7 +29,7 @@ from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask, Message
-from roost.wire.verbs import Daemon
+from roost.wire.verbs import VERBS, Daemon
 
 if TYPE_CHECKING:
     from roost.runtime.schedd_daemon import ScheddDaemon
@@ -101,6 +102,8 @@ class QueueAnswers:
         if not isinstance(message, Ask):
             return
         refused = refusal(Daemon.QUEUE, message, sender, self._daemon.settings.superusers, self._daemon.lists)
+        if refused is None and not VERBS[Daemon.QUEUE][message.what].question:
+            refused = self._daemon.watch.refusal()
         if refused is not None:
             await self._daemon.bus.answer(reply, refused)
             return
@@ -109,6 +112,8 @@ class QueueAnswers:
         except OverBudget as error:
             answer = Answer(ok=False, code="over-budget", text=str(error), remedy=error.remedy)
             await self._daemon.bus.answer(reply, answer)
+        except StoreError as error:
+            await self._daemon.bus.answer(reply, Answer(ok=False, code="no-database", text=str(error)))
         except (BadAsk, WireError, ParseError) as error:
             await self._daemon.bus.answer(reply, Answer(ok=False, code="bad-request", text=str(error)))
         except (KeyError, TypeError, ValueError) as error:

@@ -98,6 +98,7 @@ def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lam
         asyncio.run(_run(context, make, tell))
     except ConfigurationRefused as problem:
         _log.error("%s", problem)
+        context.home.note_problem(context.role, str(problem))
         tell(str(problem))
         return 78
     except Exception:
@@ -124,6 +125,7 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     ):
         loop.add_signal_handler(number, wanted.put_nowait, ending)
     await daemon.start()
+    context.home.note_problem(context.role, "")
     _log.info("%s is ready", context.name)
     tell("")
     while (asked := await wanted.get()) is None:

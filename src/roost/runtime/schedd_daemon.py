@@ -27,7 +27,8 @@ from roost.config.in_force import configuration_record
 from roost.runtime.audit_sender import AuditSender
 from roost.runtime.budget import time_max_of
 from roost.runtime.bus import Bus
-from roost.runtime.database import StoreError
+from roost.runtime.database_guard import Damaged, StoreError
+from roost.runtime.database_watch import DatabaseWatch
 from roost.runtime.demands import OFFER_GAP_S, OFFER_LATER_S, Demands
 from roost.runtime.deputies import Deputies
 from roost.runtime.lanes import Lanes
@@ -106,6 +107,7 @@ class ScheddDaemon:
         self._fed = 0
         self._kept = Progress()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self.watch = DatabaseWatch(self.store.database, self._thread, context.home, context.role)
         self._tasks: list[asyncio.Task[None]] = []
         self.demands = Demands(self)
         #: reply_to of the core to the subject to answer on.
@@ -146,14 +148,18 @@ class ScheddDaemon:
         self._tasks = [
             asyncio.create_task(self._commits(), name="commits"),
             asyncio.create_task(self._ticks(), name="ticks"),
+            asyncio.create_task(self.watch.run(), name="watch"),
             asyncio.create_task(self.audit.send_all(), name="audit"),
         ]
         self._tasks[0].add_done_callback(self._commits_ended)
         self.demands.begin()
 
     def _restore(self) -> None:
-        kept = self.store.load()
-        self.copies.begin(kept, self.store)
+        try:
+            kept = self.store.load()
+            self.copies.begin(kept, self.store)
+        except StoreError as error:
+            raise ConfigurationRefused(str(error)) from None
         queue = self.queue
         for each in kept.clusters:
             plan = None if each.plan is None else ClusterPlan.from_data(each.plan)
@@ -202,7 +208,7 @@ class ScheddDaemon:
     async def _settled(self) -> None:
         """Wait until everything that happened is on disk and done; a disk that takes nothing is not waited for."""
         until = time.monotonic() + SETTLE_S
-        while (self._steps or not self._idle) and time.monotonic() < until:
+        while (self._steps or not self._idle) and not self.watch.damage and time.monotonic() < until:
             await asyncio.sleep(0.01)
 
     def _came_back(self) -> None:
@@ -214,7 +220,9 @@ class ScheddDaemon:
     # -- steps and commits ---------------------------------------------------------------------------
 
     def feed(self, event: ev.Event) -> None:
-        """Something has happened."""
+        """Something has happened. What cannot be kept is not taken note of: those who say it say it again."""
+        if self.watch.damage:
+            return
         try:
             step = self.queue.step(event, self.clock.now())
         except Exception:
@@ -237,6 +245,8 @@ class ScheddDaemon:
 
         Where a disk takes nothing, people still want to see their jobs: that is not waited for long.
         """
+        if self.watch.damage:
+            return
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._kept.reached(self._fed), ANSWER_ANYWAY_S)
 
@@ -267,7 +277,11 @@ class ScheddDaemon:
             changes: list[tuple[Change, ...]] = [step.changes for step in steps if step.changes]
             pieces: tuple[LogPiece, ...] = ()
             if changes:
-                done = await self._commit(loop, changes, written)
+                try:
+                    done = await self._commit(loop, changes, written)
+                except Damaged as damage:
+                    await self._confirm_nothing(damage)
+                    return
                 pieces = done.pieces
                 await self.copies.took(changes)
                 self._note(done.noted)
@@ -299,10 +313,21 @@ class ScheddDaemon:
                 if pause_s > FIRST_PAUSE_S:
                     _log.warning("the database can be written again: the queue goes on")
                 return committed
+            except Damaged:
+                raise
             except StoreError as error:
                 _log.error("%s; trying again in %.1f s, and answering nobody until then", error, pause_s)
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, 10.0)
+
+    async def _confirm_nothing(self, damage: Damaged) -> None:
+        """Refuse what waits for the disk."""
+        self.watch.found(damage)
+        refusal = self.watch.refusal()
+        assert refusal is not None
+        for subject in {*self.replies.values()} - {""}:
+            await self.bus.answer(subject, refusal)
+        self.replies.clear()
 
     def _heard_of_logs(self, written: Appended) -> None:
         """Pieces that are written need not be kept; jobs whose log can't be written are the core's business."""
@@ -336,7 +361,7 @@ class ScheddDaemon:
         await self.bus.send(self.subjects.audit(self.context.name), message)
 
     def _commits_ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled():
+        if not task.cancelled() and not self.watch.damage:
             _log.critical("a mistake in Roost: nothing is kept any more", exc_info=task.exception())
             self._give_up()
 

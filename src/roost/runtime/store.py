@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import IO, Any, Final, assert_never
+from typing import Any, Final, assert_never
 
 import msgspec
 from sqlalchemy import (
@@ -20,7 +20,6 @@ from sqlalchemy import (
     Column,
     Connection,
     Delete,
-    Engine,
     Index,
     Insert,
     Integer,
@@ -35,10 +34,10 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import SQLAlchemyError
 
 from roost.classad import ClassAd
-from roost.runtime.database import Schema, StoreError, meta_value, open_database, told
+from roost.runtime.database import RESTORE, Database, Schema, meta_value
+from roost.runtime.database_guard import Damaged
 from roost.schedd import changes as ch
 from roost.schedd.identifiers import JobId
 from roost.wire.ads import ad_data, ad_from
@@ -190,9 +189,8 @@ class Kept:
 class Store:
     """The database of one queue. Its methods block: they are called from a thread of their own."""
 
-    def __init__(self, engine: Engine, lock: IO[str] | Connection | None) -> None:
-        self._engine = engine
-        self._lock = lock
+    def __init__(self, database: Database) -> None:
+        self.database = database
         self._next_piece = self._next_noted = 1
         #: What is kept as the number of the next cluster; None while that is not known.
         self._next_cluster: int | None = None
@@ -200,20 +198,18 @@ class Store:
     @classmethod
     def open(cls, url: str) -> Store:
         """Open a database, make it if there is none, bring it up to date. Raises StoreError."""
-        return cls(*open_database(url, SCHEMA))
+        return cls(Database.open(url, SCHEMA))
 
     def close(self) -> None:
         """Let go of the database."""
-        if self._lock is not None:
-            self._lock.close()
-        self._engine.dispose()
+        self.database.close()
 
     # -- reading -------------------------------------------------------------------------------------
 
     def load(self) -> Kept:
         """All that was kept. Raises StoreError."""
         try:
-            with self._engine.connect() as connection:
+            with self.database.reading() as connection:
                 kept = Kept(
                     next_cluster=int(meta_value(connection, META, "next_cluster") or 1),
                     clusters=tuple(_clusters(connection)),
@@ -228,8 +224,9 @@ class Store:
                         for row in connection.execute(select(OUTBOX).order_by(OUTBOX.c.id))
                     ),
                 )
-        except (SQLAlchemyError, ValueError) as error:
-            raise StoreError(f"the database can't be read: {told(error)}") from None
+        except (ValueError, TypeError, msgspec.DecodeError) as error:
+            what = f"the database {self.database.shown} is damaged: a row of it cannot be read: {error}"
+            raise Damaged(f"{what}; {RESTORE}") from None
         self._next_piece = max((piece.id for piece in kept.log_pieces), default=0) + 1
         self._next_noted = max((each.id for each in kept.noted), default=0) + 1
         return kept
@@ -243,13 +240,13 @@ class Store:
             query = query.where(HISTORY.c.proc == proc)
         if limit:
             query = query.limit(limit)
-        with self._engine.connect() as connection:
+        with self.database.reading() as connection:
             for row in connection.execution_options(yield_per=500).execute(query):
                 yield ad_from(_LOADER.decode(row.ad))
 
     def state(self, name: str) -> Any:
         """A value kept by `keep_state`; None if there is none."""
-        with self._engine.connect() as connection:
+        with self.database.reading() as connection:
             row = connection.execute(select(STATES.c.value).where(STATES.c.name == name)).one_or_none()
         return None if row is None else _LOADER.decode(row.value)
 
@@ -271,28 +268,24 @@ class Store:
         for step in steps:
             for change in step:
                 batch.add(change)
-        try:
-            with self._engine.begin() as connection:
-                batch.write(connection)
-                _drop(connection, LOGS, [{"id": each} for each in sorted(written)])
-                _drop(connection, OUTBOX, [{"id": each} for each in sorted(told_of)])
-                if next_cluster != self._next_cluster:
-                    number = str(next_cluster)
-                    connection.execute(update(META).where(META.c.name == "next_cluster").values(value=number))
-        except SQLAlchemyError as error:
-            raise StoreError(f"the database can't be written: {told(error)}") from None
+        with self.database.changing() as connection:
+            batch.write(connection)
+            _drop(connection, LOGS, [{"id": each} for each in sorted(written)])
+            _drop(connection, OUTBOX, [{"id": each} for each in sorted(told_of)])
+            if next_cluster != self._next_cluster:
+                number = str(next_cluster)
+                done = connection.execute(update(META).where(META.c.name == "next_cluster").values(value=number))
+                if not done.rowcount:
+                    raise Damaged("its table meta was emptied")
         self._next_cluster = next_cluster
         self._next_piece, self._next_noted = batch.next_piece, batch.next_noted
         return Committed(pieces=tuple(batch.pieces), noted=tuple(batch.noted))
 
     def keep_state(self, name: str, value: Any) -> None:
         """Keep a small JSON value under a name. Raises StoreError."""
-        try:
-            with self._engine.begin() as connection:
-                connection.execute(delete(STATES).where(STATES.c.name == name))
-                connection.execute(insert(STATES), [{"name": name, "value": _dumped(value)}])
-        except SQLAlchemyError as error:
-            raise StoreError(f"the database can't be written: {told(error)}") from None
+        with self.database.changing() as connection:
+            connection.execute(delete(STATES).where(STATES.c.name == name))
+            connection.execute(insert(STATES), [{"name": name, "value": _dumped(value)}])
 
 
 class _Batch:
@@ -486,5 +479,5 @@ def _claims(connection: Connection) -> Iterator[ch.PutClaim]:
 
 def count_history(store: Store) -> int:
     """Jobs in the history."""
-    with store._engine.connect() as connection:
+    with store.database.reading() as connection:
         return int(connection.execute(select(func.count()).select_from(HISTORY)).scalar_one())

@@ -1,0 +1,206 @@
+"""Whether a SQLite database on disk is still the one that this process writes: not deleted, replaced or overwritten.
+
+SQLite itself does not notice that: it goes on writing to a file that has no name any more, and it reads a write-ahead
+log (WAL) through an index in memory. So a queue would confirm jobs that its next start does not find.
+
+* `look` compares the files at the database's paths with those that are open: a few microseconds, around every commit.
+* `grown` remembers a checksum of the WAL as this process wrote it, `verify` compares it with the file, and looks at the
+  header of the database. Neither reads the database's body: what is overwritten there is found by SQLite when it reads
+  the page, by the check at the next start, or never before a backup is needed.
+* `Tail` finds out at the start whether SQLite could use the WAL to the end that the last writer had reached.
+
+SQLite's locks belong to the process and to the file: closing any descriptor of the database or of its index would drop
+them. So this module keeps those that it opens until the database is closed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import zlib
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sqlalchemy.exc import SQLAlchemyError
+
+#: What every SQLite database begins with.
+_MAGIC: Final = b"SQLite format 3\0"
+#: Of the WAL: its header, and what precedes each page.
+_HEADER_BYTES: Final = 32
+_FRAME_BYTES: Final = 24
+#: Of the index: the first copy of its header, where the number of frames and the salts are in it, and where the number
+#: of frames is that are in the database.
+_INDEX_BYTES: Final = 100
+_FRAMES_AT, _SALTS_AT, _DONE_AT = 16, 32, 96
+_PIECE_BYTES: Final = 1 << 20
+#: SQLite's codes for a file that is damaged or no database.
+_DAMAGED: Final = (11, 26)
+
+
+class StoreError(Exception):
+    """The database can't be used; the text says why and what to do."""
+
+
+class Damaged(StoreError):
+    """The database is damaged, replaced or gone: nothing may be confirmed any more."""
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether an error of the database says that its file is damaged."""
+    original = error.orig if isinstance(error, SQLAlchemyError) and hasattr(error, "orig") else error
+    code = getattr(original, "sqlite_errorcode", None)
+    return isinstance(code, int) and code & 0xFF in _DAMAGED
+
+
+class _Index(NamedTuple):
+    """The part of the WAL's index that counts."""
+
+    frames: int
+    salts: bytes
+    #: Frames that are in the database, too.
+    done: int
+
+
+def _index(data: bytes) -> _Index | None:
+    if len(data) < _INDEX_BYTES:
+        return None
+    frames, done = (struct.unpack_from("=I", data, at)[0] for at in (_FRAMES_AT, _DONE_AT))
+    return _Index(frames, data[_SALTS_AT : _SALTS_AT + 8], done)
+
+
+class Tail:
+    """How far the WAL of a database reached when its last writer ended. To be made before the database is opened."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._before: _Index | None = None
+        with contextlib.suppress(OSError):
+            self._before = _index(Path(f"{path}-shm").read_bytes()[:_INDEX_BYTES])
+
+    def lost(self, guard: Guard) -> int:
+        """Pages that were written and that SQLite did not find; asked once it has read the WAL, before it writes."""
+        before = self._before
+        if before is None or before.frames <= before.done:
+            return 0
+        now = guard.frames()
+        return max(0, before.frames - max(now, before.done))
+
+
+class Guard:
+    """The watch over the files of one open database. Its methods are for the thread that writes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._wal, self._shm = Path(f"{path}-wal"), Path(f"{path}-shm")
+        self._log = f"{self._wal}, the log of its last changes,"
+        self._database = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._index_file = -1
+        self._own = _identity(os.fstat(self._database))
+        #: Of the WAL: which file it is, its header, and the checksum of its first bytes.
+        self._wal_own: tuple[int, int] | None = None
+        self._header = b""
+        self._size = self._checksum = 0
+
+    def close(self) -> None:
+        """Watch no more; to be called when the database is closed."""
+        for descriptor in (self._database, self._index_file):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._database = self._index_file = -1
+
+    def frames(self) -> int:
+        """Pages in the WAL, by its index."""
+        found = self._read_index()
+        return 0 if found is None else found.frames
+
+    def look(self) -> None:
+        """See that the files are still those that are open. Raises Damaged."""
+        _same(self._path, self._own, str(self._path))
+        if self._wal_own is not None:
+            size = _same(self._wal, self._wal_own, self._log)
+            if size < self._size:
+                raise Damaged(f"{self._log} was truncated while it was in use")
+
+    def grown(self) -> None:
+        """Take note of what this process has written to the WAL since."""
+        index = self._read_index()
+        if index is None:
+            return
+        try:
+            descriptor = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            # `look` says so.
+            return
+        try:
+            header = os.pread(descriptor, _HEADER_BYTES, 0)
+            end = _end(header, index.frames)
+            if header != self._header or end < self._size:
+                # The WAL was begun anew, in the same file.
+                self._wal_own = _identity(os.fstat(descriptor))
+                self._header, self._size, self._checksum = header, 0, 0
+            self._checksum = _checksum(descriptor, self._size, end, self._checksum)
+            self._size = end
+        finally:
+            os.close(descriptor)
+
+    def verify(self) -> None:
+        """See that the files hold what this process wrote, as far as that can be told quickly. Raises Damaged."""
+        self.look()
+        head = os.pread(self._database, len(_MAGIC), 0)
+        if head and head != _MAGIC:
+            raise Damaged(f"{self._path} was overwritten while it was in use: it is not a SQLite database any more")
+        if self._wal_own is None:
+            return
+        descriptor = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            found = _checksum(descriptor, 0, self._size, 0)
+        finally:
+            os.close(descriptor)
+        if found != self._checksum:
+            raise Damaged(f"{self._log} was overwritten while it was in use")
+
+    def _read_index(self) -> _Index | None:
+        if self._index_file < 0:
+            try:
+                self._index_file = os.open(self._shm, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                return None
+        return _index(os.pread(self._index_file, _INDEX_BYTES, 0))
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _same(path: Path, own: tuple[int, int], called: str) -> int:
+    """The size of the file of that name, if it is the one that is open. Raises Damaged."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise Damaged(f"{called} is gone") from None
+    except OSError as error:
+        raise Damaged(f"{called} is out of reach: {error.strerror}") from None
+    if _identity(found) != own:
+        raise Damaged(f"{called} was replaced by another file while it was in use")
+    return found.st_size
+
+
+def _end(header: bytes, frames: int) -> int:
+    """Where the last frame of a WAL ends, bytes."""
+    if len(header) < _HEADER_BYTES or not frames:
+        return 0
+    page = int(struct.unpack_from(">I", header, 8)[0])
+    return _HEADER_BYTES + frames * (_FRAME_BYTES + page)
+
+
+def _checksum(descriptor: int, begin: int, end: int, before: int) -> int:
+    found = before
+    while begin < end:
+        piece = os.pread(descriptor, min(_PIECE_BYTES, end - begin), begin)
+        if not piece:
+            # Shorter than it was: no checksum is that of what is missing.
+            return -1
+        found = zlib.crc32(piece, found)
+        begin += len(piece)
+    return found

@@ -1,0 +1,209 @@
+"""A state directory that is destroyed under a running pool: nothing false is confirmed, and commands find the pool."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from roost.cli.up import alive
+from tests.integration.kit import Pool, eventually
+
+SLEEP = "executable = /bin/sleep\narguments = 600\n"
+
+
+def _db(pool: Pool) -> Path:
+    return pool.home / "db" / "queue.sqlite"
+
+
+def _wal(pool: Pool) -> Path:
+    return Path(f"{_db(pool)}-wal")
+
+
+def _overwrite(path: Path, at: int, size: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(os.urandom(size))
+
+
+def _delete(pool: Pool) -> None:
+    for path in _db(pool).parent.glob("queue.sqlite*"):
+        path.unlink()
+
+
+def _remove_run(pool: Pool) -> None:
+    """At once, for daemons go on writing to it."""
+    gone = pool.place / f"gone{time.monotonic_ns()}"
+    (pool.home / "run").rename(gone)
+    shutil.rmtree(gone)
+
+
+def _replace(pool: Pool) -> None:
+    copy = _db(pool).with_name("copy")
+    shutil.copy(_db(pool), copy)
+    copy.rename(_db(pool))
+
+
+def _daemons(pool: Pool, word: str) -> dict[str, str]:
+    """What `roost status --daemons` says is wrong, once it says so."""
+
+    def look() -> dict[str, str] | None:
+        found: dict[str, str] = json.loads(pool.try_("status", "--daemons", "--json").stdout).get("problems", {})
+        return found if any(word in text for text in found.values()) else None
+
+    return eventually(look, lambda: f"{word} in {pool.try_('status', '--daemons').stdout}\n{pool.logs()}")
+
+
+@pytest.mark.parametrize(
+    ("destroy", "word"),
+    [
+        (_delete, "is gone"),
+        (_replace, "was replaced"),
+        (lambda pool: _wal(pool).unlink(), "queue.sqlite-wal, the log of its last changes, is gone"),
+        (lambda pool: os.truncate(_wal(pool), 5000), "was truncated"),
+        (lambda pool: _overwrite(_wal(pool), 8000, 9000), "was overwritten"),
+        (lambda pool: _overwrite(_db(pool), 0, 100), "it is not a SQLite database any more"),
+    ],
+    ids=["deleted", "replaced", "log gone", "log cut", "log garbage", "header garbage"],
+)
+def test_a_destroyed_database_is_noticed_and_nothing_is_confirmed(
+    start: Callable[..., Pool], destroy: Callable[[Pool], None], word: str
+) -> None:
+    pool = start()
+    runs = pool.submit(SLEEP)
+    pool.seen(f"{runs}.0", JobStatus=2, NumJobStarts=1)
+    backup = pool.place / "backup"
+    with closing(sqlite3.connect(_db(pool))) as other:
+        other.execute("VACUUM INTO ?", (str(backup),))
+    destroy(pool)
+    said = _daemons(pool, word)["schedd"]
+    assert "Nothing is confirmed any more" in said and "restore the backup" in said
+    assert pool.try_("status", "--daemons").returncode == 1
+    for words in (("submit",), ("rm", str(runs)), ("edit", str(runs), "--set", "JobPrio=1")):
+        refused = pool.try_(*words, text=f"{SLEEP}queue\n")
+        assert refused.returncode == 2
+        assert word in refused.stderr and "roost down --leave-jobs" in refused.stderr
+    assert [ad["JobStatus"] for ad in pool.jobs()] == [2]
+    log = (pool.home / "log" / "schedd.log").read_text()
+    assert "CRITICAL" in log and word in log
+    # The way back that it names.
+    pool.down("--leave-jobs")
+    _delete(pool)
+    shutil.copy(backup, _db(pool))
+    pool.up()
+    pool.seen(f"{runs}.0", JobStatus=2, NumJobStarts=1)
+    pool("rm", str(runs))
+
+
+def test_a_database_that_is_gone_at_the_start_is_no_empty_queue(start: Callable[..., Pool]) -> None:
+    pool = start()
+    held = pool.submit(f"{SLEEP}hold = true\n")
+    pool.down()
+    kept = shutil.copytree(_db(pool).parent, pool.place / "kept")
+    _db(pool).unlink()
+    refused = pool.try_("up", "-d")
+    assert refused.returncode == 2
+    assert "queue.sqlite is gone" in refused.stderr and "restore a backup" in refused.stderr
+    for place in (0, 4096):
+        shutil.copy(kept / "queue.sqlite", _db(pool))
+        _overwrite(_db(pool), place, 3000)
+        refused = pool.try_("up", "-d")
+        assert refused.returncode == 2
+        assert "restore a backup" in refused.stderr
+    shutil.copy(kept / "queue.sqlite", _db(pool))
+    pool.up()
+    assert [ad["ClusterId"] for ad in pool.jobs()] == [held]
+
+
+def test_a_backup_of_a_queue_at_work_is_a_queue(start: Callable[..., Pool], tmp_path: Path) -> None:
+    """As the manual says: configuration, database and spool into an empty directory."""
+    pool = start()
+    held = pool.submit(f"{SLEEP}hold = true\nqueue 3\n")
+    done = pool.submit("executable = /bin/true\nqueue 20\n")
+    backup = tmp_path / "queue.sqlite"
+    with closing(sqlite3.connect(_db(pool))) as other:
+        other.execute("VACUUM INTO ?", (str(backup),))
+    pool.wait(done)
+    pool.down()
+    shutil.rmtree(pool.home / "db")
+    shutil.rmtree(pool.home / "run")
+    _db(pool).parent.mkdir()
+    shutil.copy(backup, _db(pool))
+    pool.up()
+    pool.wait(done)
+    assert sorted(ad["ProcId"] for ad in pool.jobs(held)) == [0, 1, 2]
+    assert len(json.loads(pool("history", "--json", str(done)))) == 20
+
+
+def test_an_audit_trail_that_is_gone_is_told_and_nothing_of_it_is_forgotten(start: Callable[..., Pool]) -> None:
+    pool = start()
+    trail = pool.home / "db" / "audit.sqlite"
+    first = pool.submit(f"{SLEEP}hold = true\n")
+    pool("rm", str(first))
+    eventually(lambda: "removal" in pool.try_("audit", "--job", str(first), "--json").stdout)
+    kept = trail.with_name("kept")
+    with closing(sqlite3.connect(trail)) as other:
+        other.execute("VACUUM INTO ?", (str(kept),))
+    for path in trail.parent.glob("audit.sqlite*"):
+        if path.suffix != ".lock":
+            path.unlink()
+    second = pool.submit(f"{SLEEP}hold = true\n")
+    pool("rm", str(second))
+    assert "audit.sqlite is gone" in _daemons(pool, "audit.sqlite")["central"]
+    assert not trail.exists()
+    kept.rename(trail)
+    eventually(lambda: "removal" in pool.try_("audit", "--job", str(second), "--json").stdout, pool.logs)
+    assert "removal" in pool.try_("audit", "--job", str(first), "--json").stdout
+    eventually(lambda: "problems" not in json.loads(pool("status", "--daemons", "--json")))
+
+
+def test_commands_find_a_pool_whose_run_directory_was_removed(start: Callable[..., Pool]) -> None:
+    pool = start()
+    runs = pool.submit(SLEEP)
+    pool.seen(f"{runs}.0", JobStatus=2, NumJobStarts=1)
+    master = pool.pid("master")
+    before = json.loads((pool.home / "run" / "contact.json").read_text())
+    _remove_run(pool)
+    assert [ad["ClusterId"] for ad in pool.jobs()] == [runs]
+    assert json.loads((pool.home / "run" / "contact.json").read_text()) == before
+    assert pool.try_("up", "-d").stderr.count("runs in")
+    pool("reconfig")
+    assert "run was removed while the pool ran" in (pool.home / "log" / "master.log").read_text()
+    pool.wait(pool.submit("executable = /bin/true\n"))
+    # Its daemons and its server come back, and the job is still the same.
+    pool.written_down(f"{runs}.0#1")
+    for role in ("node", "schedd", "nats"):
+        old = pool.kill(role)
+        eventually(lambda role=role, old=old: pool.pid(role) not in (0, old), role)  # type: ignore[misc]
+    eventually(lambda: pool.try_("queue").returncode == 0 and pool.try_("status").returncode == 0, pool.logs)
+    pool.wait(pool.submit("executable = /bin/true\n"))
+    assert pool.job(f"{runs}.0")["NumJobStarts"] == 1
+    _remove_run(pool)
+    pool.down("--fast")
+    assert not alive(master)
+    assert not pool.processes()
+
+
+def test_a_pool_whose_master_stands_still_is_named(start: Callable[..., Pool], monkeypatch: pytest.MonkeyPatch) -> None:
+    from roost.runtime import home as homes
+
+    pool = start()
+    master = pool.pid("master")
+    monkeypatch.setattr(homes, "RESTORED_S", 0.2)
+    os.kill(master, 19)
+    try:
+        _remove_run(pool)
+        refused = pool.try_("queue")
+        assert refused.returncode == 2
+        assert f"process {master}" in refused.stderr and "`roost down`" in refused.stderr
+    finally:
+        os.kill(master, 18)
+        monkeypatch.undo()
+    assert pool("queue", "--json").strip() == "[]"
