@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.integration.kit import Pool, eventually
+import pytest
+
+from tests.integration.kit import Pool, eventually, running
 
 SLEEPERS = "executable = /bin/sleep\narguments = 600\nrequest_memory = 1\n{}\nqueue {}\n"
 
@@ -31,13 +35,13 @@ def test_submissions_beyond_a_user_s_limit_are_refused_until_the_limit_is_higher
 def test_as_many_jobs_run_as_the_limit_says_and_more_when_it_is_raised(start: Callable[..., Pool]) -> None:
     pool = start("MAX_JOBS_RUNNING = 1\n", cpus=3)
     cluster = int(pool("submit", text=SLEEPERS.format("", 3)).split()[-1].rstrip("."))
-    running = lambda: [job for job in pool.jobs(cluster) if job["JobStatus"] == 2]  # noqa: E731
-    eventually(running)
+    now_running = lambda: [job for job in pool.jobs(cluster) if job["JobStatus"] == 2]  # noqa: E731
+    eventually(now_running)
     pool.seen(f"{cluster}.0", JobStatus=2)
     # Others have been looked at since: a cycle of the matchmaker that has heard of them gives them nothing.
     other = int(pool("submit", text=SLEEPERS.format("", 1)).split()[-1].rstrip("."))
     pool("rm", f"{cluster}.0")
-    eventually(lambda: len(running()) == 1 and running()[0]["ProcId"] == 1)
+    eventually(lambda: [job["ProcId"] for job in now_running()] == [1])
     assert sum(job["JobStatus"] == 2 for job in pool.jobs()) == 1
     config = pool.home / "roost.config"
     config.write_text(config.read_text().replace("MAX_JOBS_RUNNING = 1", "MAX_JOBS_RUNNING = 3"))
@@ -105,3 +109,45 @@ def test_users_whom_a_list_denies_are_refused_and_a_list_of_hosts_is(start: Call
     config.write_text(config.read_text().replace("DENY_WRITE = *.example.org", "DENY_WRITE = mallory@*"))
     pool("reconfig")
     pool("submit", text=SLEEPERS.format("hold = true", 1))
+
+
+def test_jobs_whose_files_take_turns_all_end_with_their_output(start: Callable[..., Pool]) -> None:
+    pool = start("MAX_CONCURRENT_UPLOADS = 1\nMAX_CONCURRENT_DOWNLOADS = 1\n", cpus=4)
+    for number in range(4):
+        (pool.work / f"in{number}").write_text(f"{number}" * 2_000_000)
+    text = "should_transfer_files = YES\ntransfer_input_files = in$(Process)\noutput = out$(Process)\nqueue 4"
+    pool.wait(pool.submit(text, "cat in?"))
+    for number in range(4):
+        assert (pool.work / f"out{number}").read_text() == f"{number}" * 2_000_000
+
+
+def test_what_is_moved_is_limited_for_jobs_that_say_nothing(start: Callable[..., Pool]) -> None:
+    pool = start("MAX_TRANSFER_OUTPUT_MB = 1\nMAX_TRANSFER_INPUT_MB = RequestCpus * 2\n", cpus=1)
+    moving = "should_transfer_files = YES\n"
+    large = pool.submit(moving, "head -c 3000000 /dev/zero > large")
+    (pool.work / "in").write_bytes(bytes(3_000_000))
+    fed = pool.submit(f"{moving}transfer_input_files = in\n", "true")
+    own = pool.submit(f"{moving}max_transfer_output_mb = 5\n", "head -c 3000000 /dev/zero > own")
+    assert pool.seen(f"{large}.0", JobStatus=5)["HoldReasonCode"] == 33
+    assert pool.seen(f"{fed}.0", JobStatus=5)["HoldReasonCode"] == 32
+    pool.wait(own)
+    assert (pool.work / "own").stat().st_size == 3_000_000
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs jobs as others")
+def test_jobs_do_not_run_as_their_owner_where_that_is_not_allowed() -> None:
+    # In a place that other users can get to.
+    with tempfile.TemporaryDirectory(prefix="roost-limits-") as directory:
+        place = Path(directory)
+        place.chmod(0o755)
+        with running(place / "pool", "STARTER_ALLOW_RUNAS_OWNER = False\nJOB_EXECDIR_PERMISSIONS = world\n") as pool:
+            config = pool.home / "roost.config"
+            for more, expected in (
+                ("", "nobody\n755\n"),
+                ("NOBODY_SLOT_USER = daemon\nJOB_EXECDIR_PERMISSIONS = user\n", "daemon\n700\n"),
+                ("SLOT1_USER = bin\n", "bin\n700\n"),
+            ):
+                config.write_text(config.read_text() + more)
+                pool("reconfig")
+                pool.wait(pool.submit("should_transfer_files = YES\noutput = out\n", "id -un; stat -c %a ."))
+                assert (pool.work / "out").read_text() == expected

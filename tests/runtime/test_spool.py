@@ -7,13 +7,14 @@ import gc
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from roost.runtime.berths import SILENT_S, Berths
 from roost.runtime.deputies import Deputies
 from roost.runtime.input_files import STDOUT
 from roost.runtime.spool import Spool
 from roost.runtime.transfer import FileItem, pack_items
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
-from roost.wire.messages import FileTaken, OutputDone, PutFile
+from roost.wire.messages import AskFiles, FilePart, Files, FileTaken, GetFile, OutputDone, PutFile
 from tests.schedd.queue_world import World, source
 
 SECRET = b"s"
@@ -214,3 +215,46 @@ def test_what_a_run_saves_takes_the_place_of_what_was_there_whole(tmp_path: Path
         assert isinstance(wrong, FileTaken) and "not the name" in wrong.error
 
     _in_loop(save)
+
+
+def test_a_berth_is_free_again_when_a_run_leaves_or_has_been_silent() -> None:
+    now = 0.0
+    berths = Berths(2, lambda: now)
+    assert [berths.take(run) for run in ("a", "b", "a", "c")] == [True, True, True, False]
+    berths.leave("b")
+    assert berths.take("c")
+    now = SILENT_S
+    assert berths.take("c") and not berths.take("d")
+    now += 1
+    assert berths.take("d") and "a" not in berths, "the one that was not heard of"
+    berths.most = 0
+    assert all(berths.take(str(number)) for number in range(1000))
+
+
+def test_input_and_output_of_as_many_runs_move_as_the_limits_say(tmp_path: Path) -> None:
+    world = World()
+    (tmp_path / "in").write_text("input")
+    attributes = {"Iwd": str(tmp_path), "Cmd": "/bin/true", "TransferExecutable": False, "TransferInput": "in"}
+    first, second = _runs(world, 2, **attributes, ShouldTransferFiles="YES", Out="out")
+    spool = _spool(tmp_path / "spool", world)
+    spool.uploads.most = spool.downloads.most = 1
+
+    async def ask(run: tuple[str, str]) -> Files:
+        answer = await spool.serve(AskFiles(run=run[0]), world.queue, run[1])
+        assert isinstance(answer, Files)
+        return answer
+
+    async def work() -> None:
+        assert (await ask(first)).items and (await ask(second)).wait
+        part = await spool.serve(GetFile(run=first[0], name="in", offset=0, size=100), world.queue, first[1])
+        assert isinstance(part, FilePart) and (part.data, part.last) == (b"input", True)
+        assert (await ask(second)).items, "the first has all of its input"
+        begun = PutFile(run=first[0], item=_item(3), transfer="t")
+        taken = await spool.serve(begun, world.queue, first[1])
+        assert isinstance(taken, FileTaken) and (taken.wait, taken.error) == (False, "")
+        other = await _put(spool, world.queue, second, item=_item(3), data=b"abc", last=True)
+        assert other.wait and other.offset == 0
+        await spool.serve(OutputDone(run=first[0], transfer="t"), world.queue, first[1])
+        assert not (await _put(spool, world.queue, second, item=_item(3), data=b"abc", last=True)).wait
+
+    _in_loop(work)

@@ -724,3 +724,25 @@ def test_a_job_whose_machine_is_not_heard_of_any_more_waits_again_and_its_log_sa
     found = world.queue.book.find(job)
     assert found is not None and found.status is JobStatus.IDLE
     assert (found.whole("vacatereasoncode"), found.whole("numvacates")) == (1008, 1)
+
+
+def test_the_administrator_names_the_attributes_that_tell_jobs_apart() -> None:
+    queue = Queue(QueueSettings(name="q"), 0.0)
+
+    def autoclusters(*significant: str, **settings: Any) -> list[str]:
+        """Those that are offered, by the colour and size of a job of each."""
+        queue.holder.settings = QueueSettings(name="q", **settings)
+        queue.step(ev.SignificantChanged(attributes=significant, policy=None), 2.0)
+        queue.step(ev.Ticked(), 3.0)
+        samples = [queue.book.autoclusters.sample(each.autocluster) for each in queue.offered(4.0)["ann"]]
+        return sorted(f"{ad['Colour']} {ad['Size']}" for ad in samples)
+
+    for colour in ("red", "blue"):
+        for size in (1, 2):
+            jobs = (source(1, Colour=colour, Size=size),)
+            queue.step(ev.Submitted(clusters=jobs, owner="ann", reply_to="r"), 1.0)
+    assert len(set(autoclusters("Colour"))) == 2
+    assert len(set(autoclusters("Colour", significant_too=frozenset(("size",))))) == 4
+    assert len(set(autoclusters("Colour", significant=frozenset(("size",))))) == 2
+    assert {each.split()[1] for each in autoclusters("Colour", significant=frozenset(("size",)))} == {"1", "2"}
+    assert len(set(autoclusters("Colour"))) == 2

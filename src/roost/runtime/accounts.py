@@ -48,6 +48,15 @@ def account_named(name: str) -> Account:
     return _account(found)
 
 
+def account_numbered(uid: int) -> Account:
+    """The user of that number. Raises NoSuchAccount."""
+    try:
+        found = pwd.getpwuid(uid)
+    except KeyError:
+        raise NoSuchAccount(str(uid)) from None
+    return _account(found)
+
+
 def own_account() -> Account:
     """Who this process runs as."""
     return _account_of(os.geteuid(), os.getegid())

@@ -104,12 +104,22 @@ def check_fetched(job_ad: ClassAd) -> None:
         )
 
 
-def account_of(job_ad: ClassAd) -> Account | None:
+def account_of(job_ad: ClassAd, config: Config, slot_ad: ClassAd) -> Account | None:
     """Who a job runs as: its owner where this is root's to choose; None for who the daemon runs as.
 
+    Where STARTER_ALLOW_RUNAS_OWNER is FALSE no job runs as its owner, but as SLOT<N>_USER, NOBODY_SLOT_USER, or nobody.
     Raises NoSuchAccount.
     """
+    if not runs_as_owner(config):
+        slot = slot_ad.cell("slotid")
+        name = config.get(f"SLOT{slot}_USER", subsys="STARTER") or config.get("NOBODY_SLOT_USER", subsys="STARTER")
+        return account_named(name or "nobody")
     return None if runs_as_daemon(job_ad) else account_named(str(job_ad.cell("owner")))
+
+
+def runs_as_owner(config: Config) -> bool:
+    """Whether jobs run as their owners; where this process is not root, all run as who the daemon runs as."""
+    return not can_switch_user() or config.get_bool("STARTER_ALLOW_RUNAS_OWNER", subsys="STARTER")
 
 
 def runs_as_daemon(job_ad: ClassAd) -> bool:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 import signal
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.starter import Doing, ExitReport, Output, StarterHold, StarterTimer, Usage
 from roost.runtime import starter_log
-from roost.runtime.accounts import Account, NoSuchAccount
+from roost.runtime.accounts import Account, NoSuchAccount, account_numbered
 from roost.runtime.bus import Carrier
 from roost.runtime.clock import Clock
 from roost.runtime.deputies import Deputies, with_hands
@@ -30,7 +31,7 @@ from roost.runtime.deputy.hands import OWN
 from roost.runtime.family import Family, adopt
 from roost.runtime.home import Home
 from roost.runtime.job_hooks import JobHooks
-from roost.runtime.job_order import BadJob, account_of, check_fetched, job_order, runs_as_daemon
+from roost.runtime.job_order import BadJob, account_of, check_fetched, job_order, runs_as_daemon, runs_as_owner
 from roost.runtime.nursery import AlreadyStarted, Nursery, NurseryFailed
 from roost.runtime.output_files import Baseline
 from roost.runtime.reports import file_name
@@ -217,11 +218,14 @@ class Runner:
         try:
             if not self.schedd:
                 check_fetched(self.job_ad)
-            if not (self.around.as_daemon or runs_as_daemon(self.job_ad)):
-                self._become(await asyncio.to_thread(account_of, self.job_ad))
-            if self.account is not None:
+            config = self.around.config
+            if not (self.around.as_daemon or (runs_as_daemon(self.job_ad) and runs_as_owner(config))):
+                self._become(await asyncio.to_thread(account_of, self.job_ad, config, self.slot_ad))
+            readers = (config.get("JOB_EXECDIR_PERMISSIONS", subsys="STARTER") or "user").lower()
+            if self.account is not None or readers != "user":
                 self.around.home.let_others_to(self.around.home.execute)
-            self.sandbox = self.around.sandboxes.make(file_name(self.run), owner=self.account)
+            name = file_name(self.run)
+            self.sandbox = self.around.sandboxes.make(name, owner=self.account, permissions=readers)
         except NoSuchAccount as problem:
             self.around.tell(sev.SandboxFailed(text=str(problem), code=StarterHold.NO_USER_ACCOUNT))
         except BadJob as problem:
@@ -333,8 +337,9 @@ class Runner:
         if path.is_dir():
             self.sandbox = Sandbox(path=path)
             with contextlib.suppress(NoSuchAccount):
-                # As when it was made: what hooks have said of the job since then makes it nobody else's.
-                self._become(account_of(state.launch.job_ad))
+                # As when it was made: what hooks or a configuration say since then makes it nobody else's.
+                uid = path.stat().st_uid
+                self._become(None if uid == os.geteuid() else account_numbered(uid))
             launch = state.launch
             self.moved = moves_files(state.job_ad, launch.shares, from_queue=launch.from_queue)
             self.baseline = _read_baseline(self._baseline_path)

@@ -85,12 +85,12 @@ class ScheddDaemon:
         self.bus = bus
         self.subjects = bus.subjects
         self._config = config
+        self.deputies = Deputies()
+        self.spool = Spool(context.home.spool, self.deputies, secret=context.home.secret())
         self.settings = self._settings(config)
         self.store = self._open(config)
         self.queue = Queue(self.settings, self.clock.now())
-        self.deputies = Deputies()
         self.logs = UserLogs(self.deputies, self._heard_of_logs)
-        self.spool = Spool(context.home.spool, self.deputies, secret=context.home.secret())
         self.copies = QueueCopies(config)
         self.answers = QueueAnswers(self)
         self.lanes = Lanes(bus, self.answers.on_ask)
@@ -119,8 +119,11 @@ class ScheddDaemon:
             found = queue_settings(config, name=name, local_node=local_name(name), zone=self.clock.zone())
             found = replace(found, superusers=superusers(config))
             self.lists = access(config, "SCHEDD")
+            uploads = config.get_int("MAX_CONCURRENT_UPLOADS", subsys="SCHEDD")
+            downloads = config.get_int("MAX_CONCURRENT_DOWNLOADS", subsys="SCHEDD")
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
+        self.spool.uploads.most, self.spool.downloads.most = uploads, downloads
         for problem in found.problems:
             _log.error("%s", problem)
         return found

@@ -18,11 +18,13 @@ import shutil
 from collections import OrderedDict
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Final
 from weakref import WeakValueDictionary
 
 from roost.model.starter import StarterHold
 from roost.runtime.accounts import NoSuchAccount
+from roost.runtime.berths import Berths
 from roost.runtime.deputies import Deputies, with_hands
 from roost.runtime.deputy.hands import OWN, Hands
 from roost.runtime.input_files import input_manifest
@@ -70,6 +72,8 @@ class Spool:
         #: Run to the turn of those who write for it.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tidying: asyncio.Task[None] | None = None
+        #: Runs whose input is being moved, and whose output is.
+        self.uploads, self.downloads = Berths(0, monotonic), Berths(0, monotonic)
 
     def kept(self, job: JobId) -> Path:
         """Where files are that a job gets with its next run."""
@@ -131,7 +135,7 @@ class Spool:
             return None
         match message:
             case AskFiles():
-                return await self._input(message.run, _job_of(message.run, queue, node))
+                return await self._begin_input(message.run, _job_of(message.run, queue, node))
             case GetFile():
                 return await self._part(message, _job_of(message.run, queue, node))
             case PutFile() | OutputDone():
@@ -139,7 +143,23 @@ class Spool:
                     job = _job_of(message.run, queue, node)
                     if isinstance(message, PutFile):
                         return await self._take(message, job)
+                    self.downloads.leave(message.run)
                     return await self._done(message, job)
+
+    async def _begin_input(self, run: str, job: Job | None) -> Files:
+        """Tell a run of its input, if it may be moved now."""
+        if job is not None and not self.uploads.take(run):
+            return Files(wait=True)
+        found = await self._input(run, job)
+        if self._last_file(run) is None:
+            self.uploads.leave(run)
+        return found
+
+    def _last_file(self, run: str) -> str | None:
+        """The name of the file that is moved last; None without one."""
+        manifest = self._manifests.get(run)
+        items = () if manifest is None else manifest.items
+        return next((item.name for item in reversed(items) if item.kind is Kind.FILE), None)
 
     async def _input(self, run: str, job: Job | None) -> Files:
         if job is None:
@@ -181,13 +201,20 @@ class Spool:
             return FilePart(error=hands.text, code=int(hands.code))
         piece = await LocalSource(manifest, code, hands=hands).read(item, message.offset, message.size)
         if isinstance(piece, TransferProblem):
+            self.uploads.leave(message.run)
             return FilePart(error=piece.text, code=int(piece.code), subcode=piece.subcode)
+        if piece.last and message.name == self._last_file(message.run):
+            self.uploads.leave(message.run)
+        elif message.run in self.uploads:
+            self.uploads.take(message.run)
         return FilePart(data=piece.data, last=piece.last)
 
     async def _take(self, message: PutFile, job: Job | None) -> FileTaken:
         code = StarterHold.TRANSFER_OUTPUT_ERROR
         if job is None:
             return FileTaken(error="the run is not known any more", code=int(code))
+        if not self.downloads.take(message.run):
+            return FileTaken(wait=True)
         home = message.to == "home"
         try:
             (item,) = unpack_items(message.item)
@@ -211,6 +238,7 @@ class Spool:
         else:
             taken = await sink.write(item, message.offset, Piece(data=message.data, last=message.last))
         if isinstance(taken, TransferProblem):
+            self.downloads.leave(message.run)
             return FileTaken(error=taken.text, code=int(taken.code), subcode=taken.subcode)
         if message.last and taken == message.offset + len(message.data):
             self._partials.finished(message.run, under_way)

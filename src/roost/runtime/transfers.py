@@ -36,6 +36,8 @@ _log = logging.getLogger("roost.node")
 #: How often a lost message is sent again, and how long each is waited for, s.
 TRIES: Final = 8
 ANSWER_S: Final = 15.0
+#: How soon the queue is asked again while as many others move files as may, s.
+WAIT_S: Final = 0.5
 
 A = TypeVar("A", bound=Message)
 
@@ -75,6 +77,9 @@ class Transfers:
         code = StarterHold.TRANSFER_INPUT_ERROR
         try:
             files = await self._ask(AskFiles(run=self._run), Files)
+            while files.wait:
+                await asyncio.sleep(WAIT_S)
+                files = await self._ask(AskFiles(run=self._run), Files)
             if files.error:
                 return _told(files.error, files.code, files.subcode, code)
             items = unpack_items(files.items)
@@ -125,8 +130,10 @@ class Transfers:
         return await self._ask(GetFile(run=self._run, name=item.name, offset=offset, size=size), FilePart)
 
     async def put(self, message: PutFile) -> FileTaken:
-        """Hand over a piece of an output file."""
-        return await self._ask(message, FileTaken)
+        """Hand over a piece of an output file, once the queue takes files of this run."""
+        while (taken := await self._ask(message, FileTaken)).wait:
+            await asyncio.sleep(WAIT_S)
+        return taken
 
     @property
     def run(self) -> str:

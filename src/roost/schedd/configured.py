@@ -39,6 +39,9 @@ def queue_settings(config: Config, *, name: str, local_node: str = "", zone: tzi
         interval_s=config.get_int("SCHEDD_INTERVAL", 300, subsys=_SUBSYSTEM),
         zone=zone,
         limits=_limits(config),
+        significant=_names(config, "SIGNIFICANT_ATTRIBUTES"),
+        significant_too=_names(config, "ADD_SIGNIFICANT_ATTRIBUTES"),
+        defaults=_defaults(config),
         superusers=frozenset(word for word in re.split(r"[,\s]+", superusers) if word),
         policy=policy,
         local_node=local_node,
@@ -61,6 +64,13 @@ def _limits(config: Config) -> Limits:
         start_count=config.get_int("JOB_START_COUNT", subsys=_SUBSYSTEM),
         start_delay_s=config.get_float("JOB_START_DELAY", subsys=_SUBSYSTEM),
     )
+
+
+def _defaults(config: Config) -> dict[str, Expr]:
+    """Limits of what is moved, for jobs that have none of their own."""
+    knobs = {"MaxTransferInputMB": "MAX_TRANSFER_INPUT_MB", "MaxTransferOutputMB": "MAX_TRANSFER_OUTPUT_MB"}
+    texts = {name: config.get_expr(knob, subsys=_SUBSYSTEM) or "-1" for name, knob in knobs.items()}
+    return {name: parse_expression(text, Syntax.OLD) for name, text in texts.items() if text != "-1"}
 
 
 def _names(config: Config, knob: str) -> frozenset[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 
+from roost.classad import Expr
 from roost.model.audit import InForce
 from roost.model.pool_policy import IDENTITY
 from roost.schedd.admission import Admission
@@ -37,6 +39,11 @@ class QueueSettings:
     #: The time zone of crontabs.
     zone: tzinfo = UTC
     limits: Limits = field(default_factory=Limits)
+    #: SIGNIFICANT_ATTRIBUTES, instead of what the matchmaker says; ADD_SIGNIFICANT_ATTRIBUTES, beside it.
+    significant: frozenset[str] = frozenset()
+    significant_too: frozenset[str] = frozenset()
+    #: What jobs get that do not say it themselves: MaxTransferInputMB, MaxTransferOutputMB.
+    defaults: Mapping[str, Expr] = field(default_factory=dict)
     #: QUEUE_SUPER_USERS.
     superusers: frozenset[str] = frozenset(("root", "condor"))
     policy: SystemPolicy = field(default_factory=SystemPolicy)

@@ -79,6 +79,7 @@ class Queue:
         self.rejections: dict[int, str] = {}
         #: What the matchmaker said last that matching depends on, as a digest; "" for nothing.
         self.apart = ""
+        self.told_significant: tuple[str, ...] = ()
         self.clock = periodic.Clock(now)
         # Higher than any that an earlier run of the daemon came to.
         self.holder.asks = int(now * 1000)
@@ -164,6 +165,8 @@ class Queue:
             case BusCameBack():
                 periodic.bus_came_back(turn, self.holder)
             case Ticked():
+                # The administrator may have named other attributes.
+                self._tell_apart(turn)
                 periodic.tick(turn, self.holder, self.clock)
             case Started(claims=claims):
                 self._started(turn, claims)
@@ -217,6 +220,9 @@ class Queue:
         for name in [each for each in ad if fold(each) in settings.secure]:
             del ad[name]
         begun(ad, held=held_at_submit(ad))
+        for name, value in settings.defaults.items():
+            if name not in ad:
+                ad[name] = value
         ad.update(
             {
                 "ClusterId": number,
@@ -348,8 +354,16 @@ class Queue:
         if self.apart != before:
             # The matchmaker waits for a word that is according to it.
             turn.offer()
-        if not self.book.autoclusters.use(attributes):
+        self.told_significant = attributes
+        self._tell_apart(turn)
+
+    def _tell_apart(self, turn: Turn) -> None:
+        """Tell jobs apart by what the matchmaker said last, or by what the administrator says instead."""
+        settings = self.holder.settings
+        found = settings.significant or self.told_significant
+        if not self.book.autoclusters.use((*found, *settings.significant_too)):
             return
+        turn.offer()
         self.rejections.clear()
         for cluster in self.book.clusters.values():
             self.book.index(cluster)

@@ -104,6 +104,8 @@ class Files(Message, frozen=True, kw_only=True):
 
     #: The items, as `transfer.pack_items` writes them.
     items: bytes = b""
+    #: Too many runs get files now: ask again.
+    wait: bool = False
     error: str = ""
     #: HoldReasonCode and its subcode.
     code: int = 0
@@ -125,6 +127,8 @@ class FileTaken(Message, frozen=True, kw_only=True):
     """The answer to `PutFile`: from which byte on more is wanted; or why nothing is."""
 
     offset: int = 0
+    #: Too many runs send files now: ask again.
+    wait: bool = False
     error: str = ""
     code: int = 0
     subcode: int = 0

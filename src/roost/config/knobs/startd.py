@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from roost.config.finding import Severity
-from roost.config.knob import Knob, KnobType, Reload, Scope, Unread, knob
+from roost.config.knob import Knob, KnobType, Reload, Unread, knob
 
 _k = partial(knob, subsystem="STARTD", read_by="startd.configured")
 
@@ -52,5 +52,5 @@ KNOBS: tuple[Knob, ...] = (
     _k("HIBERNATE", KnobType.EXPRESSION, '"NONE"', "Sleep state the machine should be in.", unread=Unread("Roost puts no machine to sleep and wakes none.")),
     _k("HIBERNATE_CHECK_INTERVAL", KnobType.INTEGER, "0", "Time between two looks at HIBERNATE; 0 for never.", unit="s", low=0, unread=Unread("Roost puts no machine to sleep and wakes none.")),
     _k("BENCHMARKS_JOBLIST", KnobType.LIST, "mips kflops", "Benchmarks that are run.", unread=Unread("Both benchmarks are run always.")),
-    _k("USER_JOB_WRAPPER", KnobType.PATH, None, "Program that jobs are started through.", subsystem="STARTER", scope=Scope.SLOT, read_by="runtime.job_order"),
+    _k("USER_JOB_WRAPPER", KnobType.PATH, None, "Program that jobs are started through.", subsystem="STARTER", read_by="runtime.job_order"),
 )
