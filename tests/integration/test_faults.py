@@ -9,6 +9,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -347,3 +348,36 @@ def test_a_small_disk_of_the_queue_keeps_no_local_job_from_starting(small_disk: 
     cluster = pool.submit("universe = local\noutput = out\n", "echo ran")
     pool.wait(cluster)
     assert (pool.work / "out").read_text() == "ran\n"
+
+
+def test_a_queue_killed_while_many_jobs_are_removed_has_removed_each_wholly_or_not_at_all(start: Start) -> None:
+    pool, count = start(), 100_000
+    log = pool.work / "many.log"
+    cluster = pool.submit(f"log = {log}\nhold = true\nexecutable = /bin/true\nqueue {count}\n")
+    removal = subprocess.Popen(
+        [sys.executable, "-m", "roost.cli", "rm", "--home", str(pool.home), str(cluster)],
+        env=pool.environment,
+        text=True,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        eventually(lambda: log.exists() and "\n009 (" in log.read_text())
+        pool.kill("schedd")
+        left = {job["ProcId"] for job in eventually(lambda: json.loads(pool("queue", str(cluster), "--json")) or None)}
+        gone = {job["ProcId"] for job in json.loads(pool("history", str(cluster), "--json", "-n", "0"))}
+        assert left and gone and left | gone == set(range(count)) and not left & gone
+        told = eventually(lambda: len(found := _removed(log)) == len(gone) and found)
+        assert sorted(told) == sorted(gone)
+        # The asker is told that it is not known to be done.
+        _, said = removal.communicate(timeout=PATIENCE_S)
+        assert removal.returncode != 0 and "no answer" in said
+    finally:
+        removal.kill()
+        removal.wait()
+    pool("rm", str(cluster))
+    assert sorted(_removed(log)) == list(range(count))
+
+
+def _removed(log: Path) -> list[int]:
+    """Numbers of the jobs whose removal a log tells."""
+    return [int(line.split(".")[1]) for line in log.read_text().splitlines() if line.startswith("009 (")]

@@ -21,10 +21,14 @@ from roost.runtime.database import Database
 from roost.runtime.database_guard import StoreError
 from roost.runtime.store import MIGRATIONS, SCHEMA, Store, count_history
 from roost.schedd import changes as ch
+from roost.schedd import events as ev
+from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
+from roost.schedd.queue import Queue
 from roost.schedd.status import JobStatus
 from roost.wire.ads import ad_data
 from tests.schedd.queue_world import Disk
+from tests.schedd.submit.machine import sleep
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -163,6 +167,39 @@ def test_history_is_read_from_the_last_on(url: str) -> None:
     store.close()
 
 
+def test_jobs_that_left_together_are_read_one_by_one(url: str) -> None:
+    queue = Queue(QueueSettings(name="q"), 0.0)
+    store = Store.open(url)
+    plan = sleep("arguments = $(Process)\n+Half = ProcId / 2\nqueue 30\n")
+    steps = [queue.step(ev.Submitted(clusters=(plan,), owner="ann", reply_to=""), 0.0)]
+    jobs = [JobId(1, proc) for proc in range(30)]
+    for action, some in ((ev.Action.HOLD, jobs[7:8]), (ev.Action.REMOVE, jobs[:20]), (ev.Action.REMOVE, jobs[20:])):
+        steps.append(queue.step(ev.Acted(action=action, jobs=tuple(some), user="ann", reply_to=""), 1.0))
+    for step in steps:
+        store.commit([step.changes], 2, [])
+    expected = {
+        job: ad_data(ad)
+        for step in steps
+        for change in step.changes
+        if isinstance(change, ch.AddHistory)
+        for job, ad in zip(change.jobs, change.ads(), strict=True)
+    }
+    # Jobs 0 to 6, 7, 8 to 19, and 20 to 29.
+    assert sum(isinstance(change, ch.AddHistory) for step in steps for change in step.changes) == 4
+    assert count_history(store) == 30
+    store.close()
+    again = Store.open(url)
+    found = list(again.history(limit=0))
+    # The last to leave first; in one step those that were removed singly come last.
+    assert [ad.eval("ProcId") for ad in found[:10]] == list(range(29, 19, -1))
+    assert {JobId(1, ad.eval("ProcId")): ad_data(ad) for ad in found} == expected and len(found) == 30  # type: ignore[arg-type]
+    assert [ad.eval("Args") for ad in again.history(limit=0, cluster=1, proc=13)] == ["13"]
+    assert [ad.eval("HoldReasonCode") for ad in again.history(limit=0, cluster=1, proc=7)] == [1]
+    assert [ad.eval("ProcId") for ad in again.history(limit=3)] == [29, 28, 27]
+    assert list(again.history(limit=0, cluster=1, proc=30)) == []
+    again.close()
+
+
 def test_states_are_kept_under_their_names(url: str) -> None:
     store = Store.open(url)
     assert store.state("usage") is None
@@ -241,7 +278,10 @@ import sys
 from roost.classad import ClassAd
 from roost.runtime.store import Store
 from roost.schedd import changes as ch
+from roost.schedd import events as ev
+from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
+from roost.schedd.queue import Queue
 from roost.schedd.status import JobStatus
 store = Store.open(sys.argv[1])
 for n in range(10_000):

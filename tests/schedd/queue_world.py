@@ -93,7 +93,7 @@ class Disk:
                 case ch.DropClaim():
                     self.claims.pop(change.claim_id, None)
                 case ch.AddHistory():
-                    self.history.append((change.job, change.status))
+                    self.history += [(job, change.status) for job in change.jobs]
                 case ch.AppendLog():
                     self._read_log(change.text)
 

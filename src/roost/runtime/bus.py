@@ -12,6 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final, Protocol, Self
 
+import msgspec
 import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -237,7 +238,7 @@ class Bus:
                 # Let others have their turn, and the socket take what it was given.
                 await asyncio.sleep(0)
             tail = (len(rows) - 1) // ROWS_PER_ANSWER * ROWS_PER_ANSWER
-            answer = Answer(ok=answer.ok, code=answer.code, text=answer.text, remedy=answer.remedy, data=rows[tail:])
+            answer = msgspec.structs.replace(answer, data=rows[tail:])
         await self.send(reply, answer)
 
 

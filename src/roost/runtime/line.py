@@ -80,18 +80,22 @@ class Line:
     def ask(self, subject: str, what: str, args: dict[str, Any], timeout_s: float = ANSWER_S) -> PlainAnswer:
         """Ask, and put the pieces of the answer together: rows of lists are joined. Raises BusError."""
         rows: list[Any] = []
+        progress = ""
         try:
             for piece in self._pieces(subject, ask_bytes(what, args), timeout_s):
                 if not piece.more and not rows:
                     return piece
                 if isinstance(piece.data, list):
                     rows += piece.data
+                elif isinstance(piece.data, dict) and piece.more:
+                    progress = f"; {piece.data.get('done')} of {piece.data.get('of')} jobs were done before"
                 if not piece.more:
                     return piece._replace(data=rows)
         except BusError:
             raise
         except TimeoutError:
-            raise NoAnswer(f"no answer within {timeout_s:g} s: `roost status --daemons` shows what runs") from None
+            text = f"no answer within {timeout_s:g} s{progress}: `roost status --daemons` shows what runs"
+            raise NoAnswer(text) from None
         except (OSError, ValueError, WireError) as error:
             raise BusError(f"the pool can't be asked: {error}") from None
         raise BusError("the answer ended early")

@@ -5,11 +5,9 @@ Whoever asks is who the bus says: the last token of the subject, which its permi
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import logging
-from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import Expr, ParseError, parse_expression
@@ -18,10 +16,10 @@ from roost.runtime.bus import ROWS_PER_ANSWER
 from roost.runtime.database_guard import StoreError
 from roost.runtime.past_jobs import PastJobs, shown_as
 from roost.runtime.permission import refusal
+from roost.runtime.queue_actions import QueueActions, Selection
 from roost.runtime.queue_rows import Rows, cluster_row, counts_of, projected
 from roost.schedd import events as ev
 from roost.schedd.book import Cluster
-from roost.schedd.commands import ABSENT
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
@@ -42,38 +40,6 @@ _DIGITS_MAX: Final = 9
 _TURN: Final = 50
 
 
-#: Jobs acted upon in one step.
-JOBS_PER_STEP: Final = 500
-
-
-class Tally:
-    """What became of the parts of one command.
-
-    That a job is not there any more is told of those that were `named` one by one: whoever means a cluster, or all
-    jobs, means those that are there.
-    """
-
-    def __init__(self, parts: int, subject: str, named: Collection[str] = ()) -> None:
-        self._left = parts
-        self.subject = subject
-        self._named = frozenset(named)
-        self._counts: Counter[str] = Counter()
-        self._refused: dict[str, str] = {}
-
-    def add(self, data: dict[str, Any]) -> Answer:
-        """A part is done: a sign of life, or with the last one the answer."""
-        self._left -= 1
-        self._counts.update(data["counts"])
-        for job, why in data["refused"].items():
-            if why == ABSENT and job not in self._named:
-                self._counts[why] -= 1
-            else:
-                self._refused[job] = why
-        if self._left:
-            return Answer(more=True)
-        return Answer(ok=self._counts["ok"] > 0, data={"counts": dict(+self._counts), "refused": self._refused})
-
-
 class BadAsk(Exception):
     """A request that can't be answered; the text says why."""
 
@@ -85,8 +51,7 @@ class QueueAnswers:
         self._daemon = daemon
         self._numbers = itertools.count(1)
         self.past = PastJobs()
-        #: What the answers of the core to commands are parts of.
-        self.tallies: dict[str, Tally] = {}
+        self.actions = QueueActions(daemon)
         self._known: dict[str, Callable[[Ask, str, str], Awaitable[None]]] = {
             "submit": self._submit,
             "query": self._query,
@@ -157,33 +122,21 @@ class QueueAnswers:
             action = ev.Action(args.get("action", ""))
         except ValueError:
             raise BadAsk(f"{args.get('action')!r} is no action: {', '.join(ev.Action)}") from None
-        jobs = [each async for each in self._chosen(args, self._budget("choosing the jobs", reply))]
-        parts = [jobs[first : first + JOBS_PER_STEP] for first in range(0, len(jobs), JOBS_PER_STEP)] or [[]]
-        tally = Tally(len(parts), reply, [str(each) for each in args.get("jobs", [])])
-        for part in parts:
-            key = self._reply_to(reply)
-            self.tallies[key] = tally
-            self._daemon.feed(
-                ev.Acted(
-                    action=action,
-                    jobs=tuple(part),
-                    user=sender,
-                    reply_to=key,
-                    superuser=sender in self._daemon.settings.superusers,
-                    reason=str(args.get("reason", "")),
-                    attributes=ad_from(args.get("attributes", {}), "attributes"),
-                )
-            )
-            # Others, too, want something of the queue.
-            await asyncio.sleep(0)
-
-    def tallied(self, key: str, answer: Answer) -> tuple[str, Answer] | None:
-        """What an answer of the core is to whoever asked: subject and answer; None where nothing has to be said."""
-        subject = self._daemon.replies.pop(key, "")
-        tally = self.tallies.pop(key, None)
-        if tally is None or not isinstance(answer.data, dict):
-            return subject, answer
-        return subject, tally.add(answer.data)
+        budget = self._budget("choosing the jobs", reply)
+        jobs = Selection()
+        async for job in self._chosen(args, budget):
+            jobs.add(job)
+        acted = ev.Acted(
+            action=action,
+            jobs=(),
+            user=sender,
+            reply_to="",
+            superuser=sender in self._daemon.settings.superusers,
+            reason=str(args.get("reason", "")),
+            attributes=ad_from(args.get("attributes", {}), "attributes"),
+        )
+        named = [str(each) for each in args.get("jobs", [])]
+        await self._daemon.bus.answer(reply, await self.actions.act(acted, jobs, named, reply))
 
     # -- choosing jobs -------------------------------------------------------------------------------
 

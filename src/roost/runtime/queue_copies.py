@@ -80,7 +80,8 @@ class QueueCopies:
         if self._mirror is not None:
             self._mirror.add(steps)
         if self._history is not None:
-            self._history.add(change.ad for step in steps for change in step if isinstance(change, ch.AddHistory))
+            ended = (change for step in steps for change in step if isinstance(change, ch.AddHistory))
+            self._history.add(ad for change in ended for ad in change.ads())
 
     def close(self) -> None:
         """Write what waits, and go."""

@@ -390,8 +390,10 @@ class ScheddDaemon:
                 self.demands.decline(claim_id)
             case ef.Reply():
                 await self._reply(effect)
-            case ef.ForgetFiles(job=job):
+            case ef.ForgetFiles(job=job, last=None):
                 self.spool.forget(job)
+            case ef.ForgetFiles(job=job, last=int(last)):
+                self.spool.forget_all(job, last)
             case _:
                 node, message = order_to(effect, self.context.name, self.settings.alive_interval_s)
                 if node == self.local.name:
@@ -401,9 +403,8 @@ class ScheddDaemon:
 
     async def _reply(self, reply: ef.Reply) -> None:
         answer = m.Answer(ok=reply.ok, code=reply.code, text=reply.text, remedy=reply.remedy, data=reply.data)
-        told = self.answers.tallied(reply.to, answer)
-        if told is not None:
-            await self.bus.answer(*told)
+        if not self.answers.actions.answered(reply.to, answer):
+            await self.bus.answer(self.replies.pop(reply.to, ""), answer)
 
     # -- what comes in -------------------------------------------------------------------------------
 

@@ -82,6 +82,14 @@ class Spool:
     def _beside(self, job: JobId, suffix: str) -> Path:
         return self._directory / f"{job}{suffix}"
 
+    def forget_all(self, first: JobId, last: int) -> None:
+        """Neighbours have left, up to the number `last`: nothing is kept for them."""
+        for name in os.listdir(self._directory):  # noqa: PTH208
+            cluster, _, rest = name.partition(".")
+            proc = rest.partition(".")[0]
+            if cluster == str(first.cluster) and proc.isdecimal() and first.proc <= int(proc) <= last:
+                _remove(self._directory / name)
+
     def forget(self, job: JobId) -> None:
         """A job has left: nothing is kept for it."""
         for path in (self.kept(job), self._beside(job, _COMING), self._beside(job, _OLD)):

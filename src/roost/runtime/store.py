@@ -8,7 +8,8 @@ Ads are kept as JSON in the form of the wire.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -31,6 +32,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    inspect,
     select,
     update,
 )
@@ -39,9 +41,18 @@ from roost.classad import ClassAd
 from roost.runtime.database import RESTORE, Database, Schema, meta_value
 from roost.runtime.database_guard import Damaged
 from roost.schedd import changes as ch
+from roost.schedd.book import Cluster
 from roost.schedd.identifiers import JobId
+from roost.schedd.submit import ClusterPlan
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.audit import audit_data
+
+#: A cluster of so many jobs has in the history what is common to them once.
+LARGE_CLUSTER: Final = 10
+#: Clusters in the history that a reader keeps in memory.
+PAST_KEPT_MAX: Final = 8
+#: Clusters that are known to have a row of their own.
+PAST_KNOWN_MAX: Final = 10_000
 
 _METADATA: Final = MetaData()
 
@@ -75,7 +86,21 @@ HISTORY: Final = Table(
     Column("status", Integer, nullable=False),
     Column("ended_at", BigInteger, nullable=False),
     Column("ad", Text, nullable=False),
+    #: Number of the last job of several that left together; NULL where `ad` is the whole ad of one job. With a number
+    #: `ad` is what has happened to each, beside what `PAST` has.
+    Column("last", Integer),
     Index("history_job", "cluster", "proc"),
+)
+#: Clusters of large numbers of jobs that have left: what their ads have in common, once.
+PAST: Final = Table(
+    "past_clusters",
+    _METADATA,
+    Column("cluster", Integer, primary_key=True, autoincrement=False),
+    Column("owner", Text, nullable=False),
+    Column("submitted_at", BigInteger, nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("ad", Text, nullable=False),
+    Column("plan", Text, nullable=False),
 )
 CLAIMS: Final = Table(
     "claims",
@@ -111,8 +136,14 @@ def _with_outbox(connection: Connection) -> None:
     OUTBOX.create(connection, checkfirst=True)
 
 
+def _with_past_clusters(connection: Connection) -> None:
+    PAST.create(connection, checkfirst=True)
+    if "last" not in {column["name"] for column in inspect(connection).get_columns("history")}:
+        connection.exec_driver_sql("ALTER TABLE history ADD COLUMN last INTEGER")
+
+
 #: What brings a database of version n to n + 1; its length is the present version.
-MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first, _with_outbox)
+MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first, _with_outbox, _with_past_clusters)
 SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={"next_cluster": "1"}, lock=7261, writer="queue")
 
 
@@ -192,6 +223,8 @@ class Store:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._next_piece = self._next_noted = 1
+        #: Clusters of which `PAST` has a row, the last ones written.
+        self._past: frozenset[int] = frozenset()
         #: What is kept as the number of the next cluster; None while that is not known.
         self._next_cluster: int | None = None
 
@@ -233,16 +266,25 @@ class Store:
 
     def history(self, *, limit: int, cluster: int | None = None, proc: int | None = None) -> Iterator[ClassAd]:
         """Ads of jobs that have left, the last first; `limit` 0 for all."""
-        query = select(HISTORY.c.ad).order_by(HISTORY.c.id.desc())
+        query = select(HISTORY.c.ad, HISTORY.c.cluster, HISTORY.c.proc, HISTORY.c.last).order_by(HISTORY.c.id.desc())
         if cluster is not None:
             query = query.where(HISTORY.c.cluster == cluster)
         if proc is not None:
-            query = query.where(HISTORY.c.proc == proc)
+            # The index on the numbers of the first leaves few to look at.
+            query = query.where(HISTORY.c.proc.between(proc - ch.TOGETHER_MAX, proc))
+            query = query.where(func.coalesce(HISTORY.c.last, HISTORY.c.proc) >= proc)
         if limit:
             query = query.limit(limit)
+        found = 0
         with self.database.reading() as connection:
-            for row in connection.execution_options(yield_per=500).execute(query):
-                yield ad_from(_LOADER.decode(row.ad))
+            past = _PastClusters(connection)
+            with connection.execution_options(yield_per=500).execute(query) as rows:
+                for row in rows:
+                    for ad in _past_ads(row, past, proc):
+                        yield ad
+                        found += 1
+                        if found == limit:
+                            return
 
     def state(self, name: str) -> Any:
         """A value kept by `keep_state`; None if there is none."""
@@ -269,7 +311,7 @@ class Store:
             for change in step:
                 batch.add(change)
         with self.database.changing() as connection:
-            batch.write(connection)
+            batch.write(connection, self._past)
             _drop(connection, LOGS, [{"id": each} for each in sorted(written)])
             _drop(connection, OUTBOX, [{"id": each} for each in sorted(told_of)])
             if next_cluster != self._next_cluster:
@@ -278,6 +320,7 @@ class Store:
                 if not done.rowcount:
                     raise Damaged("its table meta was emptied")
         self._next_cluster = next_cluster
+        self._past = batch.past(self._past)
         self._next_piece, self._next_noted = batch.next_piece, batch.next_noted
         return Committed(pieces=tuple(batch.pieces), noted=tuple(batch.noted))
 
@@ -300,6 +343,11 @@ class _Batch:
         self.pieces: list[LogPiece] = []
         self.noted: list[Noted] = []
         self.next_piece, self.next_noted = next_piece, next_noted
+
+    def past(self, known: frozenset[int]) -> frozenset[int]:
+        """The clusters of which `PAST` has a row now; not more than can be kept in mind."""
+        fresh = frozenset(each.job.cluster for each in self.history if _is_apart(each))
+        return fresh if len(known) > PAST_KNOWN_MAX else known | fresh
 
     def add(self, change: ch.Change) -> None:
         match change:
@@ -328,7 +376,8 @@ class _Batch:
             case _:
                 assert_never(change)
 
-    def write(self, connection: Connection) -> None:
+    def write(self, connection: Connection, known: Collection[int]) -> None:
+        """Write all of it. `known`: clusters of which `PAST` has a row."""
         _drop(connection, CLUSTERS, [{"cluster": key} for key in self.clusters])
         _add(connection, CLUSTERS, [_cluster_row(each, self.gone) for each in self.clusters.values() if each])
         for cluster, gone in self.gone.items():
@@ -338,6 +387,8 @@ class _Batch:
         _put(connection, JOBS, [(key, None if each is None else _job_row(each)) for key, each in jobs])
         claims = [({"claim_id": key}, each) for key, each in self.claims.items()]
         _put(connection, CLAIMS, [(key, None if each is None else _claim_row(each)) for key, each in claims])
+        past = {each.job.cluster: each.cluster for each in self.history if each.cluster and _is_apart(each)}
+        _put(connection, PAST, [({"cluster": key}, _past_row(each)) for key, each in past.items() if key not in known])
         _add(connection, HISTORY, [_history_row(each) for each in self.history])
         _add(connection, LOGS, [_piece_row(each) for each in self.pieces])
         _add(connection, OUTBOX, [{"id": each.id, "record": _dumped(each.record)} for each in self.noted])
@@ -428,14 +479,37 @@ def _claim_row(change: ch.PutClaim) -> dict[str, Any]:
     }
 
 
+def _is_apart(change: ch.AddHistory) -> bool:
+    """Whether an ad is kept without what it has in common with the others of its cluster."""
+    return change.cluster is not None and (change.last is not None or change.cluster.count >= LARGE_CLUSTER)
+
+
 def _history_row(change: ch.AddHistory) -> dict[str, Any]:
+    apart = _is_apart(change)
+    ad = change.ad
+    if apart and change.last is None:
+        ad = ad.copy()
+        ad.chain_to(None)
     return {
         "cluster": change.job.cluster,
         "proc": change.job.proc,
         "owner": change.owner,
         "status": int(change.status),
         "ended_at": change.ended_at,
-        "ad": _dumped(ad_data(change.ad)),
+        "ad": _dumped(ad_data(ad)),
+        "last": (change.job.proc if change.last is None else change.last) if apart else None,
+    }
+
+
+def _past_row(cluster: ch.PastCluster) -> dict[str, Any]:
+    plan = cluster.plan
+    return {
+        "cluster": cluster.number,
+        "owner": cluster.owner,
+        "submitted_at": cluster.submitted_at,
+        "count": cluster.count,
+        "ad": _dumped(ad_data(cluster.ad)),
+        "plan": _dumped(None if plan is None else plan.to_data()),
     }
 
 
@@ -465,6 +539,43 @@ def _jobs(connection: Connection) -> Iterator[KeptJob]:
         yield KeptJob(job=JobId(row.cluster, row.proc), status=row.status, attributes=attributes)
 
 
+class _PastClusters:
+    """Clusters whose jobs have left, as they are needed."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._kept: OrderedDict[int, Cluster] = OrderedDict()
+
+    def of(self, number: int) -> Cluster:
+        """A cluster."""
+        found = self._kept.get(number)
+        if found is None:
+            row = self._connection.execute(select(PAST).where(PAST.c.cluster == number)).one()
+            plan = _LOADER.decode(row.plan)
+            found = self._kept[number] = Cluster(
+                number,
+                ad_from(_LOADER.decode(row.ad)),
+                None if plan is None else ClusterPlan.from_data(plan),
+                count=row[3],
+                owner=row.owner,
+                submitted_at=row.submitted_at,
+            )
+            if len(self._kept) > PAST_KEPT_MAX:
+                self._kept.popitem(last=False)
+        return found
+
+
+def _past_ads(row: Any, past: _PastClusters, proc: int | None) -> Iterator[ClassAd]:
+    """The ads that a row of the history stands for, the last first; of one job only with `proc`."""
+    ad = ad_from(_LOADER.decode(row.ad))
+    if row.last is None:
+        yield ad
+        return
+    cluster = past.of(row.cluster)
+    for each in reversed(range(row.proc, row.last + 1)) if proc is None else (proc,):
+        yield ch.whole_ad(cluster, each, ad)
+
+
 def _claims(connection: Connection) -> Iterator[ch.PutClaim]:
     for row in connection.execute(select(CLAIMS).order_by(CLAIMS.c.claim_id)):
         yield ch.PutClaim(
@@ -480,4 +591,5 @@ def _claims(connection: Connection) -> Iterator[ch.PutClaim]:
 def count_history(store: Store) -> int:
     """Jobs in the history."""
     with store.database.reading() as connection:
-        return int(connection.execute(select(func.count()).select_from(HISTORY)).scalar_one())
+        jobs = func.sum(func.coalesce(HISTORY.c.last, HISTORY.c.proc) - HISTORY.c.proc + 1)
+        return int(connection.execute(select(jobs)).scalar_one() or 0)

@@ -5,8 +5,9 @@ All changes of one step go to disk together or not at all, and before anybody is
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from roost.classad import ClassAd
 from roost.model.audit import AuditRecord
@@ -58,15 +59,77 @@ class DropJob:
     job: JobId
 
 
+#: Most jobs of one `AddHistory`.
+TOGETHER_MAX: Final = 10_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddHistory:
-    """A job that has left the queue, its ad as it was then."""
+    """Jobs that have left the queue: one, or neighbours of one cluster that nothing else sets apart."""
 
     job: JobId
     owner: str
     status: JobStatus
     ended_at: int
+    #: The job's ad as it was then; of several what has happened to each, chained to nothing.
     ad: ClassAd
+    #: The cluster that they are of; None where the ad is all that is known.
+    cluster: PastCluster | None = None
+    #: Number of the last of several; None for one job.
+    last: int | None = None
+
+    def ads(self) -> Iterator[ClassAd]:
+        """The whole ad of each, in order."""
+        if self.last is None:
+            yield self.ad
+            return
+        assert self.cluster is not None
+        for proc in range(self.job.proc, self.last + 1):
+            yield whole_ad(self.cluster, proc, self.ad)
+
+    @property
+    def jobs(self) -> Iterator[JobId]:
+        """All of them, in order."""
+        last = self.job.proc if self.last is None else self.last
+        return (JobId(self.job.cluster, proc) for proc in range(self.job.proc, last + 1))
+
+
+class PastCluster(Protocol):
+    """What the history needs of a cluster."""
+
+    @property
+    def owner(self) -> str:
+        """Whose jobs they are."""
+
+    @property
+    def number(self) -> int:
+        """ClusterId."""
+
+    @property
+    def ad(self) -> ClassAd:
+        """What is equal in all of its jobs."""
+
+    @property
+    def plan(self) -> Any:
+        """How they differ."""
+
+    @property
+    def count(self) -> int:
+        """Jobs that it was submitted with."""
+
+    @property
+    def submitted_at(self) -> int:
+        """QDate, epoch s."""
+
+    def submitted_ad(self, proc: int) -> ClassAd:
+        """The ad of a job as it was submitted."""
+
+
+def whole_ad(cluster: PastCluster, proc: int, own: ClassAd) -> ClassAd:
+    """The ad of a job to which something has happened."""
+    ad = own.copy()
+    ad.chain_to(cluster.submitted_ad(proc))
+    return ad
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from roost.classad import Expr, ParseError, Syntax, parse_expression
@@ -26,6 +27,7 @@ from roost.schedd.outcome import hold, leave_at_last, leave_removed, release, re
 from roost.schedd.owned import IMMUTABLE, RECORDED, priority
 from roost.schedd.runs import leaves_gracefully
 from roost.schedd.status import ON_MACHINE, JobStatus
+from roost.schedd.together import FEWEST, remove_together
 from roost.schedd.turn import Turn
 
 #: Why a job was not acted upon: a stable word, which the command puts into a sentence.
@@ -45,7 +47,15 @@ def acted(turn: Turn, holder: Holder, event: Acted) -> None:
     """Do what was asked for to every job that it can be done to."""
     counts: Counter[str] = Counter()
     results = {}
-    for name in event.jobs:
+    jobs: Sequence[JobId] = event.jobs
+    if event.action is Action.REMOVE and len(jobs) >= FEWEST:
+
+        def may(owner: str) -> bool:
+            return event.superuser or event.user == owner or event.user in holder.settings.superusers
+
+        done, jobs = remove_together(turn, jobs, _removal(event), _ruling(event, Effect.DONE), may)
+        counts.update({"ok": done} if done else {})
+    for name in jobs:
         job = turn.book.find(name)
         if job is None:
             result = ABSENT
@@ -130,7 +140,7 @@ def _remove(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
     if job.status is JobStatus.COMPLETED:
         leave_at_last(turn, job)
         return ""
-    text = event.reason or f"via roost rm (by user {event.user})"
+    text = _removal(event)
     for each in (job, *_followers(turn, job)):
         remove(turn, each, text)
         holder.let_go(each)
@@ -140,6 +150,10 @@ def _remove(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
         else:
             leave_removed(turn, each)
     return ""
+
+
+def _removal(event: Acted) -> str:
+    return event.reason or f"via roost rm (by user {event.user})"
 
 
 def _followers(turn: Turn, job: Job) -> list[Job]:

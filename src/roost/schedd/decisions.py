@@ -48,6 +48,10 @@ class Rulings:
         """One about a job."""
         self._jobs.setdefault(ruling, []).append(job)
 
+    def add_all(self, ruling: Ruling, jobs: list[JobId]) -> None:
+        """One about several jobs."""
+        self._jobs.setdefault(ruling, []).extend(jobs)
+
     def records(self, in_force: InForce, now: float) -> Iterator[AuditRecord]:
         """All of them."""
         for ruling, jobs in self._jobs.items():

@@ -122,9 +122,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetFiles:
-    """Remove what the queue keeps of a job: its spooled files."""
+    """Remove what the queue keeps of a job, or of neighbours of one cluster: its spooled files."""
 
     job: JobId
+    #: Number of the last of several; None for one job.
+    last: int | None = None
 
 
 Effect: TypeAlias = (

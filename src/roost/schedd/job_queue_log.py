@@ -109,8 +109,8 @@ class Mirror:
                 return self._changed(job, change.attributes, change.status)
             case ch.DropJob(job=job):
                 return self._changed(job, None, None)
-            case ch.AddHistory(job=job):
-                return self._left(job)
+            case ch.AddHistory():
+                return [line for job in change.jobs for line in self._left(job)]
             case ch.DropCluster(cluster=number):
                 return self._dropped(number)
         return ()

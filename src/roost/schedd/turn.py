@@ -6,7 +6,7 @@ that a job that changed five times is written once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -81,6 +81,14 @@ class Turn:
             self._rulings = Rulings()
         self._rulings.add(replace(ruling, user=job.cluster.submitter_for(job.id.proc) or job.owner), job.id)
 
+    def decided_of(self, cluster: Cluster, procs: Iterable[int], ruling: Ruling) -> None:
+        """The same about jobs of a cluster that compete in one name."""
+        if self._rulings is None:
+            self._rulings = Rulings()
+        self._rulings.add_all(
+            replace(ruling, user=cluster.submitter or cluster.owner), [JobId(cluster.number, proc) for proc in procs]
+        )
+
     def order(self, effect: Effect) -> None:
         """Add an effect."""
         self.effects.append(effect)
@@ -140,7 +148,9 @@ class Turn:
         cluster, status = job.cluster, job.status
         assert status not in ON_MACHINE
         # Nothing happens to it any more: its ad can be kept as it is.
-        self.changes.append(AddHistory(job=job.id, owner=job.owner, status=status, ended_at=int(self.now), ad=job.ad))
+        self.changes.append(
+            AddHistory(job=job.id, owner=job.owner, status=status, ended_at=int(self.now), ad=job.ad, cluster=cluster)
+        )
         cluster.statuses[job.id.proc] = JobStatus.GONE
         cluster.gone.add(job.id.proc)
         cluster.jobs.pop(job.id.proc, None)
@@ -149,6 +159,18 @@ class Turn:
         self._left[cluster.number] = cluster
         if cluster.at_once_max is not None:
             # Another one may have its slot.
+            self.offer()
+
+    def leave_all(self, cluster: Cluster, ended: AddHistory) -> None:
+        """Jobs of a cluster to which nothing has happened before leave the queue together."""
+        assert ended.last is not None
+        self.changes.append(ended)
+        first, last = ended.job.proc, ended.last
+        cluster.statuses[first : last + 1] = bytes([JobStatus.GONE]) * (last + 1 - first)
+        for proc in range(first, last + 1):
+            cluster.gone.add(proc)
+        self._left[cluster.number] = cluster
+        if cluster.at_once_max is not None:
             self.offer()
 
     def log(self, job: Job, event: Event | Callable[[ClassAd], Event]) -> None:
