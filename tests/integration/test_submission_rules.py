@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.integration.kit import Pool
 
@@ -34,3 +37,18 @@ def test_jobs_are_changed_refused_and_warned_of_until_the_rules_are_others(start
     config.write_text(config.read_text().replace("memory, project", "project"))
     pool("reconfig")
     assert pool.try_("submit", text=text.format("hold = true\nrequest_memory = 2000")).returncode == 0
+
+
+def test_jobs_get_the_group_that_the_map_has_for_their_user(start: Callable[..., Pool], tmp_path: Path) -> None:
+    users = tmp_path / "groups.map"
+    me = pwd.getpwuid(os.geteuid()).pw_name
+    users.write_text(f"* {me} physics,chemistry\n")
+    pool = start(f"use FEATURE : AssignAccountingGroup({users})\n", cpus=1)
+    text = "executable = /bin/true\nhold = true\n{}\nqueue\n"
+    pool("submit", text=text.format(""))
+    pool("submit", text=text.format("accounting_group = chemistry\naccounting_group_user = other"))
+    refused = pool.try_("submit", text=text.format("accounting_group = maths"))
+    assert refused.returncode != 0
+    assert "not a member of accounting group maths" in refused.stderr
+    found = {(job["AcctGroup"], job["AccountingGroup"]) for job in pool.jobs()}
+    assert found == {("physics", f"physics.{me}"), ("chemistry", f"chemistry.{me}")}

@@ -18,6 +18,7 @@ from typing import Final
 
 from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
 from roost.classad.values import UNDEFINED, fold
+from roost.classad.world import WORLD, World
 from roost.config import Config, ConfigError, Host, MemoryHost
 from roost.schedd.book import GROUPS, Cluster, not_plain
 from roost.schedd.owned import COUNTERS, priority
@@ -76,60 +77,60 @@ class Admission:
     schedd: ClassAd = field(default_factory=ClassAd)
     host: Host = field(default_factory=MemoryHost)
 
-    def transform(self, cluster: Cluster) -> None:
+    def transform(self, cluster: Cluster, world: World = WORLD) -> None:
         """Change the jobs of a cluster that nobody knows yet. Raises NotAdmitted."""
         for each in self.transforms:
             try:
-                self._transform(each, cluster)
+                self._transform(each, cluster, world)
             except TransformError as problem:
                 raise NotAdmitted(each.knob, f"{each.knob} can't be carried out: {problem}") from None
 
-    def _transform(self, each: NamedTransform, cluster: Cluster) -> None:
+    def _transform(self, each: NamedTransform, cluster: Cluster, world: World) -> None:
         varying = _varying(cluster)
         if not varying or (each.about is not None and varying.isdisjoint(each.about)):
-            _changed(each, cluster.ad, self.host)
+            _changed(each, cluster.ad, self.host, world)
             return
         for proc in _procs(cluster, each.knob):
             job = cluster.job(proc)
             whole = _flat(job.ad)
             before = whole.copy()
-            if not _changed(each, whole, self.host):
+            if not _changed(each, whole, self.host, world):
                 continue
             for name in [*whole, *(name for name in before if name not in whole)]:
                 new = whole.cell(fold(name)) if name in whole else UNDEFINED
                 if name not in before or new is not before.cell(fold(name)):
                     job.ad.put(name, new)  # type: ignore[arg-type]
 
-    def check(self, cluster: Cluster) -> list[str]:
+    def check(self, cluster: Cluster, world: World = WORLD) -> list[str]:
         """What is to be said to whoever submits a cluster. Raises NotAdmitted for one that is refused."""
         warnings: list[str] = []
         for each in self.requirements:
             apart = not _varying(cluster).isdisjoint(fold(word) for word in _WORD.findall(each.text))
             for proc in _procs(cluster, each.knob) if apart else (0,):
-                text = self._refused(each, cluster.ad_of(proc))
+                text = self._refused(each, cluster.ad_of(proc), world)
                 if not text:
                     continue
                 where = f"{text} (job {proc})" if apart else text
-                if each.is_warning is None or self._asked(each.is_warning, cluster.ad_of(proc)) is not True:
+                if each.is_warning is None or self._asked(each.is_warning, cluster.ad_of(proc), world) is not True:
                     raise NotAdmitted(each.knob, where)
                 if where not in warnings:
                     warnings.append(where)
         return warnings
 
-    def _refused(self, each: Requirement, ad: ClassAd) -> str:
-        value = self._asked(each.condition, ad)
+    def _refused(self, each: Requirement, ad: ClassAd, world: World) -> str:
+        value = self._asked(each.condition, ad, world)
         if value is True or (isinstance(value, int | float) and not isinstance(value, bool) and value != 0):
             return ""
-        reason = None if each.reason is None else self._asked(each.reason, ad)
+        reason = None if each.reason is None else self._asked(each.reason, ad, world)
         if isinstance(reason, str) and reason:
             return f"{each.knob}: {reason}"
         word = "is false" if value is False or value == 0 else "is neither true nor false"
         return f"{each.knob} {word}: {each.text}"
 
-    def _asked(self, expression: Expr, ad: ClassAd) -> object:
+    def _asked(self, expression: Expr, ad: ClassAd, world: World) -> object:
         mine = self.schedd.copy()
         mine["JOB"], mine["SCHEDD"] = _flat(ad), self.schedd.copy()
-        return mine.eval_expr(expression, ad)
+        return mine.eval_expr(expression, ad, world)
 
 
 class NotAdmitted(Exception):
@@ -195,9 +196,9 @@ def _flat(ad: ClassAd) -> ClassAd:
     return found
 
 
-def _changed(each: NamedTransform, ad: ClassAd, host: Host) -> bool:
+def _changed(each: NamedTransform, ad: ClassAd, host: Host, world: World) -> bool:
     kept = {name: ad.cell(fold(name)) for name in _KEPT if name in ad}
-    done = each.rules.apply(ad, host, dict(each.macros))
+    done = each.rules.apply(ad, host, dict(each.macros), world)
     for name, cell in kept.items():
         ad.put(name, cell)  # type: ignore[arg-type]
     return done

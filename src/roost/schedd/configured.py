@@ -15,6 +15,7 @@ from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.job_policy_config import system_policy
 from roost.schedd.limits import Limits
 from roost.schedd.local import LocalPolicy
+from roost.schedd.user_maps import user_maps
 
 _SUBSYSTEM = "SCHEDD"
 _SUPERUSERS = "root, roost"
@@ -28,6 +29,7 @@ def queue_settings(config: Config, *, name: str, local_node: str = "", zone: tzi
     policy, problems = system_policy(config)
     rules, unread = admission(config, name=name)
     local_policy, wrong = _local_policy(config)
+    maps, unmapped = user_maps(config)
     superusers = config.get("QUEUE_SUPER_USERS", subsys=_SUBSYSTEM) or _SUPERUSERS
     return QueueSettings(
         name=name,
@@ -42,11 +44,12 @@ def queue_settings(config: Config, *, name: str, local_node: str = "", zone: tzi
         significant=_names(config, "SIGNIFICANT_ATTRIBUTES"),
         significant_too=_names(config, "ADD_SIGNIFICANT_ATTRIBUTES"),
         defaults=_defaults(config),
+        user_maps=maps,
         superusers=frozenset(word for word in re.split(r"[,\s]+", superusers) if word),
         policy=policy,
         local_node=local_node,
         local_policy=local_policy,
-        problems=(*(str(each) for each in problems), *wrong, *unread),
+        problems=(*(str(each) for each in problems), *wrong, *unread, *unmapped),
         admission=rules,
         protected=_names(config, "PROTECTED_JOB_ATTRS"),
         immutable=_names(config, "IMMUTABLE_JOB_ATTRS") | _names(config, "SECURE_JOB_ATTRS"),

@@ -42,6 +42,8 @@ class QueueSettings:
     #: SIGNIFICANT_ATTRIBUTES, instead of what the matchmaker says; ADD_SIGNIFICANT_ATTRIBUTES, beside it.
     significant: frozenset[str] = frozenset()
     significant_too: frozenset[str] = frozenset()
+    #: What userMap() looks users up in.
+    user_maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     #: What jobs get that do not say it themselves: MaxTransferInputMB, MaxTransferOutputMB.
     defaults: Mapping[str, Expr] = field(default_factory=dict)
     #: QUEUE_SUPER_USERS.

@@ -116,7 +116,8 @@ class Queue:
 
     def step(self, event: Event, now: float) -> Step:
         """What `event`, at `now` (epoch s), leads to."""
-        turn = Turn(self.book, now, self.holder.settings.in_force, self.holder.settings.zone)
+        settings = self.holder.settings
+        turn = Turn(self.book, now, settings.in_force, settings.zone, settings.user_maps)
         self._handle(turn, event)
         recurring.hold_unplanned(turn)
         if self.book.noops:
@@ -202,10 +203,10 @@ class Queue:
         for source in event.clusters:
             if source.count:
                 cluster = self._cluster(source, event.owner, self.book.next_cluster + len(found), int(turn.now))
-                rules.transform(cluster)
+                rules.transform(cluster, turn.world)
                 check_groups(cluster)
                 check_priority(cluster)
-                found.append((cluster, rules.check(cluster)))
+                found.append((cluster, rules.check(cluster, turn.world)))
         return found
 
     def _refuse(self, turn: Turn, event: Submitted, text: str) -> None:

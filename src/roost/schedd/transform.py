@@ -28,6 +28,7 @@ from typing import Final
 
 from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression, unparse_value
 from roost.classad.unparse import item_node, unparse
+from roost.classad.world import WORLD, World
 from roost.config import ConfigError, Host, load_text
 from roost.config.conditions import ConditionProblem, Facts, decide
 from roost.config.load import LANGUAGE_VERSION
@@ -75,11 +76,11 @@ class Transform:
     requirements: Expr | None
     rules: tuple[Rule, ...]
 
-    def apply(self, ad: ClassAd, host: Host, macros: dict[str, str] | None = None) -> bool:
+    def apply(self, ad: ClassAd, host: Host, macros: dict[str, str] | None = None, world: World = WORLD) -> bool:
         """Change an ad; whether the rules are for it. Raises TransformError."""
-        if self.requirements is not None and ad.eval_expr(self.requirements) is not True:
+        if self.requirements is not None and ad.eval_expr(self.requirements, None, world) is not True:
             return False
-        changing = _Changing(ad, host, dict(macros or {}))
+        changing = _Changing(ad, host, dict(macros or {}), world)
         for rule in self.rules:
             if not changing.passed_over(rule):
                 changing.carry_out(rule)
@@ -214,8 +215,9 @@ def _expression(text: str, place: str) -> Expr:
 class _Changing:
     """An ad that is being changed."""
 
-    def __init__(self, ad: ClassAd, host: Host, macros: dict[str, str]) -> None:
+    def __init__(self, ad: ClassAd, host: Host, macros: dict[str, str], world: World) -> None:
         self._ad = ad
+        self._world = world
         self._host = host
         self._macros = macros
         #: For each condition that has begun whether its statements count now, and whether some of it have.
@@ -268,10 +270,10 @@ class _Changing:
         if rule.kind in ("SET", "DEFAULT"):
             self._ad[rule.name] = expr
         elif rule.kind == "EVALMACRO":
-            value = self._ad.eval_expr(expr)
+            value = self._ad.eval_expr(expr, None, self._world)
             self._macros[rule.name] = value if isinstance(value, str) else unparse_value(value, old=True)
         else:
-            self._ad[rule.name] = self._ad.eval_expr(expr)
+            self._ad[rule.name] = self._ad.eval_expr(expr, None, self._world)
 
     def _move(self, kind: str, name: str, to: str, place: str) -> None:
         cell = self._ad[name]

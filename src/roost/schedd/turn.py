@@ -6,10 +6,10 @@ that a job that changed five times is written once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
-from typing import Any
+from typing import Any, Final
 
 from roost.classad import UNDEFINED, ClassAd
 from roost.classad.world import FixedWorld, World
@@ -36,16 +36,26 @@ from roost.schedd.event_log_base import Event
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import ON_MACHINE, JobStatus
 
+#: A queue without user maps.
+NO_MAPS: Final[Mapping[str, Mapping[str, str]]] = {}
+
 
 class Turn:
     """A step in progress."""
 
     __slots__ = (
         "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_world", "book", "changes",
-        "dropped", "effects", "now", "unplanned", "zone",
+        "dropped", "effects", "now", "unplanned", "user_maps", "zone",
     )  # fmt: skip
 
-    def __init__(self, book: Book, now: float, in_force: InForce = NOTHING_KNOWN, zone: tzinfo = UTC) -> None:
+    def __init__(
+        self,
+        book: Book,
+        now: float,
+        in_force: InForce = NOTHING_KNOWN,
+        zone: tzinfo = UTC,
+        user_maps: Mapping[str, Mapping[str, str]] = NO_MAPS,
+    ) -> None:
         self.book = book
         self.now = now
         self.changes: list[Change] = []
@@ -64,6 +74,8 @@ class Turn:
         self._world: World | None = None
         #: The time zone of crontabs, and of what expressions hear of the clock.
         self.zone = zone
+        #: What userMap() looks users up in.
+        self.user_maps = user_maps
         #: Jobs whose crontab makes no sense, and why.
         self.unplanned: dict[JobId, tuple[Job, str]] = {}
 
@@ -72,7 +84,11 @@ class Turn:
         """What expressions are told of the world at the instant of the event."""
         if self._world is None:
             offset = datetime.fromtimestamp(self.now, self.zone).utcoffset()
-            self._world = FixedWorld(instant=self.now, offset=0 if offset is None else int(offset.total_seconds()))
+            self._world = FixedWorld(
+                instant=self.now,
+                offset=0 if offset is None else int(offset.total_seconds()),
+                user_maps=self.user_maps,
+            )
         return self._world
 
     def decided(self, job: Job, ruling: Ruling) -> None:

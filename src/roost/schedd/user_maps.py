@@ -1,0 +1,105 @@
+"""The maps that userMap() knows in a queue.
+
+SCHEDD_CLASSAD_USER_MAP_NAMES lists them; each is a file, CLASSAD_USER_MAPFILE_<NAME>, or CLASSAD_USER_MAPDATA_<NAME>.
+
+A map has a line ``* user value`` for each user, or ``* /regular expression/ value``, where ``\\1`` in the value stands
+for what the first group matched; a final ``i`` ignores case. The first line that fits counts. Lines that begin with
+``#`` are comments. The first word is a method of authentication in HTCondor; only ``*``, for all of them, is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from roost.classad.values import fold
+from roost.config import Config
+
+_LINE: Final = re.compile(
+    r"""\s*(?P<method>\S+)\s+
+        (?:/(?P<pattern>(?:[^/\\]|\\.)*)/(?P<flags>i?)|"(?P<quoted>[^"]*)"|(?P<user>\S+))\s+
+        (?P<value>\S.*?)\s*\Z""",
+    re.VERBOSE,
+)
+_SUBSYSTEM: Final = "SCHEDD"
+#: Lines of one map.
+LINES_MAX: Final = 200_000
+
+
+class UserMap(Mapping[str, str]):
+    """One map."""
+
+    def __init__(self, text: str) -> None:
+        self._users: dict[str, str] = {}
+        self._patterns: list[tuple[int, re.Pattern[str], str]] = []
+        self._places: dict[str, int] = {}
+        #: Numbers of the lines that are not read.
+        self.unread: list[int] = []
+        for number, line in enumerate(text.splitlines()[:LINES_MAX], 1):
+            if line.strip() and not line.lstrip().startswith("#"):
+                self._add(number, line)
+
+    def _add(self, number: int, line: str) -> None:
+        found = _LINE.match(line)
+        if found is None or found["method"] != "*":
+            self.unread.append(number)
+        elif found["pattern"] is None:
+            user = found["quoted"] if found["quoted"] is not None else found["user"]
+            if user not in self._users:
+                self._users[user], self._places[user] = found["value"], number
+        else:
+            try:
+                pattern = re.compile(found["pattern"], re.IGNORECASE if found["flags"] else 0)
+                self._patterns.append((number, pattern, found["value"]))
+            except re.error:
+                self.unread.append(number)
+
+    def __getitem__(self, user: str) -> str:
+        exact = self._places.get(user)
+        for number, pattern, value in self._patterns:
+            if exact is not None and exact < number:
+                break
+            match = pattern.search(user)
+            if match is not None:
+                return _filled(value, match)
+        return self._users[user]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._users)
+
+    def __len__(self) -> int:
+        return len(self._users) + len(self._patterns)
+
+
+def _filled(value: str, match: re.Match[str]) -> str:
+    """A value with the groups of a match put in; one that is not there is empty."""
+    groups = (match[0], *match.groups(""))
+    return re.sub(r"\\(\d)", lambda part: groups[int(part[1])] if int(part[1]) < len(groups) else "", value)
+
+
+class UserMaps(dict[str, Mapping[str, str]]):
+    """Maps by name, in any case."""
+
+    def get(self, name: str, default: object = None) -> Mapping[str, str] | None:  # type: ignore[override]
+        """The map of that name; None if there is none."""
+        return super().get(fold(name))
+
+
+def user_maps(config: Config) -> tuple[UserMaps, list[str]]:
+    """The maps of the configuration, and what is wrong with them."""
+    maps, wrong = UserMaps(), []
+    for name in dict.fromkeys(config.get_list("SCHEDD_CLASSAD_USER_MAP_NAMES", subsys=_SUBSYSTEM)):
+        path = config.get(f"CLASSAD_USER_MAPFILE_{name}", subsys=_SUBSYSTEM)
+        text = config.get(f"CLASSAD_USER_MAPDATA_{name}", subsys=_SUBSYSTEM) if path is None else None
+        if path is not None:
+            text = config.host.read_text(path)
+        if text is None:
+            where = f"cannot read {path}" if path else f"neither CLASSAD_USER_MAPFILE_{name} nor _MAPDATA_{name} is set"
+            wrong.append(f"user map {name}: {where}; userMap() gives UNDEFINED for it")
+            continue
+        found = maps[fold(name)] = UserMap(text)
+        if found.unread:
+            lines = ", ".join(map(str, found.unread[:10]))
+            wrong.append(f"user map {name}: lines not read, which are not of the form `* user value`: {lines}")
+    return maps, wrong
