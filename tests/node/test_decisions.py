@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from roost.classad import ClassAd
 from roost.model import events as ev
 from roost.model.audit import AuditKind, AuditRecord, Effect
 from roost.node.decisions import of_slot, ordered
@@ -83,3 +84,36 @@ def test_an_order_is_on_record_whether_it_is_done_or_refused() -> None:
     done = ordered(AuditKind.DRAIN, "drain", machine="m", actor="ann", now=5.0, configuration="c")
     refused = ordered(AuditKind.DRAIN, "drain", machine="m", actor="ann", now=5.0, configuration="c", refusal="no")
     assert (done.effect, refused.effect, refused.reason) == (Effect.DONE, Effect.REFUSED, "drain: no")
+
+
+FETCHED = {"Owner": "ann", "Cmd": "/bin/work", "User": None, "ClusterId": None, "ProcId": None}
+
+
+def fetched(**more: object) -> ClassAd:
+    ad = job(**more)
+    for name, value in FETCHED.items():
+        if value is not None:
+            ad[name] = value
+        elif name in ad:
+            del ad[name]
+    return ad
+
+
+def test_a_fetched_job_that_is_evicted_has_a_name_and_an_owner() -> None:
+    hand = Hand(policy=policy({"PREEMPT": "KeyboardIdle < 10", "WANT_SUSPEND": "false"}, fetches_work=True))
+    hand.poll(1)
+    hand.feed(ev.FetchedWorkOffered(job_ad=fetched()))
+    hand.sensors["KeyboardIdle"] = 5
+    (record, *_) = evictions(hand, 1.0)
+    assert (record.job, record.loser, dict(record.detail)) == ("", "ann", {"cmd": "/bin/work"})
+    assert record.reason.startswith("fetched job /bin/work of ann: Claimed/Busy to Claimed/Retiring")
+
+
+def test_a_job_that_a_fetched_one_displaces_is_told_by_which() -> None:
+    hand = Hand(policy=policy({"RANK": "TARGET.Worth"}, fetches_work=True))
+    hand.poll()
+    hand.run(job(User="bob@x", ClusterId=3, ProcId=1, Worth=1.0))
+    hand.poll(1)
+    (record, *_) = evictions(hand, ev.FetchedWorkOffered(job_ad=fetched(Worth=2.0)))
+    assert (record.job, record.loser, record.user) == ("3.1", "bob@x", "ann")
+    assert "for the fetched job /bin/work of ann" in record.reason

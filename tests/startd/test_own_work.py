@@ -202,7 +202,8 @@ def test_fetched_work_runs_at_once_and_more_is_asked_for_when_it_ends() -> None:
 def test_work_that_start_does_not_accept_is_rejected() -> None:
     hand = fetcher(START='TARGET.Owner == "alice"')
     offer(hand, job(Owner="eve"))
-    assert [reply.accepted for reply in hand.ordered(ReplyFetch)] == [False]
+    (reply,) = hand.ordered(ReplyFetch)
+    assert (reply.accepted, reply.rejection) == (False, "START is false for it")
     assert hand.pair == at.UNCLAIMED
 
 

@@ -189,6 +189,8 @@ class ReplyFetch:
     job_ad: ClassAd
     #: None where it was rejected.
     claim_id: ClaimId | None = None
+    #: Why it was rejected, "" where it was not.
+    rejection: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

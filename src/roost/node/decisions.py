@@ -56,6 +56,10 @@ def of_slot(
     winner = None if waiting is None or taken.reason is not Reason.BETTER_MATCH else waiting.job_ad
     cause = cause_of(after)
     said = f"{taken.source} to {taken.target}: {taken.reason}"
+    if _fetched(ad):
+        said = f"{_fetched(ad)}: {said}"
+    if winner is not None and _fetched(winner):
+        said += f", for the {_fetched(winner)}"
     record = AuditRecord(
         id=f"eviction/{digest(before.claim.id.text, _job(ad))}/{taken.number}/{round(taken.at * 1000)}",
         kind=AuditKind.EVICTION,
@@ -68,6 +72,7 @@ def of_slot(
         job=_job(ad),
         configuration=configuration,
         reason=said if cause is None else f"{said} ({cause.text})",
+        detail={"cmd": str(ad.get("Cmd"))} if _fetched(ad) else {},
     )
     return _by(record, taken.decision, place, better=taken.reason is Reason.BETTER_MATCH)
 
@@ -78,6 +83,7 @@ def of_starter(
     """The record of a starter's transition; None for one that does not get rid of its job by its own policy."""
     if not is_starter_eviction(taken):
         return None
+    said = f"{taken.source} to {taken.target}: {taken.reason}"
     record = AuditRecord(
         id=f"eviction/{digest(slot, run)}/starter {taken.number}/{round(taken.at * 1000)}",
         kind=AuditKind.EVICTION,
@@ -88,7 +94,8 @@ def of_starter(
         slot=slot,
         job=_job(job_ad),
         configuration=configuration,
-        reason=f"{taken.source} to {taken.target}: {taken.reason}",
+        reason=f"{_fetched(job_ad)}: {said}" if _fetched(job_ad) else said,
+        detail={"cmd": str(job_ad.get("Cmd"))} if _fetched(job_ad) else {},
     )
     return _by(record, taken.decision, place)
 
@@ -130,8 +137,16 @@ def _by(record: AuditRecord, decision: Decision | None, place: str, *, better: b
 
 
 def _user(ad: ClassAd) -> str:
+    """Whose job it is; a fetched one may name an Owner only."""
     user = ad.get("User")
+    if not isinstance(user, str):
+        user = ad.get("Owner")
     return user if isinstance(user, str) else ""
+
+
+def _fetched(ad: ClassAd) -> str:
+    """A job that has no number, in words: a hook fetched it; "" for one of a queue."""
+    return "" if _job(ad) else f"fetched job {ad.get('Cmd')} of {_user(ad) or 'no owner'}"
 
 
 def _job(ad: ClassAd) -> str:

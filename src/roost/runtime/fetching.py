@@ -64,7 +64,10 @@ class Fetching:
         match effect:
             case ef.FetchWork():
                 self._spawn(self._fetch(slot))
-            case ef.ReplyFetch(accepted=accepted, job_ad=job_ad, claim_id=claim_id):
+            case ef.ReplyFetch(accepted=accepted, job_ad=job_ad, claim_id=claim_id, rejection=rejection):
+                if not accepted:
+                    what = f"the fetched job {job_ad.get('Cmd')} of {job_ad.get('Owner')}"
+                    _log.info("%s: %s is rejected: %s", slot.name, what, rejection)
                 claim = "" if claim_id is None else claim_id.text
                 word = ("accept",) if accepted else ("reject",)
                 self._spawn(self._tell(slot, "REPLY_FETCH", word, job_ad, claim))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from roost.classad import ClassAd
+from roost.classad import ClassAd, unparse_value
 from roost.model.claims import ClaimKind, ClaimRequest
 from roost.model.effects import FetchWork, ReplyFetch, SplitSlot
 from roost.model.events import BackfillExited, BackfillStarted, BenchmarksFinished, FetchedWorkOffered
@@ -133,8 +133,8 @@ def fetched_work_offered(work: Work, event: FetchedWorkOffered) -> bool:
     job = event.job_ad
     if job is None:
         _end_idle_fetch(work)
-    elif not _wants(work, job):
-        work.order(ReplyFetch(accepted=False, job_ad=job))
+    elif rejection := _rejection(work, job):
+        work.order(ReplyFetch(accepted=False, job_ad=job, rejection=rejection))
         _end_idle_fetch(work)
     else:
         _take(work, job)
@@ -151,16 +151,26 @@ def _end_idle_fetch(work: Work) -> None:
         work.raised.add(On.NO_WORK)
 
 
-def _wants(work: Work, job: ClassAd) -> bool:
+def _rejection(work: Work, job: ClassAd) -> str:
+    """Why a fetched job is rejected; "" if it is taken."""
     state = work.state
     if state.state in (State.PREEMPTING, State.DRAINED) or state.deleted:
-        return False
-    if state.shutdown is not None or drain_refuses(work) or not work.inputs.accepts(job)[0]:
-        return False
+        return f"the slot is {state.state} by now"
+    if state.shutdown is not None:
+        return "the daemon shuts down"
+    if drain_refuses(work):
+        return "the slot is draining"
+    accepted, decision = work.inputs.accepts(job)
+    if not accepted:
+        return f"{decision.name} is {unparse_value(decision.value)} for it"
     if state.state is State.CLAIMED and not _is_idle_fetch(work):
         rank = work.inputs.rank(job)
-        return rank > state.claim.rank and (state.waiting is None or rank > state.waiting.rank)
-    return state.claim.request is None or state.state is State.CLAIMED
+        if rank <= state.claim.rank:
+            return f"its RANK {rank:g} is not higher than {state.claim.rank:g} of the job that has the slot"
+        if state.waiting is not None and rank <= state.waiting.rank:
+            return f"its RANK {rank:g} is not higher than {state.waiting.rank:g} of the job that waits for the slot"
+        return ""
+    return "" if state.claim.request is None or state.state is State.CLAIMED else "the slot has been claimed"
 
 
 def _take(work: Work, job: ClassAd) -> None:
