@@ -137,7 +137,7 @@ def test_a_job_that_fits_nowhere_is_told_the_clause_and_the_nearest_miss(desk: D
 def test_the_nearest_miss_names_all_that_is_missing_also_where_no_value_is_known_that_would_do(desk: Desk) -> None:
     cluster = desk.submit(memory=9_999_999, more='requirements = regexp("^desk", TARGET.Name)\n')
     job = f"{cluster}.0"
-    eventually(lambda: "Nearest" in desk.said("explain", "job", job))
+    eventually(lambda: "Closest" in desk.said("explain", "job", job))
     nearest = desk.json("explain", "job", job, status=1)["nearest"]
     slot, changes = nearest["slot"], nearest["changes"]
     assert any(each.endswith(f' (TARGET.Name is "{slot}") were different') for each in changes), changes
@@ -146,7 +146,7 @@ def test_the_nearest_miss_names_all_that_is_missing_also_where_no_value_is_known
 
 def test_what_is_content_is_not_named_as_the_reason_where_a_constant_refuses(desk: Desk) -> None:
     job = f"{desk.submit(more='requirements = UNDEFINED' + chr(10))}.0"
-    eventually(lambda: "Nearest" in desk.said("explain", "job", job))
+    eventually(lambda: "Closest" in desk.said("explain", "job", job))
     (refused,) = desk.json("explain", "job", job, status=1)["rejected"]
     assert refused["clause"].startswith("a constant in it is UNDEFINED, in (undefined) && (")
     assert refused["because"] == ""
@@ -163,9 +163,9 @@ def test_the_story_of_a_job_whose_machine_its_owner_wanted_back(desk: Desk) -> N
     desk.pool.sense(attributes={"OwnerStays": True})
     desk.pool.seen(job, JobStatus=1)
     # What the matchmaker last had for it was the slot; that it has no other one it finds within moments.
-    eventually(lambda: "does not want the job" in desk.said("explain", "job", job))
+    eventually(lambda: "rejects the job" in desk.said("explain", "job", job))
     out, _ = desk("explain", "job", job, status=1)
-    assert "does not want the job: KeyboardIdle > 10" in out and "KeyboardIdle is 0" in out
+    assert "rejects the job: KeyboardIdle > 10" in out and "KeyboardIdle is 0" in out
     words = " ".join(out.split())
     assert "`roost edit`" not in words and "roost explain slot slot1@" in words
     out, _ = desk("story", "job", job)

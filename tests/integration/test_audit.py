@@ -85,11 +85,11 @@ def test_every_kind_of_decision_is_on_record(pool: Pool) -> None:
 def _explained(pool: Pool, student: int, held: int) -> None:
     """Answers are the matchmaker's record and the audit trail."""
     # Jobs come and go here all the time: now and then a slot is not there to be asked for.
-    forbidden = "2  the pool's policy forbids it: "
+    forbidden = "2  forbidden by the pool's policy: "
     done = eventually(lambda: forbidden in (found := pool.try_("explain", "job", f"{student}.0")).stdout and found)
     assert done.returncode == 1
     for wanted in (
-        "The matchmaker's word on it", forbidden, "(NEGOTIATOR_PE_RESOURCE_EXPR)",
+        "The last matchmaking cycle, at ", forbidden, "(NEGOTIATOR_PE_RESOURCE_EXPR)",
         "roost.config:", "Fair share, the lower priority first:", "this job's", "What would help:",
     ):  # fmt: skip
         assert wanted in done.stdout

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from roost.classad import ClassAd
@@ -18,6 +18,7 @@ from roost.cli.telling import clock
 from roost.cli.terminal import CommandError, Exit, say, width
 from roost.explain import limits
 from roost.explain.job import JobAnswer, JobQuestion, PoolFacts, explain_job
+from roost.explain.remedies import Remedy
 from roost.explain.verdict import Group, Verdict, slots_to_trace
 from roost.policy.explain import Origin
 from roost.policy.explain.configured import configured_machine
@@ -37,21 +38,21 @@ _STATUS: Final = {
 _DECIDED: Final = {JobStatus.HELD: "hold", JobStatus.REMOVED: "removal"}
 #: Cause to what is said of a slot, and of several.
 _WORDS: Final = {
-    "job-requirements": ("the job does not want", "the job does not want"),
-    "slot-requirements": ("does not want the job", "do not want the job"),
-    "pool-policy-resource": ("the pool's policy forbids it", "the pool's policy forbids it"),
-    "pool-policy-job": ("the pool's policy forbids it", "the pool's policy forbids it"),
-    "constraint": ("takes no part in matching", "take no part in matching"),
+    "job-requirements": ("rejected by the job", "rejected by the job"),
+    "slot-requirements": ("rejects the job", "reject the job"),
+    "pool-policy-resource": ("forbidden by the pool's policy", "forbidden by the pool's policy"),
+    "pool-policy-job": ("forbidden by the pool's policy", "forbidden by the pool's policy"),
+    "constraint": ("takes no part in matchmaking", "take no part in matchmaking"),
     "pool-policy": ("is kept out by the pool's policy", "are kept out by the pool's policy"),
     "no-claim-offered": (
-        "is not on offer: given away just now, or shut",
-        "are not on offer: given away just now, or shut",
+        "is not offered: just given to a job, or closed",
+        "are not offered: just given to jobs, or closed",
     ),
     "claimed": ("is in use, and nothing is preempted", "are in use, and nothing is preempted"),
     "retirement-time": ("is in use, with retirement time left", "are in use, with retirement time left"),
     "occupied": ("would run it, but is in use, and keeps its job", "would run it, but are in use, and keep their jobs"),
     "taken": ("would run it, and was given to another job", "would run it, and were given to other jobs"),
-    "not-looked-at": ("was not looked at for it", "were not looked at for it"),
+    "not-looked-at": ("was not considered for it", "were not considered for it"),
 }
 
 
@@ -144,7 +145,7 @@ def show(answer: JobAnswer) -> None:
         _show_not_idle(answer)
         return
     since = time.time() - (answer.since or time.time())
-    say(f"Job {answer.job} of {answer.owner} waits for a slot, for {duration(since)} now.")
+    say(f"Job {answer.job} ({answer.owner}) has been waiting for a slot for {duration(since)}.")
     if answer.vacated:
         say(f"It was on a machine before: {answer.vacated}.")
     if answer.refused:
@@ -153,20 +154,34 @@ def show(answer: JobAnswer) -> None:
         _show_claim(answer.claim)
     if answer.pause:
         say(
-            f"Jobs of its cluster had slots {answer.pause['misses']} times in a row and did not begin: its queue asks "
-            f"for another one at {clock(float(answer.pause['until']))}."
+            f"Jobs of its cluster had slots {answer.pause['misses']} times in a row and did not start: its queue asks "
+            f"for another slot at {clock(float(answer.pause['until']))}."
         )
     if answer.at_once:
         say(
-            f"{counted(answer.at_once, 'job')} of its cluster may be at work at a time (max_materialize), and no "
-            "more: it waits until one leaves the queue."
+            f"At most {counted(answer.at_once, 'job')} of its cluster may be at work at a time (max_materialize): it "
+            "waits until one leaves the queue."
         )
-        return
-    say("")
-    for sentence in answer.unknown:
-        say(sentence)
-    if answer.verdict is not None:
-        _show_verdict(answer.verdict, answer.hints)
+    if answer.starts_at is not None:
+        say(f"It is to start at {clock(answer.starts_at)} (deferral_time).")
+    if answer.local:
+        local = answer.local
+        _wrapped(f"It runs on the machine of its queue, and {local['knob']} is not TRUE: {local['text']}.", "")
+    if not answer.at_once:
+        for sentence in ("", *answer.unknown) if answer.unknown else ():
+            say(sentence)
+        if answer.verdict is not None:
+            say("")
+            _show_verdict(answer.verdict)
+    _show_remedies(answer.remedies)
+
+
+def _show_remedies(remedies: Sequence[Remedy]) -> None:
+    if remedies:
+        say("")
+        say("What would help:")
+    for each in remedies:
+        _wrapped(each.text, "  - ", "    ")
 
 
 def _show_claim(claim: Mapping[str, Any]) -> None:
@@ -186,7 +201,12 @@ def _show_not_idle(answer: JobAnswer) -> None:
         _wrapped(str(about.get("HoldReason", "no reason is known")), "    ")
         for line in answer.decided:
             _wrapped(line, "    ")
-        say(f"`roost release {job}` lets it wait again, once the reason is gone.")
+        _show_remedies(answer.remedies)
+    elif status in _STATUS and not answer.executes:
+        say(f"Job {job} has had {about.get('RemoteHost', 'a slot')} since {since}. Its program does not run there yet.")
+        if answer.starts_at is not None:
+            say(f"It is to start at {clock(answer.starts_at)} (deferral_time).")
+        say(f"`roost story job {job}` shows what happened so far.")
     elif status in _STATUS:
         say(f"Job {job} {_STATUS[status]} on {about.get('RemoteHost', 'a machine')} since {since}.")
         say(f"`roost explain slot {about.get('RemoteHost', 'NAME')}` says what may happen to it there.")
@@ -199,10 +219,10 @@ def _show_not_idle(answer: JobAnswer) -> None:
         say(f"Job {job} ended with {end} at {since}. `roost story job {job}` tells how.")
 
 
-def _show_verdict(verdict: Verdict, hints: tuple[str, ...]) -> None:
+def _show_verdict(verdict: Verdict) -> None:
     record = verdict.record
     if record["text"] and not verdict.fits:
-        _wrapped(f"The matchmaker's word on it, at {clock(float(record['at']))}: {record['text']}.", "")
+        _wrapped(f"The last matchmaking cycle, at {clock(float(record['at']))}: {record['text']}.", "")
         say("")
     if record["knob"] or record.get("out"):
         _show_kept_out(record)
@@ -212,18 +232,13 @@ def _show_verdict(verdict: Verdict, hints: tuple[str, ...]) -> None:
         nearest = verdict.nearest
         say("")
         if_ = "if" if nearest.sure else "only if"
-        _wrapped(f"Nearest is {nearest.slot}. It would fit {if_} {' and '.join(nearest.changes)}.", "")
+        _wrapped(f"Closest: {nearest.slot}. It would fit {if_} {' and '.join(nearest.changes)}.", "")
     _paragraph(list(limits.limits(record)))
     share = limits.fair_share(record)
     if share is not None:
         say("")
         for line in share_table(share):
             say(line)
-    if hints:
-        say("")
-        say("What would help:")
-        for hint in hints:
-            _wrapped(hint, "  - ", "    ")
 
 
 def _paragraph(sentences: list[str]) -> None:
@@ -237,18 +252,18 @@ def _show_kept_out(record: dict[str, Any]) -> None:
     knob = record["knob"]
     if not knob:
         # The job's own ad is the reason, which is told already.
-        say("So it is out of matchmaking while the pool has a policy: no slot is even looked at.")
+        say("So the job takes no part in matchmaking while the pool has a policy: no slot was considered.")
         return
     place = f" [{knob['place']}]" if knob["place"] else ""
     whose = "its submitter" if "SCHEDD" in knob["name"] or "SUBMITTER" in knob["name"] else "it"
-    say(f"The pool's policy keeps {whose} out of matchmaking: no slot is even looked at.")
+    say(f"The pool's policy keeps {whose} out of matchmaking: no slot was considered.")
     _wrapped(f"{knob['name']} = {knob['text']}{place}", "    ", "      ")
 
 
 def _show_slots(verdict: Verdict) -> None:
     record = verdict.record
     total = int(record["slots"])
-    say(f"Of {counted(total, 'slot')}:")
+    say(f"{counted(total, 'slot')} considered:")
     wide = len(str(total))
     for group in verdict.groups:
         head = f"  {group.count:>{wide}}  "

@@ -21,6 +21,8 @@ from roost.policy.explain import Explanation, Origin
 from roost.policy.render import render_text
 from roost.wire.ads import ad_from
 
+#: How long a machine may take to answer before the pool's record of it is shown instead, s.
+_ANSWER_S: Final = 4.0
 #: Records of transitions that are asked for, to find the last one that says something.
 _RECORDS: Final = 8
 #: Why the matchmaker gives a slot to nobody.
@@ -75,8 +77,8 @@ def ask(pool: Pool, slot: str, for_job: str | None) -> SlotQuestion:
         job=None if job is None else str(job),
         target=target,
         as_for_job=for_job is not None,
-        origins=_origins(pool, machine, name),
-        records=_records(pool, machine, name),
+        origins=_origins(pool, machine, name) if fresh else {},
+        records=_records(pool, machine, name) if fresh else (),
         seen=_matchmaker(pool, name),
         now=time.time(),
     )
@@ -88,7 +90,7 @@ def _slot_ad(pool: Pool, name: str) -> tuple[dict[str, Any], bool]:
     full = name if "@" in name else f"{name}@{machine}"
     fresh, rows = True, []
     try:
-        rows = pool.node(machine, "ads")
+        rows = pool.node(machine, "ads", within_s=_ANSWER_S)
     except CommandError:
         fresh, rows = False, pool.central("ads", kind="Machine")
     for row in rows:

@@ -126,21 +126,25 @@ ahead in fair share; and what would help. A job that is matched and does not run
 hold: why, by whom or by which expression, and what to do. Exit status 0 if a slot would take it now, it is matched, or
 it runs. JSON: `at`, `slots`, `fits`, `taken` (cause to number), `rejected` (`cause`, `side`, `clause`, `count`,
 `because`, `slots`), `nearest` (`slot`, `changes`, `sure`: whether these are enough), `matchmaker`, `knob`, `besides`,
-`limits`, `served`, `group`, `submitter`, `claim`.
+`limits`, `served`, `group`, `submitter`, `claim`; and `cause`, the cause that is nearest to the job's running,
+`causes`, all of them (such as `request-too-large`, `misspelt`, `requirements`, `machine-policy`, `pool-policy`,
+`group-quota`, `busy`, `drained`, `deferred`), `misspelt` (name to the name that was probably meant), `edit` (attributes
+that make the job fit, proven by evaluation) and `remedies`: a list of `kind`, `text` and `command` (a list of words, or
+null).
 
 ```
 $ roost explain job 2.0
-Job 2.0 of ann waits for a slot, for 00:00:12 now.
+Job 2.0 (ann) has been waiting for a slot for 00:00:12.
 
-The matchmaker's word on it, at 18:38:49: concurrency limit matlab (at most 1) reached.
+The last matchmaking cycle, at 18:38:49: concurrency limit matlab (at most 1) reached.
 
-Of 4 slots:
+4 slots considered:
   3  would run it, but are in use, and keep their jobs
          slot2@desk, slot3@desk, slot4@desk; in use by ann@desk (2), bob@desk (1)
-  1  does not want the job: SlotID != 1 and TARGET.Special is true
+  1  rejects the job: neither SlotID != 1 nor TARGET.Special is true
          slot1@desk: SlotID is 1; there is no TARGET.Special [roost.config:15]
 
-Nearest is slot1@desk. It would fit if SlotID were not 1 (is 1).
+Closest: slot1@desk. It would fit if the job's Special were TRUE (is not there).
 
 Concurrency limit matlab: 1 of 1 are in use.
 
@@ -150,7 +154,8 @@ Fair share, the lower priority first:
   ann@desk   500.117       2    0   2.00        7  this job's
 
 What would help:
-  - Wait until others are done, or have MATLAB_LIMIT raised.
+  - Set Special to true, as the slot demands. Then slot1@desk would take it: `roost edit 2.0 --set Special=true`.
+  - Wait until other jobs give it back, or ask the administrator to raise MATLAB_LIMIT.
 ```""",
     "explain slot": """\
 The state of a slot, how it came there (its machine's record of the last transition), and the expressions that count in

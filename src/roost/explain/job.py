@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roost.classad import ClassAd
 from roost.explain import limits
+from roost.explain.causes import Cause, causes_of
+from roost.explain.edits import Change
 from roost.explain.happenings import of_audit
+from roost.explain.holds import remedies_of_hold
+from roost.explain.remedies import Remedy, RemedyKind
 from roost.explain.verdict import Origins, Verdict, verdict
 from roost.schedd.status import ON_MACHINE, JobStatus
 
@@ -17,6 +22,13 @@ _REPEATED: Final = (
     "JobStatus", "HoldReason", "HoldReasonCode", "HoldReasonSubCode", "RemoteHost", "RemoveReason", "ExitCode",
     "ExitSignal", "EnteredCurrentStatus",
 )  # fmt: skip
+#: Groups of slots that the pool's policy made, to the knob.
+_POLICIES: Final = {
+    "pool-policy-resource": "NEGOTIATOR_PE_RESOURCE_EXPR",
+    "pool-policy-job": "NEGOTIATOR_PE_JOB_EXPR",
+    "pool-policy": "NEGOTIATOR_PE_STARTD_ONLY_EXPR",
+    "constraint": "NEGOTIATOR_SLOT_CONSTRAINT",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +84,15 @@ class JobAnswer:
     unknown: tuple[str, ...] = ()
     #: Who or what decided that it is held or removed, a line each.
     decided: tuple[str, ...] = ()
-    hints: tuple[str, ...] = ()
+    #: Why an idle job does not run, the cause that is nearest to its running first.
+    causes: tuple[Cause, ...] = ()
+    #: When a job that is to start at a given time starts, epoch s; None for any other.
+    starts_at: float | None = None
+    #: What START_LOCAL_UNIVERSE or its like says, for a job that no slot is asked for.
+    local: Mapping[str, Any] | None = None
+    #: Whether the program of a job that has a slot has started there.
+    executes: bool = False
+    remedies: tuple[Remedy, ...] = ()
 
     @property
     def is_well(self) -> bool:
@@ -84,57 +104,201 @@ class JobAnswer:
 
     def data(self) -> dict[str, Any]:
         """As JSON."""
+        remedies = [each.data() for each in self.remedies]
         if self.status is not JobStatus.IDLE:
-            return {"job": self.job, **self.attributes}
+            return {"job": self.job, **self.attributes, "executes": self.executes, "remedies": remedies}
         found = {} if self.verdict is None else self.verdict.data()
         about = {"claim": self.claim, "pause": self.pause, "at_once": self.at_once or None}
-        return {"job": self.job, "status": "idle", **about, **found}
+        causes = {"cause": self.causes[0] if self.causes else None, "causes": list(self.causes)}
+        return {"job": self.job, "status": "idle", **causes, **about, "remedies": remedies, **found}
 
 
 def explain_job(question: JobQuestion) -> JobAnswer:
     """Why a job is where it is."""
     ad = question.ad
     status = JobStatus(int(ad.get("JobStatus", JobStatus.IDLE)))
-    common: dict[str, Any] = {"job": question.name, "owner": str(ad.get("Owner", "?")), "status": status}
-    if status is not JobStatus.IDLE:
-        since = float(ad.get("EnteredCurrentStatus") or ad.get("CompletionDate") or 0)
-        decided = [line for record in question.decided for line in of_audit(record).why]
-        attributes = {name: value for name in _REPEATED if isinstance(value := ad.get(name), bool | int | float | str)}
-        return JobAnswer(**common, since=since, attributes=attributes, decided=tuple(decided))
-    asked = question.asked
-    found = None
-    if question.record is not None:
-        found = verdict(ad, question.record, question.slots, question.origins)
+    since = _number(ad, "EnteredCurrentStatus") or _number(ad, "CompletionDate") or 0.0
+    common: dict[str, Any] = {
+        "job": question.name, "owner": _text(ad, "Owner") or "?", "status": status, "since": since,
+        "starts_at": _number(ad, "DeferralTime"),
+    }  # fmt: skip
+    if status is JobStatus.IDLE:
+        return _idle(question, common)
     return JobAnswer(
         **common,
-        since=float(ad.get("EnteredCurrentStatus") or 0),
+        attributes={name: value for name in _REPEATED if isinstance(value := ad.get(name), bool | int | float | str)},
+        decided=tuple(line for record in question.decided for line in of_audit(record).why),
+        executes=status in ON_MACHINE and _number(ad, "JobCurrentStartExecutingDate") is not None,
+        remedies=remedies_of_hold(question.name, ad, question.decided) if status is JobStatus.HELD else (),
+    )
+
+
+def _idle(question: JobQuestion, common: dict[str, Any]) -> JobAnswer:
+    ad, asked, record = question.ad, question.asked, question.record
+    found = None if record is None else verdict(ad, record, question.slots, question.origins)
+    causes = tuple(dict.fromkeys(_causes(question, found)))
+    return JobAnswer(
+        **common,
         vacated=_text(ad, "LastVacateReason") or _text(ad, "VacateReason"),
         refused=_text(ad, "LastRejMatchReason"),
         claim=asked.get("claim"),
         pause=asked.get("pause"),
         at_once=int(asked.get("at_once") or 0),
+        local=asked.get("local"),
         verdict=found,
-        unknown=() if found is not None or asked.get("claim") else tuple(_unknown(question)),
-        hints=() if found is None or found.fits else tuple(_hints(found)),
+        unknown=() if found is not None or asked.get("claim") or asked.get("local") else tuple(_unknown(question)),
+        causes=causes,
+        remedies=tuple(_remedies(question, found, causes)),
     )
+
+
+# -- causes --------------------------------------------------------------------------------------------------------
+
+
+def _causes(question: JobQuestion, found: Verdict | None) -> Iterator[Cause]:
+    asked = question.asked
+    if asked.get("claim"):
+        yield Cause.MATCHED
+    if asked.get("at_once"):
+        yield Cause.MATERIALIZE_LIMIT
+    if asked.get("pause"):
+        yield Cause.NOT_STARTING
+    if asked.get("local"):
+        yield Cause.LOCAL_POLICY
+    elif found is not None:
+        deferred = _deferred(question.ad, float(found.record["at"]))
+        if deferred is not None:
+            yield deferred
+        yield from causes_of(found)
+    elif not asked.get("claim"):
+        pool = question.pool
+        yield Cause.NO_SLOTS if not pool.has_slots else Cause.NEW if pool.cycles else Cause.NO_CYCLE
+
+
+def _deferred(ad: ClassAd, now: float) -> Cause | None:
+    """Whether the time at which a job is to start keeps it from slots."""
+    at = _number(ad, "DeferralTime")
+    if at is None:
+        return None
+    early = (_number(ad, "DeferralPrepTime") or 0.0) + (_number(ad, "ScheddInterval") or 0.0)
+    if now < at - early:
+        return Cause.DEFERRED
+    return Cause.DEFERRAL_MISSED if now > at + (_number(ad, "DeferralWindow") or 0.0) else None
 
 
 def _unknown(question: JobQuestion) -> list[str]:
     """Why the last cycle has nothing on a job."""
     if not question.pool.has_slots:
-        return ["There is no slot in the pool: `roost status --daemons` says what runs on this machine."]
+        return ["There is no slot in the pool: `roost status --daemons` shows which daemons run on this machine."]
     if question.pool.cycles:
-        said = "The matchmaker's last cycle was not asked for it: it is new, or a slot is on its way to it."
+        said = "The job was not in the last matchmaking cycle: it is new, or already matched."
     else:
-        said = "The matchmaker has not looked at anything yet: it does as soon as there are slots and jobs."
+        said = "No matchmaking cycle has run yet; the first one starts once there are slots and idle jobs."
     rejection = question.asked.get("rejection")
-    return [said, f"What its queue heard last: {rejection}."] if rejection else [said]
+    return [said, f"The last answer that its queue had: {rejection}."] if rejection else [said]
 
 
-def _hints(found: Verdict) -> list[str]:
-    return limits.hints(found.record, found.causes, edit=found.by_edit, others=found.others)
+# -- remedies ------------------------------------------------------------------------------------------------------
+
+
+def _remedies(question: JobQuestion, found: Verdict | None, causes: Sequence[Cause]) -> Iterator[Remedy]:
+    name = question.name
+    if Cause.MATERIALIZE_LIMIT in causes:
+        text = "Wait until a job of its cluster leaves the queue, or submit with a larger max_materialize."
+        yield Remedy(kind=RemedyKind.WAIT, text=text)
+    if Cause.NOT_STARTING in causes:
+        text = f"Find out why the machines refuse it: `roost story job {name}`, and the machines' logs."
+        yield Remedy(kind=RemedyKind.REPAIR, text=text)
+    if Cause.LOCAL_POLICY in causes:
+        knob = question.asked["local"]["knob"]
+        yield Remedy(kind=RemedyKind.POLICY, text=f"Wait; {knob} is the administrator's to change.")
+    if Cause.DEFERRED in causes:
+        command = ("roost", "edit", name, "--set", "DeferralTime=time()")
+        text = f"Wait for its time, or let it start now: `{' '.join(command)}`."
+        yield Remedy(kind=RemedyKind.WAIT, text=text)
+    if Cause.DEFERRAL_MISSED in causes:
+        text = f"Its time is past: give it another one, `roost edit {name} --set DeferralTime=EPOCH`, or remove it."
+        yield Remedy(kind=RemedyKind.EDIT, text=text)
+    if found is not None and not found.fits and not {Cause.DEFERRED, Cause.DEFERRAL_MISSED} & set(causes):
+        yield from _of_verdict(name, found, causes)
+
+
+def _of_verdict(name: str, found: Verdict, causes: Sequence[Cause]) -> Iterator[Remedy]:
+    record = found.record
+    if knob := record.get("knob"):
+        text = f"{knob['name']} is the administrator's to change: no change of the job helps while it says so."
+        yield Remedy(kind=RemedyKind.POLICY, text=text)
+        return
+    if record.get("out"):
+        yield Remedy(kind=RemedyKind.RESUBMIT, text="Submit the job again without that attribute.")
+        return
+    if found.edit is not None:
+        yield _edited(name, found)
+    yield from _of_machines(found)
+    rest = [*limits.remedies(record, found.causes, name), *_of_parts(found)]
+    policy = list(_of_policy(found))
+    # The pool's policy is named first only where it is what the job waits for.
+    yield from [*policy, *rest] if causes and causes[0] is Cause.POOL_POLICY else [*rest, *policy]
+
+
+def _edited(name: str, found: Verdict) -> Remedy:
+    assert found.edit is not None
+    settings = [f"{each.attribute}={each.text}" for each in _merged(found.edit.changes)]
+    command = ("roost", "edit", name, *(word for each in settings for word in ("--set", each)))
+    said = "; ".join(each.said for each in found.edit.changes)
+    text = f"{said[0].upper()}{said[1:]}. Then {found.edit.slot} would take it: `{shlex.join(command)}`."
+    return Remedy(kind=RemedyKind.EDIT, text=text.replace("?.", "?"), command=command)
+
+
+def _merged(changes: Sequence[Change]) -> list[Change]:
+    """The last change of each attribute."""
+    return list({each.attribute.lower(): each for each in changes}.values())
+
+
+def _of_machines(found: Verdict) -> Iterator[Remedy]:
+    if found.others:
+        which = found.others[0] if len(found.others) == 1 else f"{found.others[0]} and {len(found.others) - 1} more"
+        text = (
+            f"Wait: the policy of its owner keeps {which} from the job, and nothing in the job can change that. "
+            f"`roost explain slot {found.others[0]}` shows what it waits for."
+        )
+        yield Remedy(kind=RemedyKind.OWNER, text=text)
+    if found.shut:
+        slot, why = next(iter(found.shut.items()))
+        more = f" (and {len(found.shut) - 1} more)" if len(found.shut) > 1 else ""
+        if why.startswith("its machine is drained"):
+            machine = slot.partition("@")[2]
+            command: tuple[str, ...] = ("roost", "drain", "--cancel", machine)
+            text = f"{slot}{more} is drained: wait, or an administrator ends that with `{' '.join(command)}`."
+        else:
+            command = ("roost", "reopen", slot)
+            text = f"{slot}{more} is closed ({why}): once that is repaired, `{' '.join(command)}` opens it."
+        yield Remedy(kind=RemedyKind.REPAIR, text=text, command=command)
+
+
+def _of_parts(found: Verdict) -> Iterator[Remedy]:
+    if found.when_free:
+        text = (
+            f"Wait until jobs on {found.when_free[0]} end: all of it would be enough for the job, what is free is not."
+        )
+        yield Remedy(kind=RemedyKind.WAIT, text=text)
+
+
+def _of_policy(found: Verdict) -> Iterator[Remedy]:
+    sources = found.record["sources"]
+    knobs = [cause for cause in _POLICIES if cause in found.causes]
+    names = [str(sources[each]["name"]) if sources.get(each) else _POLICIES[each] for each in knobs]
+    if names:
+        text = f"The pool's policy ({', '.join(dict.fromkeys(names))}) is the administrator's to change."
+        yield Remedy(kind=RemedyKind.POLICY, text=text)
 
 
 def _text(ad: ClassAd, name: str) -> str:
     value = ad.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _number(ad: ClassAd, name: str) -> float | None:
+    """The value of an attribute, if it is a number."""
+    value = ad.eval(name) if name in ad else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

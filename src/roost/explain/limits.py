@@ -1,14 +1,15 @@
-"""What the matchmaker's record says of a job beside slots: fair share, quotas, limits, and what would help."""
+"""What the negotiator's record says of a job beside slots: fair share, quotas, limits, and what would help."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from roost.explain.remedies import Remedy, RemedyKind
+
 #: Submitters shown before the one that is asked about.
 _BEFORE_MAX: Final = 8
-_POLICIES: Final = ("pool-policy-resource", "pool-policy-job", "pool-policy")
 
 
 def held_up(record: dict[str, Any]) -> str:
@@ -27,44 +28,48 @@ def _held_up(record: dict[str, Any]) -> Iterator[tuple[int, str]]:
     if "preemption-requirements" in besides:
         source = record["sources"].get("preemption") or {}
         place = f" [{source['place']}]" if source.get("place") else ""
-        text = f"are in use, and may not be taken: PREEMPTION_REQUIREMENTS is not TRUE{place}"
+        text = f"are in use, and PREEMPTION_REQUIREMENTS is not TRUE{place}"
         yield besides["preemption-requirements"], text
     if "priority" in besides:
-        yield besides["priority"], "are in use by somebody whose priority is as good"
+        yield besides["priority"], "are in use by users whose priority is as good"
     limits = [count for cause, count in besides.items() if cause.startswith("concurrency-limit")]
     if limits:
         yield max(limits), "a concurrency limit is reached"
     if "ceiling" in besides:
-        yield besides["ceiling"], "its user has as much as it may have at most"
+        yield besides["ceiling"], "its user is at its ceiling"
     if "submitter-limit" in besides:
         group = record.get("group")
         full = group is not None and group["used"] >= group["allocated"]
-        whose = f"its group {group['name']} has its quota" if group is not None and full else "its user has its share"
+        whose = (
+            f"its group {group['name']} is at its quota"
+            if group is not None and full
+            else "its user has its fair share"
+        )
         yield besides["submitter-limit"], whose
     if "out of time" in besides:
-        yield besides["out of time"], "the cycle's time was over"
+        yield besides["out of time"], "the cycle ran out of time"
     if "job-constraint" in besides:
-        yield besides["job-constraint"], "NEGOTIATOR_JOB_CONSTRAINT keeps the job out"
+        yield besides["job-constraint"], "NEGOTIATOR_JOB_CONSTRAINT excludes the job"
 
 
 def limits(record: dict[str, Any]) -> Iterator[str]:
     """The limits that are in the way, a sentence each."""
-    besides, mine = record.get("besides", {}), _mine(record)
+    besides, mine = record.get("besides", {}), mine_of(record)
     for each in record.get("limits", ()):
         yield f"Concurrency limit {each['name']}: {each['in_use']:g} of {each['limit']:g} are in use."
-    for each in _ceilings(record):
-        most, used = f"{each['limit']:g}", f"{each['in_use']:g}"
-        yield f"{each['name']} may have at most {most} at once ({each['set_by']}), and has {used}."
+    for each in ceilings_in_the_way(record):
+        most, uses = f"{each['limit']:g}", f"{each['in_use']:g}"
+        yield f"{each['name']} is at its ceiling ({each['set_by']}): it may use {most} at once, and uses {uses}."
     group = record.get("group")
     # Where no slot was free nobody asked for the quota, and it would still be in the way.
     if group is not None and ("submitter-limit" in besides or group["used"] >= group["allocated"]):
         yield (
-            f"Group {group['name']} has {group['used']:g} of its quota of {group['quota']:g}"
+            f"Group {group['name']} uses {group['used']:g} of its quota of {group['quota']:g}"
             f" (allocated in this cycle: {group['allocated']:g})."
         )
     if "submitter-limit" in besides and mine is not None and mine["share"] is not None:
         of = f"the group's {group['allocated']:g}" if group is not None else f"the pool's {record['weight']:g}"
-        yield f"The share of {mine['submitter']} is {mine['share']:.4g} of {of}; it has {_has(mine):g}."
+        yield f"The share of {mine['submitter']} is {mine['share']:.4g} of {of}; it uses {_has(mine):g}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,68 +116,92 @@ def fair_share(record: dict[str, Any]) -> FairShare | None:
     return FairShare(rows=tuple(shares), hidden=hidden)
 
 
-def hints(record: dict[str, Any], causes: set[str], *, edit: str = "", others: Sequence[str] = ()) -> list[str]:
-    """What the user or the administrator can do.
+def remedies(record: dict[str, Any], causes: set[str], name: str = "ID") -> list[Remedy]:
+    """What users and administrators can do about limits, priorities and users of slots; `causes` are the groups'."""
+    besides = record.get("besides", {})
+    busy = bool(causes & _IN_USE) or bool({"preemption-requirements", "own-slot"} & set(besides))
+    return [
+        *_of_limits(record, besides),
+        *(_of_order(record, name) if busy or {"submitter-limit", "priority"} & set(besides) else ()),
+        *(_of_preemption(record) if "occupied" in causes or "preemption-requirements" in besides else ()),
+        *((Remedy(kind=RemedyKind.WAIT, text=_WAIT),) if busy else ()),
+    ]
 
-    `edit` is a slot that a change of the job would do for, "" for none; `others` are those of which their owners or
-    machines keep it.
-    """
-    found, besides, knob = [], record.get("besides", {}), record.get("knob")
-    if knob:
-        found.append(f"Nothing, while {knob['name']} says so: ask the pool's administrator.")
-        return found
-    if record.get("out"):
-        return ["Submit the job again without that attribute."]
-    if edit:
-        found.append(f"Ask for what there is: `roost edit` changes a job that waits, and {edit} might do.")
-    if others and "slot-requirements" in causes:
-        which = others[0] if len(others) == 1 else f"{others[0]} and {len(others) - 1} more"
-        found.append(
-            f"Wait: what keeps {which} from the job is not the job's. `roost explain slot {others[0]}` says what "
-            "its owner's policy, or its machine, waits for."
-        )
-    if causes & set(_POLICIES):
-        names = [record["sources"][each]["name"] for each in _POLICIES if record["sources"].get(each)]
-        found.append(f"The pool's policy ({', '.join(names)}) is the administrator's to change.")
+
+_IN_USE: Final = frozenset(("occupied", "claimed", "retirement-time", "taken"))
+_WAIT: Final = "Wait until a slot is free: `roost status` shows who has them."
+
+
+def _of_limits(record: dict[str, Any], besides: dict[str, int]) -> Iterator[Remedy]:
     if any(each.startswith("concurrency-limit") for each in besides):
         names = [f"{each['name'].upper()}_LIMIT" for each in record.get("limits", ())]
-        found.append(f"Wait until others are done, or have {', '.join(names) or 'the limit'} raised.")
-    setters = dict.fromkeys(each["set_by"] for each in _ceilings(record))
-    if setters:
-        name = _ceilings(record)[0]["name"]
-        found.append(f"Wait until other jobs of {name} are done, or have the ceiling raised ({', '.join(setters)}).")
+        which = ", ".join(names) or "the limit"
+        text = f"Wait until other jobs give it back, or ask the administrator to raise {which}."
+        yield Remedy(kind=RemedyKind.LIMIT, text=text)
+    ceilings = ceilings_in_the_way(record)
+    if ceilings:
+        setters = ", ".join(dict.fromkeys(_quoted(each["set_by"]) for each in ceilings))
+        whose = ceilings[0]["name"]
+        text = f"Wait until other jobs of {whose} end, or ask the administrator to raise the ceiling ({setters})."
+        yield Remedy(kind=RemedyKind.LIMIT, text=text)
     group = record.get("group")
-    if group is not None and group["used"] >= group["allocated"]:
-        knob = f"GROUP_QUOTA_{group['name']}"
-        found.append(f"Wait until other jobs of group {group['name']} are done, or have {knob} raised.")
-    elif "submitter-limit" in besides or "priority" in besides:
-        found.append("Wait: priority gets better while others use more; `roost userprio` shows it.")
-    if causes & {"occupied"} or "preemption-requirements" in besides:
-        source = record["sources"].get("preemption") or {}
-        place = f" [{source['place']}]" if source.get("place") else ""
-        text = source.get("text") or "not set"
-        found.append(f"Slots are taken from others only as PREEMPTION_REQUIREMENTS ({text}{place}) and RANK permit.")
-    if {"preemption-requirements", "own-slot"} & set(besides) or causes & {
-        "occupied",
-        "claimed",
-        "retirement-time",
-        "taken",
-    }:
-        found.append("Wait until a slot is free: `roost status` shows who has them.")
-    return found
+    if group is not None and group_is_full(record):
+        text = (
+            f"Wait until other jobs of group {group['name']} end, or ask the administrator to raise "
+            f"GROUP_QUOTA_{group['name']}."
+        )
+        yield Remedy(kind=RemedyKind.LIMIT, text=text)
 
 
-def _mine(record: dict[str, Any]) -> dict[str, Any] | None:
+def _of_order(record: dict[str, Any], name: str) -> Iterator[Remedy]:
+    """Who comes first: among users by priority, among one's own jobs by JobPrio."""
+    share, mine = fair_share(record), mine_of(record)
+    ahead = [] if share is None else [row for row in share.rows if row.place == "ahead"]
+    if mine is not None and ahead:
+        first = ahead[0]
+        text = (
+            f"{first.submitter} is served before {mine['submitter']}: the lower priority comes first, "
+            f"{first.priority:.6g} against {mine['priority']:.6g}. Priorities improve while other users use more; "
+            "`roost userprio` shows them, and an administrator sets a user's factor with `roost userprio --set-factor`."
+        )
+        yield Remedy(kind=RemedyKind.PRIORITY, text=text)
+    elif mine is not None and mine["left"] > 1:
+        text = (
+            f"Among the jobs of {mine['submitter']} the higher JobPrio goes first: `roost edit {name} --set JobPrio=N`."
+        )
+        yield Remedy(kind=RemedyKind.PRIORITY, text=text)
+
+
+def _of_preemption(record: dict[str, Any]) -> Iterator[Remedy]:
+    source = record["sources"].get("preemption") or {}
+    place = f" [{source['place']}]" if source.get("place") else ""
+    text = source.get("text") or "not set"
+    said = f"Slots in use are given to other users only as PREEMPTION_REQUIREMENTS ({text}{place}) and RANK permit; "
+    yield Remedy(kind=RemedyKind.POLICY, text=said + "both are the administrator's to change.")
+
+
+def mine_of(record: dict[str, Any]) -> dict[str, Any] | None:
     return next((row for row in record["served"] if row["submitter"] == record["submitter"]), None)
 
 
-def _ceilings(record: dict[str, Any]) -> list[dict[str, Any]]:
+def _quoted(setter: str) -> str:
+    """A knob as it is, a command in quotes."""
+    return f"`{setter}`" if " " in setter else setter
+
+
+def ceilings_in_the_way(record: dict[str, Any]) -> list[dict[str, Any]]:
     """The ceilings in the way of a job: those that are reached; else the lowest one, where it refused a slot."""
     found: list[dict[str, Any]] = record.get("ceilings", [])
     full = [each for each in found if each["in_use"] >= each["limit"]]
     if full or not found or "ceiling" not in record.get("besides", {}):
         return full
     return [min(found, key=lambda each: each["limit"] - each["in_use"])]
+
+
+def group_is_full(record: dict[str, Any]) -> bool:
+    """Whether the job's group uses all that it was allocated."""
+    group = record.get("group")
+    return group is not None and group["used"] >= group["allocated"]
 
 
 def _has(row: dict[str, Any]) -> float:

@@ -14,7 +14,7 @@ from roost.schedd.owned import IMMUTABLE, RECORDED
 CLAUSES_MAX = 4
 TEXT_MAX = 200
 #: Attributes of a job that its owner cannot change.
-_KEPT = IMMUTABLE | RECORDED
+KEPT = IMMUTABLE | RECORDED
 
 
 def shut_by(slot: ClassAd) -> str:
@@ -35,17 +35,37 @@ def causes(why: Explanation) -> list[Clause]:
 
 def refusing(why: Explanation) -> str:
     """What refuses, in a line."""
-    found = [one_line(each.text) for each in causes(why)[:CLAUSES_MAX]]
+    found = causes(why)
     if found:
-        return " and ".join(found)
+        return _together(found)
     # Everything in it that asks for something is content: it is a constant.
     return f"a constant in it is {value_text(why.value)}, in {textwrap.shorten(one_line(why.text), TEXT_MAX)}"
 
 
-def missing(why: Explanation) -> list[str]:
+def _together(clauses: list[Clause]) -> str:
+    """Clauses that decide together, in a line that says what they are: of ``A || B`` neither has to be TRUE."""
+    texts = [one_line(each.text) for each in clauses[:CLAUSES_MAX]]
+    more = [] if len(clauses) <= CLAUSES_MAX else [f"{len(clauses) - CLAUSES_MAX} more"]
+    if len(clauses) == 1:
+        return texts[0]
+    if all(each.value is True for each in clauses):
+        return " and ".join([*texts, *more])
+    if any(each.value is True for each in clauses):
+        said = (f"{text} ({value_text(each.value)})" for text, each in zip(texts, clauses, strict=False))
+        return ", ".join([*said, *more])
+    if len(clauses) == 2:
+        return f"neither {texts[0]} nor {texts[1]}"
+    return f"none of {', '.join([*texts, *more])}"
+
+
+def missing(why: Explanation, *, mine_is_job: bool = True) -> list[str]:
     """What would make an expression TRUE; where no values are known that do, which parts would have to be different."""
     if why.changes:
-        return [change_text(change) for change in why.changes]
+        texts = [change_text(change) for change in why.changes]
+        # In a slot's expression TARGET is the job, and names alone are the slot's.
+        return (
+            texts if mine_is_job else [_of_slot(text, each.side) for text, each in zip(texts, why.changes, strict=True)]
+        )
     found = []
     for each in causes(why)[:CLAUSES_MAX]:
         text, known = one_line(each.text), ", ".join(reasons(each))
@@ -56,11 +76,17 @@ def missing(why: Explanation) -> list[str]:
     return [whole if len(causes(why)) <= len(found) else f"{whole}, …"]
 
 
+def _of_slot(text: str, side: Side | None) -> str:
+    if side is Side.TARGET:
+        return text.replace("TARGET.", "the job's ", 1)
+    return f"the slot's {text}" if side is Side.MY else text
+
+
 def is_the_jobs(cause: str, why: Explanation) -> bool:
     """Whether whoever changes the job can do something about a refusal: what it asks for, or is asked of it."""
     if cause != "slot-requirements":
         return cause == "job-requirements"
     return all(
-        any(used.side in (Side.TARGET, Side.NOWHERE) and fold(used.name) not in _KEPT for used in clause.attributes)
+        any(used.side in (Side.TARGET, Side.NOWHERE) and fold(used.name) not in KEPT for used in clause.attributes)
         for clause in causes(why)
     )

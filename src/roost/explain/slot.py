@@ -27,6 +27,8 @@ _COUNT: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("Claimed", "Retiring"): ("MaxJobRetirementTime",),
     ("Preempting", "Vacating"): ("KILL",),
 }
+#: Attributes that say what the slot itself does: its owner acts on other ones.
+FIXED: Final = ("State", "Activity", "EnteredCurrentState", "EnteredCurrentActivity")
 #: States of a slot that the negotiator could give to a job.
 _ON_OFFER: Final = frozenset(("Unclaimed", "Owner", "Matched", "Backfill", "Drained"))
 #: StarterJobState while a starter evicts its job.
@@ -152,7 +154,9 @@ def fetching(ad: ClassAd, now: float) -> Fetching | None:
 def _explained(question: SlotQuestion, name: str) -> Explanation:
     origins = question.origins
     origin = next((place for key, place in origins.items() if key.lower() == name.lower()), None)
-    return explain(question.ad.lookup(name), question.ad, question.target, name=name, origins=origins, origin=origin)
+    return explain(
+        question.ad.lookup(name), question.ad, question.target, name=name, origins=origins, origin=origin, fixed=FIXED
+    )
 
 
 def _evicting(ad: ClassAd) -> str:

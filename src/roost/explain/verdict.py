@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, FixedWorld, ParseError
 from roost.classad.ops import truth
+from roost.explain import edits
 from roost.explain.refusals import CLAUSES_MAX, causes, is_the_jobs, missing, refusing, shut_by
+from roost.explain.slot import FIXED
 from roost.policy.explain import Explanation, Origin, explain
 from roost.policy.render.words import reasons
 
@@ -27,6 +29,8 @@ TRACED: Final = {
 }
 #: Slots of a group that its data names.
 _NAMED_MAX: Final = 20
+#: In place of a clause, of a partitionable slot with parts in use.
+_PARTS: Final = "too little of it is free; all of it would be enough"
 _JOBS: Final = ("job-requirements", "pool-policy-job")
 
 #: Name of a slot to where its policy was set.
@@ -77,10 +81,16 @@ class Verdict:
     #: Most slots first.
     groups: list[Group] = field(default_factory=list)
     nearest: Nearest | None = None
-    #: A slot that a change of the job would be enough for; "" for none.
-    by_edit: str = ""
-    #: Slots that only their owners, or repairs, can give to the job.
+    #: The smallest change of the job that makes it fit a slot, proven by evaluation; None if none was found.
+    edit: edits.Edit | None = None
+    #: Partitionable slots that would run it if nothing of them were in use.
+    when_free: list[str] = field(default_factory=list)
+    #: Slots that only their owners' policies keep from the job.
     others: list[str] = field(default_factory=list)
+    #: Slots that are shut to all jobs, to why.
+    shut: dict[str, str] = field(default_factory=dict)
+    #: Names that neither ad has, to those that were probably meant.
+    misspelt: dict[str, str] = field(default_factory=dict)
 
     @property
     def fits(self) -> list[str]:
@@ -109,6 +119,8 @@ class Verdict:
             "taken": {each.cause: each.count for each in self.groups if each.cause not in TRACED},
             "rejected": [each.data() for each in self.groups if each.cause in TRACED],
             "nearest": None if self.nearest is None else self.nearest.data(),
+            "edit": None if self.edit is None else {each.attribute: each.text for each in self.edit.changes},
+            "misspelt": self.misspelt,
             "matchmaker": record["text"],
             **{key: record[key] for key in keys if key in record},
         }
@@ -158,7 +170,8 @@ class _Tracer:
             if "Requirements" not in mine or truth(mine.eval("Requirements", other, self.world)) is True:
                 return None
             origins = self._origins(name) if side == "slot" else {}
-            return explain(mine.lookup(knob), mine, other, world=self.world, name=knob, origins=origins)
+            fixed = FIXED if side == "slot" else ()
+            return explain(mine.lookup(knob), mine, other, world=self.world, name=knob, origins=origins, fixed=fixed)
         source = self.policies.get(cause)
         if source is None or not source["text"]:
             return None
@@ -184,6 +197,10 @@ class _Builder:
         self._tracer = tracer
         self._verdict = verdict
         self._groups: dict[tuple[str, str], Group] = {}
+        policies = ((TRACED[cause][1] == "job", source["text"]) for cause, source in tracer.policies.items())
+        self._test = edits.Test(world=tracer.world, policies=[(text, is_job) for is_job, text in policies if text])
+        self._slots: dict[str, ClassAd] = {}
+        self._unmet: dict[str, dict[str, Explanation]] = {}
 
     def whole(self, cause: str, count: int, slots: list[str], holders: Mapping[str, int], clause: str = "") -> None:
         """Slots of which the record says all that there is to say."""
@@ -192,11 +209,21 @@ class _Builder:
     def slot(self, cause: str, name: str, slot: ClassAd) -> None:
         """A slot whose rejection is traced."""
         why, shut = self._tracer.refusal(cause, name, slot), shut_by(slot)
-        self._count(cause, why, name, shut if cause == "slot-requirements" else "")
-        self._consider(name, self._tracer.unmet(name, slot), shut)
+        free = cause == "job-requirements" and edits.when_free(self._tracer.job, slot, self._test)
+        self._count(cause, why, name, shut if cause == "slot-requirements" else _PARTS if free else "")
+        if free:
+            self._verdict.when_free.append(name)
+        elif why is not None:
+            mine_is_job = TRACED[cause][1] == "job"
+            self._verdict.misspelt |= edits.misspelt(self._tracer.job, slot, why, mine_is_job=mine_is_job)
+        if not free:
+            self._consider(name, slot, self._tracer.unmet(name, slot), shut)
 
     def done(self) -> Verdict:
         """The verdict."""
+        found = self._verdict.edit = edits.best_edit(self._tracer.job, self._slots, self._unmet, self._test)
+        if found is not None and found.slot in self._verdict.others:
+            self._verdict.others.remove(found.slot)
         self._verdict.groups = sorted(self._groups.values(), key=lambda group: -group.count)
         return self._verdict
 
@@ -213,18 +240,18 @@ class _Builder:
             group.because = _because(why)
         group.slots.append(name)
 
-    def _consider(self, name: str, whys: dict[str, Explanation], shut: str) -> None:
+    def _consider(self, name: str, slot: ClassAd, whys: dict[str, Explanation], shut: str) -> None:
         """Whether a slot is the nearest so far: what would have to be different is less than elsewhere."""
         if not whys:
             return
         verdict = self._verdict
-        if shut or any(not is_the_jobs(cause, why) for cause, why in whys.items()):
-            verdict.others.append(name)
-        elif not verdict.by_edit:
-            verdict.by_edit = name
         if shut:
+            verdict.shut[name] = shut
             return
-        changes = [text for why in whys.values() for text in missing(why)]
+        if "slot-requirements" in whys and not is_the_jobs("slot-requirements", whys["slot-requirements"]):
+            verdict.others.append(name)
+        self._slots[name], self._unmet[name] = slot, whys
+        changes = [text for cause, why in whys.items() for text in missing(why, mine_is_job=TRACED[cause][1] == "job")]
         sure = all(why.changes for why in whys.values())
         best = verdict.nearest
         if best is None or (not sure, len(changes)) < (not best.sure, len(best.changes)):

@@ -80,11 +80,11 @@ class PoolLine:
         """Ask the central manager. Raises `refused_class` and `error_class`."""
         return self._ask_daemon("central manager", self.line.subjects.ask_central(self.user), what, args)
 
-    def node(self, node: str, what: str, **args: Any) -> Any:
-        """Ask an execute machine. Raises `refused_class` and `error_class`."""
+    def node(self, node: str, what: str, *, within_s: float = ANSWER_S, **args: Any) -> Any:
+        """Ask an execute machine, and wait that long for its answer. Raises `refused_class` and `error_class`."""
         name = node or str(self.contact["node"])
         try:
-            return self._ask(self.line.subjects.ask_node(name, self.user), what, args)
+            return self._ask(self.line.subjects.ask_node(name, self.user), what, args, within_s)
         except NobodyThere:
             raise self.error_class(f"no machine {name!r} answers: `roost status` lists the machines") from None
 
@@ -101,16 +101,16 @@ class PoolLine:
             hint = f"`roost status --daemons` shows what runs, {self.home.log} says why something does not"
             raise self.error_class(f"the {who} does not answer: {hint}") from None
 
-    def _ask(self, subject: str, what: str, args: dict[str, Any]) -> Any:
+    def _ask(self, subject: str, what: str, args: dict[str, Any], within_s: float = ANSWER_S) -> Any:
         # What a daemon was told in the instant of its death is lost; a question can be asked again.
-        first_s = _PATIENT_S if what in QUESTIONS else ANSWER_S
+        first_s = min(_PATIENT_S, within_s / 2) if what in QUESTIONS else within_s
         try:
             try:
                 answer = self.line.ask(subject, what, args, first_s)
             except NoAnswer:
                 if what not in QUESTIONS:
                     raise
-                answer = self.line.ask(subject, what, args, ANSWER_S - first_s)
+                answer = self.line.ask(subject, what, args, within_s - first_s)
         except NobodyThere:
             raise
         except BusError as error:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.classad import Expr, ParseError, parse_expression
+from roost.classad import ClassAd, Expr, ParseError, parse_expression
 from roost.runtime.budget import Budget, OverBudget, check_length
 from roost.runtime.bus import ROWS_PER_ANSWER
 from roost.runtime.database_guard import StoreError
@@ -21,6 +21,7 @@ from roost.runtime.queue_rows import Rows, cluster_row, counts_of, projected
 from roost.schedd import events as ev
 from roost.schedd.book import Cluster
 from roost.schedd.identifiers import JobId
+from roost.schedd.local import SCHEDULER, is_local
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.wire import messages as m
@@ -275,9 +276,19 @@ class QueueAnswers:
             data["pause"] = {"until": pause.until, "misses": pause.misses}
         if claim is None and not cluster.room:
             data["at_once"] = cluster.at_once_max
+        if claim is None and is_local(cluster.ad):
+            policy, text = self._local_policy(cluster.ad)
+            data["local"] = {"knob": policy, "text": text}
         if claim is not None:
             data["claim"] = {"slot": claim.slot, "stage": str(claim.stage), "heard_at": claim.heard_at}
         await self._daemon.bus.answer(reply, Answer(data=data))
+
+    def _local_policy(self, ad: ClassAd) -> tuple[str, str]:
+        """The expression that says whether one more job may run on the queue's own machine, and its text."""
+        policy = self._daemon.settings.local_policy
+        if ad.cell("jobuniverse") == SCHEDULER:
+            return "START_SCHEDULER_UNIVERSE", str(policy.start_scheduler)
+        return "START_LOCAL_UNIVERSE", str(policy.start_local)
 
     async def _history(self, ask: Ask, sender: str, reply: str) -> None:
         args = ask.args

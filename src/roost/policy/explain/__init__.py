@@ -14,7 +14,7 @@ for changes (`changes`). The result is data (`model`); `roost.policy.render` mak
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from roost.classad import WORLD, ClassAd, Expr, Trace, World, parse_expression, trace
@@ -51,11 +51,13 @@ def explain(
     origin: Origin | None = None,
     origins: Mapping[str, Origin] | None = None,
     target_origins: Mapping[str, Origin] | None = None,
+    fixed: Collection[str] = (),
 ) -> Explanation:
     """Explain the value of `expression` in the ad `my`, matched with `target` if that is given.
 
     `name` and `origin` say what the expression is and where it was set; `origins` and `target_origins` map
-    attribute names, in any case, of either ad to the places where those were set. Raises ParseError for a text
+    attribute names, in any case, of either ad to the places where those were set; `fixed` names attributes of `my`, in
+    any case, that nobody can change, so that no change of them is offered. Raises ParseError for a text
     that is no expression, and nothing else.
     """
     if isinstance(expression, str):
@@ -72,8 +74,9 @@ def explain(
         root = builder.build(traced.root, Place(text, builder.here))
         need = decide(root)
         alternatives = Alternatives(
-            expression=traced.expression, root=root, my=my, target=target, world=world, places=need.places
-        )
+            expression=traced.expression, root=root, my=my, target=target, world=world, places=need.places,
+            fixed=frozenset(map(fold, fixed)),
+        )  # fmt: skip
         whole = Unit(traced.root, Place(text, builder.here))
         return _explained(name, traced, origin, need, whole, describer, alternatives)
 

@@ -20,7 +20,7 @@ from roost.classad import UNDEFINED, ClassAd, Expr, Value, evaluate
 from roost.classad.ops import BINARY, truth
 from roost.classad.syntax import Binary, Name, Op, Select, strip
 from roost.classad.tracing import Traced
-from roost.classad.values import Exceptional
+from roost.classad.values import Exceptional, fold
 from roost.classad.world import World
 from roost.policy.explain.clauses import operands_of, plain_attribute
 from roost.policy.explain.model import Change, Side
@@ -61,14 +61,21 @@ class Alternatives:
     world: World
     #: Each unit that is the same clause as another, with all units of that clause.
     places: Mapping[Unit, tuple[Unit, ...]] = field(default_factory=dict)
+    #: Folded names of attributes of `my` that no change may be about.
+    fixed: frozenset[str] = frozenset()
     _memo: dict[tuple[int, bool], Turns | None] = field(default_factory=dict)
 
     def change(self, unit: Unit, wanted: bool) -> Change | None:
         """What makes `unit` come out as `wanted`; None where that can't be said simply."""
-        change = _compared(unit, wanted) if operands_of(unit) else _named(unit, wanted)
+        change = self._possible(unit, wanted)
         if change is None:
             return None
         return replace(change, result=self.result([(unit, change)]))
+
+    def _possible(self, unit: Unit, wanted: bool) -> Change | None:
+        change = _compared(unit, wanted) if operands_of(unit) else _named(unit, wanted)
+        is_fixed = change is not None and change.side is Side.MY and fold(change.subject) in self.fixed
+        return None if is_fixed else change
 
     def together(self, wanted: bool) -> tuple[tuple[Change, ...], Value | None]:
         """The fewest changes that give the expression the truth `wanted`, and the value it has then."""
@@ -105,8 +112,7 @@ class Alternatives:
             case Unit():
                 if truth(logic.value) is wanted:
                     return []
-                change = _compared(logic, wanted) if operands_of(logic) else _named(logic, wanted)
-                return None if change is None else [(logic, wanted)]
+                return None if self._possible(logic, wanted) is None else [(logic, wanted)]
             case Chain(op=op, parts=parts):
                 options = [self._turns(part, wanted) for part in parts]
                 return _fewest(options) if wanted is (op is Op.OR) else _all(options)

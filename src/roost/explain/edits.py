@@ -1,0 +1,246 @@
+"""Changes of a job that would make it fit a slot, each proven by evaluating the changed job against that slot.
+
+Tried are, alone and then together: requests lowered to what the slot has, names in the job's Requirements replaced by
+those that were probably meant, and attributes that the slot's policy asks of the job. If none of these is enough, the
+clauses of the job's own Requirements that reject the slot are left out.
+
+What it does not do: it changes no expression but Requirements, and no attribute that only the queue sets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from roost.classad import ClassAd, FixedWorld, ParseError, Value, parse_expression, unparse_value
+from roost.classad.ops import truth
+from roost.classad.values import fold
+from roost.config.suggest import near_among
+from roost.explain.refusals import KEPT, causes
+from roost.policy.explain import Explanation, Side
+
+#: Slots for which changes are looked for.
+SLOTS_MAX: Final = 50
+#: Units of requests, for people.
+_UNITS: Final = {"requestmemory": " MB", "requestdisk": " KiB"}
+_COMMANDS: Final = {
+    "requestcpus": "request_cpus", "requestmemory": "request_memory", "requestdisk": "request_disk",
+    "requestgpus": "request_gpus",
+}  # fmt: skip
+
+
+class Kind(StrEnum):
+    """What a change does."""
+
+    LOWERED = "lowered"
+    #: A request for what the slot does not have at all.
+    DROPPED = "dropped"
+    RENAMED = "renamed"
+    SET = "set"
+    LEFT_OUT = "left out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One attribute of the job, as it would have to be."""
+
+    kind: Kind
+    attribute: str
+    #: The new value, as an expression.
+    text: str
+    #: What to do, an imperative without a full stop.
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Changes that together make a job fit a slot."""
+
+    slot: str
+    changes: tuple[Change, ...]
+
+    @property
+    def cost(self) -> tuple[bool, int]:
+        """The less the better: nothing that the user asked for is given up, and little is changed."""
+        return any(each.kind is Kind.LEFT_OUT for each in self.changes), len(self.changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Test:
+    """Whether a job and a slot accept each other, and the pool's policy permits it."""
+
+    world: FixedWorld
+    #: Expressions that have to be TRUE besides Requirements: text, and whether MY is the job.
+    policies: Sequence[tuple[str, bool]]
+
+    def fits(self, job: ClassAd, slot: ClassAd) -> bool:
+        """Whether the job would be given the slot if that were free."""
+        if not job.symmetric_match(slot, self.world):
+            return False
+        return all(self._permits(text, job, slot) if is_job else self._permits(text, slot, job)
+                   for text, is_job in self.policies)  # fmt: skip
+
+    def _permits(self, text: str, mine: ClassAd, other: ClassAd) -> bool:
+        try:
+            return truth(mine.eval_expr(parse_expression(text), other, self.world)) is True
+        except ParseError:
+            return False
+
+
+def best_edit(
+    job: ClassAd, slots: Mapping[str, ClassAd], unmet: Mapping[str, Mapping[str, Explanation]], test: Test
+) -> Edit | None:
+    """The smallest change of a job that makes it fit one of the slots; `unmet` has what rejects, slot by slot."""
+    best: Edit | None = None
+    for name in list(unmet)[:SLOTS_MAX]:
+        found = _edit(job, name, slots[name], unmet[name], test)
+        if found is not None and (best is None or _better(found, best)):
+            best = found
+    return best
+
+
+def _better(one: Edit, other: Edit) -> bool:
+    if one.cost != other.cost:
+        return one.cost < other.cost
+    # Of two slots that less is to be asked of, the one that has more.
+    return _lowered(one) > _lowered(other)
+
+
+def _lowered(edit: Edit) -> float:
+    return sum(float(each.text) for each in edit.changes if each.kind is Kind.LOWERED)
+
+
+def when_free(job: ClassAd, slot: ClassAd, test: Test) -> bool:
+    """Whether a partitionable slot would take a job if nothing of it were in use."""
+    if slot.get("PartitionableSlot") is not True:
+        return False
+    whole = slot.copy()
+    for name in slot:
+        if name.lower().startswith("totalslot") and len(name) > len("TotalSlot"):
+            resource = name[len("TotalSlot") :]
+            if resource in slot and isinstance(slot.get(name), int | float):
+                whole[resource] = slot.get(name)
+    return test.fits(job, whole)
+
+
+def _edit(job: ClassAd, name: str, slot: ClassAd, unmet: Mapping[str, Explanation], test: Test) -> Edit | None:
+    lowered = list(_lower_requests(job, slot, test.world))
+    renamed = list(_rename(job, slot, unmet))
+    asked = list(_set_what_is_asked(unmet))
+    for changes in (lowered, renamed, asked, [*lowered, *renamed, *asked]):
+        if changes and test.fits(_changed(job, changes), slot):
+            return Edit(slot=name, changes=tuple(changes))
+    left_out = list(_leave_out(job, unmet, [*lowered, *asked]))
+    if left_out and test.fits(_changed(job, [*lowered, *asked, *left_out]), slot):
+        return Edit(slot=name, changes=(*lowered, *asked, *left_out))
+    return None
+
+
+def _changed(job: ClassAd, changes: Sequence[Change]) -> ClassAd:
+    found = job.copy()
+    for change in changes:
+        found.set(change.attribute, change.text)
+    return found
+
+
+# -- requests ----------------------------------------------------------------------------------------------------
+
+
+def _lower_requests(job: ClassAd, slot: ClassAd, world: FixedWorld) -> Iterator[Change]:
+    for name in job:
+        key = fold(name)
+        if not key.startswith("request") or key == "request":
+            continue
+        wanted = _number(job.eval(name, slot, world))
+        has = _number(slot.eval(name[len("Request") :], job, world)) or 0
+        if wanted is None or has >= wanted:
+            continue
+        command = _COMMANDS.get(key, f"request_{name[len('Request') :]}")
+        resource = name[len("Request") :]
+        if not has:
+            said = f"no slot that it could use has any {resource}: do without {command}"
+        else:
+            said = f"lower {command} to {_shown(has)}{_UNITS.get(key, '')} or less (it is {_shown(wanted)})"
+        yield Change(kind=Kind.LOWERED if has else Kind.DROPPED, attribute=name, text=_shown(has), said=said)
+
+
+def _number(value: object) -> int | float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _shown(value: Value) -> str:
+    return unparse_value(value)
+
+
+# -- names -------------------------------------------------------------------------------------------------------
+
+
+def misspelt(job: ClassAd, slot: ClassAd, why: Explanation, *, mine_is_job: bool) -> dict[str, str]:
+    """Names in an expression that neither ad has, to those that were probably meant."""
+    found = {}
+    for clause in causes(why):
+        for used in clause.attributes:
+            if used.side is Side.NOWHERE:
+                candidates = (*slot, *job) if mine_is_job else (*job, *slot)
+                meant = near_among(used.name, dict.fromkeys(candidates))
+                if meant is not None:
+                    found[used.name] = meant
+    return found
+
+
+def _rename(job: ClassAd, slot: ClassAd, unmet: Mapping[str, Explanation]) -> Iterator[Change]:
+    why = unmet.get("job-requirements")
+    if why is None:
+        return
+    names = misspelt(job, slot, why, mine_is_job=True)
+    text = why.text
+    for name, meant in names.items():
+        text = re.sub(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", meant, text)
+    if text != why.text:
+        said = "; ".join(f"there is no attribute {name}: did you mean {meant}?" for name, meant in names.items())
+        yield Change(kind=Kind.RENAMED, attribute="Requirements", text=text, said=said)
+
+
+# -- what a slot asks of the job -----------------------------------------------------------------------------------
+
+
+def _set_what_is_asked(unmet: Mapping[str, Explanation]) -> Iterator[Change]:
+    why = unmet.get("slot-requirements")
+    if why is None or not why.changes:
+        return
+    for change in why.changes:
+        is_jobs = change.side in (Side.TARGET, Side.NOWHERE) and change.example is not None
+        if not is_jobs or fold(change.subject.rpartition(".")[2]) in KEPT:
+            return
+    for change in why.changes:
+        assert change.example is not None
+        name, text = change.subject.rpartition(".")[2], unparse_value(change.example)
+        yield Change(kind=Kind.SET, attribute=name, text=text, said=f"set {name} to {text}, as the slot demands")
+
+
+# -- clauses of the job ------------------------------------------------------------------------------------------
+
+
+def _leave_out(job: ClassAd, unmet: Mapping[str, Explanation], settled: Sequence[Change]) -> Iterator[Change]:
+    """Clauses of the job's Requirements that reject, and that no other change settles, left out."""
+    why = unmet.get("job-requirements")
+    if why is None:
+        return
+    # A slot that lacks a resource does not meet the clause for it, however little is requested.
+    lowered = {fold(each.attribute) for each in settled if each.kind is Kind.LOWERED}
+    spans = []
+    for clause in causes(why):
+        if clause.path:
+            return
+        if not any(fold(used.name) in lowered for used in clause.attributes):
+            spans.append(clause.span)
+    text = why.text
+    for start, end in sorted(spans, reverse=True):
+        text = f"{text[:start]}true{text[end:]}"
+    if spans and text != why.text:
+        parts = " and ".join(" ".join(why.text[start:end].split()) for start, end in spans)
+        said = f"if the job can do without it, leave {parts} out of its requirements"
+        yield Change(kind=Kind.LEFT_OUT, attribute="Requirements", text=text, said=said)
