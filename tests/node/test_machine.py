@@ -11,7 +11,11 @@ from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.starter import Cause, Ending, OrderedBy
 from roost.node.machine import Machine, Outs
+from roost.node.plan import Reading
 from roost.node.records import restore
+from roost.runtime.load_log import load_lines
+from roost.startd.idleness import Idleness
+from roost.startd.load import LoadReading
 from tests.node.kit import NOW, SENSED, granted, machine, reborn, request, started
 
 SPLIT = "SLOT_TYPE_1 = 100%\nSLOT_TYPE_1_PARTITIONABLE = True\nNUM_SLOTS_TYPE_1 = 1\n"
@@ -148,3 +152,21 @@ def test_the_end_of_a_program_reaches_the_queue_with_its_status() -> None:
             break
     reports = [out.effect.report for out in outs if isinstance(out.effect, sef.ReportExit)]
     assert [(report.ending, report.exit_code) for report in reports[:1]] == [(Ending.EXIT, 4)]
+
+
+def test_d_load_logs_what_the_machine_sees_and_which_slot_gets_what_of_it() -> None:
+    made = machine("NUM_SLOTS = 2\nSLOTS_CONNECTED_TO_KEYBOARD = 1\nDISCONNECTED_KEYBOARD_IDLE_BOOST = 1000\n")
+    load = LoadReading(one_minute=1.25, five_minutes=0.5, fifteen_minutes=0.25)
+    seen = Reading(load=load, idleness=Idleness(keyboard_s=7, console_s=7))
+    made.poll(seen, NOW)
+    assert list(load_lines(made, seen, NOW)) == [
+        "Load avg: 1.250000 0.500000 0.250000",
+        "Idle Time: user= 7 , console= 7 seconds",
+        "SystemLoad: 1.250 TotalCondorLoad: 0.000 TotalOwnerLoad: 1.250",
+        "slot1: Idle time: Keyboard: 7 Console: 7",
+        "slot1: SystemLoad: 1.000 CondorLoad: 0.000 OwnerLoad: 1.000",
+        "slot2: Idle time: Keyboard: 1100 Console: 7",
+        "slot2: SystemLoad: 0.250 CondorLoad: 0.000 OwnerLoad: 0.250",
+        "slot1: State: Unclaimed Activity: Idle",
+        "slot2: State: Unclaimed Activity: Idle",
+    ]

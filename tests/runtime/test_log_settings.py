@@ -97,3 +97,12 @@ def test_a_place_that_cannot_be_written_is_named(home: Home, tmp_path: Path, roo
     (tmp_path / "file").write_text("")
     with pytest.raises(BadLog, match="STARTD_LOG: cannot write"):
         log_as(settings(f"STARTD_LOG = {tmp_path / 'file' / 'x'}", home), home, "node")
+
+
+@pytest.mark.parametrize(
+    ("text", "loads"),
+    [("", False), ("STARTD_DEBUG = D_FULLDEBUG\n", False), ("STARTD_DEBUG = D_FULLDEBUG D_LOAD\n", True),
+     ("ALL_DEBUG = d_load:2\n", True), ("STARTD_DEBUG = D_ALL\n", True)],
+)  # fmt: skip
+def test_d_load_adds_loads_to_the_log(tmp_path: Path, text: str, loads: bool) -> None:
+    assert log_settings(load_text(text, MemoryHost()), Home(tmp_path), "node").loads is loads

@@ -4,7 +4,8 @@ A daemon of Roost is called after the first of HTCondor's that it stands for: CO
 defragmentation), SCHEDD, STARTD (with the starters). Its log is ``log/<role>.log`` in the state directory; if it is
 elsewhere, that name is a link to it, by which people and commands find it.
 
-A log has two levels. D_FULLDEBUG, D_ALL, D_ANY, or a category with ``:2`` ask for all that there is to say.
+A log has two levels. D_FULLDEBUG, D_ALL, D_ANY, or a category with ``:2`` ask for all that there is to say. D_LOAD (and
+D_ALL, D_ANY) adds loads and idle times to the log of an execute machine, whatever the level.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from roost.runtime.home import Home
 
 #: Role to the name of the daemon in knobs.
 DAEMONS: Final = {"central": "COLLECTOR", "schedd": "SCHEDD", "node": "STARTD"}
+#: The logger of loads and idle times.
+LOADS: Final = "roost.node.load"
 #: Units of sizes, in lower case, without a final b.
 _UNITS: Final = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 _SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{0,6})?)\s*([kmgt]?)b?(?:ytes)?\Z", re.IGNORECASE)
@@ -42,6 +45,8 @@ class LogSettings:
     bytes_max: int
     kept: int
     level: int
+    #: D_LOAD: the loads and idle times of machine and slots at each look at the sensors.
+    loads: bool = False
 
 
 def log_settings(config: Config, home: Home, role: str) -> LogSettings:
@@ -58,6 +63,7 @@ def log_settings(config: Config, home: Home, role: str) -> LogSettings:
         bytes_max=_bytes(size, config.get(size, subsys=daemon) or "10 Mb"),
         kept=config.get_int(f"MAX_NUM_{daemon}_LOG", LOGS_KEPT, subsys=daemon),
         level=_level(config, daemon),
+        loads=any(word.partition(":")[0] in ("D_LOAD", "D_ALL", "D_ANY") for word in _categories(config, daemon)),
     )
 
 
@@ -65,6 +71,7 @@ def log_as(settings: LogSettings, home: Home, role: str) -> None:
     """Write the log of this process so from now on. Raises BadLog if it cannot be written."""
     root = logging.getLogger()
     root.setLevel(settings.level)
+    logging.getLogger(LOADS).setLevel(logging.DEBUG if settings.loads else logging.INFO)
     try:
         settings.path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         log = DaemonLog(settings.path, settings.bytes_max, settings.kept)
@@ -99,12 +106,16 @@ def _bytes(knob: str, text: str) -> int:
     return max(size, _BYTES_MIN) if size else 2**63 - 1
 
 
+def _categories(config: Config, daemon: str) -> list[str]:
+    text = f"{config.get('ALL_DEBUG', subsys=daemon) or ''} {config.get(f'{daemon}_DEBUG', subsys=daemon) or ''}"
+    return re.split(r"[\s,|]+", text.upper())
+
+
 def _level(config: Config, daemon: str) -> int:
     """The level that categories ask for; ROOST_LOG_LEVEL in the environment goes before them."""
     given = logging.getLevelName(os.environ.get("ROOST_LOG_LEVEL", ""))
     if isinstance(given, int):
         return given
-    text = f"{config.get('ALL_DEBUG', subsys=daemon) or ''} {config.get(f'{daemon}_DEBUG', subsys=daemon) or ''}"
-    words = re.split(r"[\s,|]+", text.upper())
+    words = _categories(config, daemon)
     full = any(word in ("D_FULLDEBUG", "D_ALL", "D_ANY") or word.endswith(":2") for word in words)
     return logging.DEBUG if full else logging.INFO

@@ -36,6 +36,7 @@ from roost.runtime.daemon_ads import REFRESH_S, master_ad
 from roost.runtime.deputies import Deputies
 from roost.runtime.fetching import Fetching
 from roost.runtime.lanes import Lanes
+from roost.runtime.load_log import log_loads
 from roost.runtime.node_answers import NodeAnswers
 from roost.runtime.node_mail import SHORT_LEASE_S, NodeMail
 from roost.runtime.node_messages import platform_of
@@ -286,6 +287,7 @@ class NodeDaemon:
                 _log.warning("sensors: %s", problem or "the file of replacements can be read again")
             self._in_zone(reading.zone_offset_s)
             self.carry_out(self.machine.poll(reading, self.clock.now()))
+            log_loads(self.machine, reading, self.clock.now())
             if self.trouble.text != trouble:
                 trouble = self.trouble.text
                 self.ads.all_anew()

@@ -51,7 +51,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("DAEMON_SHUTDOWN_FAST", KnobType.EXPRESSION, None, "When TRUE in the daemon's own ad, the daemon shuts down fast.", unread=Unread("A daemon ends when roost down or condor_off says so, and not by an expression.")),
     _k("UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of a daemon's ads.", unit="s", low=1, read_by="node.plan"),
     _k("UPDATE_COLLECTOR_WITH_TCP", KnobType.BOOLEAN, "True", "Kept for old configurations: updates always travel over an acknowledged connection.", unread=Unread("Updates always travel over an acknowledged connection.", _N)),
-    _k("ALL_DEBUG", KnobType.LIST, None, "Log categories for every daemon: D_FULLDEBUG, D_ALL, D_ANY or a category with `:2` log all that there is to say; others change nothing.", read_by="runtime.log_settings"),
+    _k("ALL_DEBUG", KnobType.LIST, None, "Log categories for every daemon: D_FULLDEBUG, D_ALL, D_ANY or a category with `:2` log all that there is to say, D_LOAD adds loads and idle times to the log of an execute machine; others change nothing.", read_by="runtime.log_settings"),
     *(row for daemon in ("COLLECTOR", "SCHEDD", "STARTD") for row in (
         _k(f"{daemon}_DEBUG", KnobType.LIST, None, "Log categories for this daemon, beside ALL_DEBUG.", subsystem=daemon, read_by="runtime.log_settings"),
         _k(f"{daemon}_LOG", KnobType.PATH, None, "Log file of this daemon, an absolute path; unset is in the directory log of the state directory, where otherwise a link leads to it.", subsystem=daemon, read_by="runtime.log_settings"),
