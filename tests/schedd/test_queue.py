@@ -746,3 +746,25 @@ def test_the_administrator_names_the_attributes_that_tell_jobs_apart() -> None:
     assert len(set(autoclusters("Colour", significant=frozenset(("size",))))) == 2
     assert {each.split()[1] for each in autoclusters("Colour", significant=frozenset(("size",)))} == {"1", "2"}
     assert len(set(autoclusters("Colour"))) == 2
+
+
+def test_checkpoints_of_runs_are_counted() -> None:
+    world = World()
+    number = world.submit(source(1))
+    job = JobId(number, 0)
+    for taken in (2, 0, 1):
+        world.match()
+        for _ in range(3):
+            world.deliver_order("a")
+            world.deliver_word("a")
+        node = world.nodes["a"]
+        (slot,) = node.runs
+        world.now += 100
+        ended = replace(node.ends(slot, world.now, "evict"), checkpoints=taken)
+        world.feed(ended)
+        for _ in range(3):
+            world.deliver_order("a")
+            world.deliver_word("a")
+    found = world.queue.book.find(job)
+    assert found is not None
+    assert (found.ad["NumCkpts"], found.ad["LastCkptTime"]) == (3, int(world.now))

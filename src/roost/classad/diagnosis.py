@@ -12,7 +12,7 @@ from typing import Final
 
 from roost.classad.errors import ParseError
 from roost.classad.frames import CLOSER, OPENED_BY, Frame, Open
-from roost.classad.lexer import SIZE_FACTORS, Kind, Token
+from roost.classad.lexer import SIZE_FACTORS, Kind, Token, written_out
 from roost.classad.records import dataclass
 from roost.classad.syntax import Op
 from roost.classad.values import fold
@@ -99,7 +99,7 @@ class Diagnosis:
         if token[0] is Kind.NAME and before[1].__class__ in (int, float):
             unit = fold(str(token[1]))
             if unit in SIZE_FACTORS:
-                return f"write the number out: {before[1]} * {SIZE_FACTORS[unit]}"
+                return f"write the number out: {written_out(before[1], unit)}"
             if unit in _SECONDS:
                 return f"write the time in seconds: {before[1]}{_SECONDS[unit]}"
         return None

@@ -217,7 +217,7 @@ class _Lexer:
             return
         hint = None
         if spelled in SIZE_FACTORS:
-            hint = f"write the number out: {self.text[start:after]} * {SIZE_FACTORS[spelled]}"
+            hint = f"write the number out: {written_out(self.text[start:after], spelled)}"
         elif spelled.startswith("x"):
             hint = "write the number in decimal; hexadecimal numbers do not exist here"
         message = f"letters stand right after a number: {self.text[start : word.end()]}"
@@ -313,6 +313,14 @@ _ESCAPES: Final = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "
 _NEW_STRING: Final = {
     delimiter: re.compile(rf"{delimiter}((?:[^{delimiter}\\\0]|\\[^\0])*){delimiter}", re.DOTALL) for delimiter in "\"'"
 }
+
+
+def written_out(number: object, unit: str) -> str:
+    """A number with one of the units of `SIZE_FACTORS` as an expression; ``m`` may mean minutes, too."""
+    minutes = f" if mebibytes are meant, {number} * 60 if minutes are" if unit == "m" else ""
+    return f"{number} * {SIZE_FACTORS[unit]}{minutes}"
+
+
 SIZE_FACTORS: Final = {"b": "1", "k": "1024", "kb": "1024", "m": "1024 * 1024", "mb": "1024 * 1024"} | {
     "g": "1024 * 1024 * 1024",
     "gb": "1024 * 1024 * 1024",

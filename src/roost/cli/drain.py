@@ -34,7 +34,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--then", choices=list(_THEN), default="nothing", help="what becomes of the empty machine (default: nothing)"
     )
     parser.add_argument("--check", metavar="EXPR", help="drain only if this is true for every slot")
-    parser.add_argument("--start", metavar="EXPR", help="jobs that may start while the machine is drained")
+    parser.add_argument(
+        "--start",
+        metavar="EXPR",
+        help="jobs that may start while the machine is drained, on free parts of partitionable slots; static slots "
+        "take none",
+    )
     parser.add_argument("--reason", metavar="TEXT", default="", help="why; it is shown with the machine")
     parser.add_argument("--request-id", metavar="ID", default="", help="cancel only this drain")
 

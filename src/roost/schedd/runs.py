@@ -417,6 +417,8 @@ def _end_bookkeeping(turn: Turn, job: Job, event: RunEnded) -> None:
         sums[of_all] = _number(job.ad.cell(fold(of_all))) + _number(event.attributes.cell(fold(of_run)))
     if event.ending == "exit" or event.output == "kept" or event.checkpoints:
         # What it did is not lost.
+        if event.checkpoints:
+            sums |= {"NumCkpts": job.whole("numckpts") + event.checkpoints, "LastCkptTime": int(event.at)}
         sums["CommittedTime"] = job.whole("committedtime") + wall_s
         sums["CommittedSlotTime"] = _number(job.ad.cell("committedslottime")) + slot_s
     turn.set(

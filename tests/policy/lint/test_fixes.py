@@ -118,3 +118,10 @@ def test_corrections_change_no_answer_and_come_to_rest(batch: int) -> None:
             after, edits = fixed(after)
         assert edits == 0, (before, after)
     assert changed
+
+
+def test_an_old_name_whose_successor_is_in_the_other_ad_is_not_replaced() -> None:
+    """The policy of checkpoint platforms compares an attribute of the job with one of the machine."""
+    text = "START = TARGET.LastCheckpointPlatform =?= MY.CheckpointPlatform || VirtualMachineID == 1\n"
+    fixes = [each.fix for each in lint_text(text, HOST).findings if each.code == "RST207"]
+    assert [fix is None for fix in fixes] == [True, True, False]

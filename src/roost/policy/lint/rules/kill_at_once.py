@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.classad.syntax import Literal, strip
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
@@ -27,6 +28,14 @@ from roost.policy.lint.situations import vacating
 
 @pool_rule("RST410", Severity.WARNING, "D12")
 def check(pool: Pool) -> Iterator[Hit]:
+    starter = pool.expression("STARTER_KILL")
+    tree = None if starter is None or starter.tree is None else strip(starter.tree)
+    if isinstance(tree, Literal) and tree.value is True:
+        yield Hit(
+            message="STARTER_KILL is TRUE as soon as the starter evicts a job: it gets no time",
+            remedy="Let it wait, by time() - EnteredCurrentState; or say it openly: STARTER_WANT_VACATE = False.",
+            expression=starter,
+        )
     for machine in machines(pool):
         kill = machine.written.get("KILL")
         if machine.broken or kill is None:

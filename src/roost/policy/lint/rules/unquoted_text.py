@@ -22,6 +22,7 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from roost.classad.syntax import Name, Op, strip
 from roost.classad.values import fold
@@ -45,9 +46,19 @@ def check(expression: Expression) -> Iterator[Hit]:
         return
     yield Hit(
         message=f"{expression.knob} is UNDEFINED: {tree.name} is taken for the name of an attribute",
-        remedy=f'If a text is meant, write "{tree.name}".',
+        remedy=_remedy(tree.name),
         node=tree,
     )
+
+
+#: Words that settings of yes or no use, and ads do not.
+_TRUTHS: Final = {"yes": True, "on": True, "y": True, "t": True, "no": False, "off": False, "n": False, "f": False}
+
+
+def _remedy(word: str) -> str:
+    if fold(word) in _TRUTHS:
+        return f'Write {_TRUTHS[fold(word)]}, or "{word}" if a text is meant.'
+    return f'If a text is meant, write "{word}".'
 
 
 def _compared(expression: Expression) -> Iterator[Hit]:
