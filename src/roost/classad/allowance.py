@@ -11,6 +11,7 @@ An evaluation that needs more than is left, or more than `each`, is ERROR, and `
 the value of the expression.
 
 An allowance is in force for the thread, or the asyncio task, that entered it, and covers scalar and vector evaluation.
+What is spent within another allowance counts for both.
 """
 
 from __future__ import annotations
@@ -21,11 +22,16 @@ from typing import Final
 
 from roost.classad.limits import EVALUATION_FUEL
 
+#: Steps that a daemon gives one evaluation of an expression that a user wrote: some 25 ms.
+EXPRESSION_STEPS: Final = 50_000
+#: Stands for any number of steps.
+UNLIMITED: Final = 2**62
+
 
 class Allowance:
     """Steps that all evaluations within it may spend together."""
 
-    __slots__ = ("_token", "each", "exceeded", "left")
+    __slots__ = ("_began", "_token", "each", "exceeded", "left")
 
     def __init__(self, steps: int = EVALUATION_FUEL, each: int = EVALUATION_FUEL) -> None:
         #: Steps that are left. It may fall below 0 by what the last evaluation spent too much.
@@ -34,15 +40,20 @@ class Allowance:
         self.each = each
         #: Whether an evaluation was ended because its steps were spent.
         self.exceeded = False
+        self._began = steps
         self._token: Token[Allowance | None] | None = None
 
     def __enter__(self) -> Allowance:
+        self._began = self.left
         self._token = IN_FORCE.set(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         assert self._token is not None
         IN_FORCE.reset(self._token)
+        outer = IN_FORCE.get()
+        if outer is not None:
+            outer.left -= self._began - self.left
 
     def for_one(self) -> int:
         """Steps that the next evaluation may spend; with none left, the allowance counts as exceeded."""

@@ -60,6 +60,8 @@ class Known:
     listing: Listing | None = None
     #: What it depends on, the slots' side left out.
     reach: Reach = NOWHERE
+    #: Whether an evaluation for it was ended because it took too many steps.
+    too_long: bool = False
 
 
 @dataclass(slots=True)

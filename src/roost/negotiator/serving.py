@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from roost.classad import ClassAd, Expr
+from roost.classad.allowance import EXPRESSION_STEPS, IN_FORCE
 from roost.classad.vector.kinds import Array
 from roost.model.pool_policy import is_true
 from roost.negotiator import pool_policy, verdicts
@@ -37,6 +38,10 @@ CEILING = "ceiling"
 CONCURRENCY = "concurrency-limit"
 #: Slots beyond those wanted about which preemption is asked in advance.
 ASKED_MIN = 16
+
+
+#: Cause of a rejection: evaluating the expressions takes too long.
+TOO_LONG = "evaluation-steps"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -172,6 +177,8 @@ class Floor:
         known = self.known.get(want.key)
         if known is None:
             known = self.known[want.key] = self.memory.of(want.key, request.ad, request.job)
+            allowance = IN_FORCE.get()
+            known.too_long |= allowance is not None and allowance.exceeded
         want.causes = {}
         licences = _licences(request.ad)
         barred = np.zeros(0, bool)
@@ -318,7 +325,10 @@ class Floor:
     def _unmatched(self, known: Known, want: Want) -> Rejection:
         """Why the slots that are left are not for a request: the reference's text that applies first."""
         causes = want.causes
-        if CONCURRENCY in causes:
+        if known.too_long:
+            text = f"its Requirements or Rank, or a slot's, take more than {EXPRESSION_STEPS} evaluation steps"
+            causes = {**causes, TOO_LONG: 1}
+        elif CONCURRENCY in causes:
             text = "concurrency limit reached"
         elif POLICY in causes:
             text = "PREEMPTION_REQUIREMENTS == False"

@@ -22,7 +22,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
-from roost.classad.allowance import Allowance
+from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
 from roost.config import Config
 
 T = TypeVar("T")
@@ -32,15 +32,13 @@ TIME_MAX_S: Final = 10.0
 #: How long a request may hold the event loop at a time, s, but for one evaluation.
 SLICE_S: Final = 0.005
 #: Steps of one evaluation: of an expression that a user wrote, in one ad.
-STEPS_EACH: Final = 50_000
+STEPS_EACH: Final = EXPRESSION_STEPS
 #: Steps of what is evaluated for many ads at once.
 STEPS_AT_ONCE: Final = 100_000
 #: Time between two signs of life, s; askers wait several times as long.
 SIGN_OF_LIFE_S: Final = 2.0
 #: More characters of an expression are not read.
 EXPRESSION_CHARS_MAX: Final = 64 * 1024
-
-_UNLIMITED: Final = 2**62
 
 
 class OverBudget(Exception):
@@ -68,7 +66,7 @@ class Budget:
         self._shown_at = time.monotonic()
         self._began_s = time.thread_time()
         #: For evaluations one at a time.
-        self.allowance = Allowance(_UNLIMITED, STEPS_EACH)
+        self.allowance = Allowance(UNLIMITED, STEPS_EACH)
 
     @property
     def due(self) -> bool:

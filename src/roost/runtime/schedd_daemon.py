@@ -109,6 +109,8 @@ class ScheddDaemon:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self.watch = DatabaseWatch(self.store.database, self._thread, context.home, context.role)
         self._tasks: list[asyncio.Task[None]] = []
+        #: Whether a look at jobs' policies goes on beside.
+        self._goes_on = False
         self.demands = Demands(self)
         #: reply_to of the core to the subject to answer on.
         self.replies: dict[str, str] = {}
@@ -368,11 +370,23 @@ class ScheddDaemon:
             _log.critical("a mistake in Roost: nothing is kept any more", exc_info=task.exception())
             self._give_up()
 
+    async def _go_on(self) -> None:
+        """Have the policies of the other jobs looked at, while others are served."""
+        while self.queue.goes_on:
+            # What was decided is on disk before more is.
+            await self.kept()
+            await asyncio.sleep(0)
+            self.feed(ev.WentOn())
+        self._goes_on = False
+
     async def _ticks(self) -> None:
         while True:
             # Policies of jobs may be asked more often than the queue looks after itself.
             await asyncio.sleep(min(TICK_S, max(TICK_S_MIN, self.settings.periodic_interval_s)))
             self.feed(ev.Ticked())
+            if self.queue.goes_on and not self._goes_on:
+                self._goes_on = True
+                self.spawn(self._go_on())
             self.local.look()
             self.logs.retry()
             self.deputies.tidy()

@@ -222,6 +222,11 @@ class Ticked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WentOn:
+    """There is time for more of the look at jobs' policies that is under way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
     """The queue has been read from disk, and begins to work."""
 
@@ -247,5 +252,6 @@ Event: TypeAlias = (
     | SignificantChanged
     | BusCameBack
     | Ticked
+    | WentOn
     | Started
 )

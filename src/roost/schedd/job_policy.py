@@ -27,6 +27,7 @@ from typing import Final
 
 from roost.classad import ClassAd, Expr, Value, World, evaluate, parse_expression
 from roost.classad.ad import MISSING
+from roost.classad.allowance import EXPRESSION_STEPS, Allowance
 from roost.classad.unparse import unparse_value
 from roost.classad.values import fold
 from roost.model.codes import RESOURCE_CODES, SUBCODE_MEMORY, HoldCode, VacateCode
@@ -44,6 +45,15 @@ PERIODIC_ATTRIBUTES: Final = frozenset(
         "timerremove",
     )
 )
+
+
+#: Steps that the policy expressions of one job may take each time they are looked at.
+STEPS_MAX: Final = 2 * EXPRESSION_STEPS
+#: Expressions that a job may be held for.
+_EXPRESSIONS: Final = (
+    "PeriodicHold", "PeriodicRelease", "PeriodicRemove", "PeriodicVacate", "TimerRemove", "AllowedJobDuration",
+    "AllowedExecuteDuration", "OnExitHold", "OnExitRemove",
+)  # fmt: skip
 
 
 class Occasion(StrEnum):
@@ -117,8 +127,14 @@ class SystemPolicy:
 
 
 def decide(ad: ClassAd, system: SystemPolicy, world: World, occasion: Occasion) -> Verdict:
-    """What policy wants done with the job of an ad, as the world is at an instant."""
-    return _Judge(ad, system, world, occasion).verdict()
+    """What policy wants done with the job of an ad, as the world is at an instant.
+
+    A job whose expressions take more than `STEPS_MAX` steps goes on hold, since they would hold up other users' jobs.
+    """
+    with Allowance(STEPS_MAX, EXPRESSION_STEPS) as allowance:
+        judge = _Judge(ad, system, world, occasion)
+        verdict = judge.verdict()
+    return judge.too_long() if allowance.exceeded else verdict
 
 
 @dataclass(slots=True)
@@ -136,6 +152,17 @@ class _Judge:
         if found is None and self.occasion is Occasion.EXIT:
             return self._own(Outcome.HOLD, "OnExitHold") or self._ending()
         return found or self._made(Outcome.STAY)
+
+    def too_long(self) -> Verdict:
+        """What is done with a job whose expressions take too many steps; a held one stays."""
+        if self.ad.cell("jobstatus") in (JobStatus.HELD, JobStatus.COMPLETED):
+            return self._made(Outcome.STAY)
+        names = [name for name in _EXPRESSIONS if isinstance(self.ad.cell(fold(name)), Expr)]
+        reason = (
+            f"The job's policy expressions ({', '.join(names) or 'of the pool'}) take more than {EXPRESSION_STEPS} "
+            f"evaluation steps each, or {STEPS_MAX} together; edit the job so that they are simpler, and release it"
+        )
+        return self._made(Outcome.HOLD, reason=reason, code=HoldCode.JOB_POLICY_UNDEFINED)
 
     def _of_all(self, status: object) -> Verdict | None:
         found = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
 from roost.model.codes import VacateCode
 from roost.schedd.book import Cluster, Job
 from roost.schedd.changes import AddAudit
@@ -15,8 +16,9 @@ from roost.schedd.claims import ALIVES_A_LEASE, HeldClaim, Stage
 from roost.schedd.effects import AskAgain, EndRun, GiveBack, SayAlive
 from roost.schedd.events import ClaimLost, ClaimsHeard
 from roost.schedd.holder import Holder
-from roost.schedd.job_policy import PERIODIC_ATTRIBUTES, Occasion, Outcome, Verdict, decide
+from roost.schedd.job_policy import Occasion, Outcome, Verdict, decide
 from roost.schedd.outcome import carry_out, hold, leave_at_last, leave_removed, note_verdict, remove
+from roost.schedd.policy_round import JOBS_A_STEP, STEPS_A_STEP, Round, has_policy
 from roost.schedd.recurring import look
 from roost.schedd.runs import ask_for_slot, claim_lost, end_again, give_back
 from roost.schedd.status import JobStatus
@@ -47,12 +49,16 @@ _JUDGED: Final = frozenset(
 class Clock:
     """When what was done last, epoch s."""
 
-    __slots__ = ("asked_at", "policy_at", "ticked_at")
+    __slots__ = ("asked_at", "policy_at", "resume", "round", "ticked_at")
 
     def __init__(self, now: float) -> None:
         self.asked_at = now
         self.policy_at = now
         self.ticked_at = now
+        #: The look at all jobs' policies that is under way.
+        self.round: Round | None = None
+        #: Owner to cluster and number of the job at which the next look begins.
+        self.resume: dict[str, tuple[int, int]] = {}
 
 
 def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
@@ -75,7 +81,9 @@ def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
         _give_up(turn, holder)
     if turn.now - clock.policy_at >= settings.periodic_interval_s:
         clock.policy_at = turn.now
-        _judge(turn, holder)
+        if clock.round is None:
+            clock.round = Round(turn.book.clusters, clock.resume)
+    go_on(turn, holder, clock)
 
 
 def _say_alive(turn: Turn, holder: Holder) -> None:
@@ -199,33 +207,35 @@ def _lease_s(turn: Turn, holder: Holder, claim: HeldClaim) -> float:
 # -- policy ----------------------------------------------------------------------------------------------------
 
 
-def _judge(turn: Turn, holder: Holder) -> None:
-    for cluster in list(turn.book.clusters.values()):
-        if JobStatus.COMPLETED in cluster.statuses or JobStatus.REMOVED in cluster.statuses:
-            _let_go(turn, cluster)
-        if not holder.system_policy.judges_periodically and not _has_policy(cluster):
-            continue
-        for proc in list(cluster.procs()):
-            if cluster.status(proc) in _JUDGED:
-                _judge_one(turn, holder, cluster, proc)
+def go_on(turn: Turn, holder: Holder, clock: Clock) -> None:
+    """Look at the policies of some more jobs, where a look at all of them is under way."""
+    if clock.round is None:
+        return
+    with Allowance(UNLIMITED, EXPRESSION_STEPS) as allowance:
+        for _ in range(JOBS_A_STEP):
+            if allowance.left < UNLIMITED - STEPS_A_STEP:
+                return
+            found = clock.round.next(turn.book, holder.system_policy.judges_periodically)
+            if found is None:
+                clock.round = None
+                return
+            before = allowance.left
+            _look_at(turn, holder, *found)
+            clock.round.spent(found[0], before - allowance.left)
 
 
-def _let_go(turn: Turn, cluster: Cluster) -> None:
-    """Jobs that are done or removed stay as long as they want to."""
-    for proc in list(cluster.procs()):
-        status = cluster.status(proc)
-        if status is JobStatus.COMPLETED and cluster.ad_of(proc).eval("LeaveJobInQueue", None, turn.world) is not True:
+def _look_at(turn: Turn, holder: Holder, cluster: Cluster, proc: int) -> None:
+    """Do what a job's policy wants; one that is done or removed stays as long as it wants to."""
+    status = cluster.status(proc)
+    if status is JobStatus.COMPLETED:
+        if cluster.ad_of(proc).eval("LeaveJobInQueue", None, turn.world) is not True:
             leave_at_last(turn, cluster.job(proc))
-        elif status is JobStatus.REMOVED and not cluster.job(proc).run:
-            leave_removed(turn, cluster.job(proc))
-
-
-def _has_policy(cluster: Cluster) -> bool:
-    if any(name in cluster.ad.cells for name in PERIODIC_ATTRIBUTES):
-        return True
-    if cluster.plan is not None and not PERIODIC_ATTRIBUTES.isdisjoint(cluster.plan.varying):
-        return True
-    return any(name in job.ad.cells for job in cluster.jobs.values() for name in PERIODIC_ATTRIBUTES)
+            return
+    elif status is JobStatus.REMOVED and not cluster.job(proc).run:
+        leave_removed(turn, cluster.job(proc))
+        return
+    if status in _JUDGED and (holder.system_policy.judges_periodically or has_policy(cluster, proc)):
+        _judge_one(turn, holder, cluster, proc)
 
 
 def _judge_one(turn: Turn, holder: Holder, cluster: Cluster, proc: int) -> None:

@@ -44,6 +44,7 @@ from roost.schedd.events import (
     Started,
     Submitted,
     Ticked,
+    WentOn,
 )
 from roost.schedd.holder import Holder, QueueSettings
 from roost.schedd.idle import IdleGroup
@@ -114,6 +115,11 @@ class Queue:
 
     # -- steps ---------------------------------------------------------------------------------------
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether a look at all jobs' policies is under way: `WentOn` continues it."""
+        return self.clock.round is not None
+
     def step(self, event: Event, now: float) -> Step:
         """What `event`, at `now` (epoch s), leads to."""
         settings = self.holder.settings
@@ -169,6 +175,8 @@ class Queue:
                 # The administrator may have named other attributes.
                 self._tell_apart(turn)
                 periodic.tick(turn, self.holder, self.clock)
+            case WentOn():
+                periodic.go_on(turn, self.holder, self.clock)
             case Started(claims=claims):
                 self._started(turn, claims)
             case _:
