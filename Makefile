@@ -57,6 +57,9 @@ sim: $(VENV)/ready ## simulate N=1000 worlds with faults, from SEED=1 on
 soak: $(VENV)/ready ## break a pool of three machines ROUNDS=500 times under 10 jobs a round, and compare results by content
 	$(BIN)/python -m tests.soak --rounds $(ROUNDS) --jobs $$((10 * $(ROUNDS))) --dags $$(($(ROUNDS) / 5)) --seed $(SEED)
 
+differential: $(VENV)/ready ## compare N=500 random cases in simulation and on real daemons, from SEED=1 on
+	$(BIN)/python -m roost.lab.differential --seed $(SEED) --count $(if $(filter file,$(origin N)),500,$(N)) --processes $(JOBS)
+
 replay: $(VENV)/ready ## all scenario files on real daemons whose time is driven
 	$(BIN)/python -m roost.cli lab test --real --jobs $(JOBS) src/roost/lab/scenarios
 

@@ -14,8 +14,9 @@ from roost.config import MemoryHost
 from roost.lab.coverage import Coverage
 from roost.lab.pool_file import GROUP_KEYS, HABIT_KEYS, read_pool
 from roost.lab.scenario_file import FILE_KEYS, JOB_KEYS, MACHINE_KEYS, SCENARIO_KEYS, read_scenarios
+from roost.lab.scenario_jobs import LOGGED
 from roost.lab.scenario_run import run_scenario
-from roost.lab.scenario_steps import EXPECT_KEYS, PLACES, STEP_KEYS
+from roost.lab.scenario_steps import EXPECT_KEYS, JOB_EXPECT_KEYS, PLACES, STEP_KEYS
 from roost.lab.workloads import BEHAVIOUR, READERS
 from roost.sim.metrics import Metrics
 from roost.sim.workload import MIXES
@@ -68,6 +69,7 @@ def test_pages_name_no_option_that_is_not_there(page: str) -> None:
         ("A job", JOB_KEYS),
         ("A step", STEP_KEYS),
         ("An expectation", EXPECT_KEYS),
+        ("An expected job", JOB_EXPECT_KEYS),
     ],
 )
 def test_every_key_of_a_scenario_file_is_on_its_page_and_no_other_is(title: str, keys: tuple[str, ...]) -> None:
@@ -75,7 +77,8 @@ def test_every_key_of_a_scenario_file_is_on_its_page_and_no_other_is(title: str,
 
 
 def test_places_of_jobs_are_on_the_page() -> None:
-    assert all(f"`{place}`" in section(FORMAT, "An expectation") for place in PLACES)
+    assert all(f"`{place}`" in section(FORMAT, "An expected job") for place in PLACES)
+    assert all(f"`{event}`" in section(FORMAT, "An expected job") for event in LOGGED.values())
 
 
 def test_keys_of_pool_files_kinds_of_jobs_and_figures_are_on_the_page() -> None:

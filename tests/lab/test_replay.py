@@ -137,7 +137,7 @@ def test_jobs_are_suspended_continued_and_evicted_alike_and_twice_the_same(
     file = tmp_path / "stay.toml"
     file.write_text(SUSPENDED)
     (scenario,) = read_scenarios(file)
-    _, simulated = observe_scenario(scenario, SystemHost(), Coverage())
+    simulated = observe_scenario(scenario, SystemHost(), Coverage()).taken
     once = worlds.replay(scenario)
     begin = StandIns.open
 
@@ -169,7 +169,7 @@ def test_what_differs_is_shown_with_both_timelines(tmp_path: Path) -> None:
     file = tmp_path / "stay.toml"
     file.write_text(SUSPENDED)
     (scenario,) = read_scenarios(file)
-    _, taken = observe_scenario(scenario, SystemHost(), Coverage())
+    taken = observe_scenario(scenario, SystemHost(), Coverage()).taken
     start = taken[0][1].at
     assert differences(scenario, start, taken, taken) == []
     place = next(index for index, (_, each) in enumerate(taken) if each.number == "14")

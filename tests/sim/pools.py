@@ -31,6 +31,7 @@ def pool(
     pattern = make_pattern(config, hardware, accounts=accounts)
     settings.setdefault("negotiator", pattern.negotiator)
     settings.setdefault("defrag", pattern.defrag)
+    settings.setdefault("queue", pattern.queue)
     return Plan(
         machines=tuple(
             pattern.machine(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from roost.schedd.status import JobStatus
 from roost.sim.owners import HOUR_S
 from roost.sim.pattern import Hardware
 from roost.sim.workload import Job, Truth, make_job
@@ -115,7 +116,7 @@ def test_a_job_goes_on_hold_where_the_policy_wants_that() -> None:
         ALWAYS + "PREEMPT = TARGET.ImageSize > 1024 * 1024\nWANT_HOLD = PREEMPT\n" + 'WANT_HOLD_REASON = "too large"\n'
     )
     world, records = run(one(text, job(1, truth=growing()), days=0.1))
-    assert str(world.queue.entries["1.0"].place) == "held"
+    assert world.queue.status["1.0"] is JobStatus.HELD
     assert [(each["outcome"], each["cause"]) for each in lines(records, "end")] == [("held", "too large")]
 
 

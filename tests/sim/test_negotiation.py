@@ -9,6 +9,7 @@ from roost.classad import ClassAd
 from roost.config import MemoryHost
 from roost.lab.compare import compare
 from roost.lab.simulate import Request
+from roost.schedd.status import JobStatus
 from roost.sim.bus import Faults
 from roost.sim.job_ads import jobs_of
 from roost.sim.workload import Job
@@ -35,7 +36,7 @@ def run(given: Plan) -> tuple[World, Outcome]:
 
 def begun(world: World) -> Counter[str]:
     """Owner to jobs of theirs that were started."""
-    return Counter(entry.job.owner for entry in world.queue.entries.values() if entry.started_at is not None)
+    return Counter(world.queue.jobs[name].owner for name, starts in world.queue.starts.items() if starts)
 
 
 def test_pool_wide_policy_discards_and_forbids():
@@ -54,7 +55,13 @@ def test_a_policy_on_starts_sees_how_often_each_job_was_started():
     text = "PREEMPT = TotalJobRunTime > 600\nKILL = True\nNEGOTIATOR_PE_JOB_ONLY_EXPR = NumJobStarts >= 2\n"
     given = plan(text, {"Owner": "ann"}, {"Owner": "ann"}, {"Owner": "eve", "SimRunTime": 60}, machines=1)
     world, _ = run(given)
-    assert [entry.starts for entry in world.queue.entries.values()] == [2, 2, 1]
+    assert [world.queue.starts[name] for name in ("1.0", "2.0", "3.0")] == [2, 2, 1]
+
+
+def _running(world: World) -> Counter[str]:
+    """Owner to jobs of theirs that run."""
+    queue = world.queue
+    return Counter(queue.jobs[name].owner for name, status in queue.status.items() if status is JobStatus.RUNNING)
 
 
 def test_quotas_ceilings_and_limits_hold():
@@ -63,7 +70,7 @@ def test_quotas_ceilings_and_limits_hold():
 
     def look(given: Plan, at_s: float) -> Counter[str]:
         world = World(given)
-        world.engine.at(BEGINNING + at_s, lambda now: together.append(Counter(world.queue.running)))
+        world.engine.at(BEGINNING + at_s, lambda now: together.append(_running(world)))
         assert world.run().problems == ()
         return +together.pop()
 
@@ -111,3 +118,12 @@ def test_policies_on_matches_let_slots_be_asked_one_by_one_and_those_that_discar
         assert asked.matcher.asks_singly is singly, text
         assert not shown.matcher.asks_singly
         assert asked.run().digest == shown.run().digest, text
+
+
+def test_slots_whose_jobs_have_retirement_left_are_not_offered():
+    text = "MAXJOBRETIREMENTTIME = 3600\nRANK = TARGET.Boss =?= True\n"
+    work = ({"Owner": "ann", "SimRunTime": 7200}, {"Owner": "eve", "Boss": True, "SimSubmitTime": 600})
+    starts: dict[object, float] = {}
+    note = lambda each: starts.setdefault((each["what"], each.get("job")), each["t"])  # noqa: E731
+    assert World(plan(text, *work, machines=1), sinks=(note,)).run().problems == ()
+    assert 3600 < starts["start", "2.0"] < 4200

@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from roost.schedd.events import Action
 from roost.sim.owners import OwnerTrace
 from roost.sim.pattern import Hardware
-from roost.sim.queue import Place
 from roost.sim.workload import Job, Truth, make_job
 from roost.sim.world import BEGINNING, Outcome, Plan, World
 from tests.sim.pools import DESKTOP, pool
@@ -54,7 +54,7 @@ _jobs = st.lists(
             "grows": st.booleans(),
             "farewell_s": st.sampled_from([1.0, 70.0]),
             "stopped_at": st.one_of(st.none(), _times),
-            "then": st.sampled_from([Place.IDLE, Place.HELD]),
+            "then": st.sampled_from([Action.VACATE, Action.HOLD]),
         }
     ),
     min_size=1,
@@ -85,7 +85,7 @@ def _job(number: int, made: dict[str, Any]) -> Job:
 
 
 def _made(*, at: int, stopped_at: int, lease_s: int) -> dict[str, Any]:
-    more = {"run_s": 4000.5, "grows": True, "farewell_s": 70.0, "then": Place.IDLE}
+    more = {"run_s": 4000.5, "grows": True, "farewell_s": 70.0, "then": Action.VACATE}
     return {"at": at, "stopped_at": stopped_at, "lease_s": lease_s, **more}
 
 
@@ -93,10 +93,10 @@ def _run(plan: Plan, jobs: list[dict[str, Any]], silence: tuple[int, int] | None
     world = World(plan)
     for number, made in enumerate(jobs, 1):
         if made["stopped_at"] is not None:
-            stop = partial(world.queue.stop, f"{number}.0", made["then"])
+            stop = partial(world.queue.act, made["then"], f"{number}.0")
             world.engine.at(BEGINNING + max(made["stopped_at"], made["at"]) + 0.5, stop)
     for at, alive in zip(silence or (), (False, True), strict=False):
-        world.engine.at(BEGINNING + at + 0.25, lambda _, alive=alive: setattr(world.queue, "alive", alive))
+        world.engine.at(BEGINNING + at + 0.25, lambda _, alive=alive: world.queue.mute(not alive))
     return world.run()
 
 

@@ -205,6 +205,16 @@ class ClassAd(MutableMapping[str, Any]):
         except RecursionError:
             return deeply(lambda: ClassAd(self))
 
+    def unchained(self) -> ClassAd:
+        """An independent copy that has the attributes of the ads this one is chained to as its own."""
+        layers = [self]
+        while (chained := layers[-1].chained) is not None:
+            layers.append(chained)
+        found = ClassAd()
+        for layer in reversed(layers):
+            found.lay(layer)
+        return found
+
     # -- cells ---------------------------------------------------------------------------------
 
     def cell(self, key: str) -> Cell | Missing:

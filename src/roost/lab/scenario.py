@@ -20,6 +20,22 @@ from roost.startd.idleness import Connections
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobExpectation:
+    """What has to be of a job."""
+
+    job: str
+    #: Its place in the queue; None where it does not matter.
+    status: str | None = None
+    #: How often its program was started, and came to its own end; None where it does not matter.
+    starts: int | None = None
+    exits: int | None = None
+    #: The events of its log, in order, but for those that only measure or move files; None where they do not matter.
+    log: tuple[str, ...] | None = None
+    #: Attribute or expression, asked of its ad, to the value that it has to have.
+    values: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
     """What has to be at one instant, or from then on for a while."""
 
@@ -39,8 +55,7 @@ class Expectation:
     reason: str | None = None
     #: State of the job as its starter sees it; "" for no starter; None where it does not matter.
     starter: str | None = None
-    #: Job to its place in the queue.
-    places: tuple[tuple[str, str], ...] = ()
+    jobs: tuple[JobExpectation, ...] = ()
     #: The job that expressions are asked for, instead of the one that is there.
     against: str | None = None
     #: Policy expression to the value that it has to have.
@@ -187,6 +202,7 @@ def job_of(described: Mapping[str, Any], number: int, at: float, kind: str) -> J
         ignores_soft_kill=bool(described.get("stubborn", False)),
         memory=tuple(described.get("memory", ())),
         disk_kb=int(described.get("disk", 512)),
-        exit_code=int(described.get("exit_code", 0)),
+        exit_code=int((codes := described.get("exit_code") or (0,))[-1]),
+        exit_codes=tuple(codes),
     )
     return make_job(number, str(given.get("Owner", "ada")), at, truth, given, kind)

@@ -12,9 +12,10 @@ from roost.lab.scenario import Deed, Order
 from roost.model import events as ev
 from roost.model.events import DrainSchedule, ShutdownKind
 from roost.model.reasons import Refusal
+from roost.schedd.events import Action
 from roost.sim.host import Machine, Slot
 from roost.sim.machine_plan import MachinePlan
-from roost.sim.queue import Place, Queue
+from roost.sim.world import World
 from roost.startd.draining import DrainOrder, OnCompletion
 
 _SCHEDULES: Final = {"graceful": DrainSchedule.GRACEFUL, "quick": DrainSchedule.QUICK, "fast": DrainSchedule.FAST}
@@ -23,7 +24,14 @@ _SHUTDOWNS: Final = {
     "graceful": ShutdownKind.GRACEFUL,
     "fast": ShutdownKind.FAST,
 }
-_STOPS: Final = {Order.HOLD: Place.HELD, Order.REMOVE: Place.REMOVED, Order.VACATE_JOB: Place.IDLE}
+_ACTIONS: Final = {
+    Order.HOLD: Action.HOLD,
+    Order.RELEASE: Action.RELEASE,
+    Order.REMOVE: Action.REMOVE,
+    Order.VACATE_JOB: Action.VACATE,
+    Order.SUSPEND: Action.SUSPEND,
+    Order.CONTINUE: Action.CONTINUE,
+}
 
 
 def slot_named(machine: Machine, name: str) -> Slot | None:
@@ -31,17 +39,14 @@ def slot_named(machine: Machine, name: str) -> Slot | None:
     return next((slot for slot in machine.slots if str(slot.plan.id).removeprefix("slot") == name), None)
 
 
-def do(deed: Deed, machine: Machine, queue: Queue, job: str, plan: Callable[[Deed], MachinePlan], now: float) -> None:
+def do(deed: Deed, machine: Machine, world: World, job: str, plan: Callable[[Deed], MachinePlan], now: float) -> None:
     """Carry out an order. `job` is the queue's name of the job that it is about; `plan` makes a machine anew from
     changed settings. Raises LabError for an order to what is not there.
     """
+    queue = world.queue
     match deed.order:
-        case Order.HOLD | Order.REMOVE | Order.VACATE_JOB:
-            queue.stop(job, _STOPS[deed.order], now)
-        case Order.RELEASE:
-            queue.release(job, now)
-        case Order.SUSPEND | Order.CONTINUE:
-            queue.suspend(job, deed.order is Order.SUSPEND)
+        case Order.HOLD | Order.REMOVE | Order.VACATE_JOB | Order.RELEASE | Order.SUSPEND | Order.CONTINUE:
+            queue.act(_ACTIONS[deed.order], job, now)
         case Order.UPDATE:
             assert deed.attributes is not None
             _tell(machine, deed, ev.JobUpdated(attributes=deed.attributes), now)
@@ -58,14 +63,14 @@ def do(deed: Deed, machine: Machine, queue: Queue, job: str, plan: Callable[[Dee
             _refused(machine.cancel_drain(now), deed)
         case Order.RESTART:
             machine.die(now)
-            machine.begin(now)
+            world.start_anew(machine, now)
         case Order.RECONFIG:
             machine.reconfigure(plan(deed), now)
         case Order.MATCH:
             slot = _slot(machine, deed)
             machine.tell(slot, ev.MatchReceived(claim_id=slot.state.claim.id), now)
         case Order.QUEUE:
-            queue.alive = deed.how == "back"
+            queue.mute(deed.how == "away")
         case _ as never:
             assert_never(never)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from roost.classad import ParseError, parse_expression
 from roost.lab.durations import seconds_of
 from roost.lab.machines import Hardware
 from roost.lab.scenario import TRUTHS, Scenario
@@ -126,16 +127,35 @@ def _jobs(table: Table) -> dict[str, Mapping[str, Any]]:
     for name in jobs.values:
         job = jobs.child(name, f"job {name!r}")
         job.attributes(JOB_KEYS)
-        described = dict(job.values)
+        described = {key: _cell(job, key, value) for key, value in job.values.items()}
         described["run"] = job.duration("run", 3600.0)
         described["farewell"] = job.duration("farewell", 5.0)
         described["checkpoints"] = job.truth("checkpoints", False)
         described["stubborn"] = job.truth("stubborn", False)
         described["disk"] = job.whole("disk", 512)
-        described["exit_code"] = int(job.number("exit_code", 0))
+        described["exit_code"] = _exit_codes(job)
         described["memory"] = _memory(job)
         found[name] = described
     return found
+
+
+def _cell(job: Table, key: str, value: Any) -> Any:
+    """The value of an attribute; a text that begins with ``=`` is an expression."""
+    if not isinstance(value, str) or not value.startswith("="):
+        return value
+    try:
+        return parse_expression(value[1:])
+    except ParseError as error:
+        job.fail(f"{value[1:]!r} is not an expression: {error}", key)
+
+
+def _exit_codes(job: Table) -> tuple[int, ...]:
+    """One, or one for each time that the job comes to its end; the last counts for all others."""
+    value = job.values.get("exit_code", 0)
+    codes = value if isinstance(value, list) else [value]
+    if not codes or not all(type(code) is int and 0 <= code < 256 for code in codes):
+        job.fail(f"exit_code is a number from 0 to 255, or a list of them; found {value!r}", "exit_code")
+    return tuple(codes)
 
 
 def _memory(job: Table) -> tuple[tuple[float, int], ...]:

@@ -6,6 +6,7 @@ of that instant are looked at; one that has to hold for a while is looked at aga
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -16,15 +17,18 @@ from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.policy_check import refuse_unreadable
-from roost.lab.scenario import Deed, Expectation, Scenario, job_of
+from roost.lab.scenario import Deed, Expectation, JobExpectation, Scenario, job_of
 from roost.lab.scenario_deeds import do, slot_named
 from roost.lab.scenario_failure import Explainer, timeline
+from roost.lab.scenario_jobs import misses
 from roost.node.host_slots import Starter
 from roost.sim.host import Machine, Slot
+from roost.sim.job_changes import JobChange
 from roost.sim.machine_plan import MachinePlan
-from roost.sim.queue import Place
+from roost.sim.pool_ads import pool_ad
 from roost.sim.run import Run
 from roost.sim.starter_quiet import reported_in
+from roost.sim.workload import Job
 from roost.sim.world import BEGINNING, Plan, World
 from roost.startd.idleness import connections
 from roost.startd.machine import Step
@@ -76,6 +80,10 @@ class _Miss:
     explanation: str = ""
 
 
+#: Attributes that slots show to the pool, and that the machine's own expressions do not see.
+_SHOWN: Final = frozenset(("requirements", "retirementtimeremaining"))
+
+
 class _World(World):
     """A world that also tells what starters do."""
 
@@ -123,16 +131,20 @@ class _Run:
         pattern = make_pattern(config, scenario.hardware)
         plan = Plan(
             machines=(self._plan(config),),
-            jobs=tuple(scenario.submitted(self.start)),
+            jobs=tuple(_logged(job) for job in scenario.submitted(self.start)),
             fetched=tuple(scenario.brought(self.start)),
             negotiator=pattern.negotiator,
+            queue=pattern.queue,
+            told=True,
             defrag=pattern.defrag,
             informs=pattern.informs,
             days=scenario.end_s / 86_400,
             cycle_s=scenario.cycle_s,
             start=self.start,
         )
-        asked = (parse_expression(name) for each in scenario.expectations for name, _ in each.values)
+        values = [value for each in scenario.expectations for value in each.values]
+        values += [value for each in scenario.expectations for job in each.jobs for value in job.values]
+        asked = (parse_expression(name) for name, _ in values)
         looked_at = frozenset[str]().union(*map(reported_in, asked))
         self.world = _World(plan, self._stepped, self._starter_stepped, looked_at)
         for deed in scenario.deeds:
@@ -187,7 +199,7 @@ class _Run:
     def _cover(self, slot: Slot, now: float) -> None:
         if slot.starter is not None and slot.starter.alive:
             self.coverage.look_at_starter(StarterInputs(slot.starter.state, slot.starter.policy, now))
-        waiting = [entry.job.ad for entry in self.world.queue.entries.values() if entry.place is Place.IDLE]
+        waiting = [ad for _, ad in self.world.queue.idle_ads()]
         self.coverage.look(Inputs(slot.state, slot.plan.policy, now), waiting)
         # What the slot has just left, or ordered meanwhile, was asked in the state before.
         before, after = self.before.get(slot.plan.name), slot.state.claim.activation
@@ -202,7 +214,7 @@ class _Run:
 
     def _do(self, deed: Deed, now: float) -> None:
         try:
-            do(deed, self.machine, self.world.queue, self.ids.get(deed.job, ""), self._plan_anew, now)
+            do(deed, self.machine, self.world, self.ids.get(deed.job, ""), self._plan_anew, now)
         except LabError as error:
             raise LabError(f"{self.scenario.file}:{deed.line}: {error}") from None
 
@@ -210,8 +222,8 @@ class _Run:
 
     def _look(self, each: Expectation, now: float) -> None:
         self.machine.sync(now)
-        for name, place in each.places:
-            self._look_at_place(each, name, place)
+        for wanted in each.jobs:
+            self._look_at_job(each, wanted, now)
         slot = self._slot(each)
         if slot is None:
             if each.pair is not None or each.values:
@@ -227,7 +239,7 @@ class _Run:
         self._look_at_starter(each, slot)
         self._look_at_last(each, slot)
         for name, wanted in each.values:
-            self._look_at_value(each, name, wanted, inputs)
+            self._look_at_value(each, name, wanted, slot, inputs)
 
     def _miss(self, each: Expectation, wanted: str, found: str, why: str = "", at_s: float | None = None) -> None:
         self.missed.append(_Miss(each, each.at_s if at_s is None else at_s, wanted, found, why))
@@ -244,8 +256,7 @@ class _Run:
         self._miss(each, each.pair, pair, why or self.explainer.why_here(self._last(slot), self.start), at_s)
 
     def _waiting(self) -> list[tuple[str, Any]]:
-        entries = self.world.queue.entries.items()
-        return [(self.names[name], entry.job.ad) for name, entry in entries if entry.place is Place.IDLE]
+        return [(self.names[name], ad) for name, ad in self.world.queue.idle_ads()]
 
     def _why_job(self, job: str, inputs: Inputs) -> str:
         waiting = [each for each in self._waiting() if each[0] == job]
@@ -272,19 +283,11 @@ class _Run:
                 why = self.explainer.why_here(last, self.start)
                 self._miss(each, f"{what} {wanted}", f"{what} {found or 'none'}", why)
 
-    def _look_at_place(self, each: Expectation, name: str, wanted: str) -> None:
-        entry = self.world.queue.entries.get(self.ids.get(name, ""))
-        found = "not submitted"
-        if entry is not None:
-            found = "idle" if entry.place in (Place.IDLE, Place.CLAIMING) else entry.place.value
-            slots = (slot for slot in self.machine.slots if slot.process is not None)
-            process = next((slot.process for slot in slots if slot.process.job is entry.job), None)  # type: ignore[union-attr]
-            if found == "running" and process is not None and process.suspended_since is not None:
-                found = "suspended"
-        if found != wanted:
-            self._miss(each, f"job {name} {wanted}", f"job {name} {found}")
+    def _look_at_job(self, each: Expectation, wanted: JobExpectation, now: float) -> None:
+        for expected, found in misses(wanted, self.ids.get(wanted.job, ""), self.world.queue, now, _is):
+            self._miss(each, expected, found)
 
-    def _look_at_value(self, each: Expectation, name: str, wanted: Any, inputs: Inputs) -> None:
+    def _look_at_value(self, each: Expectation, name: str, wanted: Any, slot: Slot, inputs: Inputs) -> None:
         job = inputs.state.claim.job_ad
         if each.against is not None:
             job = job_of(self.scenario.described[each.against.split("/")[0]], 0, inputs.now, "").ad
@@ -293,14 +296,24 @@ class _Run:
         if starter is not None and name.upper() in starter.policy.expressions:
             decision = StarterInputs(starter.state, starter.policy, inputs.now).decide(name.upper())
             self.coverage.decided(decision)
+        elif any(each.lower() in _SHOWN for each in re.findall(r"\w+", name)):
+            # What only the pool sees of the slot.
+            decision = _decided(name, inputs, job, pool_ad(slot, inputs.now))
         else:
+            self._refuse_other_ad(each, name, inputs, job)
             decision = inputs.decide_for_job(name, job) if name.isidentifier() else _decided(name, inputs, job)
         value, expected = decision.value, _value(wanted)
-        if (value.__class__ is expected.__class__ and value == expected) or _near(value, expected):
+        if _is(wanted, value):
             return
         text = self.explainer.decision(decision)
         asked = name if each.against is None else f"{name} for job {each.against}"
         self._miss(each, f"{asked} = {unparse_value(expected)}", f"{asked} = {unparse_value(value)}", text)
+
+    def _refuse_other_ad(self, each: Expectation, name: str, inputs: Inputs, job: ClassAd | None) -> None:
+        """A bare name is the slot's: one that only the job has would be looked up there without a word."""
+        if name.isidentifier() and name not in inputs.my and job is not None and job.get(name) is not None:
+            why = f"it is an attribute of the job; write TARGET.{name}, or expect it of a job with jobs"
+            raise LabError(f"{self.scenario.file}:{each.line}: {name} is not an attribute of the slot: {why}")
 
     def _starter_of(self, each: Expectation) -> Starter | None:
         slot = self._slot(each)
@@ -329,12 +342,19 @@ class _Run:
         return mine + [taken for name, taken in self.starters if name.startswith(prefix)]
 
 
-def _decided(text: str, inputs: Inputs, job: ClassAd | None) -> Decision:
-    """An expression that is no attribute."""
+def _logged(job: Job) -> Job:
+    """A job with an event log of its name."""
+    job.ad.put("UserLog", job.name)
+    return job
+
+
+def _decided(text: str, inputs: Inputs, job: ClassAd | None, my: ClassAd | None = None) -> Decision:
+    """An expression that is not an attribute of policy, asked of the slot's ad or of `my`."""
     formula = parse_expression(text)
     world = StepWorld(inputs.policy, inputs.state.name, inputs.now)
-    value = evaluate(formula, inputs.my, job, world.again())
-    return Decision(name=text, defined=True, value=value, formula=formula, my=inputs.my, target=job, world=world)
+    my = inputs.my if my is None else my
+    value = evaluate(formula, my, job, world.again())
+    return Decision(name=text, defined=True, value=value, formula=formula, my=my, target=job, world=world)
 
 
 def _value(wanted: Any) -> Value:
@@ -344,6 +364,12 @@ def _value(wanted: Any) -> Value:
     return wanted  # type: ignore[no-any-return]
 
 
+def _is(wanted: Any, value: Value) -> bool:
+    """Whether a value is the one that a scenario file names."""
+    expected = _value(wanted)
+    return (value.__class__ is expected.__class__ and value == expected) or _near(value, expected)
+
+
 def _near(value: Value, expected: Value) -> bool:
     numbers = (int, float)
     if value.__class__ not in numbers or expected.__class__ not in numbers:
@@ -351,18 +377,27 @@ def _near(value: Value, expected: Value) -> bool:
     return abs(value - expected) <= 1e-9 * max(1.0, abs(expected))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """What came of a scenario, and all that happened in it."""
+
+    verdict: Verdict
+    #: Transitions of all slots, by the slots' names, and what jobs did as the queue saw it; in the order of time.
+    taken: tuple[tuple[str, Taken], ...]
+    jobs: tuple[JobChange, ...]
+
+
 def run_scenario(scenario: Scenario, host: Host, coverage: Coverage, width: int = 100) -> Verdict:
     """Run a scenario; what it exercised is added to `coverage`. Raises LabError."""
-    return observe_scenario(scenario, host, coverage, width)[0]
+    return observe_scenario(scenario, host, coverage, width).verdict
 
 
-def observe_scenario(
-    scenario: Scenario, host: Host, coverage: Coverage, width: int = 100
-) -> tuple[Verdict, tuple[tuple[str, Taken], ...]]:
-    """The same, with all transitions of all slots by the slots' names. Raises LabError."""
+def observe_scenario(scenario: Scenario, host: Host, coverage: Coverage, width: int = 100) -> Observed:
+    """The same, with all that happened. Raises LabError."""
     run = _Run(scenario, host, coverage, width)
     verdict = run.verdict()
-    return verdict, tuple(run.taken)
+    changes = (replace(each, job=run.names[each.job]) for each in run.world.queue.changes)
+    return Observed(verdict=verdict, taken=tuple(run.taken), jobs=tuple(changes))
 
 
 def shown_at(failure: Failure) -> str:

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.lab.durations import shown
-from roost.lab.scenario import Deed, Expectation, Order
+from roost.lab.scenario import Deed, Expectation, JobExpectation, Order
+from roost.lab.scenario_jobs import LOGGED
 from roost.lab.tables import Table
 from roost.startd.states import PAIRS
 from roost.starter.states import State as StarterState
@@ -24,6 +25,8 @@ _STATES: Final = frozenset(pair.state.value for pair in PAIRS)
 PLACES: Final = ("idle", "running", "suspended", "completed", "held", "removed")
 #: Keys of a table that is expected; whatever else is in it is an expression.
 EXPECT_KEYS: Final = ("state", "for", "job", "jobs", "starter", "transition", "reason", "against")
+#: Keys of a job that is expected; whatever else is in its table is an expression.
+JOB_EXPECT_KEYS: Final = ("status", "starts", "exits", "log")
 _STARTER: Final = ("", *(state.value for state in StarterState))
 #: Keys of a step that are about one slot.
 _OF_SLOTS: Final = frozenset(("update", "vacate", "checkpoint", "match", "expect"))
@@ -223,23 +226,51 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
             transition=str(table.values["transition"]) if "transition" in table else None,
             reason=table.text("reason", "") if "reason" in table else None,
             starter=table.choice("starter", _STARTER) if "starter" in table else None,
-            places=_places(table, step, key),
+            jobs=_jobs(table, step, key, found),
             against=table.text("against", "") or None,
             values=_values(table, step, key),
         )
     )
 
 
-def _places(table: Table, step: Table, key: str) -> tuple[tuple[str, str], ...]:
+def _jobs(table: Table, step: Table, key: str, found: Steps) -> tuple[JobExpectation, ...]:
     given = table.child("jobs", step.what)
-    for name, place in given.values.items():
-        if place not in PLACES:
-            step.fail(f"a job is in one of the places {', '.join(PLACES)}; found {place!r} for {name}", key)
-    return tuple(given.values.items())
+    return tuple(_job(given, name, step, key, found) for name in given.values)
 
 
-def _values(table: Table, step: Table, key: str) -> tuple[tuple[str, Any], ...]:
-    values = tuple((name, value) for name, value in table.values.items() if name not in EXPECT_KEYS)
+def _job(given: Table, name: str, step: Table, key: str, found: Steps) -> JobExpectation:
+    if not any(name == job for _, job, _ in found.jobs):
+        step.fail(f"no job {name!r} has been submitted before this step", key)
+    value = given.values[name]
+    values = {"status": value} if isinstance(value, str) else value
+    if not isinstance(values, dict):
+        step.fail(
+            f'what is expected of a job is a place or a table such as {{ status = "held" }}; found {value!r}', key
+        )
+    place = values.get("status")
+    if place is not None and place not in PLACES:
+        step.fail(f"a job is in one of the places {', '.join(PLACES)}; found {place!r} for {name}", key)
+    table = Table(step.file, step.lines, (*step.path, key, "jobs", name), values, step.what)
+    log = table.texts("log") if "log" in table else None
+    for event in log or ():
+        if event not in LOGGED.values():
+            table.fail(f"an event is one of {', '.join(LOGGED.values())}; found {event!r}", "log")
+    return JobExpectation(
+        job=name,
+        status=place,
+        starts=_count(table, "starts"),
+        exits=_count(table, "exits"),
+        log=log,
+        values=_values(table, step, key, JOB_EXPECT_KEYS),
+    )
+
+
+def _count(table: Table, key: str) -> int | None:
+    return None if key not in table else int(table.number(key, 0))
+
+
+def _values(table: Table, step: Table, key: str, known: tuple[str, ...] = EXPECT_KEYS) -> tuple[tuple[str, Any], ...]:
+    values = tuple((name, value) for name, value in table.values.items() if name not in known)
     for name, value in values:
         _expression(step, key, name)
         if _is_formula(value):

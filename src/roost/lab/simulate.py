@@ -140,6 +140,7 @@ def prepare(request: Request, host: Host) -> Prepared:
         seed=request.seed,
         cycle_s=min(each.cycle_s for each in patterns),
         negotiator=patterns[0].negotiator,
+        queue=patterns[0].queue,
         informs=patterns[0].informs,
         defrag=patterns[0].defrag,
         faults=request.faults,

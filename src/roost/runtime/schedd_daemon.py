@@ -69,10 +69,6 @@ ANSWER_ANYWAY_S: Final = 2.0
 SETTLE_S: Final = 20.0
 #: How long an end waits for users' event logs, s. What is not in them then is written at the next start.
 LOGS_END_S: Final = 2.0
-#: How often what is due is looked for, s.
-TICK_S: Final = 5.0
-#: And at most, however small PERIODIC_EXPR_INTERVAL is, s.
-TICK_S_MIN: Final = 1.0
 
 
 class ScheddDaemon:
@@ -381,8 +377,7 @@ class ScheddDaemon:
 
     async def _ticks(self) -> None:
         while True:
-            # Policies of jobs may be asked more often than the queue looks after itself.
-            await asyncio.sleep(min(TICK_S, max(TICK_S_MIN, self.settings.periodic_interval_s)))
+            await asyncio.sleep(self.settings.tick_s)
             self.feed(ev.Ticked())
             if self.queue.goes_on and not self._goes_on:
                 self._goes_on = True

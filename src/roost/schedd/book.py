@@ -330,6 +330,11 @@ class Book:
         """Where a job is that nothing has happened to but what is about to."""
         return cluster.fresh or self._group(cluster, cluster.submitted_ad(proc))
 
+    @property
+    def has_waiting(self) -> bool:
+        """Whether jobs of the pool may be waiting; a look at them tells for sure."""
+        return bool(self._offers)
+
     def waiting(self, *, local: bool = False) -> dict[str, list[IdleGroup]]:
         """Submitter to groups of idle jobs, in the order in which they are offered; `local`: those beside the queue."""
         offers = self._offers_beside if local else self._offers

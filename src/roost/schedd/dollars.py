@@ -32,17 +32,15 @@ class Unexpandable(Exception):
 
 def expanded(job_ad: ClassAd, slot_ad: ClassAd, world: World = WORLD) -> ClassAd:
     """The job's whole ad, free of what it was chained to, with every ``$$(…)`` replaced. Raises `Unexpandable`."""
-    ad = ClassAd()
-    for name in job_ad:
-        key = fold(name)
-        cell = job_ad.cell(key)
-        assert cell is not MISSING
-        if isinstance(cell, str):
+    ad = job_ad.unchained()
+    cells = ad.cells
+    for key, cell in cells.items():
+        if cell.__class__ is str:
             if _OPENING in cell:
-                cell = _Text(name, job_ad, slot_ad, world).replaced(cell)
+                cells[key] = _Text(ad.spelling(key), job_ad, slot_ad, world).replaced(cell)
         elif isinstance(cell, Expr) and key not in _NEVER and _OPENING in (text := str(cell)):
-            cell = _expression(name, _Text(name, job_ad, slot_ad, world).replaced(text))
-        ad.put(name, cell)
+            name = ad.spelling(key)
+            cells[key] = _expression(name, _Text(name, job_ad, slot_ad, world).replaced(text))
     return ad
 
 

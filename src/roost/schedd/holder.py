@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
+from typing import Final
 
 from roost.classad import Expr
 from roost.model.audit import InForce
@@ -17,6 +18,10 @@ from roost.schedd.limits import Limits, Starts
 from roost.schedd.local import LocalPolicy
 from roost.schedd.pacing import Pauses
 from roost.schedd.vetoes import Vetoes
+
+#: How often what is due is looked for, and at most, however small PERIODIC_EXPR_INTERVAL is, s.
+TICK_S: Final = 5.0
+TICK_S_MIN: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +68,11 @@ class QueueSettings:
     problems: tuple[str, ...] = ()
     #: For the record.
     in_force: InForce = field(default_factory=InForce)
+
+    @property
+    def tick_s(self) -> float:
+        """How often a queue looks for what is due, s: policies of jobs may be asked more often than all else."""
+        return min(TICK_S, max(TICK_S_MIN, self.periodic_interval_s))
 
 
 @dataclass(slots=True)

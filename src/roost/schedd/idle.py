@@ -10,7 +10,9 @@ An autocluster is a set of jobs that no machine can tell apart: their significan
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
 
 from roost.classad import ClassAd, Expr, unparse_value
 from roost.classad.ad import MISSING
@@ -101,15 +103,44 @@ ALWAYS_SIGNIFICANT = (
 )  # fmt: skip
 
 
+#: Expressions whose reach is remembered.
+_REACHED_MAX: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """What an expression reached in one ad."""
+
+    expression: Expr
+    #: Names that the ad has, each with its expression, None for a value; and names that it lacks.
+    inside: Mapping[str, Expr | None]
+    outside: tuple[str, ...]
+
+    def holds_for(self, ad: ClassAd) -> bool:
+        """Whether it reaches the same in another ad: nothing that it asks for is another expression, or newly there."""
+        for name, formula in self.inside.items():
+            cell = ad.cell(name)
+            if cell is MISSING or (cell is not formula if isinstance(cell, Expr) else formula is not None):
+                return False
+        return all(ad.cell(name) is MISSING for name in self.outside)
+
+
+def _formula(ad: ClassAd, key: str) -> Expr | None:
+    cell = ad.cell(key)
+    return cell if isinstance(cell, Expr) else None
+
+
 class Autoclusters:
     """Numbers for sets of jobs that machines can't tell apart."""
 
-    __slots__ = ("_ids", "_last", "_names", "_samples", "significant")
+    __slots__ = ("_ids", "_last", "_names", "_reached", "_samples", "significant")
 
     def __init__(self, significant: Iterable[str] = ()) -> None:
         self._ids: dict[tuple[str, ...], int] = {}
         self._last = 0
         self._samples: dict[int, ClassAd] = {}
+        #: By identity, which is kept: an expression to what it reached in the ad that was looked at last.
+        self._reached: dict[int, _Reach] = {}
         self.significant: frozenset[str] = frozenset()
         self._names: tuple[str, ...] = ()
         self.use(significant)
@@ -135,8 +166,20 @@ class Autoclusters:
         for key in ("requirements", "rank", *self._names):
             cell = ad.cell(key)
             if isinstance(cell, Expr):
-                names.update(fold(name) for name in ad.internal_refs(cell))
+                names.update(self._reach(ad, cell))
         return names
+
+    def _reach(self, ad: ClassAd, expression: Expr) -> Iterable[str]:
+        """Folded names of a job's attributes that an expression of it needs, through every attribute it reaches."""
+        known = self._reached.get(id(expression))
+        if known is not None and known.holds_for(ad):
+            return known.inside
+        if len(self._reached) >= _REACHED_MAX:
+            self._reached.clear()
+        inside = {fold(name): _formula(ad, fold(name)) for name in ad.internal_refs(expression)}
+        outside = tuple(fold(name) for name in ad.external_refs(expression))
+        self._reached[id(expression)] = _Reach(expression, inside, outside)
+        return inside
 
     def of(self, ad: ClassAd) -> int:
         """The autocluster of a job."""
@@ -145,11 +188,12 @@ class Autoclusters:
         found = self._ids.get(texts)
         if found is None:
             found = self._ids[texts] = self._next()
-            self._samples[found] = ad
+            # As it is now: the job goes on, and may have left its autocluster when the next one comes to it.
+            self._samples[found] = ad.unchained()
         return found
 
     def sample(self, autocluster: int) -> ClassAd:
-        """The ad of one job of it."""
+        """The ad of one job of it, as it was when it was the first."""
         return self._samples[autocluster]
 
     def __contains__(self, autocluster: int) -> bool:

@@ -41,6 +41,14 @@ class Pauses:
     def __init__(self) -> None:
         self._pauses: dict[int, Pause] = {}
 
+    def __bool__(self) -> bool:
+        """Whether any cluster has missed anything lately."""
+        return bool(self._pauses)
+
+    def over_at(self, now: float) -> float | None:
+        """When the next pause ends, or ended without having been noticed, epoch s; None if there is none."""
+        return min((pause.until for pause in self._pauses.values() if not pause.is_over), default=None)
+
     def missed(self, cluster: int, now: float) -> None:
         """A job had a slot, or was promised one, and did not begin."""
         pause = self._pauses.setdefault(cluster, Pause())

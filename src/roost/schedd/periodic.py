@@ -27,10 +27,10 @@ from roost.schedd.turn import Turn
 #: How long a machine that was asked for a slot may be silent, s. One whose slot gets rid of its job first says so.
 _ANSWER_S: Final = 120.0
 #: How often orders that are not carried out are given again, and machines with claims in doubt are asked, s.
-_ASK_AGAIN_S: Final = 20.0
+ASK_AGAIN_S: Final = 20.0
 #: How long a machine may be silent on what it was just told, s, before it is told or asked again: the word to it or
 #: from it is lost, and a slot stands idle until somebody notices.
-_QUIET_S: Final = 5.0
+QUIET_S: Final = 5.0
 #: How often the time between two askings for the same slot is doubled.
 _LESS_OFTEN: Final = 2
 #: A longer time without a tick was a pause of the whole machine, s.
@@ -75,7 +75,7 @@ def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
     look(turn)
     _say_alive(turn, holder)
     _ask_the_quiet(turn, holder)
-    if turn.now - clock.asked_at >= _ASK_AGAIN_S:
+    if turn.now - clock.asked_at >= ASK_AGAIN_S:
         clock.asked_at = turn.now
         _ask_again(turn, holder)
         _give_up(turn, holder)
@@ -127,13 +127,13 @@ def _ask_the_quiet(turn: Turn, holder: Holder) -> None:
         [
             each
             for each in claims
-            if each.stage is Stage.RUNNING and not each.confirmed and turn.now - each.heard_at >= _QUIET_S
+            if each.stage is Stage.RUNNING and not each.confirmed and turn.now - each.heard_at >= QUIET_S
         ],
     )
     for claim in claims:
         # The machine may have granted it, and tell so again and again: it is the answer that is missing.
         # One whose slot has first to get rid of its job may take long, and is asked less and less often.
-        patience_s = _QUIET_S * 2 ** min(claim.askings - 1, _LESS_OFTEN)
+        patience_s = QUIET_S * 2 ** min(claim.askings - 1, _LESS_OFTEN)
         if claim.stage is Stage.ASKED and turn.now - claim.asked_at >= patience_s:
             _ask_for_slot_again(turn, holder, claim)
 
@@ -182,7 +182,7 @@ def _give_up(turn: Turn, holder: Holder) -> None:
             elif turn.now - claim.wanted_at > holder.settings.request_timeout_s:
                 _withdraw(turn, holder, claim, "the slot was not free within REQUEST_CLAIM_TIMEOUT")
         elif claim.stage is Stage.IDLE:
-            if claim.idle_since is not None and turn.now - claim.idle_since > _ASK_AGAIN_S:
+            if claim.idle_since is not None and turn.now - claim.idle_since > ASK_AGAIN_S:
                 give_back(turn, holder, claim)
         elif silent_s > _lease_s(turn, holder, claim):
             code = int(VacateCode.RECONNECT_FAILED)

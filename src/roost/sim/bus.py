@@ -52,7 +52,7 @@ _FAULTS: Final = (
 class Bus:
     """Delivers."""
 
-    __slots__ = ("_chances", "counts", "engine", "faults", "faulty", "seed", "start")
+    __slots__ = ("_chances", "_last", "counts", "engine", "faults", "faulty", "seed", "start")
 
     def __init__(self, engine: Engine, seed: int | str, faults: Faults) -> None:
         self.engine = engine
@@ -64,6 +64,8 @@ class Bus:
         #: Messages sent, lost, doubled, late.
         self.counts = {"sent": 0, "lost": 0, "doubled": 0, "late": 0}
         self._chances: dict[str, Random] = {}
+        #: When what was sent last on each link arrives.
+        self._last: dict[str, float] = {}
 
     def _chance(self, link: str) -> Random:
         chance = self._chances.get(link)
@@ -71,16 +73,17 @@ class Bus:
             chance = self._chances[link] = stream(self.seed, "bus", link)
         return chance
 
-    def arrival(self, link: str, sent_at: float) -> float:
-        """When a message that is not worth delivering would have come. Nothing may go wrong with it."""
-        self.counts["sent"] += 1
-        return sent_at + 0.05 + 0.2 * self._chance(link).random()
+    def steady_delay(self, link: str, number: float) -> float:
+        """How long a message takes that nothing goes wrong with, whatever else was sent on its link, s."""
+        return 0.05 + 0.2 * stream(self.seed, "bus", link, number).random()
 
     def send(self, link: str, deliver: Callable[[float], None], *, reliable: bool = False) -> None:
         """Deliver a message of the link after its delay."""
         chance = self._chance(link)
         self.counts["sent"] += 1
-        at = self.engine.now + 0.05 + 0.2 * chance.random()
+        # What one says to another arrives in the order in which it is said, but for what is late.
+        at = max(self.engine.now + 0.05 + 0.2 * chance.random(), self._last.get(link, 0.0))
+        self._last[link] = at
         faults = self.faults
         if self.faulty and not reliable and self.engine.now - self.start < faults.until_s:
             fate = chance.random()

@@ -2,9 +2,10 @@
 
 1. A slot is in a legal pair (the core asserts it too).
 2. A job runs only on a slot whose state has a starter, under the claim that the slot has.
-3. A job is in one place, and the queue's counts fit. It never completes twice, and none is lost.
-4. A claim has one holder: no two entries of the queue hold the same one.
-5. Claims are booked in the ledgers of their machine, and never exceed them.
+3. A job that was taken is never lost: it is in the queue, or has left it once, with one end. The queue's counts fit.
+4. A claim has one holder, a job one claim, and a job that runs for the queue runs on the claim that it has.
+5. A job waits in one place, with those that no machine can tell from it.
+6. Claims are booked in the ledgers of their machine, and never exceed them.
 
 Problems are sentences with time and slot; they end up in the outcome, and a run with problems has failed.
 """
@@ -13,7 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roost.sim.queue import Place
+from roost.schedd.claims import Stage
+from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.startd.states import PAIRS, WITH_STARTER
 
 if TYPE_CHECKING:
@@ -54,35 +56,67 @@ class Checker:
 
     def check_all(self) -> None:
         """The pool."""
-        queue = self.world.queue
-        offered = sum(len(heap) for heap in queue.idle.kinds.values())
-        idle = offered + sum(len(each) for each in queue.idle.paused.values())
-        places = dict.fromkeys(Place, 0)
-        holders: dict[str, str] = {}
-        for name, entry in queue.entries.items():
-            places[entry.place] += 1
-            if entry.place in (Place.CLAIMING, Place.RUNNING):
-                if entry.claim is None or not entry.claim.open:
-                    self._report(f"job {name} is {entry.place} without a claim")
-                    continue
-                other = holders.setdefault(entry.claim.claim_id.text, name)
-                if other != name:
-                    self._report(f"jobs {other} and {name} have the same claim")
-        if places[Place.IDLE] != idle or offered != queue.idle.count:
-            counted = f"{offered} of these are offered, {queue.idle.count} are counted"
-            self._report(f"{places[Place.IDLE]} jobs are idle, {idle} wait, {counted}")
         self._check_accounts()
-        running: dict[str, str] = {}
+        if not self.world.queue.running:
+            return
+        self._check_jobs()
+        self._check_claims()
+        self._check_waiting()
         for machine in self.world.machines:
             for slot in machine.slots:
                 if slot.process is not None and not machine.alive:
                     self._report(f"{slot.plan.name} runs a job on a dead machine")
-                if slot.process is not None and slot.process.here:
-                    running[slot.process.job.name] = slot.plan.name
-        if not self.world.plan.faults.any:
-            for name, where in running.items():
-                if name in queue.entries and queue.entries[name].place is not Place.RUNNING:
-                    self._report(f"job {name} runs on {where} and is {queue.entries[name].place} in the queue")
+                if slot.process is not None and slot.process.here and not self.world.bus.faulty:
+                    self._check_run(slot, slot.process.job.name)
+
+    def _check_run(self, slot: Slot, name: str) -> None:
+        """A job that runs where no message is lost: the queue knows it, but for what is under way."""
+        queue = self.world.queue
+        status = queue.status.get(name)
+        if not queue.alive or status is None or status in ON_MACHINE or status in (JobStatus.HELD, JobStatus.REMOVED):
+            return
+        self._report(f"job {name} runs on {slot.plan.name} and is {status.name.lower()} in the queue")
+
+    def _check_jobs(self) -> None:
+        queue, book = self.world.queue, self.world.queue.core.book
+        for name, status in queue.status.items():
+            job = queue.ids[name]
+            cluster = book.clusters.get(job.cluster)
+            present = cluster is not None and cluster.status(job.proc) is not JobStatus.GONE
+            if queue.left[name] != (0 if present else 1):
+                state = "in the queue" if present else "not in the queue"
+                self._report(f"job {name} is {state}, and has left it {queue.left[name]} times")
+            elif not present and status not in (JobStatus.COMPLETED, JobStatus.REMOVED):
+                self._report(f"job {name} has left the queue {status.name.lower()}")
+            elif cluster is not None and present and cluster.status(job.proc) is not status:
+                found = cluster.status(job.proc).name.lower()
+                self._report(f"job {name} is {found}, and was last known to be {status.name.lower()}")
+
+    def _check_claims(self) -> None:
+        core = self.world.queue.core
+        for cluster in core.book.clusters.values():
+            for job in cluster.jobs.values():
+                claim = core.holder.claims.get(job.claim_id)
+                if job.claim_id and (claim is None or claim.job != job.id or claim.run != job.run):
+                    self._report(f"job {job.id} has the claim {job.claim_id} of {None if claim is None else claim.job}")
+                if (job.status in ON_MACHINE and not job.run) or (job.run and not job.claim_id):
+                    self._report(f"job {job.id} is {job.status.name.lower()} with the run {job.run!r}")
+        for claim_id, claim in core.holder.claims.items():
+            if claim.id != claim_id or (claim.stage is Stage.ASKED and claim.run):
+                self._report(f"the claim {claim_id} is {claim.stage} as {claim.id} with the run {claim.run!r}")
+
+    def _check_waiting(self) -> None:
+        book = self.world.queue.core.book
+        groups = {group.place: group for groups in book.waiting().values() for group in groups}
+        for cluster in book.clusters.values():
+            idle = sum(cluster.is_idle(proc) for proc in cluster.procs())
+            mine = [group for group in cluster.groups.values() if group.count]
+            if sum(group.count for group in mine) != idle:
+                counted = sum(group.count for group in mine)
+                self._report(f"cluster {cluster.number} has {idle} idle jobs, and {counted} are counted")
+            for group in mine:
+                if not group.local and cluster.room and groups.get(group.place) is not group:
+                    self._report(f"{group.count} idle jobs of cluster {cluster.number} are not offered")
 
     def _check_accounts(self) -> None:
         for machine in self.world.machines:

@@ -16,13 +16,16 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
+from roost.schedd.status import JobStatus
 from roost.sim.host import Machine
-from roost.sim.queue import Place
 from roost.sim.record import Record
 from roost.sim.world import World
 from roost.sim.worlds import Drawn, drawn
 from roost.startd.states import State
+
+_ENDS: Final = (JobStatus.COMPLETED, JobStatus.REMOVED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,16 +100,20 @@ def run_seed(seed: int, *, exhaustive: bool = False) -> SeedOutcome:
 
 def _not_come_right(world: World, drawn: Drawn, tally: _Tally) -> Iterator[str]:
     """What is not as it should be at the end."""
-    for name, entry in world.queue.entries.items():
+    queue = world.queue
+    for job in drawn.plan.jobs:
+        name, status = job.name, queue.status.get(job.name)
         if tally.completed[name] > 1:
             yield f"job {name} completed {tally.completed[name]} times"
-        held = entry.place is Place.HELD and drawn.policy == "holds"
-        if entry.place is not Place.COMPLETED and name not in drawn.hopeless and not held:
-            yield f"job {name} ({entry.job.kind}) is still {entry.place}, after {entry.starts} starts"
+        if status is None:
+            yield f"job {name} was never taken"
+        elif status not in _ENDS and name not in drawn.hopeless:
+            shown = status.name.lower()
+            yield f"job {name} ({job.kind}) is still {shown}, after {queue.starts[name]} starts"
     for job in drawn.plan.fetched:
         if job.name not in world.source.completed:
             yield f"fetched job {job.name} has not completed"
-    busy = any(entry.claim is not None for entry in world.queue.entries.values())
+    busy = bool(queue.core.holder.claims)
     for machine in world.machines:
         if not machine.alive:
             yield f"{machine.plan.name} is still dead"

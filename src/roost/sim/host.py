@@ -3,7 +3,8 @@
 Orders about a job go to its run (`run`), those about the machine's own work to `own_work`; `polling` says when the
 machine looks at itself. Whatever happens is carried through to the end before the next thing happens.
 
-A machine may die between any two orders. All that runs on it is gone then, and it begins anew.
+A machine may die between any two orders. All that runs on it is gone then, and it begins anew; what it has to tell its
+queue it still knows (`ear`).
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from roost.model import events as ev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.changed import changed
-from roost.model.identifiers import ClaimId, ClaimIdSource
+from roost.model.identifiers import ClaimIdSource
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotKind
 from roost.node.host import Host, OfferLeftovers, Out
 from roost.node.host_plan import SlotPlan
 from roost.node.host_slots import Slot as HostSlot
 from roost.node.host_slots import Starter
+from roost.sim.ear import Ear
 from roost.sim.engine import Engine
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.own_work import OwnWork
@@ -43,12 +45,14 @@ from roost.starter.machine import Step as StarterStep
 class Slot(HostSlot):
     """A slot at work."""
 
-    __slots__ = ("benchmark", "machine", "rejected", "run", "timers")
+    __slots__ = ("benchmark", "machine", "rejected", "run", "run_name", "timers")
 
     def __init__(self, plan: SlotPlan, state: SlotState, order: int, machine: Machine) -> None:
         super().__init__(plan, state, order)
         self.machine = machine
         self.run: Run | None = None
+        #: What the queue calls the run that it asked for last.
+        self.run_name = ""
         #: Number of the only setting of each timer that counts.
         self.timers = dict.fromkeys(ev.Timer, 0)
         self.benchmark = 0
@@ -70,8 +74,8 @@ class Machine:
     """A machine at work."""
 
     __slots__ = (
-        "_busy", "_chance", "_crashes", "_cut_in", "_cuts", "_pending", "_restless", "alive", "engine", "exhaustive",
-        "host", "index", "lives", "own_work", "plan", "polling", "watcher",
+        "_busy", "_chance", "_crashes", "_cut_in", "_cuts", "_pending", "_restless", "alive", "ear", "engine",
+        "exhaustive", "host", "index", "lives", "own_work", "plan", "polling", "watcher",
     )  # fmt: skip
 
     def __init__(
@@ -105,6 +109,7 @@ class Machine:
         self._crashes = crashes
         self._cut_in: int | None = None
         self.own_work = OwnWork(self)
+        self.ear = Ear(self)
         self.polling = Polling(self)
         self.begin(engine.now)
 
@@ -139,6 +144,7 @@ class Machine:
         if self._chance is not None and self._chance.random() < self._cuts:
             self._cut_in = self._chance.randrange(1, 200)
         self.polling.begin(now)
+        self.ear.begin(now)
 
     def die(self, now: float) -> None:
         """The daemon and everything below it are gone."""
@@ -181,18 +187,12 @@ class Machine:
             if lease_until is not None and lease_until <= now:
                 self._renew(slot, now)
 
-    def renew(self, claim_id: ClaimId, now: float) -> None:
-        """Let the lease of a claim be as signs of life that were not sent would have left it."""
-        for slot in self.host.slots:
-            if slot.state.claim.id == claim_id:
-                self._renew(slot, now)
-
     def _renew(self, slot: Slot, now: float) -> bool:
         """Whether a sign of life that was not sent has made a lease longer."""
         claim = slot.state.claim
         if claim.lease_until is None or claim.lease_s is None:
             return False
-        came_at = self.watcher.renewed_at(claim.id, now)
+        came_at = self.watcher.renewed_at(self, claim.id, now)
         if came_at is None or came_at + claim.lease_s <= claim.lease_until:
             return False
         claim = changed(claim, {"lease_until": came_at + claim.lease_s})
@@ -201,20 +201,14 @@ class Machine:
 
     # -- what happens --------------------------------------------------------------------------------
 
-    def address(self, claim_id: ClaimId, event: ev.Event, now: float) -> None:
-        """A message about a claim arrives."""
-        # A sign of life changes nothing but the lease: no expression is asked, and the plan of polls stays.
-        quietly = isinstance(event, ev.AliveReceived)
-        self._happen(lambda: self.host.address(claim_id, event, now), now, quietly=quietly)
-
     def receive(self, number: int, event: ev.Event, now: float, life: int) -> None:
         """An event reaches a slot by its place, unless the daemon that it was meant for is dead."""
         if life == self.lives:
             self.tell(self.slots[number], event, now)
 
-    def tell(self, slot: Slot, event: ev.Event, now: float) -> None:
-        """An event reaches a slot."""
-        self._happen(lambda: self.host.receive(slot, event, now), now)
+    def tell(self, slot: Slot, event: ev.Event, now: float, *, quietly: bool = False) -> None:
+        """An event reaches a slot. `quietly`: it changes nothing but a lease, and the plan of polls stays."""
+        self._happen(lambda: self.host.receive(slot, event, now), now, quietly=quietly)
 
     def tell_starter(self, slot: Slot, starter: Starter, event: sev.StarterEvent, now: float) -> None:
         """An event reaches a starter."""
@@ -303,12 +297,19 @@ class Machine:
                 self._set_timer(slot, timer, max(at, now))
             case ef.CancelTimer(timer=timer):
                 slot.timers[timer] += 1
-            case ef.SendClaimReply() | ef.SendActivationReply() | ef.SendAliveReply() | ef.TellSchedd():
-                self.watcher.reply(self, effect, now)
+            case ef.SendClaimReply():
+                self.ear.claim_reply(slot, effect, now)
+                if effect.accepted and slot.plan.id.is_dynamic:
+                    self.watcher.divided(self)
+            case ef.SendActivationReply():
+                self.ear.activation_reply(slot, effect)
+            case ef.TellSchedd():
+                self.ear.claim_gone(effect)
+            case ef.SendAliveReply() | OfferLeftovers():
+                # The queue is told with the answer to its sign of life; the matchmaker sees what is left of a slot.
+                return
             case ef.KillFamily() if slot.run is not None:
                 slot.run.crash(now)
-            case OfferLeftovers():
-                self.watcher.leftovers(self, effect)
             case _:
                 self.own_work.perform(slot, effect, now)
 
@@ -317,6 +318,7 @@ class Machine:
             case sef.MakeSandbox():
                 job, done_s = self.watcher.job_of(starter.state.job_ad, starter.kind)
                 slot.run = Run(slot, starter, job, done_s, self._crash_in())
+                self.ear.run_begins(slot, starter, slot.run.process)
                 self.watcher.run_begun(self, slot, slot.run, now)
             case ef.CheckpointJob():
                 if slot.run is not None:

@@ -1,19 +1,20 @@
 """The matchmaker of the simulated pool: the cycles of `roost.negotiator`, every NEGOTIATOR_INTERVAL.
 
-Who gets which slot is decided by the very cycle of a real pool: slots' ads as of their last poll, requests in the order
-of their submission and priority, users' accounts. Where ranks and policy allow it, free slots are asked one by one, the
-best first (`shelf`); else all slots are brought into a table as the collector keeps one. Both give the same.
+Who gets which slot is decided by the very cycle of a real pool: slots' ads as of their last poll, the queue's idle jobs
+by submitter, priority and autocluster, users' accounts. Where ranks and policy allow it, free slots are asked one by
+one, the best first (`shelf`); else all slots are brought into a table as the collector keeps one. Both give the same.
 
-Jobs of a kind are one request, but where the pool's policy asks how often they were started: then jobs that were
-started equally often are. A slot that was given away and has not answered yet is not given again.
+The queue is told which attributes of jobs matching depends on, which jobs got nothing and why, and which policy of the
+pool is in force. A slot that was given away is not given again before its machine offers another claim. When a part of
+a slot has been claimed, another cycle follows at once for what is left, as the slot's new ad starts one in a real pool.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from operator import itemgetter
-from typing import Final, Protocol, TypeAlias
+from functools import partial
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -21,35 +22,30 @@ from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
-from roost.model import events as ev
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.memory import Memory
+from roost.negotiator.pool_policy import identity, restricted
 from roost.negotiator.reach import significant
 from roost.negotiator.settings import Settings
 from roost.negotiator.singly import Singly
 from roost.negotiator.snapshot import Match, Plan, Request, Snapshot, SubmitterDemand
 from roost.negotiator.verdicts import may_be_true
 from roost.negotiator.view import usage_of
-from roost.schedd.book import submitter_of
+from roost.schedd import events as ev
+from roost.schedd.idle import IdleGroup
 from roost.sim.bus import Bus
 from roost.sim.engine import RANK_CYCLE, Engine
 from roost.sim.host import Machine, Slot
 from roost.sim.pool_ads import pool_ad
-from roost.sim.queue import Queue
-from roost.sim.queue_entry import Entry
+from roost.sim.queue import NAME, Queue
 from roost.sim.shelf import LiveShelf, is_free
 from roost.sim.shelf_terms import Terms, terms_of
 from roost.startd.states import State
 
-#: The kind of jobs that a request is for, and which of them they are; None for whichever is the oldest by then.
-_Waiting: TypeAlias = tuple[str, list[Entry] | None]
-
-_place_of: Final = itemgetter(0)
-#: What the queue is called.
-_QUEUE: Final = "sim"
-#: Attributes of a job that tell how often it was started.
-_STARTS: Final = frozenset(("numjobstarts", "numshadowstarts", "jobruncount", "numrestarts"))
+#: How long a slot that was given away is kept for who got it, and how soon a cycle follows where there is more, s.
+PROMISE_S: Final = 120.0
+AGAIN_S: Final = 0.5
 
 
 class _Named(Protocol):
@@ -93,8 +89,16 @@ class Negotiation:
         self.causes: dict[str, int] = {}
         #: User to weight and number of slots in use, at the last update of accounts.
         self._usage: Mapping[str, tuple[float, int]] = {}
-        #: Owner to the number of their jobs that run, when it was looked at last.
-        self._running: dict[str, int] = {}
+        #: Changes of who runs, counted by the queue, when it was looked at last.
+        self._turns = -1
+        #: Claim that was given away to when, epoch s.
+        self.promised: dict[str, float] = {}
+        #: Attributes of jobs that matching depends on, and texts of START while draining that were looked at for them.
+        self._significant: tuple[str, ...] = ()
+        self._starts: set[str] = set()
+        #: Autocluster to what the queue was told last of why it got nothing.
+        self._told: dict[int, str] = {}
+        self._again = False
         #: Place of each machine in the order in which they are offered.
         place = {index: at for at, index in enumerate(order)}
         self._ordered = sorted(machines, key=lambda each: place[each.index])
@@ -102,12 +106,10 @@ class Negotiation:
         self._shown: dict[str, tuple[object, ...]] = {}
         self._versions: Array = np.zeros(64, np.int64)
         self._changes = 0
-        self._numbers: dict[tuple[str, int], int] = {}
-        #: The submitters' ads.
-        self._submitters: dict[str, ClassAd] = {}
         self._may_be_singly = singly
         self.shelf = LiveShelf(place, settings)
-        self.shelf.asked_for = queue.claims
+        self.shelf.asked_for = self.promised
+        queue.decline = lambda claim_id: self.promised.pop(claim_id, None)  # type: ignore[assignment]
         self.singly = Singly(self.shelf, settings)
         self.settings = settings
         # Where nothing can be preempted, nobody is visited for the sake of slots in use.
@@ -123,7 +125,6 @@ class Negotiation:
         self._preempts = self.settings.consider_preemption and (
             ranks or may_be_true(self.settings.preemption_requirements)
         )
-        self._starts: bool | None = None
         terms = None if self._preempts else terms_of(self.settings, self.machines)
         self.asks_singly = self._may_be_singly and terms is not None
         self.shelf.agree(terms or Terms())
@@ -131,29 +132,60 @@ class Negotiation:
         self._divided = [machine for machine in self.machines if machine.plan.division is not None]
         for slot in slots:
             self.look(slot)
+        self._significant = ()
+        kinds = {(id(slot.plan.policy.expressions), *slot.plan.ad.cells): slot for slot in slots}
+        self._tell_significant(kinds.values())
+
+    def _tell_significant(self, slots: Iterable[Slot]) -> None:
+        """Tell the queue which attributes of its jobs matter; what has been significant stays so."""
+        table = Table()
+        for slot in slots:
+            table.put(slot.plan.name, pool_ad(slot, self.engine.now))
+        self._significant = tuple(sorted({*self._significant, *significant(table, self.settings)}))
+        policy = identity(self.settings.policy)
+        self.queue.feed(ev.SignificantChanged(attributes=self._significant, policy=policy))
 
     def look(self, slot: Slot) -> None:
         """A slot has changed."""
+        draining = slot.state.draining
+        if draining is not None and draining.start is not None and str(draining.start) not in self._starts:
+            self._starts.add(str(draining.start))
+            self._tell_significant([slot])
         self.shelf.look(slot)
 
     def forget(self, machine: Machine) -> None:
         """The machine is dead."""
         self.shelf.forget(machine)
 
+    def more(self) -> None:
+        """There is more to be had of a slot than was a moment ago."""
+        if not self._again:
+            self._again = True
+            self.engine.at(self.engine.now + AGAIN_S, self._once_more, RANK_CYCLE)
+
+    def _once_more(self, now: float) -> None:
+        self._again = False
+        self._look_round(now)
+
     def _cycle(self, now: float) -> None:
         self.engine.at(now + self.interval_s, self._cycle, RANK_CYCLE)
+        self._look_round(now)
+
+    def _look_round(self, now: float) -> None:
         if not self.queue.alive:
             return
         for machine in self._divided:
             if machine.alive:
                 self.shelf.catch_up(machine)
-        wanted = self.queue.idle.count > 0 and (len(self.shelf) > 0 or self._preempts)
-        if not wanted and self.queue.running == self._running:
+        wanted = self.queue.core.book.has_waiting and (len(self.shelf) > 0 or self._preempts)
+        if not wanted and self.queue.turns == self._turns:
             # As long as nobody begins or ends, priorities move by a rule that the next update makes up for.
             return
-        self._running = self.queue.running.copy()
+        self._turns = self.queue.turns
+        for claim_id in [each for each, at in self.promised.items() if now - at > PROMISE_S]:
+            del self.promised[claim_id]
         # Until the last cycle at least the use was what it had been; what was charged then is charged.
-        if self.accounts.updated_at != now - self.interval_s:
+        if (self.accounts.updated_at or 0.0) < now - self.interval_s:
             self.accounts.update(self._usage, now - self.interval_s, self.settings)
         if self.asks_singly:
             self._usage = dict(self.shelf.usage())
@@ -167,35 +199,40 @@ class Negotiation:
             self._negotiate(by_name, now)
 
     def _negotiate(self, by_name: dict[str, Slot], now: float) -> None:
-        waiting: dict[int, _Waiting] = {}
-        snapshot = self._snapshot(by_name, waiting, now)
+        snapshot = self._snapshot(by_name, now)
         plan = negotiate(snapshot, settings=self.settings, accounts=self.accounts, memory=self.memory)
-        self.evaluations += len(waiting) * len(snapshot.claims)
-        self._carry_out(plan, waiting, by_name, now)
+        self.evaluations += sum(len(each.requests) for each in snapshot.demands) * len(snapshot.claims)
+        self._carry_out(plan, by_name, now)
 
     def _negotiate_singly(self, now: float) -> None:
-        waiting: dict[int, _Waiting] = {}
         shelf = self.shelf
         shelf.now = now
         snapshot = Snapshot(
             slots=self.slots,
             claims=shelf.claims,
             nodes=shelf.nodes,
-            demands=tuple(self._demands(waiting)),
+            demands=self._demands(now),
             now=now,
             shelf=shelf,
         )
         plan = negotiate(snapshot, settings=self._settings_singly, accounts=self.accounts, memory=self.singly)
         self.evaluations += self.singly.judged_slots
-        self._carry_out(plan, waiting, shelf, now)
+        self._carry_out(plan, shelf, now)
 
-    def _carry_out(self, plan: Plan, waiting: dict[int, _Waiting], slots: _Named, now: float) -> None:
+    def _carry_out(self, plan: Plan, slots: _Named, now: float) -> None:
         for rejection in plan.rejected.values():
             self.rejections[rejection.text] = self.rejections.get(rejection.text, 0) + 1
             for cause in rejection.causes or (rejection.text,):
                 self.causes[cause] = self.causes.get(cause, 0) + 1
         for match in plan.matches:
-            self._hand_out(slots[match.slot], waiting[match.autocluster], match, now)
+            self._hand_out(slots[match.slot], match, now)
+        told = {autocluster: rejection.text for (_, autocluster), rejection in plan.rejected.items()}
+        for autocluster, text in told.items():
+            if self._told.get(autocluster) != text:
+                # Word of it shifts nothing: which slots were asked depends on the way they are asked.
+                due = partial(self.queue.hear, ev.MatchRefused(autocluster=autocluster, text=text))
+                self.engine.at(now + self.bus.steady_delay("matcher~queue", now), due)
+        self._told = told
 
     # -- what the matchmaker sees ------------------------------------------------------------------------
 
@@ -230,19 +267,19 @@ class Negotiation:
             self._versions = np.concatenate((self._versions, np.zeros(row + 1, np.int64)))
         self._versions[row] = self._changes
 
-    def _snapshot(self, by_name: dict[str, Slot], waiting: dict[int, _Waiting], now: float) -> Snapshot:
+    def _snapshot(self, by_name: dict[str, Slot], now: float) -> Snapshot:
         claims = {name: text for name, slot in by_name.items() if (text := self._offered(slot)) is not None}
         return Snapshot(
             slots=self.slots,
             claims=claims,
             nodes={name: slot.machine.plan.name for name, slot in by_name.items()},
-            demands=tuple(self._demands(waiting)),
+            demands=self._demands(now),
             now=now,
             versions=self._versions,
         )
 
     def _offered(self, slot: Slot) -> str | None:
-        """The claim that a slot offers, unless the queue has asked for it already."""
+        """The claim that a slot offers, unless it was given away already."""
         state = slot.state
         if is_free(slot):
             claim = state.claim
@@ -250,74 +287,64 @@ class Negotiation:
             claim = state.preempting
         else:
             return None
-        return None if claim.id.text in self.queue.claims else claim.id.text
+        return None if claim.id.text in self.promised else claim.id.text
 
-    def _tells_starts(self) -> bool:
-        """Whether how often a job was started may be asked by a slot."""
-        if self._starts is None:
-            policies = {id(slot.plan.policy): slot.plan.policy for each in self.machines for slot in each.slots}
-            cells: list[object] = [cell for policy in policies.values() for cell in policy.expressions.cells.values()]
-            imposed = self.settings.policy
-            cells += [imposed.resource, imposed.job, imposed.job_only, self.settings.job_constraint]
-            asked = (cell.mentioned for cell in cells if isinstance(cell, Expr))
-            self._starts = any(_asks_starts(names.plain | names.target | names.my) for names in asked)
-        return self._starts
+    def _demands(self, now: float) -> tuple[SubmitterDemand, ...]:
+        """What the queue wants, as it would tell it at this instant."""
+        offered = self.queue.core.offered(now)
+        counts = self.queue.core.submitter_ads() if self.settings.policy.any else {}
+        found = []
+        for submitter, groups in offered.items():
+            about = ClassAd({**counts.get(submitter, {}), "Name": submitter, "ScheddName": NAME, "Machine": NAME})
+            requests = tuple(self._requests(groups))
+            found.append(SubmitterDemand(schedd=NAME, submitter=submitter, requests=requests, ad=about))
+        return tuple(found)
 
-    def _demands(self, waiting: dict[int, _Waiting]) -> Iterable[SubmitterDemand]:
-        apart = self._tells_starts() if self.asks_singly else _asks_starts(significant(self.slots, self.settings))
-        requests: dict[str, list[tuple[tuple[float, float, int], Request]]] = {}
-        kinds = self.queue.idle.kinds
-        for kind in sorted(kind for kind, heap in kinds.items() if heap):
-            heap = kinds[kind]
-            groups: dict[int, list[Entry]] = {}
-            for _, _, entry in sorted(heap, key=lambda each: each[:2]) if apart else heap[:1]:
-                groups.setdefault(entry.starts if apart else 0, []).append(entry)
-            for starts, entries in groups.items():
-                number = self._numbers.setdefault((kind, starts), len(self._numbers) + 1)
-                waiting[number] = kind, entries if apart else None
-                first = entries[0]
-                ad = _started(first.job.ad, starts) if apart else first.job.ad
-                count = len(entries) if apart else len(heap)
-                request = Request(autocluster=number, ad=ad, count=count, job=first.job.name)
-                priority = 0.0 if ad.cell("jobprio") is MISSING else ad.eval("JobPrio")
-                place = -float(priority) if isinstance(priority, int | float) else 0.0
-                by = requests.setdefault(submitter_of(ad), [])
-                by.append(((place, first.job.submitted_at, first.number), request))
-        for submitter, found in sorted(requests.items()):
-            about = self._submitters.get(submitter)
-            if about is None:
-                about = self._submitters[submitter] = ClassAd(Name=submitter, ScheddName=_QUEUE, Machine="submit")
-            ordered = tuple(request for _, request in sorted(found, key=_place_of))
-            yield SubmitterDemand(schedd=_QUEUE, submitter=submitter, requests=ordered, ad=about)
+    def _requests(self, groups: list[IdleGroup]) -> Iterable[Request]:
+        """The requests of a submitter; neighbours of one autocluster are one."""
+        book = self.queue.core.book
+        places = self.queue.core.holder.places(self.engine.now)
+        number, count, job = -1, 0, ""
+        for group in groups:
+            first = group.first()
+            if first is None:
+                continue
+            if group.autocluster != number:
+                if count:
+                    yield self._request(number, min(count, places), job)
+                number, count, job = group.autocluster, 0, f"{group.cluster}.{first}"
+            count += min(group.count, book.clusters[group.cluster].room)
+        if count:
+            yield self._request(number, min(count, places), job)
+
+    def _request(self, number: int, count: int, job: str) -> Request:
+        ad = self.queue.core.book.autoclusters.sample(number)
+        return Request(autocluster=number, ad=ad, count=count, job=job)
 
     # -- what comes of it --------------------------------------------------------------------------------
 
-    def _hand_out(self, slot: Slot, waiting: _Waiting, match: Match, now: float) -> None:
-        kind, entries = waiting
-        machine, preempts = slot.machine, match.preempts != "none"
-        claim = slot.state.preempting if preempts else slot.state.claim
-        if claim is None or (entries is None and self.queue.idle.head(kind) is None):
-            return
-        entry = None if entries is None else entries.pop(0)
-        if not self.queue.matched(machine, claim.id, kind, now, preempts=preempts, entry=entry):
-            return
-        if not self.informs:
-            return
-        event, claim_id = ev.MatchReceived(claim_id=claim.id), claim.id
-        self.bus.send(f"matcher>{machine.plan.name}", lambda then: machine.address(claim_id, event, then))
+    def _hand_out(self, slot: Slot, match: Match, now: float) -> None:
+        machine = slot.machine
+        claim = slot.state.preempting if match.preempts != "none" else slot.state.claim
+        assert claim is not None
+        self.promised[claim.id.text] = now
+        ad = pool_ad(slot, now) if match.slot_ad is None else match.slot_ad
+        self._tell(
+            ev.MatchGiven(
+                submitter=match.submitter,
+                autocluster=match.autocluster,
+                slot=slot.plan.name,
+                node=machine.plan.name,
+                claim_id=claim.id.text,
+                slot_ad=restricted(ad, self.settings.policy, self.settings.in_force),
+            )
+        )
+        if self.informs:
+            self.bus.send(f"matcher>{machine.plan.name}", partial(machine.ear.matched, claim.id.text))
 
-
-def _asks_starts(names: Iterable[str]) -> bool:
-    return not _STARTS.isdisjoint(names)
-
-
-def _started(ad: ClassAd, starts: int) -> ClassAd:
-    """A job's ad after so many starts."""
-    found = ad.copy()
-    for name in ("NumJobStarts", "NumShadowStarts", "JobRunCount"):
-        found[name] = starts
-    found["NumRestarts"] = max(0, starts - 1)
-    return found
+    def _tell(self, event: ev.Event) -> None:
+        # The matchmaker's word takes its time too, so that the slot usually knows of the match before the claim comes.
+        self.bus.send("matcher>queue", partial(self.queue.hear, event), reliable=True)
 
 
 def _is_constant(policy: ClassAd) -> bool:

@@ -19,6 +19,8 @@ from roost.model.slots import Filesystem, HostReading, SlotId, SlotKind
 from roost.negotiator.settings import Settings as NegotiatorSettings
 from roost.negotiator.settings import settings_from
 from roost.node.host_plan import Division, SlotPlan
+from roost.schedd.configured import queue_settings
+from roost.schedd.holder import QueueSettings
 from roost.sim.chance import stream
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.owners import OwnerTrace
@@ -36,6 +38,8 @@ from roost.starter.policy_inputs import StarterPolicy
 
 #: The host of the central manager, which no machine of a world is.
 _CENTRAL: Final = "central"
+#: What the queue is called.
+QUEUE: Final = "sim"
 
 
 class SeededHost:
@@ -131,6 +135,8 @@ class Pattern:
     cycle_s: float
     #: Settings of the pool's matchmaker.
     negotiator: NegotiatorSettings
+    #: Settings of the queue, and what of them can't be read, in sentences.
+    queue: QueueSettings
     #: NEGOTIATOR_INFORM_STARTD.
     informs: bool = False
     #: What the pool's defragmentation daemon is to do; None where DAEMON_LIST names none.
@@ -241,6 +247,14 @@ def negotiator_settings(config: Config) -> NegotiatorSettings:
     return replace(found, factors=replace(found.factors, local_domain=""))
 
 
+def configured_queue(config: Config) -> QueueSettings:
+    """What a configuration says to the queue. Raises PatternError for policy that can't be read."""
+    found = queue_settings(config, name=QUEUE)
+    if found.problems:
+        raise PatternError("\n".join(found.problems))
+    return found
+
+
 def _ad_of(identity: HostIdentity, settings: Mapping[int, SlotSettings], slots: MachineSlots, slot: SlotId) -> ClassAd:
     return slot_ad(slots, slot, identity=identity, settings=settings[slot.number])
 
@@ -259,6 +273,7 @@ def make_pattern(config: Config, hardware: Hardware, *, accounts: bool = False) 
             slots=MachineSlots.of(layout),
             cycle_s=config.get_float("NEGOTIATOR_INTERVAL", 60.0, subsys="NEGOTIATOR"),
             negotiator=negotiator_settings(config),
+            queue=configured_queue(config),
             defrag=defrag.configured_policy(config, host=_CENTRAL) if defrag.is_wanted(config) else None,
             informs=config.get_bool("NEGOTIATOR_INFORM_STARTD", False, subsys="NEGOTIATOR"),
             accounts=accounts,

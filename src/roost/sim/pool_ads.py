@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from roost.classad import ClassAd
-from roost.sim.host import Slot
+from roost.node.host_slots import Slot
 from roost.startd.attributes import overlay, requirements
+from roost.startd.publication import retirement_left
 
 
 def pool_ad(slot: Slot, now: float) -> ClassAd:
@@ -17,4 +18,6 @@ def pool_ad(slot: Slot, now: float) -> ClassAd:
     ad = ClassAd()
     under = {} if my.chained is None else my.chained.cells
     ad.cells = {**slot.plan.ad.cells, **under, **my.cells, "name": slot.plan.name, "requirements": requirements(state)}
+    if state.claim.activation is not None:
+        ad.cells["retirementtimeremaining"] = retirement_left(state, slot.plan.policy, now)
     return ad

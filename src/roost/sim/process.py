@@ -97,9 +97,13 @@ class Process:
         """Its virtual size, KiB."""
         return self.job.truth.image_kb(self.done_before_s + self.progress_s(now))
 
-    def usage(self, now: float) -> Usage:
-        """What a measurement finds."""
-        truth, progress_s, image_kb = self.job.truth, self.progress_s(now), self.image_kb(now)
+    def usage(self, at: float, now: float | None = None) -> Usage:
+        """What a measurement finds, or found `at` an instant since which nothing has happened to it until `now`."""
+        truth = self.job.truth
+        progress_s = self.progress_s(at if now is None else now)
+        if now is not None and self.running_since is not None:
+            progress_s -= now - at
+        image_kb = truth.image_kb(self.done_before_s + progress_s)
         return _usage(
             image_size_kib=image_kb,
             resident_kib=int(image_kb * truth.resident_share),

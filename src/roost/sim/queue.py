@@ -1,63 +1,106 @@
-"""The queue of a simulated pool: which jobs wait, which claims it holds, and the protocol to claim and use a slot.
+"""The queue of a simulated pool: the real core (`roost.schedd.queue`), and all that it orders carried out by messages.
 
-It stands in for a schedd until the real core is there, and is as simple as the protocol allows: ask for the slot,
-activate the claim with a job, go on with the next job of the same kind or give the claim back. A job whose machine
-falls silent for the length of its lease goes back to the queue; so does one that was evicted. A job that the policy
-puts on hold stays there.
+Jobs of the workload are submitted when their time comes; what machines, the matchmaker and users say becomes an event
+of the core. What a step changes is kept (`disk`) before anything that it orders is done, so the queue may die between
+any two orders, and goes on from what was kept. `queue_clock` says when it looks after itself.
 
-Where nothing can be lost, there is a sign of life once a lease, shortly before its end, instead of every
-ALIVE_INTERVAL: to the slot it is the same. Unless the run is exhaustive it is not even sent (`signs_of_life`).
+Nothing here decides anything. What the world knows of a job and no policy sees, the work that is done, is kept here.
 """
 
 from __future__ import annotations
 
-import math
+import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from roost.classad import ClassAd
-from roost.model import effects as ef
-from roost.model import events as ev
-from roost.model.claims import ClaimRequest
-from roost.model.identifiers import ClaimId
+from roost.schedd import changes as ch
+from roost.schedd import effects as ef
+from roost.schedd import events as ev
+from roost.schedd import queue as core
+from roost.schedd.holder import QueueSettings
+from roost.schedd.identifiers import JobId
+from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.sim.bus import Bus
+from roost.sim.disk import Disk
 from roost.sim.engine import Engine
 from roost.sim.host import Machine
+from roost.sim.job_changes import JobChange, job_change
 from roost.sim.process import End
-from roost.sim.queue_entry import Entry, Held, Place
+from roost.sim.queue_clock import QueueClock
 from roost.sim.record import Recorder
 from roost.sim.run import Run
-from roost.sim.signs_of_life import SignsOfLife, interval_s
-from roost.sim.waiting import Waiting
+from roost.sim.sources import Source, clusters_of, past_of
+from roost.sim.starter_quiet import reported_in
 from roost.sim.workload import Job
 
-#: Time after which a request that waits for the end of somebody else's job is given up, s.
-PREEMPTION_S: Final = 1800.0
+#: What the queue is called, and the domain of its users where the configuration names none.
+NAME: Final = "sim"
+DEFAULT: Final = QueueSettings(name=NAME, uid_domain=NAME)
+#: Who gives the orders of a scenario or a fault run: a superuser.
+OPERATOR: Final = "operator"
+
+#: What a machine is told.
+ToMachine: TypeAlias = (
+    ef.AskForSlot | ef.GiveBack | ef.StartRun | ef.EndRun | ef.StandStill | ef.Taken | ef.SayAlive | ef.AskAgain
+)
 
 
 class Queue:
     """One queue for the pool."""
 
-    def __init__(self, engine: Engine, bus: Bus, recorder: Recorder, *, exhaustive: bool = False) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        bus: Bus,
+        recorder: Recorder,
+        settings: QueueSettings = DEFAULT,
+        *,
+        exhaustive: bool = False,
+        told: bool = False,
+    ) -> None:
         self.engine = engine
         self.bus = bus
         self.recorder = recorder
+        self.core = core.Queue(settings, engine.now)
+        #: Somebody looks at event logs, and at figures of running jobs.
+        self.told = told
+        self.machines: dict[str, Machine] = {}
+        self.jobs: dict[str, Job] = {}
+        #: The workload's name of a job to the queue's, and back.
+        self.ids: dict[str, JobId] = {}
+        self.names: dict[JobId, str] = {}
+        #: What each job that was submitted is doing, or how it ended; and whether it has left the queue.
+        self.status: dict[str, JobStatus] = {}
+        self.left: Counter[str] = Counter()
+        #: Work of a job that need not be done again, s.
+        self.done_s: dict[str, float] = {}
+        self.starts: Counter[str] = Counter()
+        self.exits: Counter[str] = Counter()
+        self.evictions: Counter[str] = Counter()
+        #: Changes that slots in use may show, counted.
+        self.turns = 0
+        self.logs: dict[str, list[str]] = {}
+        #: Where somebody looks at them: the last ads of jobs that have left, and what jobs have done, in order.
+        self.last_ads: dict[str, ClassAd] = {}
+        self.changes: list[JobChange] = []
+        self.refused: dict[str, str] = {}
+        self.decline: Callable[[str], None] = lambda claim_id: None
+        self.disk = Disk() if bus.faulty else None
         self._alive = True
-        #: Signs of life are sent.
-        self._beats = exhaustive or bus.faulty
-        self._signs = SignsOfLife(bus)
-        self.entries: dict[str, Entry] = {}
-        self.claims: dict[str, Held] = {}
-        self.idle = Waiting(engine)
-        self._replies = 0
-        #: Owner to the number of jobs that run for them.
-        self.running: dict[str, int] = {}
-        #: Evictions by a starter's policy after which a job goes on hold, as its own policy would have it.
-        self.thrown_out_max = math.inf
+        self._muted = False
         #: What happens when it dies between two messages, and after how many of them it does; None where it does not.
         self.cut: Callable[[], None] = lambda: None
         self._cut_in: int | None = None
+        policy = settings.policy
+        rules = (*policy.vacate, *policy.hold, *policy.release, *policy.remove)
+        #: Names of what is measured of running jobs that the administrator's policy asks for.
+        self.asks = frozenset[str]().union(*(reported_in(rule.condition) for rule in rules))
+        self.clock = QueueClock(self, eager=exhaustive or bus.faulty)
+
+    # -- life ------------------------------------------------------------------------------------------
 
     def die_after(self, messages: int | None) -> None:
         """Die between two messages, so many of them from now."""
@@ -65,331 +108,224 @@ class Queue:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs. One that may fall silent sends its signs of life."""
+        """Whether it runs, and can be heard."""
+        return self._alive and not self._muted
+
+    @property
+    def running(self) -> bool:
+        """Whether its daemon runs."""
         return self._alive
 
-    @alive.setter
-    def alive(self, alive: bool) -> None:
-        self._alive = alive
-        self._beats = True
-        for held in self._signs.all():
-            self._beat_again(held)
+    def die(self) -> None:
+        """What it had in memory is gone."""
+        assert self.disk is not None, "a queue dies in worlds in which things go wrong"
+        self._alive = False
+
+    def revive(self, now: float) -> None:
+        """It starts again with what was kept."""
+        assert self.disk is not None
+        self._alive = True
+        self.core = self.disk.load(self.core.holder.settings, now, self.core.book.next_cluster)
+        self.clock.begin(now)
+        self.feed(ev.Started(claims=self.disk.kept_claims))
+
+    def mute(self, muted: bool) -> None:
+        """Cut it off from all others, or let it hear and be heard again."""
+        self.clock.watch_closely()
+        for machine in self.machines.values():
+            machine.ear.repeat(self.engine.now)
+        self._muted = muted
+        if not muted:
+            self.feed(ev.BusCameBack())
 
     # -- jobs ------------------------------------------------------------------------------------------
 
     def expect(self, jobs: Iterable[Job]) -> None:
         """Jobs that will be submitted."""
-        for job in jobs:
-            entry = self.entries[job.name] = Entry(job=job, number=len(self.entries))
-            self.engine.at(job.submitted_at, partial(self._submit, entry))
+        for together in clusters_of(jobs):
+            self.engine.at(together[0].submitted_at, partial(self._submit, together))
+            for job in together:
+                self.jobs[job.name] = job
+                self.done_s[job.name] = 0.0
 
-    def _submit(self, entry: Entry, now: float) -> None:
-        job = entry.job
-        self.recorder.write(now, "submit", job=job.name, owner=job.owner, kind=job.kind)
-        self._to_idle(entry)
-
-    def _to_idle(self, entry: Entry) -> None:
-        self._put(entry, entry.then)
-        entry.claim = None
-        if entry.then is not Place.IDLE:
+    def _submit(self, jobs: list[Job], now: float) -> None:
+        number = int(jobs[0].name.partition(".")[0])
+        if not self._alive:
+            # Whoever submits tries until it is heard.
+            self.engine.at(now + 5, partial(self._submit, jobs))
             return
-        self.idle.put(entry)
+        book = self.core.book
+        # Jobs keep the numbers that the workload gives them, unless others have had them.
+        book.next_cluster = (
+            number if JobId(number, 0) not in self.names else max(each.cluster for each in self.names) + 1
+        )
+        for proc, job in enumerate(jobs):
+            name = JobId(book.next_cluster, proc)
+            self.ids[job.name], self.names[name] = name, job.name
+        source = Source(jobs, logs=self.told)
+        self.feed(ev.Submitted(clusters=(source,), owner=jobs[0].owner, reply_to=jobs[0].name))
+        self.clock.submitted(source)
+        for job in jobs:
+            past = past_of(job)
+            if past is not None:
+                self._acted(ev.Action.NOTE, self.ids[job.name], attributes=past)
 
-    def _put(self, entry: Entry, place: Place) -> None:
-        """A job is somewhere else from now on."""
-        owner = entry.job.owner
-        if (entry.place is Place.RUNNING) is not (place is Place.RUNNING):
-            count = self.running.get(owner, 0)
-            self.running[owner] = count + (1 if place is Place.RUNNING else -1)
-        entry.place = place
+    def _replied(self, reply: ef.Reply, now: float) -> None:
+        """The answer to a submission, if it is one."""
+        job = self.jobs.get(reply.to)
+        if job is None or reply.ok:
+            return
+        for name, found in list(self.ids.items()):
+            if found.cluster == self.ids[reply.to].cluster and name not in self.status:
+                self.refused[name] = reply.text
+                self.recorder.write(now, "refused", job=name, owner=job.owner, text=reply.text)
 
-    def lookup(self, ad: ClassAd) -> tuple[Job, float]:
-        """The job of an ad, and the work of it that is done, s."""
-        entry = self.entries[f"{ad['ClusterId']}.{ad['ProcId']}"]
-        return entry.job, entry.done_s
+    def job_of(self, ad: ClassAd) -> tuple[Job, float]:
+        """The job of an ad that the queue made, and the work of it that is done, s."""
+        name = self.names[JobId(ad["ClusterId"], ad["ProcId"])]
+        return self.jobs[name].again(self.exits[name]), self.done_s[name]
 
-    # -- claiming ----------------------------------------------------------------------------------------
+    def ad_of(self, name: str) -> ClassAd | None:
+        """The ad of a job that is in the queue."""
+        job = self.ids.get(name)
+        cluster = None if job is None else self.core.book.clusters.get(job.cluster)
+        if job is None or cluster is None or cluster.status(job.proc) is JobStatus.GONE:
+            return None
+        return cluster.ad_of(job.proc)
 
-    def matched(
-        self,
-        machine: Machine,
-        claim_id: ClaimId,
-        kind: str,
-        now: float,
-        *,
-        preempts: bool = False,
-        entry: Entry | None = None,
-    ) -> bool:
-        """The matcher has found a slot for an idle job, the oldest of a kind if it does not say which.
+    def any_ad_of(self, name: str) -> ClassAd | None:
+        """The ad of a job that is in the queue, or has left it while somebody looked."""
+        return self.ad_of(name) or self.last_ads.get(name)
 
-        False if the queue has asked for the slot, or the job does not wait any more.
-        """
-        if claim_id.text in self.claims or (entry is not None and entry.place is not Place.IDLE):
-            return False
-        held, event = self._asked(machine, claim_id, kind, now, entry)
-        if preempts:
-            held.patience_s = PREEMPTION_S
-        # The matcher's word takes its time too, so that the slot usually knows of the match before the claim comes.
-        self.bus.send("matcher>queue", lambda _: self._send(held, event), reliable=True)
-        return True
+    def idle_ads(self) -> list[tuple[str, ClassAd]]:
+        """Names and ads of all jobs that wait."""
+        idle = [name for name, status in self.status.items() if status is JobStatus.IDLE]
+        return [(name, ad) for name in idle if (ad := self.ad_of(name)) is not None]
 
-    def leftovers(self, machine: Machine, claim_id: ClaimId, kind: str, now: float) -> None:
-        """What is left of a slot that was cut for a job may be had for another of its kind."""
-        if self.alive and self.idle.head(kind) is not None and claim_id.text not in self.claims:
-            self._send(*self._asked(machine, claim_id, kind, now))
+    # -- steps -----------------------------------------------------------------------------------------
 
-    def _asked(
-        self, machine: Machine, claim_id: ClaimId, kind: str, now: float, entry: Entry | None = None
-    ) -> tuple[Held, ev.ClaimRequested]:
-        if entry is None:
-            entry = self.idle.pop(kind)
-        else:
-            self.idle.take(entry)
-        held = Held(machine, claim_id, entry, now)
-        self._put(entry, Place.CLAIMING)
-        entry.claim = held
-        self.claims[claim_id.text] = held
-        request = ClaimRequest(job_ad=entry.job.ad, schedd="sim", client_machine="submit", reply_to=self._ask(held))
-        return held, ev.ClaimRequested(claim_id=claim_id, request=request)
+    def hear(self, event: ev.Event, now: float) -> None:
+        """Somebody says something."""
+        if self.alive:
+            self.feed(event)
 
-    def _ask(self, held: Held) -> str:
-        """The address of an answer, and the end of waiting for it."""
-        self._replies += 1
-        held.step = self._replies
-        step = self._replies
+    def feed(self, event: ev.Event) -> None:
+        """Something has happened."""
+        now = self.engine.now
+        step = self.core.step(event, now)
+        if self.disk is not None:
+            self.disk.keep(step.changes)
+        for change in step.changes:
+            match change:
+                case ch.PutJob(job=job, status=status):
+                    self._see(self.names[job], status, now)
+                case ch.AddHistory(status=status):
+                    for job, ad in zip(
+                        change.jobs, change.ads() if self.told else itertools.repeat(None), strict=False
+                    ):
+                        if ad is not None:
+                            self.last_ads[self.names[job]] = ad
+                        self._see(self.names[job], status, now, left=True)
+                case ch.PutCluster(cluster=cluster, count=count):
+                    self._taken(cluster, count, now)
+                case ch.AppendLog(path=path, text=text):
+                    self.logs.setdefault(path, []).append(text)
+        for effect in step.effects:
+            self._perform(effect, now)
+        self.clock.stepped(step)
 
-        def give_up(now: float) -> None:
-            if held.open and held.step == step:
-                self._release(held)
+    def _taken(self, cluster: int, count: int, now: float) -> None:
+        held = self.core.book.clusters[cluster].statuses
+        for proc in range(count):
+            name = self.names[JobId(cluster, proc)]
+            job = self.jobs[name]
+            self.recorder.write(now, "submit", job=name, owner=job.owner, kind=job.kind)
+            self.status[name] = JobStatus(held[proc])
 
-        if self.bus.faulty:
-            self.engine.at(self.engine.now + held.patience_s, give_up)
-        return f"{held.claim_id.text}|{step}"
+    def _see(self, name: str, status: JobStatus, now: float, *, left: bool = False) -> None:
+        """What a job is doing now; a change is recorded."""
+        before, self.status[name] = self.status.get(name, JobStatus.IDLE), status
+        self.left[name] += left
+        if before is status:
+            return
+        if self.told:
+            self.changes.append(job_change(name, now, status, self.ad_of(name)))
+        if (before in ON_MACHINE) is not (status in ON_MACHINE):
+            self.turns += 1
+        match status:
+            case JobStatus.COMPLETED:
+                starts, evictions = self.starts[name], self.evictions[name]
+                self.recorder.write(now, "complete", job=name, starts=starts, evictions=evictions)
+            case JobStatus.HELD:
+                ad = self.ad_of(name)
+                code, text = (None, None) if ad is None else (ad.get("HoldReasonCode"), ad.get("HoldReason"))
+                self.recorder.write(now, "hold", job=name, code=code, text=text)
+            case JobStatus.REMOVED:
+                self.recorder.write(now, "remove", job=name)
+            case JobStatus.IDLE if before is JobStatus.HELD:
+                self.recorder.write(now, "release", job=name)
 
-    def _send(self, held: Held, event: ev.Event) -> None:
+    def _perform(self, effect: ef.Effect, now: float) -> None:
+        match effect:
+            case ef.OfferJobs() | ef.ForgetFiles():
+                # The matchmaker asks at each cycle, and files are not simulated.
+                pass
+            case ef.Decline(claim_id=claim_id):
+                self.decline(claim_id)
+            case ef.Reply():
+                self._replied(effect, now)
+            case _:
+                self._send(effect)
+
+    def _send(self, effect: ToMachine) -> None:
         if self._cut_in is not None:
             self._cut_in -= 1
             if self._cut_in <= 0:
                 self._cut_in = None
                 self.cut()
         # A daemon that is dead says nothing; whatever it meant to say has been written down.
-        if self.alive:
-            machine, claim_id = held.machine, held.claim_id
-            self._signs.catch_up(machine, self.engine.now)
-            self.bus.send(f"queue>{machine.plan.name}", lambda now: machine.address(claim_id, event, now))
-
-    def _release(self, held: Held) -> None:
-        """Give a claim back, and take its job back if it does not run there."""
-        self._close(held)
-        self._send(held, ev.ClaimReleased(claim_id=held.claim_id))
-
-    def _close(self, held: Held) -> None:
-        held.open = False
-        self._signs.end(held, self.engine.now)
-        self.claims.pop(held.claim_id.text, None)
-        entry, held.entry = held.entry, None
-        if entry is not None and entry.claim is held and entry.place in (Place.CLAIMING, Place.RUNNING):
-            self._to_idle(entry)
-
-    def reply(self, effect: ef.Effect, now: float) -> None:
-        """An answer or a message of a slot has arrived."""
-        if not self.alive:
+        machine = self.machines.get(effect.node)
+        if not self.alive or machine is None:
             return
-        match effect:
-            case ef.SendClaimReply(reply_to=to, accepted=accepted):
-                self._on_claim(self._held(to), accepted, now)
-            case ef.SendActivationReply(reply_to=to, accepted=accepted):
-                held = self._held(to)
-                if held is not None and held.entry is not None and not accepted:
-                    self.idle.missed(held.entry, now)
-                    self._release(held)
-            case ef.SendAliveReply(reply_to=to, known=known):
-                held = self.claims.get(to.rsplit("|", 1)[0])
-                if held is not None and held.open:
-                    held.seen_at = now
-                    if not known:
-                        self._close(held)
-            case ef.TellSchedd(claim_id=claim_id):
-                held = self.claims.get(claim_id.text)
-                if held is not None:
-                    self._close(held)
-
-    def _held(self, reply_to: str) -> Held | None:
-        """The claim that an answer belongs to, if it is the one that is waited for."""
-        text, step = reply_to.rsplit("|", 1)
-        held = self.claims.get(text)
-        if held is None or not held.open or held.step != int(step):
-            return None
-        held.seen_at = self.engine.now
-        held.step = 0
-        return held
-
-    def _on_claim(self, held: Held | None, accepted: bool, now: float) -> None:
-        if held is None:
-            return
-        if not accepted:
-            if held.entry is not None:
-                self.idle.missed(held.entry, now)
-            self._close(held)
-            return
-        held.granted = True
-        self._activate(held)
-        self._keep_alive(held, now)
-
-    def _activate(self, held: Held) -> None:
-        entry = held.entry
-        assert entry is not None
-        # A job is sent with when this run of it began, as the real queue sends it.
-        ad = entry.job.ad.copy()
-        ad["JobCurrentStartDate"] = int(self.engine.now)
-        self._send(held, ev.ActivationRequested(claim_id=held.claim_id, job_ad=ad, reply_to=self._ask(held)))
-
-    # -- signs of life -----------------------------------------------------------------------------------
-
-    def _keep_alive(self, held: Held, now: float) -> None:
-        if self._beats:
-            interval = 300.0 if self.bus.faulty else interval_s(held)
-            self._beat(held, now + interval, interval)
+        if isinstance(effect, ef.SayAlive):
+            self.clock.send(effect.node, partial(machine.ear.hear, effect))
         else:
-            self._signs.begin(held, now)
+            self.bus.send(f"queue>{effect.node}", partial(machine.ear.hear, effect))
 
-    def _beat_again(self, held: Held) -> None:
-        """Signs of life of a claim are sent from now on."""
-        due = self._signs.end(held, self.engine.now)
-        if due is not None:
-            self._beat(held, due, interval_s(held))
+    # -- runs ------------------------------------------------------------------------------------------
 
-    def renewed_at(self, claim_id: ClaimId, now: float) -> float | None:
-        """When the last sign of life of a claim reached its slot, if they are not sent."""
-        held = self.claims.get(claim_id.text)
-        return None if held is None else self._signs.arrived_at(held, now)
-
-    def _beat(self, held: Held, at: float, interval: float) -> None:
-        faulty = self.bus.faulty
-
-        def beat(then: float) -> None:
-            if not held.open:
-                return
-            if then - held.seen_at > held.lease_s and faulty:
-                self._close(held)
-                return
-            if self.alive and held.entry is None:
-                # The word that it is over has been lost, or that it goes on without a job.
-                self._release(held)
-                return
-            if self.alive:
-                to = f"{held.claim_id.text}|alive" if faulty else ""
-                self._send(held, ev.AliveReceived(claim_id=held.claim_id, reply_to=to))
-            self.engine.at(then + interval, beat)
-
-        self.engine.at(at, beat)
-
-    # -- runs ----------------------------------------------------------------------------------------------
-
-    def run_begun(self, run: Run, now: float) -> None:
+    def run_begun(self, run: Run) -> None:
         """A starter has begun with a job."""
-        entry = self.entries[run.process.job.name]
-        entry.starts += 1
-        if entry.started_at is None:
-            entry.started_at = now
-        held = entry.claim
-        if entry.place is Place.CLAIMING and held is not None and held.claim_id == run.starter.claim_id:
-            self._put(entry, Place.RUNNING)
+        self.starts[run.process.job.name] += 1
 
-    def run_started(self, run: Run) -> None:
-        """The program of a job runs."""
-        self.idle.began(self.entries[run.process.job.name])
+    def run_ended(self, run: Run, end: End) -> None:
+        """A run is over: what it did of the job's work, whatever the queue hears of it."""
+        name = run.process.job.name
+        # A program that came to its own end begins anew, if it is started again.
+        self.done_s[name] = 0.0 if end.outcome == "completed" else self.done_s[name] + end.kept_s
+        self.exits[name] += end.outcome == "completed"
+        self.evictions[name] += end.outcome == "evicted"
 
-    def run_ended(self, run: Run, end: End, now: float) -> None:
-        """A starter reports the end of a run. What it says of work done and of completion counts in any case."""
-        entry = self.entries[run.process.job.name]
-        if entry.place is Place.COMPLETED:
-            return
-        entry.done_s += end.kept_s if end.outcome != "completed" else 0.0
-        held = entry.claim
-        mine = held is not None and held.claim_id == run.starter.claim_id
-        if end.outcome == "completed":
-            self._complete(entry, mine, now)
-            return
-        entry.evictions += end.outcome == "evicted"
-        entry.thrown_out += end.outcome == "evicted" and end.claim_stays
-        if held is None or not mine:
-            return
-        held.entry = None
-        if end.outcome == "held" or entry.thrown_out >= self.thrown_out_max:
-            self._put(entry, Place.HELD)
-            entry.claim, entry.ended_at = None, now
-        else:
-            if not run.started and entry.then is Place.IDLE:
-                self.idle.missed(entry, now)
-            self._to_idle(entry)
-        if held.deactivated and held.open:
-            held.deactivated = False
-            self._next_job(held, entry.job.kind)
-        elif end.claim_stays or end.outcome == "lost":
-            self._release(held)
-        else:
-            # If it is still there when the next sign of life is due, it is given back.
-            self._beat_again(held)
+    # -- orders of users -------------------------------------------------------------------------------
 
-    def _complete(self, entry: Entry, mine: bool, now: float) -> None:
-        held = entry.claim
-        if entry.place is Place.IDLE:
-            self.idle.take(entry)
-        self._put(entry, Place.COMPLETED)
-        entry.claim, entry.ended_at = None, now
-        self.recorder.write(now, "complete", job=entry.job.name, starts=entry.starts, evictions=entry.evictions)
-        if held is None:
-            return
-        held.entry = None
-        if not mine:
-            self._release(held)
-        elif held.open:
-            self._next_job(held, entry.job.kind)
+    def act(self, action: ev.Action, name: str, now: float, *, reason: str = "") -> None:
+        """Somebody does something to a job that was submitted."""
+        self.recorder.write(now, "order", job=name, action=str(action))
+        if self._alive and name in self.ids:
+            self._acted(action, self.ids[name], reason=reason)
 
-    def _next_job(self, held: Held, kind: str) -> None:
-        """Another job of the same kind, or the end of the claim."""
-        entry = self.idle.next(kind) if self.alive else None
-        if entry is None:
-            self._release(held)
-            return
-        self._put(entry, Place.CLAIMING)
-        entry.claim, held.entry = held, entry
-        self._activate(held)
-
-    # -- orders of users -----------------------------------------------------------------------------------
-
-    def stop(self, name: str, then: Place, now: float) -> None:
-        """A job is to stop and then be idle again, held or removed."""
-        entry = self.entries[name]
-        self.recorder.write(now, "order", job=name, then=str(then))
-        entry.then = then
-        match entry.place:
-            case Place.IDLE if then is not Place.IDLE:
-                self.idle.take(entry)
-                self._put(entry, then)
-            case Place.HELD if then is Place.REMOVED:
-                self._put(entry, then)
-            case Place.CLAIMING if entry.claim is not None:
-                self._release(entry.claim)
-            case Place.RUNNING if entry.claim is not None:
-                entry.claim.deactivated = True
-                self._send(entry.claim, ev.DeactivationRequested(claim_id=entry.claim.claim_id))
-
-    def release(self, name: str, now: float) -> None:
-        """A held job may run again."""
-        entry = self.entries[name]
-        if entry.place is Place.HELD:
-            self.recorder.write(now, "order", job=name, then=str(Place.IDLE))
-            entry.then = Place.IDLE
-            self._to_idle(entry)
-
-    def suspend(self, name: str, suspended: bool) -> None:
-        """A running job is to stand still, or to go on."""
-        held = self.entries[name].claim
-        if held is not None:
-            kind = ev.SuspendRequested if suspended else ev.ContinueRequested
-            self._send(held, kind(claim_id=held.claim_id))
+    def _acted(self, action: ev.Action, job: JobId, *, reason: str = "", attributes: ClassAd | None = None) -> None:
+        self.feed(
+            ev.Acted(
+                action=action,
+                jobs=(job,),
+                user=OPERATOR,
+                superuser=True,
+                reply_to="",
+                reason=reason,
+                attributes=ClassAd() if attributes is None else attributes,
+            )
+        )
 
 
-__all__ = ["Entry", "Held", "Place", "Queue"]
+__all__ = ["DEFAULT", "NAME", "OPERATOR", "Queue"]

@@ -20,7 +20,7 @@ from roost.model import effects as slot_ef
 from roost.model import starter_effects as ef
 from roost.model import starter_events as ev
 from roost.model.changed import changed, maker
-from roost.model.starter import Ending, ExitReport, OrderedBy, StarterTimer
+from roost.model.starter import Ending, ExitReport, OrderedBy, StarterTimer, Usage
 from roost.node.host_slots import Starter
 from roost.sim.engine import RANK_STARTER
 from roost.sim.process import End, Process
@@ -52,7 +52,7 @@ class Run:
 
     __slots__ = (
         "_crash_in", "_finished", "_timers", "_work", "asked_for", "checkpoints", "engine", "machine", "process",
-        "reported", "slot", "started", "starter",
+        "reported", "slot", "starter",
     )  # fmt: skip
 
     def __init__(self, slot: Slot, starter: Starter, job: Job, done_s: float, crash_in: int | None) -> None:
@@ -61,8 +61,6 @@ class Run:
         self.engine = self.machine.engine
         self.starter = starter
         self.process = Process(self.engine, job, done_s, self._ended, self._stretch)
-        #: Its program has run.
-        self.started = False
         #: States of the job that are safe.
         self.checkpoints = 0
         #: Names of what is reported that expressions ask for.
@@ -105,10 +103,9 @@ class Run:
             case ef.RemoveSandbox():
                 self.tell(ev.SandboxRemoved(), now)
             case ef.StartJob(run=run):
-                if not self.started:
-                    self.started = True
-                    self.machine.watcher.run_started(self)
                 self.process.start(now)
+                if run == 1:
+                    self.machine.ear.began(self.slot, self.starter, now)
                 self.tell(ev.JobStarted(run=run, pid=_PID + run), now)
             case ef.KillProcesses():
                 self.process.kill(now)
@@ -119,21 +116,46 @@ class Run:
             case ef.RunScript(point=script):
                 self._later(HOOK_S, ev.ScriptEnded(point=script), now)
             case ef.TransferInput():
-                self._later(truth.input_s, ev.InputTransferred(), now)
+                self._move("input", truth.input_s, ev.InputTransferred(), now)
             case ef.TransferCheckpoint(run=run):
-                self._later(truth.output_s, ev.CheckpointTransferred(run=run), now)
+                self._move("output", truth.output_s, ev.CheckpointTransferred(run=run), now)
             case ef.TransferOutput():
-                self._later(truth.output_s, ev.OutputTransferred(), now)
+                self._move("output", truth.output_s, ev.OutputTransferred(), now)
             case ef.AbortWork():
                 self._work += 1
             case ef.SuspendProcesses():
-                self.process.suspend(now)
+                if self.process.here:
+                    self.process.suspend(now)
+                    self.machine.ear.stood_still(self.slot, self.starter, True, now)
             case ef.ContinueProcesses():
                 self.process.resume(now)
+                self.machine.ear.stood_still(self.slot, self.starter, False, now)
             case ef.SignalJob(signal=signal):
                 self._signal(signal, now)
             case ef.ReportUsage(attributes=attributes):
                 self.reported = attributes
+                if self.machine.watcher.measures(self.process.job):
+                    self.machine.ear.measured(self.slot, self.starter, attributes, now)
+
+    def _move(self, what: str, seconds: float, event: ev.StarterEvent, now: float) -> None:
+        """Files are moved; the queue hears when that begins and ends, if it takes time or somebody reads event logs."""
+        ear, told = self.machine.ear, seconds > 0 or self.machine.watcher.tells_files
+        if told:
+            ear.moved(self.slot, self.starter, f"{what}-started", now)
+        self._work += 1
+        number = self._work
+
+        def done(then: float) -> None:
+            if number != self._work:
+                return
+            if told:
+                ear.moved(self.slot, self.starter, f"{what}-finished", then)
+            self.tell(event, then)
+
+        if seconds <= 0:
+            done(now)
+        else:
+            self.engine.at(now + seconds, done)
 
     def _later(self, seconds: float, event: ev.StarterEvent, now: float) -> None:
         """The result of work that takes a while, unless it is stopped."""
@@ -192,13 +214,26 @@ class Run:
         state, policy = self.starter.state, self.starter.policy
         times = state.deadlines
         poll_at, update_at = times.poll_at, times.update_at
+        looked_at = -math.inf
         if poll_at is not None and poll_at < now:
             poll_at = on_grid(poll_at, policy.polling_interval_s, now)
+            looked_at = poll_at - policy.polling_interval_s
         if update_at is not None and update_at < now:
             update_at = on_grid(update_at, policy.update_interval_s, now)
-        if poll_at != times.poll_at or update_at != times.update_at:
-            times = changed(times, {"poll_at": poll_at, "update_at": update_at})
-            self.starter.state = changed(state, {"deadlines": times})
+            looked_at = max(looked_at, update_at - policy.update_interval_s)
+        if looked_at > -math.inf:
+            changes: dict[str, object] = {"deadlines": changed(times, {"poll_at": poll_at, "update_at": update_at})}
+            if self.process.here and state.process:
+                changes["usage"] = self._seen(state.usage, looked_at, now)
+            self.starter.state = changed(state, changes)
+
+    def _seen(self, before: Usage | None, looked_at: float, now: float) -> Usage:
+        """What a look that was left out has found."""
+        found = self.process.usage(looked_at, now)
+        if before is None or before.image_size_kib <= found.image_size_kib:
+            return found
+        sizes = {"image_size_kib": before.image_size_kib, "resident_kib": max(before.resident_kib, found.resident_kib)}
+        return changed(found, sizes)
 
     def _look(self, timer: StarterTimer, now: float) -> None:
         state = self.starter.state
@@ -223,6 +258,7 @@ class Run:
 
     def _report(self, report: ExitReport, now: float) -> None:
         cause = report.cause
+        self.machine.ear.ended(self.slot, self.starter, report, now)
         self._finish(
             _OUTCOMES[report.ending],
             None if cause is None else cause.text,
@@ -255,6 +291,7 @@ class Run:
         outcome = "lost" if cause is None else "evicted"
         stays = cause is not None and cause.by is OrderedBy.STARTER
         self._finish(outcome, None if cause is None else cause.text, True, now, stays=stays)
+        self.machine.ear.lost(self.slot, self.starter, now)
         self.machine.starter_lost(self.slot, self.starter, now)
 
     def vanish(self, now: float, outcome: str = "lost") -> None:

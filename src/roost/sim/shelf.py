@@ -26,8 +26,8 @@ from roost.negotiator.view import SlotView, charged_for, weight_of
 from roost.node.host_plan import SlotPlan
 from roost.policy.decision import StepWorld
 from roost.sim.host import Machine, Slot
-from roost.sim.shelf_terms import Terms, expressions_in
-from roost.startd.attributes import overlay, requirements
+from roost.sim.shelf_terms import Terms, expressions_in, refuses_with_owner
+from roost.startd.attributes import is_offered, overlay, requirements
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.states import BACKFILL, BACKFILL_BUSY, State
 
@@ -53,14 +53,20 @@ _ASKS: Final = ("start", "withinresourcelimits")
 
 
 def is_free(slot: Slot) -> bool:
-    """Whether nobody has a slot."""
+    """Whether nobody has a slot, and some job might get it."""
     state = slot.state
-    return state.state is State.UNCLAIMED or (
-        state.state is State.BACKFILL
-        and state.pair in (BACKFILL, BACKFILL_BUSY)
-        and state.destination is None
-        and state.claim.request is None
-    )
+    match state.state:
+        case State.UNCLAIMED:
+            return True
+        case State.BACKFILL:
+            free = state.pair in (BACKFILL, BACKFILL_BUSY) and state.destination is None
+            return free and state.claim.request is None
+        case State.OWNER:
+            return is_offered(state) and not refuses_with_owner(slot)
+        case State.DRAINED:
+            return is_offered(state)
+        case _:
+            return False
 
 
 @dataclass(slots=True, eq=False)

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from roost.classad import ClassAd, Expr
+from roost.classad import ClassAd, Expr, parse_expression
 from roost.classad.ad import MISSING
+from roost.classad.syntax import strip
 from roost.negotiator.reach import calls, reach
 from roost.negotiator.settings import Settings
 from roost.negotiator.verdicts import SCOPES
 from roost.negotiator.view import WEIGHT
-from roost.sim.host import Machine
+from roost.sim.host import Machine, Slot
+from roost.sim.pool_ads import pool_ad
 from roost.startd.attributes import OWNED
 
 #: Attributes of a free slot that change without its plan, state or benchmarks.
@@ -79,3 +81,29 @@ def _draws(ad: ClassAd) -> bool:
 def expressions_in(ads: tuple[ClassAd, ...], name: str) -> list[Expr]:
     """What stands under a folded name in a slot's ads."""
     return [cell for ad in ads if isinstance(cell := ad.cell(name), Expr)]
+
+
+#: By identity, which is kept: expressions of a policy to whether a slot that belongs to its owner takes no job at all.
+_REFUSES: Final[dict[int, tuple[ClassAd, bool]]] = {}
+_MAX: Final = 10_000
+_CLOSED: Final = parse_expression("START =?= False").tree
+
+
+def refuses_with_owner(slot: Slot) -> bool:
+    """Whether a slot in the state Owner takes no job as long as it stays there: its IS_OWNER is START =?= FALSE, and
+    START asks nothing of jobs. What the clock changes of that the slot's next poll finds.
+    """
+    policy = slot.plan.policy.expressions
+    known = _REFUSES.get(id(policy))
+    if known is None:
+        if len(_REFUSES) >= _MAX:
+            _REFUSES.clear()
+        known = _REFUSES[id(policy)] = policy, _refuses_with_owner(slot, policy)
+    return known[1]
+
+
+def _refuses_with_owner(slot: Slot, policy: ClassAd) -> bool:
+    owner, start = policy.cell("isowner"), policy.cell("start")
+    if not isinstance(owner, Expr) or not isinstance(start, Expr) or strip(owner.tree) != _CLOSED:
+        return False
+    return not pool_ad(slot, slot.state.entered_state_at).external_refs(start)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from roost.classad import ClassAd
-from roost.model import effects as ef
 from roost.model.claims import ClaimKind
 from roost.model.identifiers import ClaimId
-from roost.node.host import OfferLeftovers
+from roost.schedd.events import Event
 from roost.sim.process import End, Process
 from roost.sim.workload import Job
 from roost.startd.machine import Step
@@ -31,26 +30,34 @@ class Watcher(Protocol):
     def run_begun(self, machine: Machine, slot: Slot, run: Run, now: float) -> None:
         """A starter has begun with a job."""
 
-    def run_started(self, run: Run) -> None:
-        """The program of a job runs."""
-
     def ran(self, machine: Machine, slot: Slot, process: Process, begin: float, end: float) -> None:
         """A job has run for a stretch without standing still."""
 
     def run_ended(self, machine: Machine, slot: Slot, run: Run, end: End, now: float) -> None:
         """A run is over."""
 
-    def reply(self, machine: Machine, effect: ef.Effect, now: float) -> None:
-        """A slot has something to say to a queue."""
+    def say(self, machine: Machine, event: Event) -> None:
+        """A machine has something to say to the queue."""
 
-    def leftovers(self, machine: Machine, offer: OfferLeftovers) -> None:
-        """What is left of a divided slot may be had by whoever got the part."""
+    def divided(self, machine: Machine) -> None:
+        """A part of a slot has been claimed, and the rest of it may be had."""
 
     def job_of(self, ad: ClassAd, kind: ClaimKind) -> tuple[Job, float]:
         """The job of an ad, and the work of it that is done, s."""
 
-    def renewed_at(self, claim_id: ClaimId, now: float) -> float | None:
+    def renewed_at(self, machine: Machine, claim_id: ClaimId, now: float) -> float | None:
         """When the last sign of life of a claim came that was not sent; None if there was none."""
+
+    @property
+    def alive_interval_s(self) -> float:
+        """How often the queue says that it lives, s."""
+
+    def measures(self, job: Job) -> bool:
+        """Whether the queue is told what a running job uses."""
+
+    @property
+    def tells_files(self) -> bool:
+        """Whether the queue is told of files that are moved."""
 
     def fetch(self, machine: Machine, slot: Slot) -> ClassAd | None:
         """Work for a slot that fetches it."""

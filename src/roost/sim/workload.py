@@ -18,11 +18,17 @@ from random import Random
 from typing import Final
 
 from roost.classad import ClassAd, parse_expression
+from roost.schedd.job_policy import PERIODIC_ATTRIBUTES
 from roost.sim.owners import DAY_S, HOUR_S
 
 #: Requirements of a job that has none: the slot is large enough.
 ENOUGH: Final = parse_expression("TARGET.Memory >= RequestMemory && TARGET.Disk >= RequestDisk")
 
+
+#: Attributes whose texts are expressions.
+_EXPRESSIONS: Final = PERIODIC_ATTRIBUTES | {
+    "requirements", "rank", "onexithold", "onexitremove", "leavejobinqueue",
+}  # fmt: skip
 
 _SIZE: Final = ((0.0, 64 * 1024),)
 
@@ -42,6 +48,8 @@ class Truth:
     #: Time from a hard kill to its end, s.
     death_s: float = 1.0
     exit_code: int = 0
+    #: Of the first times that it comes to its end, in order, instead of that.
+    exit_codes: tuple[int, ...] = ()
     #: Virtual size over time run: (s, KiB), growing evenly between two points, and staying after the last. Where there
     #: is none, it has the ImageSize of its ad.
     memory: tuple[tuple[float, int], ...] = ()
@@ -87,6 +95,12 @@ class Job:
     #: Jobs with the same are the same to a matcher.
     kind: str
 
+    def again(self, exits: int) -> Job:
+        """The job as it is when it has come to its own end so many times before."""
+        if exits >= len(self.truth.exit_codes):
+            return self
+        return replace(self, truth=replace(self.truth, exit_code=self.truth.exit_codes[exits]))
+
 
 def make_job(
     number: int, owner: str, submitted_at: float, truth: Truth, attributes: Mapping[str, object], kind: str
@@ -113,7 +127,7 @@ def make_job(
     )
     ad.put("Requirements", ENOUGH)
     for name, value in attributes.items():
-        if isinstance(value, str) and name.lower() in ("requirements", "rank"):
+        if isinstance(value, str) and name.lower() in _EXPRESSIONS:
             ad.set(name, value)
         else:
             ad[name] = value

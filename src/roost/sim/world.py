@@ -7,7 +7,6 @@ and `negotiation` for the rest of the pool, `bus` for messages and faults.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,12 +15,12 @@ from typing import Any, Final
 
 from roost.classad import ClassAd
 from roost.defrag.policy import DefragPolicy
-from roost.model import effects as ef
 from roost.model.claims import ClaimKind
 from roost.model.events import VacateRequested
 from roost.model.identifiers import ClaimId
 from roost.negotiator.settings import Settings as NegotiatorSettings
-from roost.node.host import OfferLeftovers
+from roost.schedd.events import ClaimsHeard, Event, RunMeasured
+from roost.schedd.holder import QueueSettings
 from roost.sim.bus import Bus, Faults
 from roost.sim.chance import stream
 from roost.sim.checkers import Checker
@@ -34,7 +33,7 @@ from roost.sim.metrics import Metrics
 from roost.sim.negotiation import Negotiation
 from roost.sim.owners import DAY_S
 from roost.sim.process import End, Process
-from roost.sim.queue import Queue
+from roost.sim.queue import DEFAULT, Queue
 from roost.sim.record import Recorder, Sink
 from roost.sim.run import Run
 from roost.sim.workload import Job
@@ -87,8 +86,10 @@ class Plan:
     informs: bool = True
     #: What the pool's defragmentation daemon is to do; None where there is none.
     defrag: DefragPolicy | None = None
-    #: Evictions by a starter's policy after which a job goes on hold.
-    thrown_out_max: float = math.inf
+    #: Settings of the queue.
+    queue: QueueSettings = DEFAULT
+    #: Somebody looks at event logs, and at what is measured of running jobs.
+    told: bool = False
     #: Work that machines fetch; the numbers of these jobs are no numbers of `jobs`.
     fetched: tuple[Job, ...] = ()
     #: What administrators order.
@@ -129,15 +130,18 @@ class World:
         self.metrics = Metrics(slots=slots, days=plan.days, run_s=truths, cores=cores)
         self.recorder = Recorder(plan.start, (self.metrics.take, *sinks), lines)
         self.bus = Bus(self.engine, plan.seed, plan.faults)
-        self.queue = Queue(self.engine, self.bus, self.recorder, exhaustive=plan.exhaustive)
-        self.queue.thrown_out_max = plan.thrown_out_max
+        self.queue = Queue(self.engine, self.bus, self.recorder, plan.queue, exhaustive=plan.exhaustive, told=plan.told)
         self.source = WorkSource(plan.fetched)
         self.checker = Checker(self)
         self._on_step = on_step
         self._interference: dict[Process, float] = {}
         self.machines: list[Machine] = []
         for index, each in enumerate(plan.machines):
-            self.machines.append(self._machine(each, index))
+            machine = self._machine(each, index)
+            self.machines.append(machine)
+            self.queue.machines[each.name] = machine
+            if self.bus.faulty:
+                machine.ear.repeat(plan.start)
         self.queue.expect(plan.jobs)
         order = list(range(len(self.machines)))
         stream(plan.seed, "matcher").shuffle(order)
@@ -246,11 +250,17 @@ class World:
 
         def live(then: float) -> None:
             self.recorder.write(then, "alive", machine=machine.plan.name)
-            machine.begin(then)
+            self.start_anew(machine, then)
             for slot in machine.slots:
                 self.matcher.look(slot)
 
         self.engine.at(now + 1 + self._away.random() * self.plan.faults.away_s, live)
+
+    def start_anew(self, machine: Machine, now: float) -> None:
+        """A machine's daemon starts after it died."""
+        self.queue.clock.watch_closely()
+        machine.begin(now)
+        machine.ear.repeat(now)
 
     def reconfigured(self, machine: Machine) -> None:
         """A machine has read its configuration anew."""
@@ -278,14 +288,14 @@ class World:
 
     def _queue_dies(self) -> None:
         now = self.engine.now
-        if not self.queue.alive or self._is_over(now):
+        if not self.queue.running or self._is_over(now):
             return
         self.recorder.write(now, "dead", machine="queue")
-        self.queue.alive = False
+        self.queue.die()
 
         def live(then: float) -> None:
             self.recorder.write(then, "alive", machine="queue")
-            self.queue.alive = True
+            self.queue.revive(then)
             if self.plan.faults.queue_cut:
                 self.queue.die_after(1 + int(self._away.expovariate(1 / self.plan.faults.queue_cut)))
 
@@ -341,12 +351,8 @@ class World:
         self.recorder.write(now, "start", slot=slot.plan.name, job=job.name)
         self._interference[run.process] = 0.0
         if job.name not in self.source:
-            self.queue.run_begun(run, now)
-
-    def run_started(self, run: Run) -> None:
-        """The program of a job runs."""
-        if run.process.job.name not in self.source:
-            self.queue.run_started(run)
+            run.asked_for |= self.queue.asks
+            self.queue.run_begun(run)
 
     def ran(self, machine: Machine, slot: Slot, process: Process, begin: float, end: float) -> None:
         """Time that the job ran while somebody was there."""
@@ -371,25 +377,45 @@ class World:
         )
         if name in self.source:
             self.source.ended(name, end)
-        elif machine.alive and end.outcome != "open":
-            self.queue.run_ended(run, end, now)
+        elif end.outcome != "open":
+            self.queue.run_ended(run, end)
 
-    def reply(self, machine: Machine, effect: ef.Effect, now: float) -> None:
+    def say(self, machine: Machine, event: Event) -> None:
         """Messages to the queue."""
-        self.bus.send(f"{machine.plan.name}>queue", lambda then: self.queue.reply(effect, then))
+        name = machine.plan.name
+        due, now = partial(self.queue.hear, event), self.engine.now
+        if isinstance(event, RunMeasured) or (isinstance(event, ClaimsHeard) and not self.bus.faulty):
+            # Measurements that matter to nobody, and answers to signs of life that were not sent, are not sent either:
+            # those that are shift nothing.
+            self.engine.at(now + self.bus.steady_delay(f"{name}~queue", now), due)
+        else:
+            self.bus.send(f"{name}>queue", due)
 
-    def leftovers(self, machine: Machine, offer: OfferLeftovers) -> None:
-        """What is left of a divided slot goes to the next job of the same kind."""
-        claim_id, kind = offer.claim_id, self.queue.lookup(offer.job_ad)[0].kind
-        self.bus.send(f"{machine.plan.name}>queue", lambda then: self.queue.leftovers(machine, claim_id, kind, then))
+    def divided(self, machine: Machine) -> None:
+        """What is left of a slot may be had."""
+        self.matcher.more()
 
     def job_of(self, ad: ClassAd, kind: ClaimKind) -> tuple[Job, float]:
         """The job of an ad, and the work of it that is done, s."""
-        return self.source.lookup(ad) if kind is ClaimKind.FETCHED else self.queue.lookup(ad)
+        return self.source.lookup(ad) if kind is ClaimKind.FETCHED else self.queue.job_of(ad)
 
-    def renewed_at(self, claim_id: ClaimId, now: float) -> float | None:
+    def renewed_at(self, machine: Machine, claim_id: ClaimId, now: float) -> float | None:
         """When the last sign of life came that was not sent."""
-        return self.queue.renewed_at(claim_id, now)
+        return self.queue.clock.renewed_at(claim_id.text, now)
+
+    @property
+    def alive_interval_s(self) -> float:
+        """How often the queue says that it lives, s."""
+        return self.queue.core.holder.settings.alive_interval_s
+
+    @property
+    def tells_files(self) -> bool:
+        """Whether the queue is told of files that are moved, though that takes no time."""
+        return self.queue.told
+
+    def measures(self, job: Job) -> bool:
+        """Whether the queue is told what a running job uses: somebody looks at it, or policy does."""
+        return self.queue.told or self.queue.clock.judges
 
     def fetch(self, machine: Machine, slot: Slot) -> ClassAd | None:
         """Work for a slot that fetches it."""

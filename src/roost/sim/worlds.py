@@ -119,7 +119,7 @@ def drawn(seed: int) -> Drawn:
         cycle_s=60.0,
         faults=_faults(chance),
         negotiator=replace(pattern.negotiator, halflife_s=4 * HOUR_S),
-        thrown_out_max=5,
+        queue=pattern.queue,
         fetched=fetched,
         orders=tuple(_orders(chance, count)),
     )
@@ -188,6 +188,9 @@ def _job(chance: Random, policy: str, number: int, at: float) -> Job:
         attributes["IsSuspendableJob"] = True
     if chance.random() < 0.2:
         attributes["JobMaxVacateTime"] = chance.choice((0, 20, 2000))
+    if truth.image_kb(truth.run_s) > truth.memory[0][1]:
+        # Whoever hands in a job that grows beyond measure does not want it started for ever.
+        attributes["PeriodicHold"] = parse_expression("JobStatus == 1 && NumVacates > 5")
     if truth.exits_to_save_s is not None:
         attributes["SuccessCheckpointExitCode"] = truth.save_code
     if chance.random() < 0.2:

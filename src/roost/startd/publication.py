@@ -22,9 +22,14 @@ def slot_attributes(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd
     """State, claim, policy and Requirements of a slot, as a new ad."""
     ad = published(state, policy, now)
     if state.claim.activation is not None:
-        seconds = remaining_s(Inputs(state, policy, now))
-        ad.put("RetirementTimeRemaining", _FOREVER_S if math.isinf(seconds) else int(seconds))
+        ad.put("RetirementTimeRemaining", retirement_left(state, policy, now))
     if policy.fetches_work:
         delay = Inputs(state, policy, now).whole("FetchWorkDelay", state.claim.job_ad, otherwise=300)
         ad.put("NextFetchWorkDelay", delay)
     return ad
+
+
+def retirement_left(state: SlotState, policy: SlotPolicy, now: float) -> int:
+    """RetirementTimeRemaining of a slot's job, s."""
+    seconds = remaining_s(Inputs(state, policy, now))
+    return _FOREVER_S if math.isinf(seconds) else int(seconds)

@@ -1,6 +1,7 @@
 """In what a scenario on real daemons differs from the same in simulation.
 
-Compared are the transitions of each slot in their order: number, from, to and reason have to be the same. Their times
+Compared are what each job does as its queue sees it, status by status with the codes of holds, and the transitions of
+each slot in their order: number, from, to and reason have to be the same. Their times
 may differ by `tolerance_s`, and so may the time since the transition before: in the simulation a message takes up to a
 quarter of a second and jobs are matched every few seconds; a real pool matches as soon as it can, and then the whole
 rest of a job's stay is earlier by as much. What a machine that is not used finds by looking may be a whole look later.
@@ -19,6 +20,8 @@ from typing import Final
 from roost.lab.durations import shown
 from roost.lab.scenario import Scenario
 from roost.model.reasons import Reason
+from roost.schedd.status import JobStatus
+from roost.sim.job_changes import JobChange
 from roost.startd.timers import IDLE_LOOK_S
 from roost.startd.work import Taken
 
@@ -40,8 +43,9 @@ Timelines = dict[str, list[Taken]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """The first transition in which the two worlds do not agree about a slot."""
+    """The first transition in which the two worlds do not agree about a slot, or the first status of a job."""
 
+    #: The slot's name, or ``job a``.
     slot: str
     #: When, s since the beginning of the scenario.
     at_s: float
@@ -86,6 +90,47 @@ def differences(
     return found
 
 
+def job_differences(
+    scenario: Scenario, start: float, simulated: Iterable[JobChange], real: Iterable[JobChange]
+) -> list[Difference]:
+    """The first difference of each job that has one."""
+    ours, theirs = _by_job(simulated), _by_job(real)
+    found = []
+    for job in sorted(ours | theirs):
+        one, other = ours.get(job, []), theirs.get(job, [])
+        place = _first_of_job(scenario, start, one, other)
+        if place is not None:
+            left, right = ([f"{shown(each.at - start):>9} {each}" for each in changes] for changes in (one, other))
+            times = [changes[place].at for changes in (one, other) if place < len(changes)]
+            found.append(_difference_of(f"job {job}", min(times) - start, left, right, place))
+    return found
+
+
+def _by_job(changes: Iterable[JobChange]) -> dict[str, list[JobChange]]:
+    """Changes by job. That output is moved is a matter of its size, and counts as running."""
+    found: dict[str, list[JobChange]] = {}
+    for each in changes:
+        status = JobStatus.RUNNING if each.status is JobStatus.TRANSFERRING_OUTPUT else each.status
+        mine = found.setdefault(each.job, [])
+        if not mine or mine[-1].status is not status:
+            mine.append(replace(each, status=status))
+    return found
+
+
+def _first_of_job(scenario: Scenario, start: float, one: Sequence[JobChange], other: Sequence[JobChange]) -> int | None:
+    within_s = tolerance_s(scenario)
+    before: tuple[float, float] | None = None
+    for place, (a, b) in enumerate(zip_longest(one, other)):
+        if a is None or b is None or (a.status, a.code) != (b.status, b.code):
+            times = [each.at for each in (a, b) if each is not None]
+            return place if min(times) < start + scenario.end_s - within_s else None
+        since = 0.0 if before is None else abs((a.at - before[0]) - (b.at - before[1]))
+        if min(abs(a.at - b.at), since) > within_s + IDLE_LOOK_S:
+            return place
+        before = (a.at, b.at)
+    return None
+
+
 def _first(scenario: Scenario, start: float, one: Sequence[Taken], other: Sequence[Taken]) -> int | None:
     usual_s = tolerance_s(scenario)
     before: tuple[float, float] | None = None
@@ -109,25 +154,27 @@ def _what(taken: Taken) -> tuple[str, str, str, str]:
 
 
 def _difference(slot: str, start: float, one: Sequence[Taken], other: Sequence[Taken], place: int) -> Difference:
-    a = one[place] if place < len(one) else None
-    b = other[place] if place < len(other) else None
+    times = [taken[place].at for taken in (one, other) if place < len(taken)]
+    left, right = ([_text(each, start) for each in taken] for taken in (one, other))
+    return _difference_of(slot, min(times) - start, left, right, place)
+
+
+def _difference_of(slot: str, at_s: float, one: list[str], other: list[str], place: int) -> Difference:
     return Difference(
         slot=slot,
-        at_s=min(each.at for each in (a, b) if each is not None) - start,
-        simulated=_text(a, start),
-        real=_text(b, start),
-        lines=tuple(_lines(start, one, other, place)),
+        at_s=at_s,
+        simulated=one[place] if place < len(one) else "",
+        real=other[place] if place < len(other) else "",
+        lines=tuple(_lines(one, other, place)),
     )
 
 
-def _lines(start: float, one: Sequence[Taken], other: Sequence[Taken], place: int) -> Iterator[str]:
+def _lines(one: list[str], other: list[str], place: int) -> Iterator[str]:
     first = max(0, place - _BEFORE)
     rows = [
-        (index, _text(one[index] if index < len(one) else None, start), _text(
-            other[index] if index < len(other) else None, start
-        ))
+        (index, one[index] if index < len(one) else "", other[index] if index < len(other) else "")
         for index in range(first, min(place + _AFTER + 1, max(len(one), len(other))))
-    ]  # fmt: skip
+    ]
     width = max(len("simulation"), *(len(left) for _, left, _ in rows))
     yield f"  {'simulation':<{width}}   real daemons"
     if first:
@@ -136,7 +183,5 @@ def _lines(start: float, one: Sequence[Taken], other: Sequence[Taken], place: in
         yield f"{'>' if index == place else ' '} {left:<{width}} | {right}".rstrip()
 
 
-def _text(taken: Taken | None, start: float) -> str:
-    if taken is None:
-        return ""
+def _text(taken: Taken, start: float) -> str:
     return f"{shown(taken.at - start):>9} {taken.number:>3} {taken.source} → {taken.target}: {taken.reason}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from signal import Signals
@@ -89,6 +90,7 @@ class StandIns:
         self._engine = _Engine(self)
         #: Work of a job that it need not do again, s.
         self.done_s = dict.fromkeys(self.jobs, 0.0)
+        self.exits: Counter[str] = Counter()
         self.by_pid: dict[int, StandIn] = {}
         #: Whether a process has been told to end by the signal that it gets.
         self.is_to_end: Callable[[int], bool] = lambda pid: True
@@ -176,7 +178,7 @@ class StandIns:
             mine.ending = True
             mine.say(f"die {signal}" if code is None else f"exit {code}")
 
-        process = Process(self._engine, job, self.done_s[name], ended, lambda *_: None)  # type: ignore[arg-type]
+        process = Process(self._engine, job.again(self.exits[name]), self.done_s[name], ended, lambda *_: None)  # type: ignore[arg-type]
         mine = self.by_pid[pid] = StandIn(pid, process, writer)
         found.append(mine)
         process.start(self.clock.now())
@@ -200,7 +202,9 @@ class StandIns:
         completed = process.code is not None
         kept_s = 0.0 if completed else process.saved_s
         if name not in self.source:
-            self.done_s[name] += kept_s
+            # A program that came to its own end begins anew, if it is started again.
+            self.done_s[name] = 0.0 if completed else self.done_s[name] + kept_s
+            self.exits[name] += completed
             return
         self.source.ended(
             name,

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -252,8 +254,11 @@ class ReplayNode(NodeDaemon):
         for runner in list(self.orders.runners.values()):
             family = runner.family
             runner.forget()
-            if family is not None:
+            if family is not None and not family.is_ended:
+                # The shepherd loses its power, too: it does not see the end of its job.
+                os.kill(family.shepherd, signal.SIGSTOP)
                 await asyncio.to_thread(kill_family, family.shepherd, None)
+                os.kill(family.shepherd, signal.SIGKILL)
         await self.backfill.stop()
         self.nursery = None
         with contextlib.suppress(asyncio.CancelledError):

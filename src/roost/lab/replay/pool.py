@@ -11,12 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from roost.classad import ClassAd
 from roost.config import Config
 from roost.lab.machines import LabError
 from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop
 from roost.lab.replay.jobs import StandIns, ad_of
 from roost.lab.replay.machine import ReplayNode, WatchedNursery
+from roost.lab.replay.queue import OneJob, ReplaySchedd
 from roost.lab.scenario import Deed, Order, Scenario
 from roost.model import events as nev
 from roost.node.machine import NodeSlot
@@ -26,11 +26,11 @@ from roost.runtime.central_daemon import CentralDaemon
 from roost.runtime.home import Home
 from roost.runtime.nats_server import Accounts, NatsServer
 from roost.runtime.role import Ending, RoleContext
-from roost.runtime.schedd_daemon import ScheddDaemon
 from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
-from roost.schedd.submit import ClusterPlan
+from roost.sim.job_changes import JobChange
+from roost.sim.sources import past_of
 from roost.sim.workload import Job
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.work import Taken
@@ -168,10 +168,11 @@ class ReplayPool:
         self.nursery = stage.nursery
         self.home = stage.home()
         self.taken: list[tuple[str, Taken]] = []
+        self.changes: list[JobChange] = []
         self.clock: DrivenClock
         self.jobs: StandIns
         self.node: ReplayNode
-        self.schedd: ScheddDaemon
+        self.schedd: ReplaySchedd
         self.central: ReplayCentral
         self._buses: list[MutedBus] = []
         #: The scenario's name of a job to that of the queue.
@@ -202,7 +203,7 @@ class ReplayPool:
         loop.settle, loop.happened, loop.under_way = self._settle, self._happened, self._under_way
         self.buses = buses
         self.central = ReplayCentral(self._context(Role.CENTRAL), config, buses[Role.CENTRAL])
-        self.schedd = ScheddDaemon(self._context(Role.SCHEDD), config, buses[Role.SCHEDD])
+        self.schedd = ReplaySchedd(self, self._context(Role.SCHEDD), config, buses[Role.SCHEDD])
         await self.central.start()
         await self.schedd.start()
         await self.begin(config)
@@ -276,8 +277,14 @@ class ReplayPool:
     def submit(self, job: Job, name: str) -> None:
         """Hand a job to the queue."""
         self.ids[name] = JobId(self.schedd.queue.book.next_cluster, 0)
-        source = _OneJob(ad_of(job, self.jobs))
+        source = OneJob(ad_of(job, self.jobs))
         self.schedd.feed(ev.Submitted(clusters=(source,), owner=job.owner, reply_to=""))
+        past = past_of(job)
+        if past is not None:
+            note, jobs = ev.Action.NOTE, (self.ids[name],)
+            self.schedd.feed(
+                ev.Acted(action=note, jobs=jobs, user=CLIENT, superuser=True, reply_to="", attributes=past)
+            )
 
     def place(self, name: str) -> JobStatus | None:
         """Where a job is; None before it was submitted."""
@@ -351,24 +358,3 @@ class ReplayPool:
             if str(slot.plan.id).removeprefix("slot") == deed.slot:
                 return slot
         raise LabError(f"there is no slot {deed.slot} when {deed.order} is ordered")
-
-
-class _OneJob:
-    """A cluster of one job."""
-
-    def __init__(self, ad: ClassAd) -> None:
-        self.common = ad
-        self.count = 1
-        self.varying: frozenset[str] = frozenset()
-
-    def for_cluster(self, number: int) -> _OneJob:
-        """It is the same in every cluster."""
-        return self
-
-    def differences(self, index: int) -> dict[str, Any]:
-        """None: there is only one."""
-        return {}
-
-    def to_data(self) -> Any:
-        """As plans are kept."""
-        return ClusterPlan(common=self.common, batches=()).to_data()

@@ -23,6 +23,7 @@ from roost.lab.replay.leftovers import RunDirectory, memory
 from roost.lab.replay.pool import CLIENT, ReplayPool, Stage
 from roost.lab.scenario import Deed, Scenario
 from roost.runtime.accounts import can_switch_user
+from roost.sim.job_changes import JobChange
 from roost.sim.world import BEGINNING
 from roost.startd.configured import wants_backfill
 from roost.startd.work import Taken
@@ -51,6 +52,8 @@ class Replay:
     start: float
     #: Slot and transition, in the order of time.
     taken: tuple[tuple[str, Taken], ...]
+    #: What each job did as its queue saw it, in the order of time.
+    jobs: tuple[JobChange, ...] = ()
     #: What daemons told of mistakes of their own.
     mistakes: tuple[str, ...] = ()
 
@@ -174,7 +177,9 @@ class Replays:
                 await pool.close(loop)
             shutil.rmtree(pool.home.path, ignore_errors=True)
         mistakes = tuple(self._mistakes.found)
-        return Replay(scenario=scenario, start=start, taken=tuple(pool.taken), mistakes=mistakes)
+        return Replay(
+            scenario=scenario, start=start, taken=tuple(pool.taken), jobs=tuple(pool.changes), mistakes=mistakes
+        )
 
 
 def _script(

@@ -11,7 +11,7 @@ from roost.config import Host
 from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
 from roost.lab.outcome import NoReplay, Outcome
-from roost.lab.replay.comparison import differences
+from roost.lab.replay.comparison import differences, job_differences
 from roost.lab.replay.driven_loop import Stuck
 from roost.lab.replay.run import Replay, Replays
 from roost.lab.scenario import Scenario
@@ -20,10 +20,8 @@ from roost.runtime.nats_server import ServerFailed
 from roost.runtime.nursery import NurseryFailed
 from roost.startd.timers import IDLE_LOOK_S
 
-#: In the simulation a queue may ask for the rest of a slot that was divided; a real pool's matchmaker gives it away in
-#: the same cycle. What is got is the same, but not by the same transitions.
-#: And a real matchmaker knows of a slot what its machine told last: it is to be told as often as the machine looks.
-_ALIKE: Final = (("CLAIM_PARTITIONABLE_LEFTOVERS", "False"), ("UPDATE_INTERVAL", str(IDLE_LOOK_S)))
+#: A real matchmaker knows of a slot what its machine told last: it is to be told as often as the machine looks.
+_ALIKE: Final = (("UPDATE_INTERVAL", str(IDLE_LOOK_S)),)
 
 
 class BothWorlds:
@@ -61,7 +59,7 @@ class BothWorlds:
         begun = time.monotonic()
         scenario = replace(scenario, settings=(*scenario.settings, *_ALIKE))
         coverage = Coverage()
-        verdict, simulated = observe_scenario(scenario, self._host, coverage, width)
+        seen = observe_scenario(scenario, self._host, coverage, width)
         try:
             found = self._begin().replay(scenario, self._limit_s - (time.monotonic() - begun))
         except Stuck as stuck:
@@ -69,11 +67,14 @@ class BothWorlds:
             self.close()
             after = shown(round(time.monotonic() - begun))
             problem = f"the real daemons have not come to its end after {after}: {stuck}"
-            return Outcome(verdict=verdict, coverage=coverage, problem=problem)
+            return Outcome(verdict=seen.verdict, coverage=coverage, problem=problem)
         return Outcome(
-            verdict=verdict,
+            verdict=seen.verdict,
             coverage=coverage,
-            differences=tuple(differences(scenario, found.start, simulated, found.taken)),
+            differences=(
+                *differences(scenario, found.start, seen.taken, found.taken),
+                *job_differences(scenario, found.start, seen.jobs, found.jobs),
+            ),
             problem="; ".join(found.mistakes),
         )
 

@@ -1,0 +1,207 @@
+"""Random cases in both worlds: ``python -m roost.lab.differential --count 500``, which ``make differential`` calls.
+
+A seed draws a scenario: a policy, a machine, jobs with their farewell times, leases, retirement and policy, and what
+owners, users and administrators do. It runs in simulation and on real daemons whose time is driven, and what slots and
+jobs do has to be the same (`roost.lab.replay.comparison`). A case in which the worlds differ is written as a scenario
+file, so that it can be run, cut down and kept.
+
+Things happen some seconds away from polls and rounds of matching, whose order the two worlds need not share.
+
+What it does not do: excuse anything, but by an entry in `EXCUSED`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from roost.lab.crew import Crew, Way
+from roost.lab.outcome import Outcome
+from roost.lab.replay.comparison import Difference
+from roost.lab.scenario import Scenario
+from roost.lab.scenario_file import read_scenarios
+from roost.sim.chance import stream
+
+#: Seeds whose differences are known and right, each with the reason.
+EXCUSED: Final[Mapping[int, str]] = {}
+#: How long a case may take, s of real time.
+LIMIT_S: Final = 600.0
+#: Cases of one call at most.
+COUNT_MAX: Final = 100_000
+
+_ALWAYS: Final = (
+    "START = True\nIS_OWNER = False\nSUSPEND = False\nPREEMPT = False\nWANT_SUSPEND = False\nKILL = False\n"
+    "RunBenchmarks = False\n"
+)
+POLICIES: Final[Mapping[str, str]] = {
+    "desktop": "use POLICY : Desktop\n",
+    "desktop that preempts": "use POLICY : Desktop\nWANT_SUSPEND = False\n",
+    "dedicated": _ALWAYS,
+    "ranked": _ALWAYS + 'RANK = (Owner == "boss") * 10\n',
+    "by owner": _ALWAYS + 'START = TARGET.Group =!= "b"\nIS_OWNER = False\n',
+    "limited": _ALWAYS + "PREEMPT = TotalJobRunTime > 1200\n",
+}
+#: Knobs that a case may set, with their values.
+_KNOBS: Final[Mapping[str, Sequence[str]]] = {
+    "MAXJOBRETIREMENTTIME": ("0", "600", "3600"),
+    "MachineMaxVacateTime": ("20", "120", "600"),
+    "CLAIM_WORKLIFE": ("0", "600", "1200"),
+    "MAX_JOBS_RUNNING": ("1", "10"),
+    "SYSTEM_PERIODIC_HOLD": ("JobStatus == 2 && time() - JobCurrentStartDate > 1500",),
+    "SYSTEM_PERIODIC_VACATE": ("JobStatus == 2 && time() - JobCurrentStartDate > 900",),
+    "NEGOTIATOR_CONSIDER_EARLY_PREEMPTION": ("True", "False"),
+}
+_LAYOUTS: Final = (
+    (1, ""),
+    (2, ""),
+    (2, "SLOT_TYPE_1 = 100%\nSLOT_TYPE_1_PARTITIONABLE = True\nNUM_SLOTS_TYPE_1 = 1\n"),
+)  # fmt: skip
+#: Things happen so far from full minutes, s.
+_OFF_S: Final = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A seed's scenario, as the text of its file."""
+
+    seed: int
+    text: str
+
+    def scenario(self, folder: Path) -> Scenario:
+        """The scenario, read from a file in a folder. Raises LabError for a text that means nothing."""
+        file = folder / f"case-{self.seed}.toml"
+        file.write_text(self.text, encoding="utf-8")
+        (found,) = read_scenarios(file)
+        return found
+
+
+def case_of(seed: int) -> Case:
+    """The case of a seed."""
+    chance = stream(seed, "differential")
+    policy = chance.choice(sorted(POLICIES))
+    cpus, layout = chance.choice(_LAYOUTS)
+    knobs = {name: chance.choice(_KNOBS[name]) for name in sorted(_KNOBS) if chance.random() < 0.25}
+    jobs = {name: _job(chance) for name in "abcd"[: chance.randrange(1, 5)]}
+    lines = [f"# {policy}", "policy = '''", POLICIES[policy] + layout + "'''", f"machine = {{ cpus = {cpus} }}"]
+    if knobs:
+        lines += ["[settings]", *(f'{name} = "{value}"' for name, value in knobs.items())]
+    for name, attributes in jobs.items():
+        lines += [f"[jobs.{name}]", *(f"{key} = {value}" for key, value in attributes.items())]
+    steps = _steps(chance, list(jobs))
+    lines += ["[[scenario]]", f'name = "case {seed}"', "steps = [", *(f"  {step}," for step in steps), "]"]
+    return Case(seed, "\n".join(lines) + "\n")
+
+
+def _job(chance: Random) -> dict[str, str]:
+    found = {"run": f'"{chance.choice((3, 11, 29, 90))}m"', "farewell": f'"{chance.choice((0, 2, 8, 40))}s"'}
+    maybe = {
+        "Owner": ('"ada"', '"boss"', '"eve"'),
+        "stubborn": ("true",),
+        "checkpoints": ("true",),
+        "JobLeaseDuration": ("600", "1200"),
+        "MaxJobRetirementTime": ("0", "300"),
+        "JobMaxVacateTime": ("5", "60"),
+        "JobPrio": ("5", "-5"),
+        "Group": ('"b"',),
+        "exit_code": ("1", "[1, 0]"),
+        "OnExitRemove": ('"ExitCode =?= 0 || NumJobCompletions > 2"',),
+        "OnExitHold": ('"ExitCode =!= 0"',),
+        "PeriodicHold": ('"JobStatus == 2 && time() - JobCurrentStartDate > 700"',),
+        "PeriodicRelease": ('"NumHolds < 2 && time() - EnteredCurrentStatus > 400"',),
+        "PeriodicRemove": ('"NumJobStarts > 3"',),
+    }
+    for name, values in maybe.items():
+        if chance.random() < 0.2:
+            found[name] = chance.choice(values)
+    return found
+
+
+def _steps(chance: Random, jobs: list[str]) -> list[str]:
+    end_min = 100
+    found: list[tuple[int, str]] = []
+    submitted = {name: chance.randrange(1, 40) for name in jobs}
+    found += [(at, f'submit = "{name}"') for name, at in submitted.items()]
+    for _ in range(chance.randrange(0, 5)):
+        name = chance.choice(jobs)
+        at = chance.randrange(submitted[name] + 1, end_min - 20)
+        found.append((at, _deed(chance, name)))
+    if chance.random() < 0.2:
+        at = chance.randrange(20, 60)
+        how = chance.choice(("graceful", "quick", "fast"))
+        found += [(at, f'drain = "{how}"'), (at + 20, "cancel_drain = true")]
+    # No two things happen in the same minute.
+    minutes: dict[int, str] = {}
+    for at, what in sorted(found):
+        while at in minutes:
+            at += 1
+        minutes[at] = what
+    steps = [f'{{ at = "{at}m{_OFF_S}s", {what} }}' for at, what in sorted(minutes.items())]
+    return [*steps, f'{{ at = "{max(end_min, *minutes) + 5}m", expect = {{ "1 + 1" = 2 }} }}']
+
+
+def _deed(chance: Random, job: str) -> str:
+    weighted = (
+        f'hold = "{job}"', f'release = "{job}"', f'remove = "{job}"', f'vacate_job = "{job}"', f'suspend = "{job}"',
+        f'continue = "{job}"', 'keys = "30s"', 'keys = "12m"', 'vacate = "graceful"', 'vacate = "fast"',
+        'reconfig = { MAXJOBRETIREMENTTIME = "900" }', 'reconfig = { START = "False" }',
+    )  # fmt: skip
+    return chance.choice(weighted)
+
+
+def differing(outcome: Outcome, seed: int) -> bool:
+    """Whether a case counts as failed."""
+    return bool(outcome.problem or compared(outcome)) and seed not in EXCUSED
+
+
+def compared(outcome: Outcome) -> list[Difference]:
+    """The differences that count.
+
+    Which of several equal slots a job gets is not compared: it depends on which of them is free some milliseconds
+    earlier. There what the jobs do has to be the same.
+    """
+    differences = outcome.differences or ()
+    alone = outcome.verdict.scenario.hardware.cpus == 1
+    return [each for each in differences if alone or each.slot.startswith("job ")]
+
+
+def shown(outcome: Outcome) -> list[str]:
+    """What is different, in lines."""
+    lines = [f"  {outcome.problem}"] if outcome.problem else []
+    for each in compared(outcome):
+        lines += [f"  {each.slot}:", *(f"    {line}" for line in each.lines)]
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run seeds; 1 if the worlds differ in one."""
+    parser = argparse.ArgumentParser(prog="python -m roost.lab.differential", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="the first seed (1)")
+    parser.add_argument("--count", type=int, default=20, metavar="N", help="number of cases (20)")
+    parser.add_argument("--processes", type=int, default=1, metavar="N", help="cases at the same time (1)")
+    parser.add_argument("--out", default="differences", metavar="DIR", help="where differing cases go (differences)")
+    asked = parser.parse_args(arguments)
+    if not 0 < asked.count <= COUNT_MAX:
+        parser.error(f"--count is a number from 1 to {COUNT_MAX}")
+    failed = 0
+    with TemporaryDirectory() as folder, Crew(Way(real=True, limit_s=LIMIT_S), asked.processes) as crew:
+        cases = [case_of(seed) for seed in range(asked.seed, asked.seed + asked.count)]
+        scenarios = [case.scenario(Path(folder)) for case in cases]
+        for case, outcome in zip(cases, crew.outcomes(scenarios, lambda progress: None), strict=True):
+            if differing(outcome, case.seed):
+                failed += 1
+                file = Path(asked.out) / f"case-{case.seed}.toml"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(case.text, encoding="utf-8")
+                print(f"seed {case.seed} differs; it is in {file}", *shown(outcome), sep="\n", flush=True)
+    print(f"{asked.count} cases from seed {asked.seed}: {failed} differ between simulation and real daemons")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

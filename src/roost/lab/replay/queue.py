@@ -1,0 +1,64 @@
+"""The queue of a replay: the daemon as it is, with a note of what each of its jobs does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from roost.classad import ClassAd
+from roost.runtime.schedd_daemon import ScheddDaemon
+from roost.schedd import events as ev
+from roost.schedd.changes import AddHistory, PutJob
+from roost.schedd.identifiers import JobId
+from roost.schedd.status import JobStatus
+from roost.schedd.submit import ClusterPlan
+from roost.sim.job_changes import job_change
+
+if TYPE_CHECKING:
+    from roost.lab.replay.pool import ReplayPool
+
+
+class ReplaySchedd(ScheddDaemon):
+    """The queue, which is asked after each step what its jobs do."""
+
+    def __init__(self, pool: ReplayPool, *args: Any) -> None:
+        self._pool = pool
+        self._status: dict[JobId, JobStatus] = {}
+        super().__init__(*args)
+
+    def feed(self, event: ev.Event) -> None:
+        """Something has happened."""
+        before = self._fed
+        super().feed(event)
+        for change in self._steps[-1].changes if self._fed != before else ():
+            if isinstance(change, PutJob | AddHistory):
+                for job in change.jobs if isinstance(change, AddHistory) else (change.job,):
+                    self._see(job, change.status)
+
+    def _see(self, job: JobId, status: JobStatus) -> None:
+        known, self._status[job] = self._status.get(job, JobStatus.IDLE), status
+        name = next((name for name, each in self._pool.ids.items() if each == job), "")
+        if known is not status and name:
+            cluster = self.queue.book.clusters.get(job.cluster)
+            ad = None if cluster is None else cluster.ad_of(job.proc)
+            self._pool.changes.append(job_change(name, self.clock.now(), status, ad))
+
+
+class OneJob:
+    """A cluster of one job."""
+
+    def __init__(self, ad: ClassAd) -> None:
+        self.common = ad
+        self.count = 1
+        self.varying: frozenset[str] = frozenset()
+
+    def for_cluster(self, number: int) -> OneJob:
+        """It is the same in every cluster."""
+        return self
+
+    def differences(self, index: int) -> dict[str, Any]:
+        """None: there is only one."""
+        return {}
+
+    def to_data(self) -> Any:
+        """As plans are kept."""
+        return ClusterPlan(common=self.common, batches=()).to_data()

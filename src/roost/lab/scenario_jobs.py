@@ -1,0 +1,64 @@
+"""What a scenario expects of its jobs, compared with what the queue has of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from roost.classad import ClassAd, Value, parse_expression, unparse_value
+from roost.classad.world import FixedWorld
+from roost.lab.scenario import JobExpectation
+from roost.schedd.status import JobStatus
+from roost.sim.queue import Queue
+
+#: Events of a job's log that are compared: number to the word of scenario files.
+LOGGED: Final[Mapping[int, str]] = {
+    0: "submit",
+    1: "execute",
+    4: "evicted",
+    5: "terminated",
+    7: "shadow_exception",
+    9: "aborted",
+    10: "suspended",
+    11: "unsuspended",
+    12: "held",
+    13: "released",
+    24: "reconnect_failed",
+}
+#: What scenarios call the statuses of jobs that are called otherwise elsewhere.
+_PLACES: Final = {JobStatus.TRANSFERRING_OUTPUT: "running"}
+_EVENT: Final = re.compile(r"^(\d{3}) \(", re.MULTILINE)
+
+#: Whether a value is the one that is wanted.
+Equals = Callable[[Any, Value], bool]
+
+
+def misses(each: JobExpectation, name: str, queue: Queue, now: float, equals: Equals) -> Iterator[tuple[str, str]]:
+    """What was expected of a job and what was found instead, in one line each. `name` is the queue's name of it."""
+    job, status = f"job {each.job}", queue.status.get(name)
+    found = "not submitted" if status is None else _PLACES.get(status, status.name.lower())
+    if name in queue.refused:
+        found = f"refused: {queue.refused[name]}"
+    if each.status is not None and each.status != found:
+        yield f"{job} {each.status}", f"{job} {found}"
+    ad = queue.any_ad_of(name) or ClassAd()
+    for what, wanted, attribute in (
+        ("starts", each.starts, "NumJobStarts"),
+        ("exits", each.exits, "NumJobCompletions"),
+    ):
+        count = ad.get(attribute, 0)
+        if wanted is not None and wanted != count:
+            yield f"{job}: {wanted} {what}", f"{job}: {count} {what}"
+    if each.log is not None and each.log != (log := logged(queue, name)):
+        yield f"{job}: log {', '.join(each.log) or 'empty'}", f"{job}: log {', '.join(log) or 'empty'}"
+    for text, wanted in each.values:
+        value = ad.eval_expr(parse_expression(text), None, FixedWorld(instant=now))
+        if not equals(wanted, value):
+            yield f"{job}: {text} = {wanted}", f"{job}: {text} = {unparse_value(value)}"
+
+
+def logged(queue: Queue, name: str) -> tuple[str, ...]:
+    """The events of a job's log, in order, but for those that only measure or move files."""
+    numbers = (int(number) for number in _EVENT.findall("".join(queue.logs.get(name, ()))))
+    return tuple(LOGGED[number] for number in numbers if number in LOGGED)

@@ -1,0 +1,69 @@
+"""What a simulated queue has kept: all that is left of it when it dies."""
+
+from __future__ import annotations
+
+from roost.classad import ClassAd
+from roost.schedd import changes as ch
+from roost.schedd.holder import QueueSettings
+from roost.schedd.identifiers import JobId
+from roost.schedd.queue import Queue
+
+
+class Disk:
+    """Changes, as a database keeps them."""
+
+    def __init__(self) -> None:
+        self.clusters: dict[int, ch.PutCluster] = {}
+        self.gone: dict[int, str] = {}
+        self.jobs: dict[JobId, ch.PutJob] = {}
+        self.claims: dict[str, ch.PutClaim] = {}
+
+    def keep(self, changes: tuple[ch.Change, ...]) -> None:
+        """Keep what one step has changed."""
+        for change in changes:
+            match change:
+                case ch.PutCluster():
+                    self.clusters[change.cluster] = change
+                case ch.PutGone():
+                    self.gone[change.cluster] = change.gone
+                case ch.DropCluster():
+                    del self.clusters[change.cluster]
+                    self.gone.pop(change.cluster, None)
+                case ch.PutJob():
+                    self.jobs[change.job] = change
+                case ch.DropJob():
+                    self.jobs.pop(change.job, None)
+                case ch.PutClaim():
+                    self.claims[change.claim_id] = change
+                case ch.DropClaim():
+                    self.claims.pop(change.claim_id, None)
+
+    def load(self, settings: QueueSettings, now: float, next_cluster: int) -> Queue:
+        """A queue that is about to start with what was kept."""
+        queue = Queue(settings, now)
+        for number in sorted(self.clusters):
+            each = self.clusters[number]
+            queue.restore_cluster(
+                number,
+                each.ad,
+                # The simulation's jobs are their own data: see `sources`.
+                each.plan,
+                count=each.count,
+                owner=each.owner,
+                submitted_at=each.submitted_at,
+                gone=self.gone.get(number, ""),
+            )
+        for job in self.jobs.values():
+            queue.restore_job(ch.PutJob(job=job.job, status=job.status, attributes=_own(job.attributes)))
+        queue.book.next_cluster = max(queue.book.next_cluster, next_cluster)
+        return queue
+
+    @property
+    def kept_claims(self) -> tuple[ch.PutClaim, ...]:
+        """The claims that the queue held, in the order of their ids."""
+        return tuple(self.claims[name] for name in sorted(self.claims))
+
+
+def _own(attributes: ClassAd) -> ClassAd:
+    """A copy: the queue goes on to change what it is given."""
+    return attributes.copy()

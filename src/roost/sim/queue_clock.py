@@ -1,0 +1,227 @@
+"""When a simulated queue looks after itself, and what its signs of life would have done.
+
+A real queue ticks every few seconds, and says every ALIVE_INTERVAL that it lives. Where no message can be lost, most of
+that changes nothing, and is left out: a tick happens when the policy of jobs is due, when a request was not answered,
+and when a pause ends. Signs of life are not sent: when a lease runs out, the machine asks when the last
+of them would have come (`renewed_at`). Anything unusual (a queue that is cut off, a machine that was switched off, a
+lease of a few seconds) ends that: from then on every tick happens, and every sign of life is sent (`watch_closely`).
+
+A test runs worlds both ways, and compares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from roost.schedd import effects as ef
+from roost.schedd import events as ev
+from roost.schedd.claims import ALIVE_S_MIN, ALIVES_A_LEASE, HeldClaim, Stage
+from roost.schedd.job_policy import PERIODIC_ATTRIBUTES
+from roost.schedd.periodic import ASK_AGAIN_S, QUIET_S
+from roost.schedd.queue import Step
+from roost.schedd.status import JobStatus
+from roost.sim.sources import Source
+
+if TYPE_CHECKING:
+    from roost.sim.queue import Queue
+
+#: Attributes of jobs for which time itself changes something in the queue.
+_TIMED: Final = PERIODIC_ATTRIBUTES | {"leavejobinqueue"}
+_CRON: Final = frozenset(("cronminute", "cronhour", "crondayofmonth", "cronmonth", "crondayofweek"))
+_ENDING: Final = (JobStatus.HELD, JobStatus.REMOVED)
+#: Stages of claims for which signs of life are sent.
+_HELD: Final = (Stage.IDLE, Stage.RUNNING)
+
+
+class QueueClock:
+    """The ticks of one queue."""
+
+    def __init__(self, queue: Queue, *, eager: bool) -> None:
+        self._queue = queue
+        #: Every tick happens.
+        self._eager = False
+        #: Some job has periodic policy, or the administrator has.
+        self.judges = queue.core.holder.system_policy.judges_periodically
+        self._start = queue.engine.now
+        self._generation = 0
+        self._planned: set[float] = set()
+        #: Claims that something was asked of, until it is known to have come.
+        self._unsettled: dict[str, None] = {}
+        #: Claim id to when the sign of life arrives that would have been sent last, when that was looked at, epoch s.
+        self._renewed: dict[str, float] = {}
+        self.begin(queue.engine.now)
+        if eager or queue.core.holder.settings.alives_missed_max < ALIVES_A_LEASE:
+            self._be_eager()
+
+    def begin(self, now: float) -> None:
+        """The daemon has started."""
+        self._start = now
+        self._generation += 1
+        self._planned.clear()
+        self._unsettled.clear()
+        self._plan_policy(now)
+        if self._eager:
+            self._at(now + self._every)
+
+    @property
+    def _every(self) -> float:
+        return self._queue.core.holder.settings.tick_s
+
+    def watch_closely(self) -> None:
+        """Something is about to be otherwise than usual: nothing is left out any more."""
+        if self._eager:
+            return
+        # What is due at this very instant is still to come.
+        now = math.nextafter(self._queue.engine.now, -math.inf)
+        self._make_up(now)
+        self._be_eager()
+
+    def _be_eager(self) -> None:
+        self._eager = True
+        self._at(self._grid(self._queue.engine.now))
+
+    # -- ticks -----------------------------------------------------------------------------------------
+
+    def _grid(self, at: float, every: float | None = None) -> float:
+        """The first instant of a grid since the start that is not before `at`."""
+        step = self._every if every is None else math.ceil(every / self._every) * self._every
+        return self._start + math.ceil((at - self._start) / step) * step
+
+    def _before(self, now: float, every: float) -> float:
+        """The last instant of a slower grid before this tick."""
+        step = math.ceil(every / self._every) * self._every
+        return self._start + max(0, math.ceil((now - self._start) / step) - 1) * step
+
+    def _at(self, at: float) -> None:
+        if at in self._planned:
+            return
+        self._planned.add(at)
+        generation = self._generation
+        self._queue.engine.at(at, lambda now: self._due(now) if generation == self._generation else None)
+
+    def _due(self, now: float) -> None:
+        self._planned.discard(now)
+        if self._eager:
+            self._at(now + self._every)
+        elif not self._is_needed(now):
+            return
+        else:
+            self._make_up(now)
+        if self._queue.running:
+            self._queue.feed(ev.Ticked())
+        if not self._eager:
+            self._plan_policy(now)
+
+    def _is_needed(self, now: float) -> bool:
+        """Whether a tick may do anything."""
+        self._settle()
+        if self._unsettled:
+            self._at(self._grid(now + QUIET_S))
+            return True
+        core = self._queue.core
+        ends = core.holder.pauses.over_at(now)
+        if ends is not None and ends > now:
+            self._at(self._grid(ends))
+        return (ends is not None and ends <= now) or bool(core.book.recurring) or self._judged_at(now)
+
+    def _judged_at(self, now: float) -> bool:
+        return self.judges and self._grid(now, self._interval_s) == now
+
+    @property
+    def _interval_s(self) -> float:
+        return self._queue.core.holder.settings.periodic_interval_s
+
+    def _plan_policy(self, now: float) -> None:
+        if self.judges:
+            self._at(self._grid(now + 1e-6, self._interval_s))
+        if self._queue.core.book.recurring:
+            self._at(self._grid(now + 1e-6))
+
+    def _make_up(self, now: float) -> None:
+        """Make the core's clock what it would be if every tick had happened, and every machine had answered."""
+        core = self._queue.core
+        core.clock.ticked_at = now - self._every
+        core.clock.asked_at = self._before(now, ASK_AGAIN_S)
+        core.clock.policy_at = self._before(now, self._interval_s)
+        if len(self._renewed) > 2 * len(core.holder.claims) + 100:
+            self._renewed = {name: at for name, at in self._renewed.items() if name in core.holder.claims}
+        for claim in core.holder.claims.values():
+            if claim.stage in _HELD and (sent_at := self._said_at(claim, now)) is not None:
+                claim.alive_at = sent_at
+                self._renewed[claim.id] = self._arrives_at(claim, sent_at)
+            if claim.stage is Stage.RUNNING and claim.confirmed:
+                claim.heard_at = now
+
+    # -- what makes a tick matter ------------------------------------------------------------------------
+
+    def submitted(self, source: Source) -> None:
+        """Jobs have come: perhaps the first with policy that time is for."""
+        names = source.varying | source.common.cells.keys()
+        if any(lease_s < ALIVES_A_LEASE * ALIVE_S_MIN for lease_s in source.leases):
+            # Machines ask for signs of life before so short a lease ends.
+            self.watch_closely()
+        if not self.judges and not names.isdisjoint(_TIMED):
+            self.judges = True
+        if self.judges or not names.isdisjoint(_CRON):
+            self._plan_policy(self._queue.engine.now)
+
+    def stepped(self, step: Step) -> None:
+        """The core has taken a step."""
+        if self._eager:
+            return
+        now = self._queue.engine.now
+        for effect in step.effects:
+            match effect:
+                case ef.AskForSlot() | ef.StartRun() | ef.EndRun():
+                    self._unsettled[effect.claim_id] = None
+                    self._at(self._grid(now + QUIET_S))
+        pauses = self._queue.core.holder.pauses
+        if pauses and (ends := pauses.over_at(now)) is not None:
+            self._at(self._grid(ends))
+
+    def _settle(self) -> None:
+        """Forget those claims of which nothing is waited for."""
+        core = self._queue.core
+        for claim_id in list(self._unsettled):
+            claim = core.holder.claims.get(claim_id)
+            if claim is None:
+                del self._unsettled[claim_id]
+            elif claim.stage is Stage.RUNNING and claim.confirmed:
+                job = None if claim.job is None else core.book.find(claim.job)
+                if job is None or job.status not in _ENDING:
+                    del self._unsettled[claim_id]
+
+    # -- signs of life -----------------------------------------------------------------------------------
+
+    def _said_at(self, claim: HeldClaim, now: float) -> float | None:
+        """When the last sign of life of a claim that was not sent would have been, up to now; None for never."""
+        first = self._grid(claim.alive_at + claim.alive_s)
+        if first > now:
+            return None
+        step = math.ceil(claim.alive_s / self._every) * self._every
+        return first + math.floor((now - first) / step) * step
+
+    def _arrives_at(self, claim: HeldClaim, sent_at: float) -> float:
+        return sent_at + self._queue.bus.steady_delay(f"queue~{claim.node}", sent_at)
+
+    def renewed_at(self, claim_id: str, now: float) -> float | None:
+        """When the last sign of life of a claim reached its slot that was not sent; None if there was none."""
+        claim, until = self._queue.core.holder.claims.get(claim_id), now
+        if claim is not None and claim.stage in _HELD and not self._eager:
+            while (sent_at := self._said_at(claim, until)) is not None:
+                came_at = self._arrives_at(claim, sent_at)
+                if came_at <= now:
+                    return came_at
+                until = math.nextafter(sent_at, -math.inf)
+        known = self._renewed.get(claim_id)
+        return known if known is not None and known <= now else None
+
+    def send(self, node: str, deliver: Callable[[float], None]) -> None:
+        """Send a sign of life: it takes as long as it would have taken if nobody had sent it."""
+        bus, now = self._queue.bus, self._queue.engine.now
+        if bus.faulty:
+            bus.send(f"queue>{node}", deliver)
+        else:
+            self._queue.engine.at(now + bus.steady_delay(f"queue~{node}", now), deliver)

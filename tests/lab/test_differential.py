@@ -1,0 +1,31 @@
+"""Random cases come out the same in simulation and on real daemons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roost.lab.crew import Crew, Way
+from roost.lab.differential import EXCUSED, LIMIT_S, POLICIES, case_of, differing, shown
+
+#: Cases of each run of the tests; `make differential` runs more.
+SEEDS = range(1, 21)
+
+
+def test_a_seed_is_one_case_and_cases_differ_in_their_policies(tmp_path: Path) -> None:
+    assert case_of(7) == case_of(7)
+    firsts = {case_of(seed).text.splitlines()[0].removeprefix("# ") for seed in range(60)}
+    assert firsts == set(POLICIES)
+    for seed in range(60):
+        assert case_of(seed).scenario(tmp_path).name == f"case {seed}"
+
+
+def test_nothing_is_excused_without_a_reason() -> None:
+    assert all(reason.strip() for reason in EXCUSED.values())
+
+
+def test_random_cases_are_the_same_in_both_worlds(tmp_path: Path) -> None:
+    cases = [case_of(seed) for seed in SEEDS]
+    with Crew(Way(real=True, limit_s=LIMIT_S), 1) as crew:
+        outcomes = crew.outcomes([case.scenario(tmp_path) for case in cases], lambda progress: None)
+        for case, outcome in zip(cases, outcomes, strict=True):
+            assert not differing(outcome, case.seed), "\n".join((f"seed {case.seed}", *shown(outcome)))
