@@ -177,13 +177,6 @@ class Pool:
         except AssertionError:
             raise AssertionError(f"{name}: {attributes} not seen in {self.job(name)}\n{self.logs()}") from None
 
-    def written_down(self, run: str, machine: str = "") -> None:
-        """Wait until the machine, "local" for the queue's own, has written down that it has a run; a younger one begins
-        anew after a kill.
-        """
-        slots = self.home / machine / "run" / "slots"
-        eventually(lambda: any(run in path.read_text() for path in slots.glob("*.slot")), f"a record of {run}")
-
     def events(self, cluster: int | None = None, proc: int | None = None) -> list[str]:
         """The numbers of what users were told, in order."""
         heads = re.findall(r"^(\d{3}) \((\d+)\.(\d+)\.\d+\)", (self.work / "log").read_text(), re.M)

@@ -41,7 +41,6 @@ def test_a_running_job_survives_the_death_of_every_daemon(start: Start) -> None:
     cluster = pool.submit("output = out\n", "echo $$ > pid; while ! test -f go; do sleep 0.05; done; echo done; exit 5")
     pid = _pid(pool)
     pool.seen(f"{cluster}.0", JobStatus=2, NumJobStarts=1)
-    pool.written_down(f"{cluster}.0#1")
     for role in ("node", "schedd", "central", "nats", "master"):
         old = pool.kill(role)
         if role == "master":
@@ -64,7 +63,6 @@ def test_what_a_job_did_while_the_machine_was_dead_is_not_lost(start: Start) -> 
     pool = start()
     cluster = pool.submit("", "echo $$ > pid; while ! test -f go; do sleep 0.05; done; exit 9")
     pid = _pid(pool)
-    pool.written_down(f"{cluster}.0#1")
     pool.kill("master")
     eventually(lambda: not [words for words in pool.processes().values() if "roost.cli" in words])
     (pool.work / "go").touch()
@@ -108,8 +106,8 @@ def test_a_pool_that_goes_down_keeps_its_queue_and_leaves_no_process(start: Star
 
 def test_a_pool_that_goes_down_while_its_machines_daemon_is_dead_ends_the_jobs_too(start: Start) -> None:
     pool = start()
-    cluster = pool.submit("", "while :; do sleep 0.05; done")
-    pool.written_down(f"{cluster}.0#1")
+    pool.submit("", "echo $$ > pid; while :; do sleep 0.05; done")
+    _pid(pool)
     for _ in range(3):
         # Each time it stays away for twice as long.
         old = eventually(lambda: pool.kill("node"))

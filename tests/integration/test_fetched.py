@@ -192,8 +192,6 @@ def test_work_goes_on_when_the_daemon_is_killed_and_its_end_is_told(start: Calla
     pool = start(GLOBAL + hooks.config(), cpus=1)
     eventually(lambda: (hooks.place / "pid").exists() and (hooks.place / "pid").read_text(), "the job")
     eventually(lambda: hooks.told("update"), "the job to be known")
-    # A run is written down when it has lasted a second; before that it ends with its daemon.
-    pool.written_down("fetched")
     old = pool.kill("node")
     eventually(lambda: pool.pid("node") not in (0, old), "another daemon")
     os.kill(int((hooks.place / "pid").read_text()), 0)
@@ -211,7 +209,6 @@ def test_a_prolog_of_fetched_work_is_run_again_where_it_was_when_the_daemon_was_
     hooks.offer("one", f"echo job - $PWD >> {hooks.place}/told")
     pool = start(f"{GLOBAL}STARTER_PROLOG = {prolog}\n" + hooks.config("fetch", "exit", "failure"), cpus=1)
     eventually(lambda: hooks.told("prolog"), "the prolog")
-    pool.written_down("fetched")
     pool.kill("node")
     eventually(lambda: len(hooks.told("prolog")) == 2, "the prolog once more")
     (hooks.place / "go").touch()

@@ -201,7 +201,6 @@ def test_jobs_beside_the_queue_start_at_once_and_outlive_it(start: Callable[...,
     ad = pool.seen(f"{local}.0", JobStatus=2)
     assert (ad["JobUniverse"], ad["RemoteHost"].partition("@")[2][:6]) == (12, "local.")
     vanilla = pool.submit("", "true")
-    pool.written_down(f"{local}.0#1", "local")
     pool.kill("schedd")
     pool.seen(f"{local}.0", JobStatus=2)
     (pool.work / "go").touch()

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.classad import ClassAd, Expr, parse_expression
-from roost.model.plain import PlainError, from_plain, to_plain
+from roost.model.plain import AdTexts, PlainError, from_plain, resolved, to_plain
 
 
 class Colour(StrEnum):
@@ -162,3 +162,17 @@ def test_what_has_no_plain_form_is_a_mistake_of_the_program() -> None:
     for value in (object(), {1: 2}, {1, 2}):
         with pytest.raises(TypeError):
             to_plain(value)
+
+
+def test_ads_that_values_have_in_common_are_written_once() -> None:
+    ad, other = ClassAd({"ad": 1, "b": "text"}), ClassAd({"c": 2.5})
+    ads = AdTexts()
+    for _ in range(2):
+        plain = to_plain((ad, other, ad, "ad"), ads=ads)
+        assert plain == [{"ad": 0}, {"ad": 1}, {"ad": 0}, "ad"]
+        assert ads.texts == [to_plain(ad), to_plain(other)]
+        assert resolved(plain, ads.texts) == to_plain((ad, other, ad, "ad"))
+        ads.again()
+    for number in (2, -1):
+        with pytest.raises(PlainError, match="the number of an ad"):
+            resolved([{"ad": number}], [{}, {}])

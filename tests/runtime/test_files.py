@@ -13,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.classad import ClassAd
-from roost.model.starter import StarterHold
+from roost.model.starter import Output, StarterHold
+from roost.runtime import transfers
+from roost.runtime.bus import BusError
 from roost.runtime.input_files import STDERR, STDOUT, input_manifest
+from roost.runtime.local_runs import InnerBus
 from roost.runtime.output_files import Baseline, checkpoint_manifest, output_manifest, output_place, output_remaps
 from roost.runtime.sandbox import Sandbox, SandboxFailed, remove_tree
 from roost.runtime.transfer import (
@@ -31,6 +34,9 @@ from roost.runtime.transfer import (
     unpack_items,
     unsafe,
 )
+from roost.runtime.transfers import Transfers
+from roost.wire.messages import FileTaken, Message, OutputDone, PutFile
+from roost.wire.subjects import Subjects
 
 IN, OUT = StarterHold.TRANSFER_INPUT_ERROR, StarterHold.TRANSFER_OUTPUT_ERROR
 
@@ -398,3 +404,32 @@ def test_manifests_arrive_as_they_were_sent(items: list[FileItem]) -> None:
 def test_what_is_no_manifest_is_refused(text: bytes) -> None:
     with pytest.raises(ValueError):
         unpack_items(text)
+
+
+# -- over the bus --------------------------------------------------------------------------------------------------
+
+
+def test_a_queue_that_is_away_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfers, "PAUSE_S_MAX", 0.001)
+    taken: list[Message] = []
+
+    class Away(InnerBus):
+        """A bus at whose other end nobody is for long, before each answer."""
+
+        def __init__(self) -> None:
+            self.subjects = Subjects("p")
+            self.misses = 0
+
+        async def request(self, subject: str, message: Message, timeout_s: float = 0.0) -> Message:
+            self.misses += 1
+            if self.misses % 60:
+                raise BusError("nobody is there to answer")
+            taken.append(message)
+            return FileTaken(offset=len(message.data)) if isinstance(message, PutFile) else FileTaken()
+
+    (tmp_path / "result").write_text("of it")
+    moved = Transfers(Away(), "node", "q", "1.0#1@q")
+    ad = ClassAd({"Iwd": "/", "Out": "/dev/null"})
+    assert asyncio.run(moved.send_output(ad, tmp_path, Baseline(files={}), Output.DELIVERED)) is None
+    assert [type(each) for each in taken] == [PutFile, PutFile, OutputDone]
+    assert moved.sent == 5

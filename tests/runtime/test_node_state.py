@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,14 @@ from roost.model import events as ev
 from roost.model import starter_events as sev
 from roost.model.starter import ScriptPoint, Usage
 from roost.node.machine import Machine
+from roost.node.records import starter_of
 from roost.runtime import node_state
 from roost.runtime.clock import Clock
 from roost.runtime.node_state import MEASURED_S, RIPE_S, SETTLE_S, NodeState
-from roost.starter.persisted import restored
+from roost.runtime.records import read_record
+from roost.runtime.reports import Reports
+from roost.runtime.shepherd.processes import boot_id
+from roost.wire.messages import RunEnded
 from tests.node.kit import NOW, granted, machine, started, starter_hears
 
 RUN = "1.0#1@q"
@@ -38,7 +41,8 @@ class Kept:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.clock = At()
-        self.state = NodeState(path, self.clock)
+        self.reports = Reports(path)
+        self.state = NodeState(path, self.clock, self.reports)
         self.machine: Machine = machine()
         (self.slot, *_) = self.machine.slots
         started(self.machine, granted(self.machine, self.slot), RUN)
@@ -123,21 +127,52 @@ def test_changes_within_a_moment_are_written_together(tmp_path: Path) -> None:
     asyncio.run(changes())
 
 
-def test_a_run_with_programs_around_it_is_written_before_they_begin(tmp_path: Path) -> None:
-    async def stages(text: str, path: Path) -> list[int]:
-        """How many starts of the program the record knows of, after each step; below 0 where there is none."""
-        made = machine(text)
-        (slot, *_) = made.slots
-        state, seen = NodeState(path, At()), []
-        made.activate(granted(made, slot), RUN, ClassAd({"Cmd": "/bin/true", "ShouldTransferFiles": "NO"}), NOW)
-        for event in (sev.SandboxMade(), sev.ScriptEnded(point=ScriptPoint.PROLOG, status=0)):
-            if text or not seen:
-                starter_hears(made, RUN, event, NOW)
-                state.starter_stepped(slot, made)
-                records = [json.loads(each.read_text()) for each in path.glob("*.slot")]
-                seen.append(max((restored(record["starter"]).run for record in records), default=-1))
-        state.close()
-        return seen
+def _stages(text: str, path: Path) -> list[int]:
+    """How many starts of the program the run's record knows of after each step; below 0 where it knows nothing."""
+    made = machine(text)
+    (slot, *_) = made.slots
+    reports, seen = Reports(path), []
+    state = NodeState(path, At(), reports)
+    made.activate(granted(made, slot), RUN, ClassAd({"Cmd": "/bin/true", "ShouldTransferFiles": "NO"}), NOW)
+    for event in (sev.SandboxMade(), sev.ScriptEnded(point=ScriptPoint.PROLOG, status=0)):
+        if text or not seen:
+            starter_hears(made, RUN, event, NOW)
+            state.starter_stepped(slot, made)
+            record = read_record(reports.record(RUN)).slot
+            seen.append(starter_of(record).run if record else -1)
+    state.close()
+    assert not list(path.glob("*.slot")), "that of the slot is not written for a run that is young"
+    assert (path / "machine.json").exists(), "nor can a slot be gone on with that was cut and is not known"
+    return seen
 
-    assert asyncio.run(stages("STARTER_PROLOG = /bin/true", tmp_path / "a")) == [0, 1]
-    assert asyncio.run(stages("", tmp_path / "b")) == [-1]
+
+def test_a_run_is_written_down_before_anything_is_begun_for_it(tmp_path: Path) -> None:
+    async def stages() -> None:
+        assert _stages("STARTER_PROLOG = /bin/true", tmp_path / "a") == [0, 1]
+        assert _stages("", tmp_path / "b") == [1]
+
+    asyncio.run(stages())
+
+
+def test_of_file_and_line_the_later_one_counts(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    kept.reports.begins_program(RUN, {"name": kept.slot.name, "run": RUN, "slot": {}, "boot": boot_id(), "at": 1e18})
+    for boot, later in (("another boot of the machine", False), (boot_id(), True)):
+        line = {"name": kept.slot.name, "run": RUN, "slot": {"later": True}, "boot": boot, "at": 1e18}
+        kept.reports.begins_program(RUN, line)
+        _, found = kept.state.load({RUN: read_record(kept.reports.record(RUN))})
+        record = found[kept.slot.name]
+        assert isinstance(record, dict) and (record["slot"] == {"later": True}) == later
+    kept.reports.keep("q", RunEnded(claim_id="", run=RUN, at=1.0, ending="exit", started=True))
+    _, found = kept.state.load({RUN: read_record(kept.reports.record(RUN))})
+    record = found[kept.slot.name]
+    assert isinstance(record, dict) and record["slot"] != {"later": True}, "a run whose end is told is over"
+
+
+def test_where_a_run_cannot_be_written_down_its_program_is_not_started(tmp_path: Path) -> None:
+    reports = Reports(tmp_path / "absent")
+    reports.begins_program(RUN, {})
+    assert "cannot write" in reports.problem(RUN) and "No such file" in reports.problem(RUN)
+    (tmp_path / "absent").mkdir()
+    reports.begins_program(RUN, {})
+    assert reports.problem(RUN) == ""

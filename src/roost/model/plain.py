@@ -15,17 +15,20 @@ What it does not do: versions, files, or knowing what the data mean. Callers che
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, Final, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from roost.classad import ClassAd, Expr, ParseError, parse_expression
 from roost.classad.ad import check_name
 from roost.classad.unparse import item_node, unparse
+from roost.classad.values import fold
 
 T = TypeVar("T")
 
@@ -48,34 +51,147 @@ class PlainError(ValueError):
 # -- writing -----------------------------------------------------------------------------------------------
 
 
-def to_plain(value: object, without: Collection[str] = ()) -> Plain:
+class AdTexts:
+    """Ads as they are written, for several values that have them in common: each is written once, and then referred to.
+
+    An ad is not to change while this is in use.
+    """
+
+    def __init__(self) -> None:
+        #: Its ads, in the order of their numbers, as `resolved` wants them.
+        self.texts: list[Plain] = []
+        self._known: dict[int, tuple[ClassAd, Plain]] = {}
+        self._numbers: dict[int, int] = {}
+
+    def reference(self, ad: ClassAd) -> Plain:
+        """What stands for an ad."""
+        number = self._numbers.get(id(ad))
+        if number is None:
+            number = self._numbers[id(ad)] = len(self.texts)
+            known = self._known.get(id(ad))
+            if known is None:
+                known = self._known[id(ad)] = ad, _ad_texts(ad)
+            self.texts.append(known[1])
+        return {_REFERENCE: number}
+
+    def again(self) -> None:
+        """Other values follow; ads that the last ones did not have are not kept any longer."""
+        self._known = {key: self._known[key] for key in self._numbers}
+        self._numbers = {}
+        self.texts = []
+
+
+#: Member of the object that stands for an ad. The members of an ad's own object are texts.
+_REFERENCE: Final = "ad"
+
+
+def resolved(plain: Plain, ads: object) -> Plain:
+    """Plain data with ads where they are referred to. Raises PlainError."""
+    if isinstance(plain, dict):
+        number = plain.get(_REFERENCE)
+        if len(plain) != 1 or type(number) is not int:
+            return {name: resolved(each, ads) for name, each in plain.items()}
+        if not isinstance(ads, list) or not 0 <= number < len(ads):
+            raise PlainError(_REFERENCE, "the number of an ad", number)
+        found: Plain = ads[number]
+        return found
+    return [resolved(each, ads) for each in plain] if isinstance(plain, list) else plain
+
+
+def to_plain(value: object, without: Collection[str] = (), ads: AdTexts | None = None) -> Plain:
     """Plain data for a dataclass, or for anything that a field of one holds. Raises TypeError for anything else.
 
-    `without` names fields of the dataclass that are left out; `from_plain` has to be given them.
+    `without` names fields of the dataclass that are left out; `from_plain` has to be given them. With `ads` an ad is
+    referred to, and its text is there; `resolved` puts it back.
     """
-    match value:
-        case Enum():
-            return to_plain(value.value)
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else str(value)
-        case bytes():
-            return value.hex()
-        case Fraction():
-            return str(value)
-        case Expr():
-            return value.exact_text
-        case ClassAd():
-            return {name: unparse(item_node(value[name]), exact=True) for name in value}
-        case tuple() | list():
-            return [to_plain(item) for item in value]
-        case Mapping():
-            return {_key(key): to_plain(item) for key, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
-        names = [each.name for each in fields(value) if each.init and each.name not in without]
-        return {name: to_plain(getattr(value, name)) for name in names}
-    raise TypeError(f"a {type(value).__name__} has no plain form")
+    if without:
+        names = [name for name in _names(type(value)) if name not in without]
+        return {name: _plain(getattr(value, name), ads) for name in names}
+    return _plain(value, ads)
+
+
+def _plain(value: object, ads: AdTexts | None) -> Plain:
+    kind = type(value)
+    if kind in _ITSELF:
+        return value  # type: ignore[return-value]
+    write = _WRITERS.get(kind)
+    if write is None:
+        write = _WRITERS[kind] = _writer(kind)
+    return write(value, ads)
+
+
+_ITSELF: Final = frozenset((NoneType, bool, int, str))
+_Writer: TypeAlias = "Callable[[Any, AdTexts | None], Plain]"
+
+
+def _writer(kind: type) -> _Writer:
+    """What writes values of one type."""
+    if issubclass(kind, Enum):
+        return lambda value, ads: _plain(value.value, ads)
+    for known, write in _KINDS.items():
+        if issubclass(kind, known):
+            return write
+    if not is_dataclass(kind):
+        raise TypeError(f"a {kind.__name__} has no plain form")
+    names = _names(kind)
+    if len(names) < 2:
+        return lambda value, ads: {name: _plain(getattr(value, name), ads) for name in names}
+    members: Callable[[Any], tuple[Any, ...]] = attrgetter(*names)
+
+    def write_members(value: Any, ads: AdTexts | None) -> Plain:
+        return {
+            name: each if each.__class__ in _ITSELF else _plain(each, ads)  # type: ignore[misc]
+            for name, each in zip(names, members(value), strict=True)
+        }
+
+    return write_members
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind) if each.init)
+
+
+def _ad_texts(ad: ClassAd) -> Plain:
+    if ad.chained is None:
+        return {ad.spelling(key): _cell_text(cell) for key, cell in ad.cells.items()}
+    return {name: _cell_text(ad.cell(fold(name))) for name in ad}
+
+
+def _cell_text(cell: object) -> str:
+    kind = type(cell)
+    if isinstance(cell, str) and _SIMPLE.fullmatch(cell):
+        return f'"{cell}"'
+    if kind is int:
+        return str(cell)
+    if kind is bool:
+        return "true" if cell else "false"
+    return _expression_text(cell) if isinstance(cell, Expr) else unparse(item_node(cell), exact=True)
+
+
+@lru_cache(maxsize=4096)
+def _expression_text(expression: Expr) -> str:
+    """Most expressions are those of other jobs as well."""
+    return expression.exact_text
+
+
+#: Strings that stand between quotes as they are.
+_SIMPLE: Final = re.compile(r"[ !#-\[\]-~]*")
+
+_KINDS: Final[Mapping[type, _Writer]] = {
+    bool: lambda value, ads: value,
+    int: lambda value, ads: value,
+    str: lambda value, ads: value,
+    float: lambda value, ads: value if math.isfinite(value) else str(value),
+    bytes: lambda value, ads: value.hex(),
+    Fraction: lambda value, ads: str(value),
+    Expr: lambda value, ads: value.exact_text,
+    ClassAd: lambda value, ads: _ad_texts(value) if ads is None else ads.reference(value),
+    tuple: lambda value, ads: [_plain(item, ads) for item in value],
+    list: lambda value, ads: [_plain(item, ads) for item in value],
+    Mapping: lambda value, ads: {_key(key): _plain(item, ads) for key, item in value.items()},
+}
+#: Type to what writes values of it, for all types that have been met.
+_WRITERS: Final[dict[type, _Writer]] = {}
 
 
 def _key(key: object) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Container, Mapping
 
 from roost.model.claims import ClaimKind
 from roost.model.effects import ActivateStarter
-from roost.model.plain import Plain
+from roost.model.plain import AdTexts, Plain, PlainError, resolved
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot, Outs
 from roost.startd import persisted as slots
@@ -19,6 +19,7 @@ from roost.startd.persisted import MachineRecord, UnreadableRecord
 from roost.startd.resumption import resume
 from roost.starter import persisted as starters
 from roost.starter.resumption import resume as resume_starter
+from roost.starter.starter_state import StarterState
 
 __all__ = ["UnreadableRecord", "is_kept", "machine_record", "restore", "slot_record"]
 
@@ -29,14 +30,30 @@ def is_kept(slot: NodeSlot) -> bool:
     return state.claim.granted_at is not None or slot.starter is not None or slot.is_dynamic
 
 
-def slot_record(slot: NodeSlot) -> Plain:
-    """A slot and the starter of its job."""
-    starter = slot.starter
+def slot_record(slot: NodeSlot, ads: AdTexts | None = None) -> dict[str, Plain]:
+    """A slot and the starter of its job. `ads` are those of its last record: most have not changed."""
+    starter, ads = slot.starter, ads or AdTexts()
+    ads.again()
     return {
-        "slot": slots.persisted(slot.state),
+        "slot": slots.persisted(slot.state, ads),
         "run": slot.run,
-        "starter": None if starter is None else starters.persisted(starter.state),
+        "starter": None if starter is None else starters.persisted(starter.state, ads),
+        "ads": ads.texts,
     }
+
+
+def starter_of(record: Mapping[str, object]) -> StarterState:
+    """The starter that a record of a slot has. Raises UnreadableRecord of either kind."""
+    return starters.restored(_part(record, "starter"))
+
+
+def _part(record: Mapping[str, object], name: str) -> Plain:
+    """A part of a record, with the ads that it refers to; earlier versions wrote them where they belong."""
+    part: Plain = record[name]  # type: ignore[assignment]
+    try:
+        return resolved(part, record["ads"]) if "ads" in record else part
+    except PlainError as problem:
+        raise UnreadableRecord(str(problem)) from None
 
 
 def machine_record(machine: Machine) -> Plain:
@@ -86,12 +103,12 @@ def _go_on(machine: Machine, slot: NodeSlot, record: object, alive: Container[st
     accounts = machine.host.accounts
     assert accounts is not None
     run = str(record["run"])
-    slot.state = slots.restored(record["slot"], ad=slot.plan.ad)
+    slot.state = slots.restored(_part(record, "slot"), ad=slot.plan.ad)
     slot.run = run
     accounts.hold(slot)
     of_starter = None
     if record["starter"] is not None and run in alive:
-        state = starters.restored(record["starter"])
+        state = starter_of(record)
         request = slot.state.claim.request
         kind = ClaimKind.SCHEDD if request is None else request.kind
         order = ActivateStarter(claim_id=slot.state.claim.id, kind=kind, job_ad=state.job_ad)

@@ -94,7 +94,7 @@ class NodeDaemon:
         self.reports = Reports(context.home.jobs)
         self.mail = NodeMail(self.name, bus, self.reports, self.clock)
         self.orders = NodeOrders(self)
-        self.state = NodeState(context.home.run / "slots", self.clock)
+        self.state = NodeState(context.home.run / "slots", self.clock, self.reports)
         self.chronicle = Chronicle(context.home.log / "transitions.jsonl", config)
         path = context.home.run / "node-audit.jsonl"
         self.audit = AuditSender(self._tell_decisions, role=context.role, now=self.started_at, path=path)
@@ -224,6 +224,8 @@ class NodeDaemon:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.reports.all_taken(), 3)
             self.ads.withdraw()
+        elif self.nursery is not None:
+            self.nursery.leave()
         self._lanes.close()
         await self.backfill.stop()
         await self.mail.sent()

@@ -201,6 +201,7 @@ class NodeOrders:
             config=daemon.config,
             clock=daemon.clock,
             record=daemon.reports.record(slot.run),
+            problem=partial(daemon.reports.problem, slot.run),
             done=partial(daemon.reports.done, slot.run),
             tell=partial(self._starter_event, slot, starter),
             failed=daemon.job_failed,

@@ -103,7 +103,7 @@ class Nursery:
         self._starting = asyncio.Lock()
         self._slots = asyncio.Semaphore(STARTING_MAX)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._closed = False
+        self._closed = self._leaving = False
         self._idle = IdleShepherds()
         #: Orders that shepherds were given which had nothing to do.
         self._reused: dict[int, _Pending] = {}
@@ -133,7 +133,7 @@ class Nursery:
         """Start a job: its family once the program runs, or why it does not.
 
         Raises OrderTooLarge, AlreadyStarted, NurseryFailed, and KeyError for a limit of an unknown name. A job whose
-        start is cancelled is killed.
+        start is cancelled is killed, unless this daemon leaves its jobs to the next one (`leave`).
         """
         if is_told_of(order.record, order.key):
             raise AlreadyStarted(f"{order.record} tells of {order.key} already; give each start a key of its own")
@@ -154,6 +154,10 @@ class Nursery:
                 if pending.answer.done() and not pending.answer.cancelled() and not pending.answer.exception():
                     self._discard(pending.answer.result())
                 raise
+
+    def leave(self) -> None:
+        """Jobs go on without this daemon, those too whose start is under way."""
+        self._leaving = True
 
     async def close(self) -> None:
         """Let the nursery end, after what it was ordered to start; jobs that run go on."""
@@ -424,7 +428,9 @@ class Nursery:
             pending.answer.set_result(found)
 
     def _discard(self, found: Family | NotStarted) -> None:
-        if isinstance(found, Family):
+        if isinstance(found, Family) and self._leaving:
+            found.forget()
+        elif isinstance(found, Family):
             self._in_background(_kill(found))
 
     def _in_background(self, work: Any) -> None:

@@ -1,9 +1,10 @@
 """The record of a run, read again: the truth about it that outlives every daemon.
 
 A run has one file, to which lines are only ever added, each a JSON object written in one go: the machine's daemon says
-whose run it is (``ticket``); the shepherd says that the program of a start runs, and how it ended; the daemon says what
-it reports to the queue (``report``). One file, because making files is what costs most of a short job. A line that was
-cut off, by a full disk or a crash of the machine, is left out.
+whose run it is (``ticket``), and before each start of its program what slot and starter are then (``slot``), so that a
+daemon that comes later can go on with the run, or finish it, however young it was; the shepherd says that the program
+of a start runs, and how it ended; the daemon says what it reports to the queue (``report``). One file, because making
+files is what costs most of a short job. A line that was cut off, by a full disk or a crash of the machine, is left out.
 """
 
 from __future__ import annotations
@@ -18,9 +19,6 @@ from roost.runtime.spawn_order import NotStarted, ProcessEnd
 
 #: What the names of records end with.
 SUFFIX: Final = ".run"
-
-#: Records in which nothing has been started yet are shorter, bytes.
-_TICKET_BYTES_MAX: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +75,8 @@ class RunRecord:
     #: Key of a start ("1.0#1@q/1") to what is known of it; of several words about its end the last counts.
     starts: dict[str, StartRecord] = field(default_factory=dict)
     ends: dict[str, EndRecord] = field(default_factory=dict)
+    #: Slot and starter as they were at the last start of the program; empty before the first.
+    slot: dict[str, Any] = field(default_factory=dict)
     #: What was reported, as it was sent, and the queue that it was sent to.
     report: dict[str, Any] | None = None
     schedd: str = ""
@@ -94,6 +94,8 @@ def read_record(record: Path) -> RunRecord:
         try:
             if "ticket" in fields:
                 found.ticket = {name: str(value) for name, value in fields["ticket"].items()}
+            elif "slot" in fields:
+                found.slot = fields if isinstance(fields["slot"], dict) else {}
             elif "report" in fields:
                 found.report, found.schedd = fields["report"], str(fields["schedd"])
             elif "final" in fields:
@@ -118,16 +120,15 @@ def read_end(record: Path, key: str) -> EndRecord | None:
 def is_told_of(record: Path, key: str) -> bool:
     """Whether a record has anything about a start."""
     try:
-        # Asked before every start.
+        # Asked before every start, and so not read word by word.
         file = os.open(record, os.O_RDONLY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return False
     try:
-        data = os.read(file, _TICKET_BYTES_MAX)
+        data = os.read(file, os.fstat(file).st_size)
     finally:
         os.close(file)
-    # A record that is longer than a ticket is read whole.
-    return (b'"key"' in data or len(data) == _TICKET_BYTES_MAX) and key in read_record(record).keys
+    return json.dumps(key).encode() in data and key in read_record(record).keys
 
 
 def _outcome(fields: dict[str, Any]) -> ProcessEnd | NotStarted:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import logging
 import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -42,6 +43,8 @@ class Reports:
         self._waiting: dict[str, tuple[str, RunEnded]] = {}
         #: Runs that somebody works on.
         self._open: set[str] = set()
+        #: Runs of which it could not be written down what they are, and why.
+        self._unkept: dict[str, str] = {}
         self._none = asyncio.Event()
         self._none.set()
 
@@ -80,6 +83,18 @@ class Reports:
         with contextlib.suppress(OSError):
             self._add(run, msgspec.json.encode({"ticket": ticket}))
 
+    def begins_program(self, run: str, record: dict[str, Any]) -> None:
+        """The program of a run is about to be started: what slot and starter are, for a daemon that comes later."""
+        try:
+            self._add(run, msgspec.json.encode(record))
+            self._unkept.pop(run, None)
+        except OSError as error:
+            self._unkept[run] = f"cannot write {self.record(run)}: {error.strerror}"
+
+    def problem(self, run: str) -> str:
+        """Why a program must not be started: nobody would know of it after this daemon; "" if it may."""
+        return self._unkept.get(run, "")
+
     def resume(self, run: str) -> None:
         """A run of an earlier daemon goes on."""
         self._open.add(run)
@@ -87,6 +102,7 @@ class Reports:
     def done(self, run: str) -> None:
         """Nothing more is done for a run."""
         self._open.discard(run)
+        self._unkept.pop(run, None)
         if run not in self._waiting:
             self._remove(run)
 
@@ -128,7 +144,9 @@ class Reports:
         descriptor = os.open(self.record(run), _HOW, 0o600)
         try:
             # A line before it may have been cut off by a full disk.
-            os.write(descriptor, b"\n" + line + b"\n")
+            line = b"\n" + line + b"\n"
+            if os.write(descriptor, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         finally:
             os.close(descriptor)
 

@@ -67,8 +67,10 @@ class Surroundings:
     name: str
     config: Config
     clock: Clock
-    #: The record of the run; `done` is called when nothing more is done for it.
+    #: The record of the run; `problem` says why no program may be started, "" if it may; `done` is called when nothing
+    #: more is done for it.
     record: Path
+    problem: Callable[[], str]
     done: Callable[[], None]
     #: Takes an event of the starter's core.
     tell: Callable[[sev.StarterEvent], None]
@@ -110,6 +112,8 @@ class Runner:
         self.hooks = JobHooks(self)
         #: The last event that goes to its StarterUserLog.
         self._log: asyncio.Task[None] | None = None
+        #: An earlier daemon may have started its program.
+        self._resumed = False
         #: Who the job runs as; None for who the daemon runs as.
         self.account: Account | None = None
         self._timers: dict[StarterTimer, asyncio.TimerHandle] = {}
@@ -293,6 +297,12 @@ class Runner:
 
     async def _start(self, number: int, job_ad: ClassAd) -> None:
         self.number = number
+        if self._resumed and await self._found_started(number):
+            return
+        unkept = self.around.problem()
+        if unkept:
+            self._machine_failed(number, unkept)
+            return
         try:
             if self.transfers.hands is OWN:
                 order = job_order(self, number, job_ad)
@@ -321,6 +331,17 @@ class Runner:
         self._has(family, number)
         self.around.began(number, family.pid)
 
+    async def _found_started(self, number: int) -> bool:
+        """Whether an earlier daemon had started the program, which is then gone on with."""
+        self._resumed = False
+        found = await adopt(self.record, f"{self.run}/{number}")
+        if not isinstance(found, Family):
+            return False
+        _log.info("%s: run %s goes on", self.slot, self.run)
+        self._has(found, number)
+        self.around.began(number, found.pid)
+        return True
+
     async def _spawned(self, order: SpawnOrder) -> Family | NotStarted:
         """Start the program, or find it started by an earlier daemon that nobody heard of any more."""
         try:
@@ -333,6 +354,7 @@ class Runner:
 
     def resume(self, state: StarterState) -> None:
         """Go on for a starter that an earlier daemon had."""
+        self._resumed = True
         path = self.around.home.execute / f"dir_{file_name(self.run)}"
         if path.is_dir():
             self.sandbox = Sandbox(path=path)

@@ -1,8 +1,11 @@
 """What a node daemon does at its start about runs that an earlier one left: go on with them, or end them.
 
 The earlier daemon kept the state of its machine (`node_state`) and, with its shepherds, a record of every run
-(`records`). A run whose slot and starter are known goes on where it was: its processes never noticed. Of any other
-what is left is killed and removed; its queue hears how it ended, if a shepherd saw that, and else that nobody did.
+(`records`). Slot and starter are in one or the other from before a program is started until the queue has been told of
+its end, so a run goes on where it was: its processes never noticed, and of one that has ended meanwhile the output is
+delivered as ever. Of a run that has no place any more, because the machine has other slots now, what is left is killed
+and removed; its queue hears that it ended only if a shepherd saw that and it had nothing to deliver, and else that it
+is to be run again.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from typing import TYPE_CHECKING
 
 from roost.model.codes import VacateCode
 from roost.model.starter import Ending
+from roost.model.starter_effects import StartJob
 from roost.node.machine import NodeSlot
-from roost.node.records import restore
+from roost.node.records import UnreadableRecord, restore, starter_of
 from roost.runtime.family import Family, adopt
 from roost.runtime.hook_programs import remove_hook_calls
 from roost.runtime.records import RunRecord
@@ -24,6 +28,8 @@ from roost.runtime.runner import BASELINE
 from roost.runtime.sandbox import remove_tree
 from roost.runtime.sandboxes import ASIDE
 from roost.runtime.spawn_order import ProcessEnd
+from roost.starter.persisted import UnreadableRecord as UnreadableStarter
+from roost.starter.transfer_plan import moves_files
 from roost.wire.messages import RunEnded
 
 if TYPE_CHECKING:
@@ -38,14 +44,15 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
     await remove_hook_calls(home.execute)
     for run in records:
         machine.was_named(run)
-    shared, slots = daemon.state.load()
+    shared, slots = daemon.state.load(records)
     if shared is not None:
-        told = frozenset(run for run, record in records.items() if record.ticket)
+        told = frozenset(run for run, record in records.items() if record.ticket and record.report is None)
         outs, problems = restore(machine, shared, slots, told, daemon.clock.now())
         for problem in problems:
             _log.error("what was kept of a slot can't be used: %s", problem)
+        again = {out.slot.name for out in outs if isinstance(out.effect, StartJob)}
         for slot in [slot for slot in machine.slots if slot.starter is not None]:
-            await _adopt(daemon, slot, records.get(slot.run, RunRecord()))
+            await _adopt(daemon, slot, records.get(slot.run, RunRecord()), starts=slot.name in again)
         daemon.carry_out(outs)
     here = {slot.run for slot in machine.slots if slot.starter is not None}
     for run, record in records.items():
@@ -54,8 +61,8 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
     await _clear(daemon, {file_name(run) for run in here})
 
 
-async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord) -> None:
-    """Give a starter its hands back, with the job in them."""
+async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord, *, starts: bool) -> None:
+    """Give a starter its hands back, with the job in them; one that `starts` its program again finds it then."""
     starter = slot.starter
     assert starter is not None
     daemon.reports.resume(slot.run)
@@ -63,7 +70,7 @@ async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord) -> None:
     runner.resume(starter.state)
     number = starter.state.run
     key = f"{slot.run}/{number}"
-    if starter.state.process and key in record.keys:
+    if starter.state.process and key in record.keys and not starts:
         family = await adopt(runner.record, key)
         if isinstance(family, Family):
             runner.adopted(family, number)
@@ -81,12 +88,23 @@ async def _end(daemon: NodeDaemon, run: str, record: RunRecord) -> None:
             if not ended:
                 await found.kill()
             outcome = await found.wait()
-            end = outcome if ended and outcome.is_seen else None
+            end = outcome if ended and outcome.is_seen and _has_nothing_to_deliver(record) else None
     ticket = record.ticket
     if run not in daemon.reports and ticket.get("schedd"):
         daemon.reports.keep(ticket["schedd"], _report(run, ticket, end, bool(record.starts), daemon.clock.now()))
-    _log.warning("run %s belongs to no slot any more; %s", run, "its end was seen" if end else "it is ended")
+    if record.report is None:
+        _log.warning("run %s belongs to no slot any more; %s", run, "its end was seen" if end else "it is ended")
     daemon.reports.done(run)
+
+
+def _has_nothing_to_deliver(record: RunRecord) -> bool:
+    """Whether the end of the program was that of the run: there is no output to move, and no program to follow it."""
+    try:
+        state = starter_of(record.slot)
+    except (UnreadableRecord, UnreadableStarter, KeyError):
+        return False
+    attended = state.hooked or state.prolog_begun or state.hook_keyword
+    return not attended and not moves_files(state.job_ad, state.launch.shares, from_queue=state.launch.from_queue)
 
 
 def _report(run: str, ticket: Mapping[str, str], end: ProcessEnd | None, began: bool, now: float) -> RunEnded:

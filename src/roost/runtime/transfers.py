@@ -2,6 +2,9 @@
 
 The machine pulls the input and pushes the output, piece by piece; each piece is a message and its answer, asked again
 when it is lost. So one machine needs nothing of the other's disk, and a queue's file is never in memory as a whole.
+
+A queue that is away is waited for, however long that takes: the lease of the claim says when there is no point in it
+any more, and then the run is ended. A job is never held, and no result given up, because a daemon was restarted.
 """
 
 from __future__ import annotations
@@ -29,21 +32,21 @@ from roost.runtime.transfer import (
     pack_items,
     unpack_items,
 )
-from roost.wire.messages import AskFiles, FilePart, Files, FileTaken, GetFile, Message, OutputDone, PutFile
+from roost.wire.messages import Answer, AskFiles, FilePart, Files, FileTaken, GetFile, Message, OutputDone, PutFile
 
 _log = logging.getLogger("roost.node")
 
-#: How often a lost message is sent again, and how long each is waited for, s.
-TRIES: Final = 8
+#: How long an answer is waited for before the message is sent again, and the longest pause before that, s.
 ANSWER_S: Final = 15.0
 #: How soon the queue is asked again while as many others move files as may, s.
 WAIT_S: Final = 0.5
+PAUSE_S_MAX: Final = 5.0
 
 A = TypeVar("A", bound=Message)
 
 
-class QueueAway(Exception):
-    """The queue does not answer."""
+class QueueRefuses(Exception):
+    """The queue answers with something else than what was asked for."""
 
 
 class Transfers:
@@ -60,17 +63,19 @@ class Transfers:
         self.sent = 0
 
     async def _ask(self, message: Message, kind: type[A]) -> A:
-        for attempt in range(TRIES):
+        pause_s = 0.1
+        while True:
             try:
                 answer = await self._bus.request(self._subject, message, ANSWER_S)
             except BusError as error:
-                _log.info("%s: %s: %s", self._run, type(message).__name__, error)
-                await asyncio.sleep(min(5.0, 0.1 * 2**attempt))
+                _log.info("%s: %s: %s; asking again", self._run, type(message).__name__, error)
+                await asyncio.sleep(pause_s)
+                pause_s = min(PAUSE_S_MAX, 2 * pause_s)
                 continue
             if isinstance(answer, kind):
                 return answer
-            raise QueueAway(f"the queue answers {type(message).__name__} with {type(answer).__name__}")
-        raise QueueAway("the queue does not answer")
+            text = answer.text if isinstance(answer, Answer) else type(answer).__name__
+            raise QueueRefuses(f"the queue answers {type(message).__name__} with: {text}")
 
     async def fetch_input(self, sandbox: Path) -> TransferProblem | None:
         """Bring the input into the sandbox; why not, if not."""
@@ -85,7 +90,7 @@ class Transfers:
             items = unpack_items(files.items)
             sink = LocalSink(lambda name: sandbox / name, code, writer=self._run, hands=self.hands)
             found = await move(items, _Remote(self, code), sink)
-        except (QueueAway, ValueError) as problem:
+        except (QueueRefuses, ValueError) as problem:
             return TransferProblem(code=code, text=str(problem))
         if isinstance(found, TransferProblem):
             return found
@@ -118,7 +123,7 @@ class Transfers:
             if isinstance(found, TransferProblem):
                 return found
             done = await self._ask(OutputDone(run=self._run, to=to, transfer=name), FileTaken)
-        except QueueAway as problem:
+        except QueueRefuses as problem:
             return TransferProblem(code=code, text=str(problem))
         if done.error:
             return _told(done.error, done.code, done.subcode, code)

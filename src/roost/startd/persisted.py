@@ -22,7 +22,7 @@ from typing import Final, TypeVar
 
 from roost.classad import ClassAd
 from roost.model.events import MachineFacts
-from roost.model.plain import Plain, PlainError, from_plain, to_plain
+from roost.model.plain import AdTexts, Plain, PlainError, from_plain, to_plain
 from roost.startd.draining import MachineDraining
 from roost.startd.layout_machine import DynamicShape
 from roost.startd.slot_ad_latches import Latches
@@ -59,9 +59,9 @@ class MachineRecord:
     next_block: int = 1
 
 
-def persisted(state: SlotState) -> Plain:
-    """The record of a slot."""
-    return {"format": _SLOT, "version": VERSION, "content": to_plain(state, without=_SENSED)}
+def persisted(state: SlotState, ads: AdTexts | None = None) -> Plain:
+    """The record of a slot; `ads` as for `to_plain`."""
+    return {"format": _SLOT, "version": VERSION, "content": to_plain(state, _SENSED, ads)}
 
 
 def restored(record: object, *, ad: ClassAd, machine: MachineFacts = NO_FACTS) -> SlotState:

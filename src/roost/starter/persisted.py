@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from roost.model.plain import Plain, PlainError, from_plain, to_plain
+from roost.model.plain import AdTexts, Plain, PlainError, from_plain, to_plain
 from roost.starter.starter_state import StarterState
 from roost.starter.validation import breaches
 
@@ -26,9 +26,9 @@ class UnreadableRecord(ValueError):
     """A record that can't be gone on from; the message says where the mistake is and what can be done."""
 
 
-def persisted(state: StarterState) -> Plain:
-    """The record of a starter."""
-    return {"format": _FORMAT, "version": VERSION, "content": to_plain(state)}
+def persisted(state: StarterState, ads: AdTexts | None = None) -> Plain:
+    """The record of a starter; `ads` as for `to_plain`."""
+    return {"format": _FORMAT, "version": VERSION, "content": to_plain(state, ads=ads)}
 
 
 def restored(record: object) -> StarterState:

@@ -158,6 +158,9 @@ class _Forgetful(NodeState):
     def touch(self, slot: NodeSlot, machine: Machine) -> None:
         """A slot has changed."""
 
+    def starter_stepped(self, slot: NodeSlot, machine: Machine) -> None:
+        """A starter has taken a step."""
+
 
 class ReplayNode(NodeDaemon):
     """The machine's daemon."""
@@ -169,7 +172,7 @@ class ReplayNode(NodeDaemon):
         super().__init__(*args)
         # Jobs of whichever owner run as who replays them.
         self.deputies.are_needed = False
-        self.state = _Forgetful(self.context.home.run / "slots", self.clock)
+        self.state = _Forgetful(self.context.home.run / "slots", self.clock, self.reports)
 
     def _sensors(self, config: Config) -> Sensors:
         from roost.startd.idleness import connections
