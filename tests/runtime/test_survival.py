@@ -247,6 +247,23 @@ def test_a_job_whose_shepherd_died_while_no_node_was_there_is_buried(place: Plac
     run(work())
 
 
+def test_a_burial_spares_the_job_of_the_same_name_that_another_pool_has(place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            script = STAY.replace("os.environ.clear()", "pass")
+            family = await started(nursery, place.python("1", script, str(beacon.path)))
+            pids = [int(line.split()[1]) for line in await beacon.lines(4)]
+            other = place.path / "other"
+            other.mkdir()
+            assert await adopt(other / "1", place.key("1")) is None
+            assert all((seen := look(pid)) is not None and not seen.is_dead for pid in pids)
+            assert await adopt(place.path / "jobs" / ".." / "jobs" / "absent", place.key("1")) is None
+            assert all((seen := look(pid)) is None or seen.is_dead for pid in pids), "of the same place it is the same"
+            await family.wait()
+
+    run(work())
+
+
 def test_an_end_recorded_before_the_rest_was_gone_counts_after_the_burial(place: Place, beacon: Beacon) -> None:
     async def work() -> None:
         async with place.nursery() as nursery:

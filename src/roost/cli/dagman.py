@@ -174,7 +174,8 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
         rescue = int(flags.get("-dorescuefrom") or 0)
         if not rescue and flags.get("-autorescue", "1") != "0" and "-force" not in flags:
             rescue = names.last_rescue(most)
-        left = take_lock(names.lock)
+        own = os.environ.get("CONDOR_ID") or _own_job()
+        left = take_lock(names.lock, own_job=own)
         # What an earlier process of the run was killed over.
         sweep(names.lock.absolute().parent)
         # A lock that was left behind is of a run that did not come to its end, which goes on.
@@ -188,7 +189,6 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
         return Exit.NO
     except Locked as problem:
         raise CommandError(str(problem)) from None
-    own = os.environ.get("CONDOR_ID") or _own_job()
     contact = contact_of(home)
     process = Process(
         files=names,

@@ -40,7 +40,7 @@ from roost.runtime.shepherd.processes import (
     stop_family,
 )
 from roost.runtime.shepherd.system import read_kernel_file, write_kernel_file
-from roost.runtime.spawn_order import NotStarted, ProcessEnd
+from roost.runtime.spawn_order import NotStarted, ProcessEnd, mark_of
 
 if TYPE_CHECKING:
     from roost.runtime.shepherd_lines import ShepherdLine
@@ -147,7 +147,7 @@ class Family:
         """The shepherd did not finish its work; it is done here."""
         started = self.started
         if started.boot == boot_id():
-            await asyncio.to_thread(bury, started.key, started)
+            await asyncio.to_thread(bury, self.record, started.key, started)
         self._settle(read_end(self.record, self.key))
 
     def _settle(self, end: EndRecord | None) -> None:
@@ -245,7 +245,7 @@ async def adopt(record: Path, key: str) -> Family | NotStarted | None:
         end = found.ends.get(key)
         if end is not None and isinstance(end.outcome, NotStarted):
             return end.outcome
-        await asyncio.to_thread(bury, key, None)
+        await asyncio.to_thread(bury, record, key, None)
         return None
     handle = None
     if started.boot == boot_id():
@@ -253,7 +253,7 @@ async def adopt(record: Path, key: str) -> Family | NotStarted | None:
     return Family(record, started, handle)
 
 
-def bury(key: str, started: StartRecord | None) -> None:
+def bury(record: Path, key: str, started: StartRecord | None) -> None:
     """Kill what is left of a job whose shepherd is gone. Tries for `KILL_S`."""
     group = None if started is None else started.group
     session, since = (0, 0) if started is None else (started.pid, started.start)
@@ -261,7 +261,7 @@ def bury(key: str, started: StartRecord | None) -> None:
     while True:
         if group is not None:
             kill_group(os.fsencode(group))
-        left = marked(key, session, since)
+        left = marked(mark_of(record, key), session, since)
         if group is not None:
             left.update((each.pid, each) for each in group_members(group))
         if not left or time.monotonic() > until:

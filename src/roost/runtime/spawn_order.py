@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import resource
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +30,16 @@ LIMITS: Final[Mapping[str, int]] = {
 UNLIMITED: Final = resource.RLIM_INFINITY
 
 
+def mark_of(record: Path, key: str) -> bytes:
+    """What the processes of a run have in their environment. Runs of other pools on this machine have the same keys."""
+    return f"{key} {_place(record.parent)}".encode()
+
+
+@lru_cache(maxsize=64)
+def _place(directory: Path) -> str:
+    return hashlib.blake2b(os.fsencode(directory.resolve()), digest_size=8).hexdigest()
+
+
 class OrderTooLarge(ValueError):
     """Arguments and environment are larger than any system takes them."""
 
@@ -36,7 +48,7 @@ class OrderTooLarge(ValueError):
 class SpawnOrder:
     """A job's program and all that its process has from the beginning."""
 
-    #: Names the run, in the pool and for ever; goes into the environment of its processes.
+    #: Names the run, in the pool and for ever; with its record's place it goes into the environment of its processes.
     key: str
     #: The run's record; made if it is not there, its directory has to be.
     record: Path
@@ -69,7 +81,7 @@ class SpawnOrder:
     def packed(self, number: int, group: Path | None, *, alone: bool) -> dict[str, object]:
         """The order as the nursery reads it (`roost.runtime.shepherd.launch`). Raises KeyError for unknown limits."""
         environment = {os.fsencode(name): os.fsencode(value) for name, value in self.environment.items()}
-        environment[MARK] = self.key.encode()
+        environment[MARK] = mark_of(self.record, self.key)
         account = self.account
         return {
             "number": number,

@@ -100,4 +100,4 @@ def _bury_jobs(path: Path) -> None:
         with contextlib.suppress(OSError, ValueError):
             for key, started in read_record(record).starts.items():
                 if started.boot == boot_id():
-                    bury(key, started)
+                    bury(record, key, started)

@@ -138,12 +138,12 @@ def _below(root: int, all_of_them: dict[int, Seen]) -> dict[int, Seen]:
     return found
 
 
-def marked(key: str, session: int = 0, since: int = 0) -> dict[int, Seen]:
+def marked(mark: bytes, session: int = 0, since: int = 0) -> dict[int, Seen]:
     """What is left of a job without a shepherd: processes with its mark or of its session, and all below them.
 
     A session counts only for processes that started at the tick `since` or later.
     """
-    mark = MARK + b"=" + key.encode() + b"\0"
+    mark = MARK + b"=" + mark + b"\0"
     found: dict[int, Seen] = {}
     here, own = everybody(), os.getpid()
     for pid, seen in here.items():

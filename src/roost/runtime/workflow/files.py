@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from roost.runtime.whole_files import write_whole
+from roost.runtime.shepherd.processes import boot_id, is_alive, start_of
+from roost.runtime.whole_files import write_first, write_whole
+
+#: How long a DAG that another run has is waited for, and how often it is looked, s.
+LOCKED_S: Final = 10.0
+_LOOK_S: Final = 0.1
 
 #: Rescue files of one DAG, where the settings say nothing else.
 RESCUES_MAX: Final = 100
@@ -105,25 +110,52 @@ class Locked(Exception):
     """Another process runs the DAG."""
 
 
-def take_lock(path: Path) -> bool:
-    """Write who runs the DAG; whether an earlier run left the file behind. Raises Locked, OSError."""
+def take_lock(path: Path, *, own_job: str = "", patience_s: float = LOCKED_S) -> bool:
+    """Write who runs the DAG; whether an earlier run left the file behind. Raises Locked, OSError.
+
+    A process that has ended owns nothing, even while nobody has waited for it. One that runs is waited for: an earlier
+    process of the same run, `own_job`, is on its way out if the queue has started another, and is waited for however
+    long that takes; anybody else's for `patience_s`.
+    """
     left = path.exists()
+    until = time.monotonic() + patience_s
+    while (owner := _owner(path)) is not None and owner.is_alive:
+        if not (own_job and owner.job == own_job) and time.monotonic() >= until:
+            raise Locked(
+                f"{path}: process {owner.pid}{owner.job and f', job {owner.job},'} runs this DAG; wait for its end, or "
+                f"remove its job"
+            )
+        time.sleep(_LOOK_S)
+    text = f"{os.getpid()} {start_of(os.getpid())} {boot_id()} {own_job}\n"
     if left:
-        with contextlib.suppress(ValueError, OSError):
-            pid, _, began = path.read_text().partition(" ")
-            if _alive(int(pid), began.strip()):
-                raise Locked(f"{path}: process {pid} runs this DAG")
-    write_whole(path, f"{os.getpid()} {_began(os.getpid())}\n")
-    return left
-
-
-def _alive(pid: int, began: str) -> bool:
-    return pid != os.getpid() and bool(began) and _began(pid) == began
-
-
-def _began(pid: int) -> str:
-    """When a process began, in the kernel's ticks; "" where there is none."""
+        write_whole(path, text)
+        return True
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
+        write_first(path, text)
+    except FileExistsError:
+        # Another run was begun in the same moment.
+        return take_lock(path, own_job=own_job, patience_s=patience_s)
+    return False
+
+
+class _Owner(NamedTuple):
+    """Who a lock says runs the DAG."""
+
+    pid: int
+    #: When the process began, in the kernel's ticks, and the boot of the machine that counts them.
+    began: int
+    boot: str
+    job: str
+
+    @property
+    def is_alive(self) -> bool:
+        return self.pid != os.getpid() and self.boot in ("", boot_id()) and is_alive(self.pid, self.began)
+
+
+def _owner(path: Path) -> _Owner | None:
+    """The owner on record; None if there is none, or the file says nothing that could be judged."""
+    try:
+        pid, began, boot, job, *_ = *path.read_text().split(), "", "", ""
+        return _Owner(int(pid), int(began), boot, job)
+    except (ValueError, OSError):
+        return None
