@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from roost.runtime import shepherd_lines
+from roost.runtime.family import Family, adopt
 from roost.runtime.records import read_end
 from roost.runtime.shepherd.processes import look
 from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
@@ -29,6 +30,29 @@ def test_the_next_job_gets_the_shepherd_of_the_one_that_ended(place: Place) -> N
             assert len(shepherds) == 1
             (shepherd,) = shepherds
         await eventually(lambda: look(shepherd) is None)
+
+    run(work())
+
+
+def test_a_run_that_is_over_is_not_taken_for_the_one_that_its_shepherd_has_now(place: Place, beacon: Beacon) -> None:
+    """A daemon that comes later ends the first: the second goes on."""
+
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            first = place.shell("1", "exit 4")
+            ended = await started(nursery, first)
+            await ended.wait()
+            script = f"mkfifo {place.path}/go; echo up > {beacon.path}; read word < {place.path}/go"
+            family = await started(nursery, place.shell("2", script))
+            await beacon.line()
+            assert family.shepherd == ended.shepherd
+            found = await adopt(first.record, first.key)
+            assert isinstance(found, Family) and found.is_ended
+            assert await found.kill()
+            assert (await found.wait()).exit_code == 4
+            with (place.path / "go").open("w") as go:
+                go.write("on\n")
+            assert (await family.wait()).exit_code == 0
 
     run(work())
 

@@ -247,8 +247,9 @@ async def adopt(record: Path, key: str) -> Family | NotStarted | None:
             return end.outcome
         await asyncio.to_thread(bury, record, key, None)
         return None
-    handle = None
-    if started.boot == boot_id():
+    end, handle = found.ends.get(key), None
+    # Of a run that is over nothing is left, and its shepherd may be there for another one.
+    if started.boot == boot_id() and not (end is not None and end.final):
         handle = _handle_of(started.shepherd, started.shepherd_start)
     return Family(record, started, handle)
 
