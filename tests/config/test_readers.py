@@ -172,10 +172,7 @@ def test_a_row_without_effect_is_one_that_no_module_names() -> None:
 _SET_BY_TEMPLATES = {
     "CONDOR_HOST",
     "COLLECTOR_HOST",
-    "STARTD_CRON_JOBLIST",
-    "STARTD_CRON_<NAME>",
-    "SCHEDD_CRON_JOBLIST",
-    "SCHEDD_CRON_<NAME>",
+    "STARTD_CRON_<NAME>_METRICS",
 }
 
 

@@ -16,6 +16,7 @@ from roost.model.claims import Claim, ClaimRequest
 from roost.model.identifiers import ClaimId, ClaimIdSource
 from roost.model.slots import SlotId
 from roost.model.starter import Cause
+from roost.node.cron import CronAd, published_on
 from roost.node.host import Host, Observer, Out
 from roost.node.host_plan import SlotPlan
 from roost.node.host_slots import Slot, Starter
@@ -78,6 +79,7 @@ class Machine:
         self._fetched = 0
         self.load: MachineLoad | None = None
         self._updates = 0
+        self._cron: tuple[CronAd, ...] = ()
         #: When sensors were read last; None if never.
         self.polled_at: float | None = None
 
@@ -227,6 +229,7 @@ class Machine:
         self.polled_at = now
         self._updates += 1
         sensed = self._sensed(reading, now, since_s)
+        self._cron = reading.cron
         return self.host.poll(lambda slot: self._ad(slot, sensed, now), now)
 
     def _sensed(self, reading: Reading, now: float, since_s: float) -> Sensed:
@@ -258,6 +261,8 @@ class Machine:
         ad = sensed_over(slot.plan.ad, slot.plan.id, sensed)
         my = Inputs(replace(slot.state, ad=ad), slot.plan.policy, now).my
         world = StepWorld(slot.plan.policy, slot.name, now)
+        for name, value in published_on(my, slot.plan.id.number, self._cron, world):
+            ad[name] = value
         slot.latches, found = slot.latches.advanced(my, self.plan.latch_names, now=now, world=world)
         for name, value in (found | self._neighbours(now)).items():
             ad.put(name, value)

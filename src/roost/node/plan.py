@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from roost.classad import ClassAd
 from roost.config import Config
 from roost.model.slots import HostReading, SlotId
+from roost.node.cron import CronAd
 from roost.node.host_plan import Division, SlotPlan
 from roost.startd.configured import (
     backfill_problem,
@@ -99,6 +100,8 @@ class Reading:
     cpu_percent: Mapping[SlotId, float] = field(default_factory=dict)
     #: Further attributes of all slots.
     attributes: Mapping[str, object] = field(default_factory=dict)
+    #: What the programs of STARTD_CRON_JOBLIST have printed.
+    cron: tuple[CronAd, ...] = ()
 
 
 def make_plan(

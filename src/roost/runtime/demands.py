@@ -114,6 +114,8 @@ class Demands:
             return
         self._own_ad_at = now
         own = scheduler_ad(self._daemon.context.name, self._daemon.queue, started_at=self._daemon.started_at)
+        self._daemon.cron.ad = own
+        own = self._daemon.cron.attributes() | own
         if own != self._own_ad or now - self._own_ad_told_at > REFRESH_S:
             self._own_ad, self._own_ad_told_at = own, now
             await self._daemon.bus.send(self._daemon.subjects.ads(self._daemon.context.name), m.DaemonAds(ads=[own]))

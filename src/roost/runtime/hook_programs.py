@@ -22,7 +22,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -72,6 +72,10 @@ class HookCall:
     printed_to: tuple[Path | None, Path | None] | None = None
     #: Those files are added to, not begun anew.
     adds: bool = True
+    #: Gets what it prints as it comes, in place of keeping it; may raise ValueError to have the program killed.
+    heard: Callable[[bytes], None] | None = None
+    #: Gets the program's processes once they run.
+    began: Callable[[Family], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +184,7 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
     )
     too_much = asyncio.Event()
     with (
-        _listening(place / "out", OUTPUT_BYTES_MAX, too_much) as out,
+        _listening(place / "out", OUTPUT_BYTES_MAX, too_much, call.heard) as out,
         _listening(place / "err", ERRORS_BYTES_MAX, too_much) as err,
     ):
         started = asyncio.ensure_future(nursery.spawn(order))
@@ -189,6 +193,8 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
             if isinstance(family, NotStarted):
                 by_call = family.stage in _OF_CALL or family.errno == errno.E2BIG
                 return HookFailed(text=family.text, by_call=by_call)
+            if call.began is not None:
+                call.began(family)
             end = await _end(family, too_much)
         except asyncio.CancelledError:
             await _stop(started)
@@ -196,7 +202,7 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
         out.hear()
         err.hear()
     if too_much.is_set():
-        return HookFailed(text=f"{call.path} printed more than {OUTPUT_BYTES_MAX} bytes and was killed")
+        return HookFailed(text=f"{call.path} {out.refused or err.refused} and was killed")
     if not end.is_seen:
         return HookFailed(text=f"nobody saw how {call.path} ended")
     status = end.exit_code if end.exit_code is not None else -(end.signal or 0)
@@ -219,13 +225,18 @@ async def _end(family: Family, too_much: asyncio.Event) -> ProcessEnd:
 class _Ear:
     """The reading end of a pipe."""
 
-    def __init__(self, path: Path, kept_max: int, too_much: asyncio.Event) -> None:
+    def __init__(
+        self, path: Path, kept_max: int, too_much: asyncio.Event, heard: Callable[[bytes], None] | None
+    ) -> None:
         # Open for writing too, so that it has no end before somebody writes.
         self.file = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._too_much = too_much
         self._kept_max = kept_max
         self._heard = 0
         self._kept = bytearray()
+        self._told = heard
+        #: Why the program is not heard any more.
+        self.refused = ""
 
     @property
     def text(self) -> str:
@@ -239,15 +250,29 @@ class _Ear:
                 more = os.read(self.file, _READ_BYTES)
             except BlockingIOError:
                 return
-            self._heard += len(more)
+            if self._told is not None and not self._taken(more):
+                break
+            self._heard += 0 if self._told is not None else len(more)
             self._kept += more[: self._kept_max - len(self._kept)]
+        self.refused = self.refused or f"printed more than {OUTPUT_BYTES_MAX} bytes"
         self._too_much.set()
         asyncio.get_running_loop().remove_reader(self.file)
 
+    def _taken(self, more: bytes) -> bool:
+        assert self._told is not None
+        try:
+            self._told(more)
+        except ValueError as problem:
+            self.refused = str(problem).removeprefix("it ")
+            return False
+        return True
+
 
 @contextlib.contextmanager
-def _listening(path: Path, kept_max: int, too_much: asyncio.Event) -> Iterator[_Ear]:
-    ear, loop = _Ear(path, kept_max, too_much), asyncio.get_running_loop()
+def _listening(
+    path: Path, kept_max: int, too_much: asyncio.Event, heard: Callable[[bytes], None] | None = None
+) -> Iterator[_Ear]:
+    ear, loop = _Ear(path, kept_max, too_much, heard), asyncio.get_running_loop()
     loop.add_reader(ear.file, ear.hear)
     try:
         yield ear

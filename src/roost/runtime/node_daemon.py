@@ -22,6 +22,7 @@ from roost.model import events as ev
 from roost.model.audit import AuditRecord
 from roost.model.events import ShutdownKind
 from roost.model.slots import SlotId
+from roost.node.cron import STARTD_CRON, CronPlan, cron_plan
 from roost.node.decisions import is_eviction, is_starter_eviction, of_slot, of_starter
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot, Outs
@@ -32,9 +33,11 @@ from roost.runtime.backfill import BackfillClient, ClientAround
 from roost.runtime.benchmarks import run_benchmarks
 from roost.runtime.bus import Carrier
 from roost.runtime.chronicle import Chronicle
+from roost.runtime.cron import CronAround, CronPrograms
 from roost.runtime.daemon_ads import REFRESH_S, master_ad
 from roost.runtime.deputies import Deputies
 from roost.runtime.fetching import Fetching
+from roost.runtime.inventories import Inventories
 from roost.runtime.lanes import Lanes
 from roost.runtime.load_log import log_loads
 from roost.runtime.node_answers import NodeAnswers
@@ -87,6 +90,7 @@ class NodeDaemon:
         self.subjects = bus.subjects
         self.started_at = self.clock.now()
         self.sensors = self._sensors(config)
+        self._inventories = Inventories()
         #: Seconds east of UTC, as it was measured last.
         self._zone_offset_s: int | None = None
         plan = self._plan(config)
@@ -115,6 +119,9 @@ class NodeDaemon:
         self.sandboxes = Sandboxes(context.home.execute)
         self.backfill = self._backfill_client(config)
         self.trouble = Trouble((context.home.execute, context.home.jobs))
+        self.cron = CronPrograms(self._cron_around(), self._cron_plan(config))
+        #: Programs have said that the pool is to hear of their output at once.
+        self._tell_cron = False
 
     def _backfill_client(self, config: Config) -> BackfillClient:
         around = ClientAround(
@@ -125,6 +132,33 @@ class NodeDaemon:
             tell=lambda runs: self.carry_out(self.machine.host.backfill(runs, self.clock.now())),
         )
         return BackfillClient(around, config)
+
+    def _cron_around(self) -> CronAround:
+        def nursery() -> Nursery:
+            assert self.nursery is not None
+            return self.nursery
+
+        return CronAround(
+            clock=self.clock,
+            execute=self.context.home.execute,
+            directory=self.context.home.log,
+            nursery=nursery,
+            spawn=self.spawn,
+            ad=lambda: self.machine.ad(self.machine.slots[0], self.clock.now()) if self.machine.slots else ClassAd(),
+            changed=self._cron_changed,
+            log=_log,
+        )
+
+    def _cron_plan(self, config: Config) -> CronPlan:
+        try:
+            return cron_plan(config, STARTD_CRON)
+        except ConfigError as error:
+            raise ConfigurationRefused(str(error)) from None
+
+    def _cron_changed(self, at_once: bool) -> None:
+        """Programs have printed something: policies see it at once, the pool when it is told of a slot."""
+        self._tell_cron = self._tell_cron or at_once
+        self._poll_now.set()
 
     def _ad_of_backfill(self) -> ClassAd | None:
         slot = next((each for each in self.machine.slots if each.state.state is State.BACKFILL), None)
@@ -147,7 +181,7 @@ class NodeDaemon:
             )
             plan = make_plan(
                 config,
-                self.sensors.host(),
+                self.sensors.host(self._inventories.read(config)),
                 identity,
                 zone_offset_s=self.clock.zone_offset_s() if self._zone_offset_s is None else self._zone_offset_s,
                 as_root=can_switch_user(),
@@ -178,6 +212,7 @@ class NodeDaemon:
         self.audit.load()
         self._note_configuration(None)
         await take_over(self, self.reports.load())
+        self.cron.begin()
         await self.trouble.begin()
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.node(self.name, "*"), self.words.on_message)
@@ -203,13 +238,14 @@ class NodeDaemon:
 
     async def reconfigure(self, config: Config) -> None:
         """Other policy from the next poll on; another layout needs a restart."""
-        plan = self._plan(config, self.machine.plan)
+        plan, programs = self._plan(config, self.machine.plan), self._cron_plan(config)
         self._note_configuration(config)
         self.config = config
         self.machine.reconfigure(plan)
         self.fetching.reconfigure(config)
         self.backfill.reconfigure(config)
         self.chronicle.reconfigure(config)
+        await self.cron.reconfigure(programs)
         self.ads.all_anew()
         self._poll_now.set()
 
@@ -288,9 +324,11 @@ class NodeDaemon:
                 problem = self.sensors.problem
                 _log.warning("sensors: %s", problem or "the file of replacements can be read again")
             self._in_zone(reading.zone_offset_s)
+            tell, self._tell_cron = self._tell_cron, False
+            reading = replace(reading, cron=self.cron.ads)
             self.carry_out(self.machine.poll(reading, self.clock.now()))
             log_loads(self.machine, reading, self.clock.now())
-            if self.trouble.text != trouble:
+            if self.trouble.text != trouble or tell:
                 trouble = self.trouble.text
                 self.ads.all_anew()
             await self._until_next_poll()

@@ -37,6 +37,7 @@ from roost.runtime.log_files import Appended
 from roost.runtime.progress import Progress
 from roost.runtime.queue_answers import QueueAnswers
 from roost.runtime.queue_copies import QueueCopies
+from roost.runtime.queue_cron import QueueCron, queue_cron_plan
 from roost.runtime.queue_messages import check_speaker, events_of, given_by, order_to
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, superusers
 from roost.runtime.spool import Spool
@@ -92,6 +93,7 @@ class ScheddDaemon:
         self.lanes = Lanes(bus, self.answers.on_ask)
         self.request_time_max_s = time_max_of(config)
         self.local = LocalRuns(self, config)
+        self.cron = QueueCron(context.home, self.clock, queue_cron_plan(config), self._cron_changed)
         self._steps: list[Step] = []
         self._written: list[int] = []
         #: Decisions on their way to the central manager, and numbers of those that it has.
@@ -154,6 +156,7 @@ class ScheddDaemon:
         ]
         self._tasks[0].add_done_callback(self._commits_ended)
         self.demands.begin()
+        await self.cron.begin()
 
     def _restore(self) -> None:
         try:
@@ -184,11 +187,16 @@ class ScheddDaemon:
 
     async def reconfigure(self, config: Config) -> None:
         """Take another configuration."""
+        programs = queue_cron_plan(config)
         self.settings = self._settings(config)
         self.queue.holder.settings = self.settings
         self.request_time_max_s = time_max_of(config)
         self._note_configuration(config)
         await self.local.reconfigure(config)
+        await self.cron.reconfigure(programs)
+
+    def _cron_changed(self) -> None:
+        self.demands.soon(OFFER_LATER_S)
 
     async def stop(self, ending: Ending) -> None:
         """Commit what is left, and go. Jobs go on, or end, with the machines that they run on."""
@@ -197,6 +205,7 @@ class ScheddDaemon:
         self.lanes.close()
         self.answers.past.close()
         await self.local.stop(ending)
+        await self.cron.stop()
         await self._settled()
         for task in self._tasks:
             task.cancel()

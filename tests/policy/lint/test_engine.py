@@ -115,6 +115,7 @@ def test_no_template_gives_an_alarm(name: tuple[str, str], before: str) -> None:
     values = {"macro": "TOO_MANY", "seconds": "7200", "subcode": "9", "reason": '"because"', "user": "coltrane"}
     values |= {"machines": "MY.Memory < 4096", "jobs": "TARGET.RequestCpus > 8", "runs": "7200"}
     values |= {"begin": "8", "end": "18", "since": "2030-12-24T18:00:00Z", "until": "2030-12-27T06:00:00Z"}
+    values |= {"mode": "Periodic", "period": "5m", "daemon": "STARTD_CRON"}
     given_args = ", ".join(values.get(a.name, "1") for a in template.arguments[: template.required])
     call = f"{template.name}({given_args})" if given_args else template.name
     text = f"TOO_MANY = (CpusUsage > Cpus + 0.8)\n{before}use {template.category} : {call}\n"
