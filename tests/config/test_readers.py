@@ -98,8 +98,12 @@ def _meets(row: Knob, text: str) -> bool:
         return True
     if _HOLE not in text or len(text.replace(_HOLE, "")) < 4:
         return False
-    form = "".join(".+" if part == _HOLE else re.escape(part) for part in re.split(f"({_HOLE})", text))
-    return re.fullmatch(form, name) is not None
+    return _form(text).fullmatch(name) is not None
+
+
+@cache
+def _form(text: str) -> re.Pattern[str]:
+    return re.compile("".join(".+" if part == _HOLE else re.escape(part) for part in re.split(f"({_HOLE})", text)))
 
 
 def reads(module: str, row: Knob) -> bool:
@@ -146,7 +150,7 @@ def _is_config(node: ast.expr) -> bool:
 
 def test_what_the_code_asks_for_is_in_the_table_with_a_reader() -> None:
     wrong = []
-    for name, place in _asked():
+    for name, place in dict(_asked()).items():
         if name in _OTHERS or name.upper() != name.replace(_HOLE, ""):
             continue
         # A name with a part to be filled in may be that of several rows, of which it is meant to be some.
@@ -194,6 +198,7 @@ def test_templates_set_what_something_reads() -> None:
         ("ALLOW_WRITE = *@x.org, ann@x.org/*.x.org", Severity.ERROR, "ALLOW_WRITE: ann@x.org/*.x.org names a host"),
         ("ALLOW_ADMINISTRATOR_SCHEDD = *@x.org", Severity.ERROR, "*@x.org is a pattern, and administrators are named"),
         ("HOSTDENY_WRITE = guest.example.org", Severity.ERROR, "has no effect: it is an old name of DENY_WRITE"),
+        ("CGROUP_MEMORY_LIMIT_POLICY = hard", Severity.ERROR, "The memory of jobs is measured and not limited"),
         ("DENY_DAEMON = *@example.org", Severity.ERROR, "DENY_DAEMON has no effect: "),
         ("DENY_WRITE_MASTER = *", Severity.ERROR, "DENY_WRITE_MASTER has no effect: "),
         ("ALLOW_DAEMON = condor_pool@*", Severity.WARNING, "Daemons are admitted by their credentials"),

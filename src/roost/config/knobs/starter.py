@@ -53,8 +53,8 @@ KNOBS: tuple[Knob, ...] = (
     _k("DEDICATED_EXECUTE_ACCOUNT_REGEXP", KnobType.STRING, None, "Accounts that run jobs and nothing else, so that all their processes may be killed.", unread=Unread("The processes of a job are known without it, and all are killed when it ends.")),
     _k("STARTER_ALLOW_RUNAS_OWNER", KnobType.BOOLEAN, "True", "Whether jobs run under the accounts of their owners where root runs the pool.", read_by="runtime.job_order"),
     _k("NOBODY_SLOT_USER", KnobType.STRING, None, "Account of those jobs where SLOT<N>_USER is not set; unset counts as nobody.", read_by="runtime.job_order"),
-    _k("CGROUP_MEMORY_LIMIT_POLICY", KnobType.STRING, "hard", "How the memory of a slot limits its job.", words=("hard", "soft", "none", "custom"), unread=Unread("The memory of jobs is not limited.", _E)),
-    _k("BASE_CGROUP", KnobType.STRING, "roost", "Control group below which jobs' groups are made.", unread=Unread("Control groups are made below the one that Roost is started in.")),
+    _k("CGROUP_MEMORY_LIMIT_POLICY", KnobType.STRING, "none", "How the memory of a slot limits its job.", words=("hard", "soft", "none", "custom"), unread=Unread("The memory of jobs is measured and not limited: use POLICY : Hold_if_Memory_Exceeded holds the jobs that use more than they asked for, and POLICY : Preempt_if_Memory_Exceeded evicts them.", _E)),
+    _k("BASE_CGROUP", KnobType.STRING, None, "Control group below which jobs' groups are made.", unread=Unread("Control groups are made below the one that Roost is started in.")),
     _k("MOUNT_UNDER_SCRATCH", KnobType.STRING, None, "Directories of which each job gets its own, in its scratch directory: separated by commas, or an expression that gives such a list.", unread=Unread("Jobs see /tmp and other directories of the machine as they are.")),
-    _k("STARTER_UPLOAD_TIMEOUT", KnobType.INTEGER, "300", "How long moving output may stand still.", unit="s", low=1, unread=Unread("The time that moving output may take is not limited.")),
+    _k("STARTER_UPLOAD_TIMEOUT", KnobType.INTEGER, None, "How long moving output may stand still.", unit="s", low=1, unread=Unread("The time that moving output may take is not limited.")),
 )
