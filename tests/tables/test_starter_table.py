@@ -22,8 +22,6 @@ from roost.model.starter_events import (
     SuspendOrdered,
 )
 from roost.starter import states as at
-from roost.starter.entries import ENTRIES
-from roost.starter.guards import GUARDS
 from roost.starter.machine import ImpossibleEvent, Outcome, step
 from roost.starter.receptions import RECEPTIONS
 from roost.starter.states import PAIRS, Pair
@@ -339,12 +337,6 @@ def test_there_is_an_event_of_every_kind() -> None:
     assert {type(event) for event in EVENTS.values()} == set(RECEPTIONS)
 
 
-def test_every_guard_and_entry_has_a_function_and_stands_in_a_row() -> None:
-    assert set(GUARDS) == set(Guard) == {guard for row in TRANSITIONS for guard in row.when}
-    assert set(ENTRIES) == set(Entry) == {entry for row in TRANSITIONS for entry in row.entry}
-    assert set(On) == {on for row in TRANSITIONS for on in row.on}
-
-
 def test_numbers_ascend_within_a_pair_so_that_their_order_is_that_of_evaluation() -> None:
     for rows in ROWS.values():
         numbers = [row.number for row in rows]
@@ -365,8 +357,3 @@ def test_no_expression_suspends_or_continues_a_job() -> None:
         if {Entry.SUSPEND, Entry.CONTINUE} & set(row.entry):
             assert not expressions & set(row.when)
             assert On.POLL not in row.on
-
-
-def test_every_pair_is_reached_and_only_done_is_an_end() -> None:
-    assert {row.target for row in TRANSITIONS} | {at.SANDBOX} == set(PAIRS)
-    assert [pair for pair in PAIRS if not ROWS[pair]] == [at.DONE]

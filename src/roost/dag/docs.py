@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from roost.dag.problems import REMEDIES
@@ -9,6 +10,7 @@ from roost.dag.scripts import MACROS
 from roost.dag.statements import DEFINING, SHAPING
 from roost.dag.states import NodeState
 from roost.dag.table import ROWS
+from roost.tables.pages import diagram, table
 
 #: Command to its form and what it says.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
@@ -45,6 +47,10 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 # ruff: noqa: E501
 
 
+def _edges() -> Iterator[tuple[str, str, str]]:
+    return ((row.source.name, row.target.name, str(row.number)) for row in ROWS)
+
+
 def dag_files_page() -> str:
     """The page, as Markdown."""
     known = {*DEFINING, *SHAPING, "SPLICE", "INCLUDE"} - {"NODE"}
@@ -73,12 +79,12 @@ def dag_files_page() -> str:
         "| --- | --- |",
     ]
     lines += [f"| {int(state)} | {state.name} |" for state in NodeState]
-    lines += ["", "## Transitions", "", "| number | from | to | when | does |", "| --- | --- | --- | --- | --- |"]
-    for row in ROWS:
-        when = "; ".join((str(row.on), *(str(each) for each in row.when)))
-        lines.append(
-            f"| {row.number} | {row.source.name} | {row.target.name} | {when} | {'; '.join(map(str, row.entry))} |"
-        )
+    lines += ["", "## Transitions", "", *diagram(_edges(), start=("NOT_READY",), ends=("DONE", "ERROR", "FUTILE")), ""]
+    lines += table(
+        ("number", "from", "to", "when", "does"),
+        ((row.number, row.source.name, row.target.name, "; ".join((*row.on, *row.when)), "; ".join(row.entry))
+         for row in ROWS),
+    )  # fmt: skip
     lines += [
         "",
         "Rows with the same beginning are tried in their order; the first whose conditions hold is taken.",

@@ -20,7 +20,7 @@ from roost.dag.plan import Dag, NodeKind, ScriptPoint
 from roost.dag.ready import HELD, JOB, POST, PRE, Line, Waiting
 from roost.dag.scripts import script_words
 from roost.dag.states import PRE_FAILED, NodeState, Part, Progress, RunStatus
-from roost.dag.table import BY_STATE, Guard, On, Row
+from roost.dag.table import BY_TRIGGER, Guard, On, Row
 
 #: What a run that was removed exits with.
 REMOVED_EXIT: Final = 2
@@ -143,8 +143,8 @@ class Run:
 
     def raised(self, progress: Progress, on: On) -> None:
         """Take the row of a node that a trigger leads to."""
-        for row in BY_STATE[progress.state]:
-            if row.on is on and all(rules.GUARDS[guard](self, progress) for guard in row.when):
+        for row in BY_TRIGGER.get((progress.state, on), ()):
+            if all(rules.GUARDS[guard](self, progress) for guard in row.when):
                 self.take(progress, row)
                 return
         raise AssertionError(f"node {progress.node.name} is {progress.state.name}, and {on}")

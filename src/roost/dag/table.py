@@ -21,6 +21,7 @@ from enum import StrEnum
 from typing import Final
 
 from roost.dag.states import NodeState as S
+from roost.tables.rows import by_source, by_trigger
 
 
 class On(StrEnum):
@@ -66,13 +67,13 @@ class Row:
     number: int
     source: S
     target: S
-    on: On
+    on: tuple[On, ...]
     when: tuple[Guard, ...] = ()
     entry: tuple[Entry, ...] = ()
 
 
 def _row(number: int, source: S, target: S, on: On, when: tuple[Guard, ...] = (), entry: tuple[Entry, ...] = ()) -> Row:
-    return Row(number=number, source=source, target=target, on=on, when=when, entry=entry)
+    return Row(number=number, source=source, target=target, on=(on,), when=when, entry=entry)
 
 
 _G, _E = Guard, Entry
@@ -99,4 +100,5 @@ ROWS: Final[tuple[Row, ...]] = (
     _row(18, S.POSTRUN, S.ERROR, On.POST_ENDED, (), (_E.GIVE_UP,)),
 )
 
-BY_STATE: Final[Mapping[S, tuple[Row, ...]]] = {state: tuple(row for row in ROWS if row.source is state) for state in S}
+BY_STATE: Final[Mapping[S, tuple[Row, ...]]] = by_source(ROWS, S)
+BY_TRIGGER: Final[Mapping[tuple[S, On], tuple[Row, ...]]] = by_trigger(ROWS)

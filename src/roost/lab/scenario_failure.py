@@ -18,13 +18,13 @@ from roost.lab.durations import shown
 from roost.lab.scenario import Scenario
 from roost.policy.explain import Origin, explain
 from roost.policy.render import render_text
-from roost.policy.rows import Verdict
 from roost.startd.guards import GUARDS
 from roost.startd.policy_inputs import Decision, Inputs, StepWorld
 from roost.startd.states import Pair, State
 from roost.startd.transitions import ROWS, Guard, On, Transition
 from roost.startd.work import Taken, Work
 from roost.starter.work import Taken as StarterTaken
+from roost.tables.finder import Verdict
 
 #: Lines of a timeline before and after a failure.
 BEFORE: Final = 8

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from roost.startd.states import PAIRS, Activity, State
+from roost.startd.states import PAIRS, Activity, Pair, State
 from roost.startd.transitions import TRANSITIONS, Transition
+from roost.tables.pages import diagram, table
 
 _STATES: Final = {
     State.OWNER: "The machine's owner uses it, or it is not to run jobs for another reason. Every slot begins here.",
@@ -149,34 +150,34 @@ def _states() -> Iterator[str]:
 
 
 def _diagram() -> str:
-    lines = ["```mermaid", "stateDiagram-v2", "    [*] --> Owner_Idle"]
+    states = []
     for state in State:
-        names = [f"{pair.state}_{pair.activity}" for pair in PAIRS if pair.state is state]
-        lines.append(f"    state {state} {{")
-        lines += [f"        {name} : {name.split('_')[1]}" for name in names]
-        lines.append("    }")
-    edges: dict[tuple[str, str], list[str]] = {}
-    for row in TRANSITIONS:
-        key = (f"{row.source.state}_{row.source.activity}", f"{row.target.state}_{row.target.activity}")
-        label = f"{row.number} ({row.letter})" if row.letter else row.number
-        if label not in edges.setdefault(key, []):
-            edges[key].append(label)
-    lines += [f"    {source} --> {target} : {', '.join(labels)}" for (source, target), labels in edges.items()]
-    return "\n".join([*lines, "```", ""])
+        states.append(f"    state {state} {{")
+        states += [f"        {_name(pair)} : {pair.activity}" for pair in PAIRS if pair.state is state]
+        states.append("    }")
+    edges = (
+        (_name(row.source), _name(row.target), f"{row.number} ({row.letter})" if row.letter else row.number)
+        for row in TRANSITIONS
+    )
+    return "\n".join([*diagram(edges, start=("Owner_Idle",), states=states), ""])
+
+
+def _name(pair: Pair) -> str:
+    return f"{pair.state}_{pair.activity}"
 
 
 def _table(state: State) -> str:
-    lines = [f"### From {state}", "", "| # | | From | To | When | What is done |", "|---|---|---|---|---|---|"]
-    lines += [_line(row) for row in TRANSITIONS if row.source.state is state]
-    return "\n".join([*lines, ""])
+    rows = (_line(row) for row in TRANSITIONS if row.source.state is state)
+    lines = table(("#", "", "From", "To", "When", "What is done"), rows)
+    return "\n".join([f"### From {state}", "", *lines, ""])
 
 
-def _line(row: Transition) -> str:
+def _line(row: Transition) -> tuple[object, ...]:
     when = " or ".join(row.on)
     if row.when:
         when += ": " + ", and ".join(row.when)
     done = "; ".join(row.entry) or "–"
-    return f"| {row.number} | {row.letter} | {row.source} | {row.target} | {when} | {done} |"
+    return row.number, row.letter, row.source, row.target, when, done
 
 
 if __name__ == "__main__":

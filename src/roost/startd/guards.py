@@ -12,12 +12,12 @@ from typing import Final
 from roost.model.claims import ClaimKind
 from roost.model.slots import SlotKind
 from roost.policy.decision import Decision
-from roost.policy.rows import NO, YES, Verdict, plain
 from roost.startd import retirement
 from roost.startd.claim_life import worklife
 from roost.startd.slot_state import Destination
 from roost.startd.transitions import Guard
 from roost.startd.work import Work
+from roost.tables.finder import NO, YES, Verdict, plain
 
 
 def _is(decision: Decision) -> Verdict:

@@ -41,7 +41,6 @@ from roost.model.events import (
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotKind
 from roost.policy.decision import Decision
-from roost.policy.rows import row_finder
 from roost.startd.attributes import is_offered
 from roost.startd.entries import ENTRIES, preempted, start_backfill
 from roost.startd.guards import GUARDS
@@ -55,6 +54,7 @@ from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, State
 from roost.startd.transitions import CHAIN_MAX, EVALUATED_AT_ONCE, ROWS, On, Transition
 from roost.startd.validation import check
 from roost.startd.work import TIMERS, Taken, Work, deadlines, transition
+from roost.tables.finder import row_finder
 
 
 class Outcome(StrEnum):

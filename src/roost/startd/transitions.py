@@ -44,6 +44,7 @@ from typing import Final
 from roost.model.reasons import Reason
 from roost.startd import states as at
 from roost.startd.states import PAIRS, Activity, Pair, State
+from roost.tables.rows import by_source
 
 
 class On(StrEnum):
@@ -358,9 +359,7 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (
 )
 
 #: The rows of each pair.
-ROWS: Final[Mapping[Pair, tuple[Transition, ...]]] = {
-    pair: tuple(row for row in TRANSITIONS if row.source == pair) for pair in PAIRS
-}
+ROWS: Final[Mapping[Pair, tuple[Transition, ...]]] = by_source(TRANSITIONS, PAIRS)
 
 #: Pairs that are evaluated as soon as they are entered.
 EVALUATED_AT_ONCE: Final = frozenset(

@@ -13,6 +13,7 @@ from roost.policy.catalogue import KNOB_POLICIES
 from roost.starter.policy_inputs import OTHERWISE
 from roost.starter.states import State
 from roost.starter.transitions import TRANSITIONS, Transition
+from roost.tables import pages
 
 _TEXT: Final = """
 # The starter
@@ -113,52 +114,41 @@ every transition, *poll* rows whenever the policy is looked at. A stage with not
 
 def diagram() -> Iterator[str]:
     """States and what leads from one to another."""
-    yield "```mermaid"
-    yield "stateDiagram-v2"
-    yield f"    [*] --> {State.PREPARING}"
-    labels: dict[tuple[State, State], dict[str, None]] = {}
-    for row in TRANSITIONS:
-        if row.source.state is not row.target.state:
-            labels.setdefault((row.source.state, row.target.state), {})[str(row.reason)] = None
-    for source in State:
-        for target in State:
-            if (source, target) in labels:
-                yield f"    {source} --> {target}: {', '.join(labels[source, target])}"
-    yield f"    {State.DONE} --> [*]"
-    yield "```"
+    edges = [
+        (source, target, row.reason)
+        for source in State
+        for target in State
+        for row in TRANSITIONS
+        if source is not target and (row.source.state, row.target.state) == (source, target)
+    ]
+    return pages.diagram(edges, start=(State.PREPARING,), ends=(State.DONE,))
 
 
 def expressions() -> Iterator[str]:
     """The starter's expressions."""
-    yield "| Expression | Asked | Default | UNDEFINED, ERROR | Meaning |"
-    yield "|---|---|---|---|---|"
-    for name in OTHERWISE:
-        row = KNOB_POLICIES[name]
-        yield f"| `{name}` | {row.when} | `{row.default}` | {row.when_undefined} | {row.meaning} |"
+    rows = [(f"`{name}`", KNOB_POLICIES[name]) for name in OTHERWISE]
+    return pages.table(
+        ("Expression", "Asked", "Default", "UNDEFINED, ERROR", "Meaning"),
+        ((name, row.when, f"`{row.default}`", row.when_undefined, row.meaning) for name, row in rows),
+    )
 
 
 def table() -> Iterator[str]:
     """All rows."""
-    yield "| # | From | To | On | If | Reason | Does |"
-    yield "|---|---|---|---|---|---|---|"
+    return pages.table(("#", "From", "To", "On", "If", "Reason", "Does"), _lines())
+
+
+def _lines() -> Iterator[tuple[object, ...]]:
     for number in sorted({row.number for row in TRANSITIONS}):
         rows = [row for row in TRANSITIONS if row.number == number]
         for target in dict.fromkeys(row.target for row in rows):
             yield _line([row for row in rows if row.target == target])
 
 
-def _line(rows: list[Transition]) -> str:
+def _line(rows: list[Transition]) -> tuple[object, ...]:
     row = rows[0]
-    cells = (
-        str(row.number),
-        ", ".join(str(each.source) for each in rows),
-        str(row.target),
-        ", ".join(row.on),
-        " and ".join(row.when),
-        str(row.reason),
-        "; ".join(row.entry),
-    )
-    return "| " + " | ".join(cells) + " |"
+    sources = ", ".join(str(each.source) for each in rows)
+    return row.number, sources, row.target, ", ".join(row.on), " and ".join(row.when), row.reason, "; ".join(row.entry)
 
 
 def page() -> str:

@@ -10,13 +10,13 @@ from typing import Final
 
 from roost.classad.syntax import Literal
 from roost.model.starter import HookPoint, OrderedBy
-from roost.policy.rows import NO, Verdict, plain
 from roost.starter.deferral import is_deferred, missed
 from roost.starter.entries import hook_program, time_left
 from roost.starter.policy_inputs import EVICT, EXEMPT_UNIVERSES, KILL, WANT_VACATE
 from roost.starter.transfer_plan import is_checkpoint
 from roost.starter.transitions import Guard
 from roost.starter.work import Work
+from roost.tables.finder import NO, Verdict, plain
 
 
 def _expression(work: Work, name: str, wanted: bool = True) -> Verdict:

@@ -22,7 +22,6 @@ from roost.model.starter import Doing, StarterTimer
 from roost.model.starter_effects import CancelTimer, MakeSandbox, SetTimer, StarterEffect, Warn
 from roost.model.starter_events import StarterEvent
 from roost.policy.decision import Decision
-from roost.policy.rows import row_finder
 from roost.starter.entries import ENTRIES
 from roost.starter.guards import GUARDS
 from roost.starter.hooks import SCHEDULER, hook_keyword
@@ -34,6 +33,7 @@ from roost.starter.states import EVALUATED
 from roost.starter.transitions import CHAIN_MAX, ROWS, On, Transition
 from roost.starter.validation import check
 from roost.starter.work import Taken, Work, times, transition
+from roost.tables.finder import row_finder
 
 
 class Outcome(StrEnum):

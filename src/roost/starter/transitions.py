@@ -40,6 +40,7 @@ from typing import Final
 from roost.model.starter import StarterReason
 from roost.starter import states as at
 from roost.starter.states import PAIRS, Pair
+from roost.tables.rows import by_source
 
 
 class On(StrEnum):
@@ -382,6 +383,4 @@ TRANSITIONS: Final[tuple[Transition, ...]] = tuple(
 )
 
 #: The rows of each pair.
-ROWS: Final[Mapping[Pair, tuple[Transition, ...]]] = {
-    pair: tuple(row for row in TRANSITIONS if row.source == pair) for pair in PAIRS
-}
+ROWS: Final[Mapping[Pair, tuple[Transition, ...]]] = by_source(TRANSITIONS, PAIRS)

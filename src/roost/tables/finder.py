@@ -1,6 +1,6 @@
-"""Tables of transitions as machines execute them: guards, and the first row whose triggers and guards allow it.
+"""The first row whose triggers and guards allow it, where guards evaluate policy.
 
-The machines of slots and of starters are both such tables. What a table's rows are, and what taking one does, is
+The machines of slots and of starters search their tables so. What a table's rows are, and what taking one does, is
 theirs; how the row is found is here. It is the innermost loop of everything that is simulated.
 """
 
@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from roost.policy.decision import Decision
+from roost.tables.rows import Row
 
 
 class Verdict(NamedTuple):
@@ -28,18 +29,6 @@ NO: Final = Verdict(False)
 def plain(holds: bool) -> Verdict:
     """Of a guard that asks for no expression."""
     return YES if holds else NO
-
-
-class Row(Protocol):
-    """A row, as far as finding it goes."""
-
-    @property
-    def on(self) -> tuple[Any, ...]:
-        """Triggers, any of which will do."""
-
-    @property
-    def when(self) -> tuple[Any, ...]:
-        """Guards, all of which must hold."""
 
 
 class Work(Protocol):

@@ -1,0 +1,77 @@
+"""The rows of a table: what each has, how they are looked up, and what cannot be right about them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
+from enum import Enum
+from typing import Any, Protocol, TypeVar
+
+
+class Row(Protocol):
+    """A row, as far as every table has the same."""
+
+    @property
+    def number(self) -> Any:
+        """What the documentation calls it; several rows may share one."""
+
+    @property
+    def source(self) -> Any:
+        """The state that it leads from."""
+
+    @property
+    def target(self) -> Any:
+        """The state that it leads to."""
+
+    @property
+    def on(self) -> tuple[Any, ...]:
+        """Triggers, any of which will do."""
+
+    @property
+    def when(self) -> tuple[Any, ...]:
+        """Guards, all of which must hold."""
+
+
+_Row = TypeVar("_Row", bound=Row)
+_State = TypeVar("_State", bound=Hashable)
+
+
+def by_source(rows: Iterable[_Row], states: Iterable[_State]) -> Mapping[_State, tuple[_Row, ...]]:
+    """Every state to the rows that lead from it, in their order."""
+    rows = tuple(rows)
+    return {state: tuple(row for row in rows if row.source == state) for state in states}
+
+
+def by_trigger(rows: Iterable[_Row]) -> Mapping[tuple[Any, Any], tuple[_Row, ...]]:
+    """State and trigger to the rows that it has, in their order; no entry where there is none."""
+    found: dict[tuple[Any, Any], tuple[_Row, ...]] = {}
+    for row in rows:
+        for trigger in row.on:
+            key = row.source, trigger
+            found[key] = (*found.get(key, ()), row)
+    return found
+
+
+def flaws(rows: Iterable[Row], *, states: Iterable[Any], start: Set[Any], ends: Set[Any]) -> list[str]:
+    """What cannot be right about a table, one sentence each.
+
+    `start`: the states in which a machine begins; `ends`: those that it does not leave.
+    """
+    rows, states = tuple(rows), tuple(states)
+    targets, sources = {row.target for row in rows}, {row.source for row in rows}
+    found = [f"no row leads to {state}" for state in states if state not in targets and state not in start]
+    found += [f"no row leads from {state}" for state in states if state not in sources and state not in ends]
+    found += [f"a row leads from {state}, an end" for state in states if state in sources and state in ends]
+    return [*found, *_never_taken(rows)]
+
+
+def unused(words: type[Enum], used: Iterable[tuple[Enum, ...]]) -> set[Enum]:
+    """The triggers, guards or entries that no row of a table names."""
+    return set(words) - {word for each in used for word in each}
+
+
+def _never_taken(rows: tuple[Row, ...]) -> Iterator[str]:
+    for place, row in enumerate(rows):
+        for earlier in rows[:place]:
+            hides = set(row.on) <= set(earlier.on) and set(earlier.when) <= set(row.when)
+            if earlier.source == row.source and hides:
+                yield f"row {row.number} from {row.source} is never taken: row {earlier.number} comes first"
