@@ -19,6 +19,8 @@ from roost.schedd.local import LocalPolicy
 from roost.schedd.pacing import Pauses
 from roost.schedd.vetoes import Vetoes
 
+#: So many claims below MAX_JOBS_RUNNING those that count are counted one by one.
+_NEAR: Final = 1_000
 #: How often what is due is looked for, and at most, however small PERIODIC_EXPR_INTERVAL is, s.
 TICK_S: Final = 5.0
 TICK_S_MIN: Final = 1.0
@@ -110,9 +112,11 @@ class Holder:
         """How many slots of the pool may be asked for now: MAX_JOBS_RUNNING, JOB_START_COUNT."""
         limits = self.settings.limits
         found = self.starts.left(limits, now)
-        # Most queues are far below the limit: the claims are looked through only near it.
-        if len(self.claims) + found > limits.running_max:
-            found = min(found, max(0, limits.running_max - self._in_pool()))
+        # Claims beside the queue do not count, but only near the limit does it matter how many these are.
+        room = limits.running_max - len(self.claims)
+        if room < _NEAR:
+            room = max(0, limits.running_max - self._in_pool())
+        found = min(found, room)
         self.is_full = self.is_full or not found
         return found
 
