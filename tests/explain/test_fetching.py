@@ -13,12 +13,12 @@ from roost.explain.slot import fetching
     ("ad", "says"),
     [
         ({}, []),
-        ({"LastFetchWorkSpawned": 940}, ["runs for 00:01:00 now"]),
-        ({"LastFetchWorkSpawned": 940, "LastFetchWorkCompleted": 900}, ["runs for 00:01:00 now"]),
+        ({"LastFetchWorkSpawned": 940}, ["has been running for 00:01:00"]),
+        ({"LastFetchWorkSpawned": 940, "LastFetchWorkCompleted": 900}, ["has been running for 00:01:00"]),
         ({"LastFetchWorkSpawned": 970, "LastFetchWorkCompleted": 980}, ["ended 00:00:20 ago."]),
         (
             {"LastFetchWorkSpawned": 980, "LastFetchWorkCompleted": 980, "NextFetchWorkDelay": 300},
-            ["ended 00:00:20 ago, and may again 300 s after that."],
+            ["ended 00:00:20 ago, and runs again 300 s after that at the earliest."],
         ),
     ],
 )

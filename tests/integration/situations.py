@@ -133,6 +133,11 @@ CLAIM_WORKLIFE = 0
         "NUM_SLOTS = 1\nNEGOTIATOR_INTERVAL = 1\nSTARTER_PROLOG = @place@/prolog\n",
         {"cpus": 1},
     ),
+    "hooks": (
+        "NUM_SLOTS = 1\nNEGOTIATOR_INTERVAL = 1\nSTARTD_JOB_HOOK_KEYWORD = DB\nDB_HOOK_FETCH_WORK = @place@/hang\n"
+        'FetchWorkDelay = 1\nSTART = (Activity == "Idle" && State != "Unclaimed") || TARGET.Bad =!= true\n',
+        {"cpus": 1},
+    ),
     "policy": (
         """
 NUM_SLOTS = 2
@@ -141,7 +146,8 @@ NEGOTIATOR_PE_JOB_ONLY_EXPR = MY.Secret =?= true
 NEGOTIATOR_PE_RESOURCE_EXPR = TARGET.Kind =!= "student" && (TARGET.Odd =!= true || TARGET.RequestMemory < "x")
 NEGOTIATOR_PE_JOB_EXPR = MY.Pinned =!= true || TARGET.SlotID == 1
 NEGOTIATOR_PE_STARTD_ONLY_EXPR = Broken =?= true
-NEGOTIATOR_PE_SCHEDD_ONLY_EXPR = Name == "evil@nowhere"
+NEGOTIATOR_PE_SCHEDD_ONLY_EXPR = regexp("^evil", Name)
+PREEMPTION_REQUIREMENTS = TARGET.Urgent =?= true
 """,
         {"cpus": 2},
     ),
@@ -269,7 +275,15 @@ def _break(stage: Stage) -> None:
     (stage.pool.place.parent / "broken").touch()
 
 
+def _other_has_all(stage: Stage) -> None:
+    for _ in range(2):
+        stage.other(JobStatus=2)
+    stage.pool("userprio", "--set-factor", "1000000", str(stage.pool.jobs(stage.others[0])[0]["User"]))
+
+
 FAR: Final = 4_000_000_000
+#: It would run for years.
+HOSTILE: Final = 'regexp("(a+)+$", "' + "a" * 40 + '!")'
 
 
 SITUATIONS: Final = (
@@ -494,7 +508,8 @@ SITUATIONS: Final = (
     ),
     Situation(
         name="the machine does not answer", alone=True, seen={"JobStatus": 2}, after=_stop_machine,
-        ask=("explain", "slot", "slot1"), says=("does not answer; this is what it said last",), cure=_wake_machine,
+        ask=("explain", "slot", "slot1"), says=("does not answer; this is the last ad that the pool has of it",),
+        cure=_wake_machine,
     ),
     # -- the pool's policy -----------------------------------------------------------------------------------------
     Situation(
@@ -532,5 +547,35 @@ SITUATIONS: Final = (
     Situation(
         name="the whole slot is too small", pool="parts", job="request_memory = 9000", cause="request-too-large",
         says=("Lower request_memory to 4096 MB or less",), remedy="edit", cure=REMEDIES, alone=True,
+    ),
+    # -- more of the pool's policy ---------------------------------------------------------------------------------
+    Situation(
+        name="the pool's policy on submitters", pool="policy", job="accounting_group = evil", cause="pool-policy",
+        says=("keeps its submitter out of matchmaking", "NEGOTIATOR_PE_SCHEDD_ONLY_EXPR = "), remedy="policy",
+        never=("Lower request",),
+    ),
+    Situation(
+        name="PREEMPTION_REQUIREMENTS is not TRUE for the better user", pool="policy", alone=True,
+        job="accounting_group = better", before=_other_has_all, cause="preemption-requirements",
+        says=("PREEMPTION_REQUIREMENTS is not TRUE", "Urgent"), remedy="policy", cure=_remove_others,
+    ),
+    # -- hooks, and questions about slots --------------------------------------------------------------------------
+    Situation(
+        name="a hook that fetches work hangs", pool="hooks", no_job=True, ask=("explain", "slot", "slot1"),
+        says=("Its hook FETCH_WORK has been running for",),
+    ),
+    Situation(
+        name="START is FALSE, and the slot's own state is nothing that its owner can change", pool="hooks", no_job=True,
+        ask=("explain", "slot", "slot1", "--job", "{other}"), before=_another("+Bad = true"),
+        says=("START is FALSE", "It would be TRUE if TARGET.Bad were not TRUE"),
+        never=("if State were", "if Activity were"),
+    ),
+    Situation(
+        name="a question that costs too much", pool="hooks", no_job=True, before=_another("hold = true"),
+        says=("takes more than", "hint: Simplify it"), ask=("queue", "--constraint", HOSTILE),
+    ),
+    Situation(
+        name="a slot is named without its machine", pool="hooks", no_job=True, ask=("status", "SLOT1"),
+        says=("slot1@",),
     ),
 )  # fmt: skip

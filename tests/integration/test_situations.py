@@ -23,9 +23,9 @@ def test_what_is_said_of_every_situation_is_true(name: str, tmp_path_factory: py
     rows = [row for row in SITUATIONS if row.pool == name]
     failures: list[tuple[str, str]] = []
     place = tmp_path_factory.mktemp(name)
-    prolog = place / "prolog"
-    prolog.write_text(PROLOG)
-    prolog.chmod(0o755)
+    for program, text in (("prolog", PROLOG), ("hang", "#!/bin/sh\nexec sleep 600\n")):
+        (place / program).write_text(text)
+        (place / program).chmod(0o755)
     with running(place / "pool", config.replace("@place@", str(place)), **options) as pool:
         together = [(row, Stage(pool)) for row in rows if not row.alone]
         for step in (_begun, _answered, _cured):
@@ -76,18 +76,20 @@ def _done(steps: Any, stage: Stage) -> None:
 
 def _answered(row: Situation, stage: Stage) -> None:
     """Ask until the answer is what it is to be; the text and the JSON say the same."""
-    words = [word.format(job=stage.job) for word in row.ask]
+    other = stage.others[0] if stage.others else ""
+    words = [word.replace("{job}", stage.job).replace("{other}", other) for word in row.ask]
 
     def wrong() -> list[str]:
-        text = " ".join(stage.pool.try_(*words).stdout.split())
+        done = stage.pool.try_(*words)
+        text = " ".join((done.stdout + done.stderr).split())
         found = [f"it does not say {each!r}" for each in row.says if " ".join(each.split()) not in text]
         found += [f"it says {each!r}" for each in row.never if each in text]
-        data = _data(stage, words)
+        data = _data(stage, words) if row.cause or row.remedy else {}
         if row.cause and data.get("cause") != row.cause:
             found.append(f"the cause is {data.get('cause')} ({data.get('causes')})")
         if row.remedy and row.remedy not in [each["kind"] for each in data.get("remedies", ())]:
             found.append(f"no remedy is of the kind {row.remedy}")
-        return found and [*found, stage.pool.try_(*words).stdout]
+        return found and [*found, done.stdout, done.stderr]
 
     eventually(lambda: not wrong(), lambda: "\n".join(wrong()), ROW_S)
 

@@ -25,20 +25,20 @@ from roost.wire.ads import ad_from
 _ANSWER_S: Final = 4.0
 #: Records of transitions that are asked for, to find the last one that says something.
 _RECORDS: Final = 8
-#: Why the matchmaker gives a slot to nobody.
+#: Why the negotiator offers a slot to no job.
 _OUT: Final = {
-    "constraint": "takes no part in matching",
+    "constraint": "takes no part in matchmaking",
     "pool-policy": "is kept out by the pool's policy",
-    "no-claim-offered": "is not on offer: given away just now, or not to be had",
+    "no-claim-offered": "is not offered: just given to a job, or closed",
     "claimed": "is in use, and nothing is preempted",
-    "retirement-time": "is in use, and its job still has retirement time",
+    "retirement-time": "is in use, and its job has retirement time left",
 }
 #: What became of requests.
 _REQUESTS: Final = {
     "accepted": "would run here",
-    "occupied": "would run here, if somebody had not the slot",
-    "job-requirements": "do not want the slot",
-    "slot-requirements": "are not wanted by the slot",
+    "occupied": "would run here, but the slot is in use",
+    "job-requirements": "reject the slot",
+    "slot-requirements": "are rejected by the slot",
     "pool-policy-resource": "are forbidden here by NEGOTIATOR_PE_RESOURCE_EXPR",
     "pool-policy-job": "are forbidden here by NEGOTIATOR_PE_JOB_EXPR",
 }
@@ -130,15 +130,15 @@ def _records(pool: Pool, machine: str, name: str) -> list[dict[str, Any]]:
 
 def show(answer: SlotAnswer) -> None:
     """Print an answer."""
-    whose = f", for {answer.user}" if answer.user else ""
-    on = f" with job {answer.runs}" if answer.runs else ""
-    say(f"{answer.name} is {answer.state}/{answer.activity} for {duration(answer.for_s)}{whose}{on}.")
+    whose = f", claimed by {answer.user}" if answer.user else ""
+    on = f", with job {answer.runs}" if answer.runs else ""
+    say(f"{answer.name} has been {answer.state}/{answer.activity} for {duration(answer.for_s)}{whose}{on}.")
     if not answer.fresh:
-        say(f"{answer.machine} does not answer; this is what it said last.")
+        say(f"{answer.machine} does not answer; this is the last ad that the pool has of it.")
     if answer.evicting:
         say(f"Its starter is evicting the job by its own policy, and is {answer.evicting.lower()} it.")
     if answer.broken:
-        say(f"It is shut: {answer.broken}; `roost reopen` opens it once that is mended.")
+        say(f"It is closed: {answer.broken}. Once that is repaired, `roost reopen {answer.name}` opens it.")
     if answer.problem:
         say(f"The machine takes no jobs: {answer.problem}.")
     if answer.drained:
@@ -151,7 +151,7 @@ def show(answer: SlotAnswer) -> None:
         for line in lines(answer.came, wide=0):
             say(f"    {line}")
     say("")
-    say("What counts now:" if answer.expressions else "Nothing that a policy says counts in this state.")
+    say("What counts now:" if answer.expressions else "No expression of the policy counts in this state.")
     for each in answer.expressions:
         say("")
         _drawn(each)
@@ -164,8 +164,9 @@ def show(answer: SlotAnswer) -> None:
 def fetching_text(hook: Fetching) -> str:
     """What the slot's FETCH_WORK hook does."""
     if hook.runs_s is not None:
-        return f"Its hook FETCH_WORK runs for {duration(hook.runs_s)} now; until it ends the slot fetches nothing else."
-    again = "" if hook.pause_s is None else f", and may again {hook.pause_s} s after that"
+        since = duration(hook.runs_s)
+        return f"Its hook FETCH_WORK has been running for {since}; until it ends the slot fetches no other work."
+    again = "" if hook.pause_s is None else f", and runs again {hook.pause_s} s after that at the earliest"
     return f"Its hook FETCH_WORK ended {duration(hook.ended_s or 0)} ago{again}."
 
 
@@ -184,21 +185,23 @@ def _seen(seen: Mapping[str, Any]) -> Iterator[str]:
     place = f" [{knob['place']}]" if knob and knob["place"] else ""
     if seen["given"]:
         each = seen["given"][0]
-        yield f"The matchmaker gave it to job {each['job']} of {each['user']} at {at}."
+        yield f"The negotiator gave it to job {each['job']} of {each['user']} at {at}."
     elif seen["out"]:
         by = f": {knob['name']} = {knob['text']}{place}" if knob and knob["text"] else ""
         if seen["out"] == "pool-policy" and not by:
             by = (
-                " for an attribute of its ad that is called like a scope (MY, TARGET, …); "
+                " because an attribute of its ad has the name of a scope (MY, TARGET, …); "
                 "`roost audit --kind discard` names it"
             )
-        yield from wrapped(f"The matchmaker gives it to nobody (at {at}): it {_OUT[seen['out']]}{by}.", width())
+        yield from wrapped(
+            f"The last matchmaking cycle, at {at}, did not offer it: it {_OUT[seen['out']]}{by}.", width()
+        )
     elif not seen["requests"]:
-        yield f"No job asked for a slot when the matchmaker looked last, at {at}."
+        yield f"No job was waiting in the last matchmaking cycle, at {at}."
     else:
-        yield f"Of the requests that the matchmaker looked at, at {at}:"
+        yield f"Of the requests in the last matchmaking cycle, at {at}:"
         for each in sorted(seen["requests"], key=lambda each: -int(each["count"])):
-            yield f"  {each['count']:>4}  {_REQUESTS[each['cause']]}, as job {each['job']}"
+            yield f"  {each['count']:>4}  {_REQUESTS[each['cause']]}, such as job {each['job']}"
 
 
 def wrapped(text: str, columns: int) -> list[str]:

@@ -69,7 +69,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Test:
+class Matcher:
     """Whether a job and a slot accept each other, and the pool's policy permits it."""
 
     world: FixedWorld
@@ -91,7 +91,7 @@ class Test:
 
 
 def best_edit(
-    job: ClassAd, slots: Mapping[str, ClassAd], unmet: Mapping[str, Mapping[str, Explanation]], test: Test
+    job: ClassAd, slots: Mapping[str, ClassAd], unmet: Mapping[str, Mapping[str, Explanation]], test: Matcher
 ) -> Edit | None:
     """The smallest change of a job that makes it fit one of the slots; `unmet` has what rejects, slot by slot."""
     best: Edit | None = None
@@ -113,7 +113,7 @@ def _lowered(edit: Edit) -> float:
     return sum(float(each.text) for each in edit.changes if each.kind is Kind.LOWERED)
 
 
-def when_free(job: ClassAd, slot: ClassAd, test: Test) -> bool:
+def when_free(job: ClassAd, slot: ClassAd, test: Matcher) -> bool:
     """Whether a partitionable slot would take a job if nothing of it were in use."""
     if slot.get("PartitionableSlot") is not True:
         return False
@@ -126,7 +126,7 @@ def when_free(job: ClassAd, slot: ClassAd, test: Test) -> bool:
     return test.fits(job, whole)
 
 
-def _edit(job: ClassAd, name: str, slot: ClassAd, unmet: Mapping[str, Explanation], test: Test) -> Edit | None:
+def _edit(job: ClassAd, name: str, slot: ClassAd, unmet: Mapping[str, Explanation], test: Matcher) -> Edit | None:
     lowered = list(_lower_requests(job, slot, test.world))
     renamed = list(_rename(job, slot, unmet))
     asked = list(_set_what_is_asked(unmet))
@@ -185,9 +185,10 @@ def misspelt(job: ClassAd, slot: ClassAd, why: Explanation, *, mine_is_job: bool
         for used in clause.attributes:
             if used.side is Side.NOWHERE:
                 candidates = (*slot, *job) if mine_is_job else (*job, *slot)
-                meant = near_among(used.name, dict.fromkeys(candidates))
+                name = used.name.rpartition(".")[2]
+                meant = near_among(name, dict.fromkeys(candidates))
                 if meant is not None:
-                    found[used.name] = meant
+                    found[name] = meant
     return found
 
 

@@ -198,7 +198,7 @@ class _Builder:
         self._verdict = verdict
         self._groups: dict[tuple[str, str], Group] = {}
         policies = ((TRACED[cause][1] == "job", source["text"]) for cause, source in tracer.policies.items())
-        self._test = edits.Test(world=tracer.world, policies=[(text, is_job) for is_job, text in policies if text])
+        self._test = edits.Matcher(world=tracer.world, policies=[(text, is_job) for is_job, text in policies if text])
         self._slots: dict[str, ClassAd] = {}
         self._unmet: dict[str, dict[str, Explanation]] = {}
 
