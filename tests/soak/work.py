@@ -20,8 +20,8 @@ from roost.cli.__main__ import main
 from tests.integration.kit import Pool, eventually
 from tests.soak.machines import Machine
 
-#: Runs of one job must not overlap: each holds a lock while it lasts. All outputs have the same size, so that only
-#: their content tells them apart.
+#: Runs of one job must not overlap: each holds a lock while it lasts. All outputs have the same size, so that only their
+#: content tells them apart. What a full disk does not take is written again, which no pool can do for a program.
 _SCRIPT: Final = """#!/bin/sh
 # job.sh ID SECONDS STATUS EVIDENCE
 exec 9>>"$4/locks/$1"
@@ -29,8 +29,8 @@ flock -n 9 || echo "together $1" >> "$4/proof"
 token=$(hostname).$$.$(date +%s%N)
 echo "begin $1 $token $(date +%s.%N)" >> "$4/proof"
 sleep "$2"
-printf '%-120s\\n' "output of $1 by $token"
-printf '%-120s\\n' "result of $1 by $token from $(cat "in.$1")" > result
+until env printf '%-120s\\n' "output of $1 by $token"; do sleep 0.3; done 2> /dev/null
+until env printf '%-120s\\n' "result of $1 by $token from $(cat "in.$1")" > result; do sleep 0.3; done 2> /dev/null
 echo "end $1 $token $(date +%s.%N)" >> "$4/proof"
 exit "$3"
 """
