@@ -206,6 +206,67 @@ def test_a_log_on_a_full_disk_is_told_later_and_output_leaves_nothing_half_done(
     pool("rm", str(cluster))
 
 
+@contextlib.contextmanager
+def _scratch_on(disk: Path, pool: Pool, disk_kb: int) -> Iterator[None]:
+    """Scratch directories are on that disk, and slots are told that there is so much room."""
+    pool.down()
+    pool.sense(disk_kb=disk_kb)
+    subprocess.run(["mount", "--bind", str(disk), str(pool.home / "execute")], check=True)
+    try:
+        pool.up()
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(pool.home / "execute")], check=True)
+
+
+def test_where_the_disk_of_scratch_directories_is_full_the_machine_is_at_fault(start: Start, small_disk: Path) -> None:
+    pool = start(cpus=1)
+    with _scratch_on(small_disk, pool, 1_000_000):
+        _runs_when_there_is_room(pool, small_disk)
+
+
+def _runs_when_there_is_room(pool: Pool, small_disk: Path) -> None:
+    moved = "should_transfer_files = YES\nrequest_disk = 3MB\n"
+
+    def slots() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(pool("status", "--json", "--long"))
+        return found
+
+    def gets_room(cluster: int) -> None:
+        """The job goes back to the queue, the machine is closed, and when there is room both go on."""
+        pool.seen(f"{cluster}.0", JobStatus=1, VacateReasonCode=1024)
+        eventually(lambda: _all_with("MachineProblem", slots()), "the machine's problem")
+        (small_disk / "filler").unlink()
+        pool.wait(cluster)
+        assert pool.job(f"{cluster}.0")["ExitCode"] == 0
+
+    (pool.work / "data").write_bytes(bytes(2_000_000))
+    _fill(small_disk)
+    gets_room(pool.submit(f"{moved}transfer_input_files = data\n", "test $(wc -c < data) = 2000000"))
+    script = f"echo $$ > {pool.work}/pid; until test -e {pool.work}/go; do sleep 0.05; done; echo x > made || exit 7"
+    cluster = pool.submit(moved, script)
+    _pid(pool)
+    _fill(small_disk)
+    (pool.work / "go").touch()
+    gets_room(cluster)
+    assert (pool.work / "made").read_text() == "x\n"
+
+
+def test_a_job_that_takes_more_room_than_its_slot_has_is_at_fault_itself(start: Start, small_disk: Path) -> None:
+    pool = start(cpus=1)
+    with _scratch_on(small_disk, pool, 1_000):
+        moved = "should_transfer_files = YES\nrequest_disk = 10KB\n"
+        cluster = pool.submit(moved, "head -c 20000000 /dev/zero > a || exit 7")
+        pool.wait(cluster, status=1)
+        assert pool.job(f"{cluster}.0")["ExitCode"] == 7
+
+
+def _fill(disk: Path) -> None:
+    with (disk / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+
+
 def test_a_machine_without_a_scratch_directory_takes_no_jobs_until_it_has_one(start: Start) -> None:
     pool = start()
     execute = pool.home / "execute"

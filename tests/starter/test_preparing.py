@@ -94,6 +94,7 @@ def test_a_prepare_hook_that_cannot_be_run_holds_the_job() -> None:
     [
         (ev.InputFailed(text="gone", subcode=2), Ending.HOLD, 13, 2),
         (ev.InputFailed(text="too much", code=StarterHold.INPUT_TOO_LARGE), Ending.HOLD, 32, 0),
+        (ev.InputFailed(text="no room here", code=None), Ending.EVICT, 1024, 0),
     ],
 )
 def test_failed_input_holds_the_job(event: ev.InputFailed, ending: Ending, code: int, subcode: int) -> None:

@@ -105,7 +105,8 @@ class InputFailed:
     """Input could not be moved."""
 
     text: str
-    code: StarterHold = StarterHold.TRANSFER_INPUT_ERROR
+    #: The hold that it leads to; None where another machine may do better.
+    code: StarterHold | None = StarterHold.TRANSFER_INPUT_ERROR
     subcode: int = 0
 
 
@@ -137,6 +138,8 @@ class JobEnded:
     exit_code: int | None = None
     signal: int | None = None
     core_dumped: bool = False
+    #: What on this machine the program could not do without; "" where nothing is known to have been missing.
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -41,6 +42,7 @@ from roost.runtime.shepherd.processes import start_of
 from roost.runtime.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
 from roost.runtime.transfer import TransferProblem
 from roost.runtime.transfers import Transfers
+from roost.runtime.trouble import PROBE_BYTES
 from roost.runtime.whole_files import write_whole
 from roost.schedd.event_log_base import Event
 from roost.starter.starter_state import StarterState
@@ -49,6 +51,8 @@ from roost.starter.transfer_plan import moves_files
 _log = logging.getLogger("roost.node")
 
 
+#: Errors of a disk without room.
+_FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 #: What the names of lists of input files end with.
 BASELINE: Final = ".baseline"
 
@@ -259,7 +263,11 @@ class Runner:
         self.around.moved("input-started")
         problem = await self.transfers.fetch_input(self.sandbox.path)
         if problem is not None:
-            self.around.tell(sev.InputFailed(text=problem.text, code=problem.code, subcode=problem.subcode))
+            code: StarterHold | None = problem.code
+            if problem.subcode in _FULL and self.transfers.input_bytes <= self._granted_bytes():
+                code = None
+                self.around.failed(problem.text)
+            self.around.tell(sev.InputFailed(text=problem.text, code=code, subcode=problem.subcode))
             return
         self.moved = True
         self.baseline = await with_hands(self.transfers.hands, Baseline.of, self.sandbox.path, self.transfers.hands)
@@ -388,9 +396,31 @@ class Runner:
     async def _watch(self, family: Family, number: int) -> None:
         end: ProcessEnd = await family.wait()
         self.around.tell(sev.UsageSampled(run=number, usage=_last_usage(end)))
+        missing = "" if end.exit_code == 0 else await self._missing()
+        if missing:
+            self.around.failed(missing)
         self.around.tell(
-            sev.JobEnded(run=number, exit_code=end.exit_code, signal=end.signal, core_dumped=end.core_dumped)
+            sev.JobEnded(
+                run=number,
+                exit_code=end.exit_code,
+                signal=end.signal,
+                core_dumped=end.core_dumped,
+                missing=missing,
+            )
         )
+
+    async def _missing(self) -> str:
+        """What a job that ended badly could not have here: room on the disk, of which it has taken no more than its."""
+        if not self.moved or self.sandbox is None or not _is_full(self.around.home.execute):
+            return ""
+        if await asyncio.to_thread(self.sandbox.size_kib) * 1024 > self._granted_bytes():
+            return ""
+        return f"the disk of {self.around.home.execute} is full"
+
+    def _granted_bytes(self) -> int:
+        """Room on the disk that its slot has."""
+        disk_kib = self.slot_ad.cell("disk")
+        return int(disk_kib) * 1024 if isinstance(disk_kib, int | float) else 0
 
     def adopted(self, family: Family, number: int) -> None:
         """The job of an earlier daemon."""
@@ -468,6 +498,15 @@ class Runner:
             self._queue.get_nowait().close()
         if self.family is not None and not self.family.is_ended:
             self.family.forget()
+
+
+def _is_full(directory: Path) -> bool:
+    """Whether a directory's disk has room for next to nothing."""
+    try:
+        found = os.statvfs(directory)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < PROBE_BYTES
 
 
 def _read_baseline(path: Path) -> Baseline | None:

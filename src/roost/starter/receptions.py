@@ -163,7 +163,7 @@ def job_not_started(work: Work, event: ev.JobNotStarted) -> bool:
 
 
 def job_ended(work: Work, event: ev.JobEnded) -> bool:
-    """An end that nobody saw is not the job's own."""
+    """An end that nobody saw is not the job's own, nor is one for want of what the machine should have."""
     if event.run != work.state.run or not work.state.process:
         return False
     if work.state.started_at is None:
@@ -174,6 +174,9 @@ def job_ended(work: Work, event: ev.JobEnded) -> bool:
     if event.exit_code is None and event.signal is None:
         lost = requeued(StarterVacate.STARTER_ERROR, "Nobody saw how the job ended")
         work.update(cause=weightier(work.state.cause, lost))
+    elif event.missing:
+        failed = requeued(StarterVacate.SCRATCH_DIRECTORY, f"The job ended badly, and {event.missing}")
+        work.update(cause=weightier(work.state.cause, failed))
     work.fire(On.ENDED)
     return True
 

@@ -100,7 +100,9 @@ _AWAITED_IN: Final = {
 
 
 def input_failed(work: Work, event: ev.InputFailed) -> bool:
-    """The job goes on hold."""
+    """The job goes on hold, unless it is the machine's fault."""
+    if event.code is None:
+        return fail(work, requeued(StarterVacate.SCRATCH_DIRECTORY, event.text))
     return fail(work, held(event.code, event.subcode, event.text))
 
 
