@@ -20,7 +20,7 @@ from roost.cli.__main__ import main
 from tests.integration.kit import Pool, eventually
 from tests.soak.machines import Machine
 
-#: Runs of one job must not overlap: each holds a lock while it lasts. All outputs have the same size, so that only their
+#: Runs of one job must not overlap: each holds a lock while it lasts. All outputs have the same size, so only their
 #: content tells them apart. What a full disk does not take is written again, which no pool can do for a program.
 _SCRIPT: Final = """#!/bin/sh
 # job.sh ID SECONDS STATUS EVIDENCE
