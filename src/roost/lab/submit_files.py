@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from roost.classad import ClassAd
@@ -67,9 +67,10 @@ class _Folder:
         """The next number of a fixed seed."""
         return self._random.randint(low, high)
 
-    def local_date(self, instant: float) -> date:
+    def local_date(self, instant: float) -> tuple[int, int, int]:
         """The day in UTC: the zone of the process must not change a run."""
-        return datetime.fromtimestamp(instant, UTC).date()
+        day = datetime.fromtimestamp(instant, UTC)
+        return day.year, day.month, day.day
 
 
 def ads_of(text: str, file: str) -> list[ClassAd]:

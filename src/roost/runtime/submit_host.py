@@ -7,8 +7,8 @@ program; what cannot be read is as if it were not there.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
-from datetime import date
 from pathlib import Path
 from typing import Final
 
@@ -109,9 +109,10 @@ class SystemSubmitHost:
 
         return random.SystemRandom().randint(low, high)
 
-    def local_date(self, instant: float) -> date:
+    def local_date(self, instant: float) -> tuple[int, int, int]:
         """The day in the zone of this process (TZ)."""
-        return date.fromtimestamp(instant)
+        day = time.localtime(instant)
+        return day.tm_year, day.tm_mon, day.tm_mday
 
 
 def _logical_cwd() -> str:

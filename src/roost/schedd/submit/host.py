@@ -10,7 +10,6 @@ import fnmatch
 import posixpath
 import random
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Protocol
 
@@ -63,8 +62,8 @@ class SubmitHost(Protocol):
         """A random whole number, both ends included."""
         ...
 
-    def local_date(self, instant: float) -> date:
-        """The day that an instant, epoch s, is in where the user submits."""
+    def local_date(self, instant: float) -> tuple[int, int, int]:
+        """The year, month and day that an instant, epoch s, is in where the user submits."""
         ...
 
 
@@ -130,8 +129,11 @@ class MemorySubmitHost:
     def random_integer(self, low: int, high: int) -> int:
         return self._random.randint(low, high)
 
-    def local_date(self, instant: float) -> date:
-        return datetime.fromtimestamp(instant, UTC).date()
+    def local_date(self, instant: float) -> tuple[int, int, int]:
+        from datetime import UTC, datetime
+
+        day = datetime.fromtimestamp(instant, UTC)
+        return day.year, day.month, day.day
 
 
 @dataclass(slots=True, kw_only=True)

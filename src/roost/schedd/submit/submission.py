@@ -265,13 +265,13 @@ class _Reader:
     # -- what is there without a description
 
     def _built_in(self) -> dict[str, str]:
-        day = self.host.local_date(self.now)
+        year, month, day = self.host.local_date(self.now)
         found = {
             "submit_file": self.file,
             "submit_time": str(int(self.now)),
-            "year": f"{day.year}",
-            "month": f"{day.month:02}",
-            "day": f"{day.day:02}",
+            "year": f"{year}",
+            "month": f"{month:02}",
+            "day": f"{day:02}",
             **PLATFORM,
         }
         for name in ("arch", "opsys", "opsysver", "opsysandver", "opsysmajorver", "spool"):
