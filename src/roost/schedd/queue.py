@@ -82,6 +82,8 @@ class Queue:
         self.apart = ""
         self.told_significant: tuple[str, ...] = ()
         self.clock = periodic.Clock(now)
+        #: Somebody keeps the changes of steps; a simulation in which no queue dies does not.
+        self.kept = True
         # Higher than any that an earlier run of the daemon came to.
         self.holder.asks = int(now * 1000)
 
@@ -131,7 +133,7 @@ class Queue:
         if self.holder.is_full and (turn.dropped or isinstance(event, Ticked)) and self.holder.places(now):
             self.holder.is_full = False
             turn.offer()
-        turn.finish()
+        turn.finish(kept=self.kept)
         return Step(changes=tuple(turn.changes), effects=tuple(turn.effects))
 
     def _handle(self, turn: Turn, event: Event) -> None:

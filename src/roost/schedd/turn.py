@@ -40,6 +40,10 @@ from roost.schedd.status import ON_MACHINE, JobStatus
 NO_MAPS: Final[Mapping[str, Mapping[str, str]]] = {}
 
 
+#: Values that an ad keeps as they are.
+_PLAIN: Final = frozenset((int, float, str, bool))
+
+
 class Turn:
     """A step in progress."""
 
@@ -126,6 +130,8 @@ class Turn:
             if value is None:
                 if name in job.ad:
                     del job.ad[name]
+            elif value.__class__ in _PLAIN:
+                job.ad.put(name, value)  # type: ignore[arg-type]
             else:
                 job.ad[name] = value
         self.touch(job)
@@ -225,8 +231,8 @@ class Turn:
         self.dropped = True
         self.changes.append(DropClaim(claim_id=claim.id))
 
-    def finish(self) -> None:
-        """Put what has changed into the changes."""
+    def finish(self, *, kept: bool = True) -> None:
+        """Put what has changed into the changes; if these are not `kept`, jobs' ads in them go on to change."""
         for number, cluster in self._left.items():
             if cluster.left == 0:
                 del self.book.clusters[number]
@@ -234,7 +240,7 @@ class Turn:
             else:
                 self.changes.append(PutGone(cluster=number, gone=str(cluster.gone)))
         for job in self._dirty.values():
-            self.changes.append(PutJob(job=job.id, status=job.status, attributes=_own(job.ad)))
+            self.changes.append(PutJob(job=job.id, status=job.status, attributes=_own(job.ad) if kept else job.ad))
         for (path, owner), texts in self._logs.items():
             self.changes.append(AppendLog(path=path, text="".join(texts), owner=owner))
         if self._rulings is not None:

@@ -89,6 +89,7 @@ class Queue:
         self.refused: dict[str, str] = {}
         self.decline: Callable[[str], None] = lambda claim_id: None
         self.disk = Disk() if bus.faulty else None
+        self.core.kept = self.disk is not None
         self._alive = True
         self._muted = False
         #: What happens when it dies between two messages, and after how many of them it does; None where it does not.
