@@ -17,7 +17,7 @@ from roost.schedd import events as ev
 from roost.schedd.claims import Stage
 from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
-from roost.schedd.queue import Queue
+from roost.schedd.queue import Queue, Step
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.wire.ads import ad_data, ad_from
 
@@ -263,7 +263,9 @@ class World:
 
     def feed(self, event: ev.Event, *, dies: bool = False) -> None:
         """One step; a queue that dies after its commit has told nobody."""
+        before = self._statuses()
         step = self.queue.step(event, self.now)
+        self._took_rows(before, step)
         self.disk.keep(step.changes)
         if dies:
             return
@@ -275,6 +277,25 @@ class World:
                     pass
                 case _:
                     self.to_node[effect.node].append(effect)
+
+    def _statuses(self) -> dict[JobId, JobStatus]:
+        clusters = self.queue.book.clusters.values()
+        return {JobId(each.number, proc): each.status(proc) for each in clusters for proc in range(each.count)}
+
+    def _took_rows(self, statuses: dict[JobId, JobStatus], step: Step) -> None:
+        """No job has another status but by rows of the table, each from where the one before led to."""
+        for change in step.changes:
+            if isinstance(change, ch.PutCluster):
+                held = change.ad.cell("jobstatus") == JobStatus.HELD
+                first = JobStatus.HELD if held else JobStatus.IDLE
+                statuses |= {JobId(change.cluster, proc): first for proc in range(change.count)}
+            elif isinstance(change, ch.AddHistory) and change.last is not None:
+                statuses |= dict.fromkeys(change.jobs, JobStatus.GONE)
+        for job, row in step.transitions:
+            assert statuses[job] is row.source, (job, statuses[job], row)
+            statuses[job] = row.target
+        after = self._statuses()
+        assert {job: after.get(job, JobStatus.GONE) for job in statuses} == statuses
 
     # -- what may happen -----------------------------------------------------------------------------
 

@@ -10,6 +10,10 @@ import pytest
 
 from roost.dag import rules, table
 from roost.dag.states import NodeState
+from roost.schedd import claim_transitions as claim
+from roost.schedd import job_transitions as job
+from roost.schedd.claims import Stage
+from roost.schedd.status import JobStatus
 from roost.startd import entries as slot_entries
 from roost.startd import guards as slot_guards
 from roost.startd import states as slots
@@ -38,6 +42,10 @@ class Table:
     entries: frozenset[Any] = frozenset()
 
 
+class NoGuard(Enum):
+    """Of a table without guards."""
+
+
 TABLES: Final = {
     "slot": Table(
         slot.TRANSITIONS, slots.PAIRS, frozenset((slots.OWNER,)), frozenset(), slot.On, slot.Guard,
@@ -51,6 +59,14 @@ TABLES: Final = {
         table.ROWS, tuple(NodeState), frozenset((NodeState.NOT_READY,)),
         frozenset((NodeState.DONE, NodeState.ERROR, NodeState.FUTILE)), table.On, table.Guard, frozenset(rules.GUARDS),
         table.Entry, frozenset(rules.ENTRIES),
+    ),
+    "job": Table(
+        job.TRANSITIONS, tuple(JobStatus), job.START, frozenset((JobStatus.GONE,)), job.On, job.Guard,
+        frozenset(job.GUARDS),
+    ),
+    "claim": Table(
+        claim.CLAIM_TRANSITIONS, tuple(Stage), claim.CLAIM_START, frozenset((Stage.OVER,)), claim.ClaimOn, NoGuard,
+        frozenset(),
     ),
 }  # fmt: skip
 

@@ -16,6 +16,7 @@ from roost.dag import docs as dag
 from roost.node import hook_docs as hooks
 from roost.policy import docs as policy
 from roost.policy.lint import pages as lint
+from roost.schedd import state_docs as states
 from roost.schedd.submit import docs as submit
 from roost.startd import docs as startd
 from roost.starter import docs as starter
@@ -36,6 +37,7 @@ def pages() -> dict[str, str]:
         "reference/condor-commands.md": condor.page(),
         "concepts/slot-states.md": startd.page(),
         "concepts/starter.md": starter.page(),
+        "concepts/job-states.md": states.page(),
         **{f"lint/{name}": text for name, text in lint.pages().items()},
     }
 

@@ -28,6 +28,8 @@ class Stage(StrEnum):
     RUNNING = "running"
     #: The queue has started again, and does not know yet.
     UNSURE = "unsure"
+    #: Not held any more.
+    OVER = "over"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from roost.schedd.effects import EndRun, Reply, StandStill
 from roost.schedd.events import Acted, Action
 from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
+from roost.schedd.job_transitions import On
 from roost.schedd.outcome import hold, leave_at_last, leave_removed, release, remove
 from roost.schedd.owned import IMMUTABLE, RECORDED, priority
 from roost.schedd.runs import leaves_gracefully
@@ -93,7 +94,7 @@ def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
             if job.run:
                 # It has not left its machine yet, and a job runs once at a time.
                 return _WRONG
-            release(turn, job, event.reason or f"via roost release (by user {event.user})")
+            release(turn, job, On.RELEASE_COMMAND, event.reason or f"via roost release (by user {event.user})")
         case Action.REMOVE:
             return _remove(turn, holder, job, event)
         case Action.REMOVE_AT_ONCE:
@@ -101,7 +102,7 @@ def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
                 leave_at_last(turn, job)
                 return ""
             if job.status is not JobStatus.REMOVED:
-                remove(turn, job, event.reason or f"via roost rm -x (by user {event.user})")
+                remove(turn, job, On.REMOVE_COMMAND, event.reason or f"via roost rm -x (by user {event.user})")
             _end_run(turn, holder, job, "remove", VacateCode.JOB_REMOVED, "removed", hard=True)
             holder.let_go(job)
             job.claim_id = job.run = ""
@@ -127,7 +128,7 @@ def _hold(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
     on_machine = bool(job.run)
     subcode = event.attributes.get("HoldReasonSubCode")
     number = subcode if isinstance(subcode, int) else 0
-    hold(turn, job, code=HoldCode.USER_REQUEST, subcode=number, text=text, tell=not on_machine)
+    hold(turn, job, On.HOLD_COMMAND, code=HoldCode.USER_REQUEST, subcode=number, text=text, tell=not on_machine)
     holder.let_go(job)
     if on_machine:
         _end_run(turn, holder, job, "hold", HoldCode.USER_REQUEST, text, subcode=number)
@@ -142,7 +143,7 @@ def _remove(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
         return ""
     text = _removal(event)
     for each in (job, *_followers(turn, job)):
-        remove(turn, each, text)
+        remove(turn, each, On.REMOVE_COMMAND, text)
         holder.let_go(each)
         if each.run:
             hard = not leaves_gracefully(holder, each)

@@ -17,6 +17,7 @@ from roost.schedd.decisions import Ruling
 from roost.schedd.effects import ForgetFiles
 from roost.schedd.events import RunEnded
 from roost.schedd.job_policy import Occasion, Outcome, SystemPolicy, Verdict, decide
+from roost.schedd.job_transitions import On, row_of
 from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
 
@@ -32,13 +33,13 @@ _TOLD: Final = "removaltold"
 
 
 def hold(
-    turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0, tell: bool = True, taken: bool = False
+    turn: Turn, job: Job, on: On, *, code: int, text: str, subcode: int = 0, tell: bool = True, taken: bool = False
 ) -> None:
-    """Put a job on hold. `tell`: the user's log, too; not while the job has still to leave its machine.
+    """Put a job on hold. `on`: what holds it; `tell`: the user's log, too; not while it has still to leave its machine.
 
     `taken`: it was idle, and has been taken from the idle jobs.
     """
-    turn.set_status(job, JobStatus.HELD, taken=taken)
+    turn.move(job, on, taken=taken)
     turn.set(
         job,
         HoldReason=text,
@@ -53,8 +54,9 @@ def hold(
         turn.log(job, log.JobHeld(reason=text, code=int(code), subcode=int(subcode)))
 
 
-def release(turn: Turn, job: Job, text: str) -> None:
+def release(turn: Turn, job: Job, on: On, text: str) -> None:
     """Let a held job wait again."""
+    row = row_of(job, on)
     turn.set(
         job,
         ReleaseReason=text,
@@ -66,13 +68,13 @@ def release(turn: Turn, job: Job, text: str) -> None:
     for name in ("HoldReason", "HoldReasonCode", "HoldReasonSubCode"):
         if job.ad.cells.get(fold(name)) is not None:
             del job.ad[name]
-    turn.set_status(job, JobStatus.IDLE)
+    turn.take(job, row)
     turn.log(job, log.JobReleased(reason=text))
 
 
-def remove(turn: Turn, job: Job, text: str) -> None:
+def remove(turn: Turn, job: Job, on: On, text: str) -> None:
     """Mark a job as removed; it leaves the queue when it has left its machine."""
-    turn.set_status(job, JobStatus.REMOVED)
+    turn.move(job, on)
     turn.set(job, RemoveReason=text)
 
 
@@ -108,6 +110,7 @@ def leave_completed(turn: Turn, job: Job) -> None:
 
 def requeue(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0, lost: str = "") -> None:
     """A job that was got rid of waits again; `lost`: the slot that nobody could reach any more."""
+    row = row_of(job, On.EVICTED)
     turn.set(
         job,
         NumVacates=job.whole("numvacates") + 1,
@@ -121,7 +124,7 @@ def requeue(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0, los
         turn.log(job, log.JobReconnectFailed(reason=text, machine=lost))
     else:
         turn.log(job, log.JobEvicted.of(job.ad, reason=text, code=int(code), subcode=int(subcode)))
-    turn.set_status(job, JobStatus.IDLE)
+    turn.take(job, row)
 
 
 def at_exit(turn: Turn, policy: SystemPolicy, job: Job, event: RunEnded) -> None:
@@ -146,11 +149,11 @@ def carry_out(turn: Turn, job: Job, verdict: Verdict, *, at_exit: bool = False) 
         case Outcome.STAY:
             pass
         case Outcome.HOLD:
-            hold(turn, job, code=verdict.code, subcode=verdict.subcode, text=verdict.reason)
+            hold(turn, job, On.HOLD_POLICY, code=verdict.code, subcode=verdict.subcode, text=verdict.reason)
         case Outcome.RELEASE:
-            release(turn, job, verdict.reason)
+            release(turn, job, On.RELEASE_POLICY, verdict.reason)
         case Outcome.REMOVE:
-            remove(turn, job, verdict.reason)
+            remove(turn, job, On.REMOVE_POLICY, verdict.reason)
             leave_removed(turn, job)
         case Outcome.REQUEUE | Outcome.VACATE:
             if at_exit:
@@ -169,6 +172,7 @@ def note_verdict(turn: Turn, job: Job, verdict: Verdict) -> None:
 
 def _again(turn: Turn, job: Job) -> None:
     """The program ended, and is to run again."""
+    row = row_of(job, On.AGAIN)
     turn.set(job, LastVacateTime=int(turn.now))
     turn.log(
         job,
@@ -180,12 +184,12 @@ def _again(turn: Turn, job: Job) -> None:
         ),
     )
     turn.set(job, JobCurrentStartExecutingDate=None)
-    turn.set_status(job, JobStatus.IDLE)
+    turn.take(job, row)
 
 
 def _done(turn: Turn, job: Job) -> None:
+    turn.move(job, On.COMPLETED)
     turn.set(job, CompletionDate=int(turn.now))
-    turn.set_status(job, JobStatus.COMPLETED)
     turn.log(job, log.JobTerminated.of)
     leave_completed(turn, job)
 

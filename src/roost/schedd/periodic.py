@@ -17,6 +17,7 @@ from roost.schedd.effects import AskAgain, EndRun, GiveBack, SayAlive
 from roost.schedd.events import ClaimLost, ClaimsHeard
 from roost.schedd.holder import Holder
 from roost.schedd.job_policy import Occasion, Outcome, Verdict, decide
+from roost.schedd.job_transitions import On
 from roost.schedd.outcome import carry_out, hold, leave_at_last, leave_removed, note_verdict, remove
 from roost.schedd.policy_round import JOBS_A_STEP, STEPS_A_STEP, Round, has_policy
 from roost.schedd.recurring import look
@@ -260,10 +261,10 @@ def _on_machine(turn: Turn, holder: Holder, job: Job, verdict: Verdict) -> None:
     match verdict.outcome:
         case Outcome.HOLD:
             ending = "hold"
-            hold(turn, job, code=verdict.code, subcode=verdict.subcode, text=verdict.reason, tell=False)
+            hold(turn, job, On.HOLD_POLICY, code=verdict.code, subcode=verdict.subcode, text=verdict.reason, tell=False)
         case Outcome.REMOVE:
             ending = "remove"
-            remove(turn, job, verdict.reason)
+            remove(turn, job, On.REMOVE_POLICY, verdict.reason)
         case Outcome.VACATE:
             pass
         case _:

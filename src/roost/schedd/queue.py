@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
@@ -22,6 +22,7 @@ from roost.schedd import event_log as log
 from roost.schedd.admission import NotAdmitted, check_groups, check_priority
 from roost.schedd.book import Book, Cluster, JobSource, submitter_of
 from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
+from roost.schedd.claim_transitions import ClaimOn, move_claim
 from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.effects import Effect, GiveBack, Reply
 from roost.schedd.events import (
@@ -47,17 +48,16 @@ from roost.schedd.events import (
     WentOn,
 )
 from roost.schedd.holder import Holder, QueueSettings
+from roost.schedd.identifiers import JobId
 from roost.schedd.idle import IdleGroup
+from roost.schedd.job_transitions import On, Transition
 from roost.schedd.noop import finish_noops, has_noops
 from roost.schedd.outcome import held_at_submit, leave_removed
 from roost.schedd.owned import begun
 from roost.schedd.ranges import Ranges
 from roost.schedd.refused_logs import log_refused
-from roost.schedd.status import ON_MACHINE, JobStatus
+from roost.schedd.status import LEAVING, ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn, log_paths
-
-#: Statuses of jobs that may still be on a machine, which they are to leave.
-_LEAVING: Final = frozenset((JobStatus.HELD, JobStatus.REMOVED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +68,8 @@ class Step:
     changes: tuple[Change, ...]
     #: To be done then, in this order.
     effects: tuple[Effect, ...]
+    #: Rows of the table that jobs took; those of jobs that are removed together are not among them.
+    transitions: tuple[tuple[JobId, Transition], ...] = ()
 
 
 class Queue:
@@ -134,7 +136,7 @@ class Queue:
             self.holder.is_full = False
             turn.offer()
         turn.finish(kept=self.kept)
-        return Step(changes=tuple(turn.changes), effects=tuple(turn.effects))
+        return Step(changes=tuple(turn.changes), effects=tuple(turn.effects), transitions=tuple(turn.transitions))
 
     def _handle(self, turn: Turn, event: Event) -> None:
         match event:
@@ -294,7 +296,7 @@ class Queue:
         for kept in claims:
             # A slot that was asked for and not used yet is not waited for.
             job = None if kept.job is None or not kept.run else self.book.find(kept.job)
-            if job is not None and job.status not in ON_MACHINE and job.status not in _LEAVING:
+            if job is not None and job.status not in ON_MACHINE and job.status not in LEAVING:
                 job = None
             claim = HeldClaim(
                 id=kept.claim_id,
@@ -320,7 +322,7 @@ class Queue:
                 if job.run:
                     continue
                 if job.status in ON_MACHINE:
-                    turn.set_status(job, JobStatus.IDLE)
+                    turn.move(job, On.RUN_UNKNOWN)
                 elif job.status is JobStatus.REMOVED:
                     leave_removed(turn, job)
         recurring.kept(turn)
@@ -343,7 +345,7 @@ class Queue:
             elif run == claim.run:
                 claim.confirmed = claim.confirmed or bool(run)
                 if claim.stage is Stage.UNSURE:
-                    claim.stage = Stage.RUNNING
+                    move_claim(claim, ClaimOn.CONFIRMED)
                     runs.end_again(turn, self.holder, claim)
             elif event.serial > claim.asked and (run or not runs.start_again(turn, self.holder, claim)):
                 # An answer to a question from before the run says nothing of it.

@@ -1,6 +1,6 @@
 """Jobs that run again and again: when each starts next, and what becomes of one whose crontab makes no sense.
 
-A job with a crontab gets its `DeferralTime` whenever it becomes idle (`Turn.set_status`), and anew when nobody took it
+A job with a crontab gets its `DeferralTime` whenever it becomes idle (`Turn.take`), and anew when nobody took it
 within its window: it has missed that time, and waits for the next. Everything else is that of jobs with a
 `deferral_time`. That it becomes idle again after its program ended is for its `on_exit_remove` to say.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from roost.model.codes import HoldCode
 from roost.schedd.book import Cluster, Job
 from roost.schedd.crontab import KEYS, has_crontab
+from roost.schedd.job_transitions import On
 from roost.schedd.outcome import hold
 from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
@@ -72,4 +73,4 @@ def hold_unplanned(turn: Turn) -> None:
     """Jobs whose crontab makes no sense go on hold."""
     for job, text in turn.unplanned.values():
         if job.status is JobStatus.IDLE and not job.claim_id:
-            hold(turn, job, code=HoldCode.INVALID_CRON_SETTINGS, text=text)
+            hold(turn, job, On.HOLD_QUEUE, code=HoldCode.INVALID_CRON_SETTINGS, text=text)

@@ -12,6 +12,7 @@ from roost.schedd.book import Cluster, Job
 from roost.schedd.decisions import Ruling
 from roost.schedd.events import LogRefused
 from roost.schedd.holder import Holder
+from roost.schedd.job_transitions import On
 from roost.schedd.outcome import hold
 from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
@@ -23,7 +24,7 @@ def log_refused(turn: Turn, holder: Holder, event: LogRefused) -> None:
         if cluster.owner != event.owner:
             continue
         for job in list(_idle(cluster, event.path)):
-            hold(turn, job, code=event.code, subcode=event.subcode, text=event.text, tell=False)
+            hold(turn, job, On.HOLD_QUEUE, code=event.code, subcode=event.subcode, text=event.text, tell=False)
             turn.decided(job, Ruling(kind=AuditKind.HOLD, reason=event.text))
             holder.let_go(job)
 

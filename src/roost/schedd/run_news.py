@@ -14,6 +14,7 @@ from roost.schedd.book import GROUPS, Job
 from roost.schedd.events import FilesMoved, RunMeasured, RunStoodStill
 from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
+from roost.schedd.job_transitions import On
 from roost.schedd.owned import COUNTED, IMMUTABLE
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
@@ -52,11 +53,11 @@ def run_stood_still(turn: Turn, event: RunStoodStill) -> None:
         return
     at = int(event.at)
     if event.still and job.status is not JobStatus.SUSPENDED:
-        turn.set_status(job, JobStatus.SUSPENDED)
+        turn.move(job, On.SUSPENDED)
         turn.set(job, LastSuspensionTime=at, TotalSuspensions=job.whole("totalsuspensions") + 1)
         turn.log(job, log.JobSuspended(processes=event.processes))
     elif not event.still and job.status is JobStatus.SUSPENDED:
-        turn.set_status(job, JobStatus.RUNNING)
+        turn.move(job, On.CONTINUED)
         count_suspension(turn, job, at)
         turn.log(job, log.JobUnsuspended())
 
@@ -76,9 +77,9 @@ def files_moved(turn: Turn, holder: Holder, event: FilesMoved) -> None:
     started = stage in (log.TransferStage.INPUT_STARTED, log.TransferStage.OUTPUT_STARTED)
     turn.log(job, log.FileTransfer(stage=stage, host=address(holder, job) if started else ""))
     if stage is log.TransferStage.OUTPUT_STARTED and job.status is JobStatus.RUNNING:
-        turn.set_status(job, JobStatus.TRANSFERRING_OUTPUT)
+        turn.move(job, On.OUTPUT_BEGAN)
     elif stage is log.TransferStage.OUTPUT_FINISHED and job.status is JobStatus.TRANSFERRING_OUTPUT:
-        turn.set_status(job, JobStatus.RUNNING)
+        turn.move(job, On.OUTPUT_MOVED)
 
 
 def run_measured(turn: Turn, event: RunMeasured) -> None:

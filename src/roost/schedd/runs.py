@@ -17,6 +17,7 @@ from roost.model.codes import HoldCode, VacateCode
 from roost.model.pool_policy import KNOBS, PLACES
 from roost.schedd import event_log as log
 from roost.schedd.book import Job
+from roost.schedd.claim_transitions import ClaimOn, move_claim
 from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.crontab import has_crontab
 from roost.schedd.decisions import Ruling
@@ -32,12 +33,13 @@ from roost.schedd.events import (
 )
 from roost.schedd.holder import Holder
 from roost.schedd.job_policy import raised_memory
+from roost.schedd.job_transitions import On
 from roost.schedd.local import is_local
 from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
 from roost.schedd.pool_policy import forbids, kept
 from roost.schedd.provisioned import provisioned
 from roost.schedd.run_news import address, count_suspension, present, take_over
-from roost.schedd.status import JobStatus
+from roost.schedd.status import LEAVING, JobStatus
 from roost.schedd.turn import Turn
 
 #: Of a run, to what sums up those of all runs.
@@ -109,8 +111,9 @@ def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
             # Nobody waits for it any more.
             turn.order(GiveBack(node=event.node, claim_id=granted))
         return
-    job = _detached(turn, claim)
     if not event.accepted:
+        move_claim(claim, ClaimOn.REFUSED)
+        job = _detached(turn, claim)
         del holder.claims[claim.id]
         turn.drop(claim)
         if job is not None:
@@ -118,6 +121,8 @@ def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
             holder.pauses.missed(job.id.cluster, turn.now)
             _back_to_idle(turn, job)
         return
+    move_claim(claim, ClaimOn.GRANTED)
+    job = _detached(turn, claim)
     if event.claim_id and event.claim_id != claim.id:
         del holder.claims[claim.id]
         turn.drop(claim)
@@ -126,7 +131,7 @@ def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
     claim.slot = event.slot or claim.slot
     if event.slot_ad is not None:
         claim.slot_ad = kept(event.slot_ad, claim.slot_ad)
-    claim.stage, claim.heard_at, claim.idle_since = Stage.IDLE, turn.now, turn.now
+    claim.heard_at, claim.idle_since = turn.now, turn.now
     if job is not None and not _permitted(turn, holder, job, claim):
         _back_to_idle(turn, job)
         job = None
@@ -210,6 +215,7 @@ def _forbidden(
 
 def give_back(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
     """End a claim from this side."""
+    move_claim(claim, ClaimOn.GIVEN_BACK)
     holder.claims.pop(claim.id, None)
     turn.drop(claim)
     turn.order(GiveBack(node=claim.node, claim_id=claim.id))
@@ -224,17 +230,18 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
     try:
         ad = expanded(job.ad, claim.slot_ad or ClassAd(), turn.world)
     except Unexpandable as problem:
-        hold(turn, job, code=HoldCode.JOB_POLICY_UNDEFINED, text=str(problem), taken=True)
+        hold(turn, job, On.HOLD_QUEUE, code=HoldCode.JOB_POLICY_UNDEFINED, text=str(problem), taken=True)
         turn.decided(job, Ruling(kind=AuditKind.HOLD, reason=str(problem)))
         return False
     # Machines run jobs of several queues.
     run = f"{job.id}#{number}@{holder.settings.name}"
+    move_claim(claim, ClaimOn.STARTED)
     job.claim_id, job.run = claim.id, run
-    claim.stage, claim.job, claim.run, claim.idle_since = Stage.RUNNING, job.id, run, None
+    claim.job, claim.run, claim.idle_since = job.id, run, None
     claim.confirmed, claim.asked, claim.heard_at, claim.alive_at = False, holder.asks, turn.now, turn.now
     claim.orders = 1
     claim.keep_within(job.whole("jobleaseduration"))
-    turn.set_status(job, JobStatus.RUNNING, taken=True)
+    turn.move(job, On.STARTED, taken=True)
     given = {} if claim.slot_ad is None else provisioned(job.ad, claim.slot_ad)
     now = int(turn.now)
     turn.set(
@@ -324,13 +331,20 @@ def run_refused(turn: Turn, holder: Holder, event: RunRefused) -> None:
     """The machine does not want the job after all: the claim is of no use."""
     job, claim = present(turn, event.run, event.claim_id), holder.claims.get(event.claim_id)
     if job is not None:
-        job.claim_id = job.run = ""
+        _run_over(turn, job)
         turn.set(job, CurrentHosts=0, RemoteHost=None, LastRejMatchReason=event.refusal or "run refused")
         holder.pauses.missed(job.id.cluster, turn.now)
         _settle(turn, job)
     if claim is not None and claim.run == event.run:
         claim.job, claim.run = None, ""
         give_back(turn, holder, claim)
+
+
+def _run_over(turn: Turn, job: Job) -> None:
+    """A job has no claim any more. What becomes of one that was not to leave its machine is for the caller to say."""
+    if job.run and job.status in LEAVING:
+        turn.move(job, On.RUN_OVER)
+    job.claim_id = job.run = ""
 
 
 def _settle(turn: Turn, job: Job) -> None:
@@ -341,7 +355,7 @@ def _settle(turn: Turn, job: Job) -> None:
         case JobStatus.HELD:
             turn.touch(job)
         case _:
-            turn.set_status(job, JobStatus.IDLE)
+            turn.move(job, On.NOT_BEGUN)
 
 
 def run_began(turn: Turn, holder: Holder, event: RunBegan) -> None:
@@ -390,7 +404,7 @@ def _job_ended(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
     if was_suspended:
         count_suspension(turn, job, int(event.at))
     _end_bookkeeping(turn, job, event)
-    job.claim_id = job.run = ""
+    _run_over(turn, job)
     if job.status is JobStatus.REMOVED:
         leave_removed(turn, job)
     elif job.status is JobStatus.HELD:
@@ -401,7 +415,8 @@ def _job_ended(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
 
 
 def _claim_free(turn: Turn, holder: Holder, claim: HeldClaim, event: RunEnded) -> None:
-    claim.job, claim.run, claim.stage, claim.idle_since = None, "", Stage.IDLE, turn.now
+    move_claim(claim, ClaimOn.RUN_ENDED)
+    claim.job, claim.run, claim.idle_since = None, "", turn.now
     if event.ending in ("exit", "hold", "remove") and not event.closing:
         next_job(turn, holder, claim)
     else:
@@ -453,7 +468,7 @@ def _outcome(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
             requeue(turn, job, code=VacateCode.JOB_NOT_STARTED, text=event.text)
         case "hold":
             turn.log(job, log.JobEvicted.of(job.ad, reason=event.text, code=event.code, subcode=event.subcode))
-            hold(turn, job, code=event.code, subcode=event.subcode, text=event.text)
+            hold(turn, job, On.HOLD_MACHINE, code=event.code, subcode=event.subcode, text=event.text)
             knob = "WANT_HOLD" if event.code == HoldCode.STARTD_HELD_JOB else ""
             slot = job.text("lastremotehost")
             ruling = Ruling(kind=AuditKind.HOLD, actor=event.node, machine=event.node, slot=slot, knob=knob,
@@ -474,6 +489,7 @@ def claim_lost(turn: Turn, holder: Holder, event: ClaimLost) -> None:
         # How the run ended is on its way.
         claim.unwanted = True
         return
+    move_claim(claim, ClaimOn.LOST)
     del holder.claims[claim.id]
     turn.drop(claim)
     job = None if claim.job is None else turn.book.find(claim.job)
@@ -481,7 +497,7 @@ def claim_lost(turn: Turn, holder: Holder, event: ClaimLost) -> None:
         return
     was_running = bool(job.run)
     began = job.ad.cell("jobcurrentstartexecutingdate") is not MISSING
-    job.claim_id = job.run = ""
+    _run_over(turn, job)
     if not was_running:
         _back_to_idle(turn, job)
         return

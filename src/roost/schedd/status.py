@@ -27,3 +27,5 @@ class JobStatus(IntEnum):
 
 #: A job in one of these is on a machine.
 ON_MACHINE: Final = frozenset((JobStatus.RUNNING, JobStatus.TRANSFERRING_OUTPUT, JobStatus.SUSPENDED))
+#: A job in one of these may still be on a machine, which it is to leave.
+LEAVING: Final = frozenset((JobStatus.HELD, JobStatus.REMOVED))

@@ -18,6 +18,7 @@ from roost.schedd.changes import TOGETHER_MAX, AddHistory
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import ForgetFiles
 from roost.schedd.identifiers import JobId
+from roost.schedd.job_transitions import On, untouched_row
 from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn, log_paths
 
@@ -106,10 +107,11 @@ def _remove(turn: Turn, cluster: Cluster, begin: int, end: int, status: JobStatu
         for proc in range(begin, end):
             turn.book.not_idle(cluster, proc)
         turn.offer()
+    removed = untouched_row(status, On.REMOVE_COMMAND)
     own = ClassAd(
         {
-            "LastJobStatus": int(status),
-            "JobStatus": int(JobStatus.REMOVED),
+            "LastJobStatus": int(removed.source),
+            "JobStatus": int(removed.target),
             "EnteredCurrentStatus": int(turn.now),
             "RemoveReason": text,
         }
@@ -126,7 +128,7 @@ def _remove(turn: Turn, cluster: Cluster, begin: int, end: int, status: JobStatu
             job=first,
             last=end - 1,
             owner=cluster.owner,
-            status=JobStatus.REMOVED,
+            status=removed.target,
             ended_at=int(turn.now),
             ad=own,
             cluster=cluster,

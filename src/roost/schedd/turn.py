@@ -34,7 +34,8 @@ from roost.schedd.decisions import Ruling, Rulings
 from roost.schedd.effects import Effect, OfferJobs
 from roost.schedd.event_log_base import Event
 from roost.schedd.identifiers import JobId
-from roost.schedd.status import ON_MACHINE, JobStatus
+from roost.schedd.job_transitions import On, Transition, row_of, untouched_row
+from roost.schedd.status import JobStatus
 
 #: A queue without user maps.
 NO_MAPS: Final[Mapping[str, Mapping[str, str]]] = {}
@@ -49,7 +50,7 @@ class Turn:
 
     __slots__ = (
         "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_world", "book", "changes",
-        "dropped", "effects", "now", "unplanned", "user_maps", "zone",
+        "dropped", "effects", "now", "transitions", "unplanned", "user_maps", "zone",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +65,8 @@ class Turn:
         self.now = now
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
+        #: Rows that jobs took, in this order; those of jobs that are removed together are not among them.
+        self.transitions: list[tuple[JobId, Transition]] = []
         self._dirty: dict[JobId, Job] = {}
         #: Clusters that jobs have left.
         self._left: dict[int, Cluster] = {}
@@ -136,9 +139,14 @@ class Turn:
                 job.ad[name] = value
         self.touch(job)
 
-    def set_status(self, job: Job, status: JobStatus, *, taken: bool = False) -> None:
-        """Take a job from one status to another; `taken`: it was idle, and has been taken from the idle jobs."""
-        cluster, proc, old = job.cluster, job.id.proc, job.status
+    def move(self, job: Job, on: On, *, taken: bool = False) -> None:
+        """Take the row that a trigger leads to; `taken`: the job was idle, and has been taken from the idle jobs."""
+        self.take(job, row_of(job, on), taken=taken)
+
+    def take(self, job: Job, row: Transition, *, taken: bool = False) -> None:
+        """Take a row that leads from a job's present status: the one place where that changes."""
+        cluster, proc, old, status = job.cluster, job.id.proc, row.source, row.target
+        self.transitions.append((job.id, row))
         if old is status:
             return
         if old is JobStatus.IDLE and not taken and cluster.is_idle(proc):
@@ -167,13 +175,15 @@ class Turn:
 
     def leave(self, job: Job) -> None:
         """A job leaves the queue as it is."""
-        cluster, status = job.cluster, job.status
-        assert status not in ON_MACHINE
+        cluster, row = job.cluster, row_of(job, On.LEFT)
+        self.transitions.append((job.id, row))
         # Nothing happens to it any more: its ad can be kept as it is.
         self.changes.append(
-            AddHistory(job=job.id, owner=job.owner, status=status, ended_at=int(self.now), ad=job.ad, cluster=cluster)
+            AddHistory(
+                job=job.id, owner=job.owner, status=row.source, ended_at=int(self.now), ad=job.ad, cluster=cluster
+            )
         )
-        cluster.statuses[job.id.proc] = JobStatus.GONE
+        cluster.statuses[job.id.proc] = row.target
         cluster.gone.add(job.id.proc)
         cluster.jobs.pop(job.id.proc, None)
         self._dirty.pop(job.id, None)
@@ -188,7 +198,8 @@ class Turn:
         assert ended.last is not None
         self.changes.append(ended)
         first, last = ended.job.proc, ended.last
-        cluster.statuses[first : last + 1] = bytes([JobStatus.GONE]) * (last + 1 - first)
+        gone = untouched_row(ended.status, On.LEFT).target
+        cluster.statuses[first : last + 1] = bytes([gone]) * (last + 1 - first)
         for proc in range(first, last + 1):
             cluster.gone.add(proc)
         self._left[cluster.number] = cluster

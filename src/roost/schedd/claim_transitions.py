@@ -1,0 +1,85 @@
+"""The transitions of a claim as the queue sees it, as a table.
+
+The state of a claim is its `Stage`. What happens to it raises one trigger (`ClaimOn`); `move_claim` takes the row of
+the present stage, and nothing else changes the stage. A trigger that has no row in a stage is an internal error, found
+before the claim is changed. What the machine makes of the same claim is the slot's table (`startd.transitions`).
+
+Rules that do not fit the table
+-------------------------------
+* `HeldClaim.unwanted` marks a claim to be given back after its present job; the stage stays.
+* A claim that is over while the end of its run is on its way (`runs.claim_lost`) stays as it is until that has come.
+* An answer to a question that is not the claim's last one says nothing of it (`HeldClaim.asked`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from roost.schedd.claims import HeldClaim, Stage
+from roost.tables.rows import by_trigger
+
+
+class ClaimOn(StrEnum):
+    """What makes a row be tried."""
+
+    GRANTED = "the machine grants it"
+    REFUSED = "the machine refuses it"
+    STARTED = "a run is ordered on it"
+    RUN_ENDED = "the machine reports the end of the run"
+    CONFIRMED = "the machine names the run that the queue has on record"
+    GIVEN_BACK = "the queue has no use for it"
+    LOST = "it is over on the machine, withdrawn, or its machine is not heard of"
+
+
+class ClaimReason(StrEnum):
+    """What a transition goes back to."""
+
+    MACHINE = "machine"
+    QUEUE = "queue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimTransition:
+    """One row; no row of a claim has guards."""
+
+    number: int
+    source: Stage
+    target: Stage
+    on: tuple[ClaimOn, ...]
+    when: tuple[StrEnum, ...] = ()
+    reason: ClaimReason
+
+
+_S, _R = Stage, ClaimReason
+_WRITTEN: Final[tuple[tuple[int, tuple[Stage, ...], Stage, ClaimOn, ClaimReason], ...]] = (
+    (1, (_S.ASKED,), _S.IDLE, ClaimOn.GRANTED, _R.MACHINE),
+    (2, (_S.ASKED,), _S.OVER, ClaimOn.REFUSED, _R.MACHINE),
+    (3, (_S.IDLE,), _S.RUNNING, ClaimOn.STARTED, _R.QUEUE),
+    (4, (_S.RUNNING, _S.UNSURE), _S.IDLE, ClaimOn.RUN_ENDED, _R.MACHINE),
+    (5, (_S.UNSURE,), _S.RUNNING, ClaimOn.CONFIRMED, _R.MACHINE),
+    # One that runs: the machine refused the run.
+    (6, (_S.IDLE, _S.RUNNING, _S.UNSURE), _S.OVER, ClaimOn.GIVEN_BACK, _R.QUEUE),
+    (7, (_S.ASKED, _S.IDLE, _S.RUNNING, _S.UNSURE), _S.OVER, ClaimOn.LOST, _R.MACHINE),
+)
+
+#: All rows.
+CLAIM_TRANSITIONS: Final[tuple[ClaimTransition, ...]] = tuple(
+    ClaimTransition(number=number, source=source, target=target, on=(on,), reason=reason)
+    for number, sources, target, on, reason in _WRITTEN
+    for source in sources
+)
+
+#: How a claim begins: asked for, or found on record when the queue starts.
+CLAIM_START: Final = frozenset((Stage.ASKED, Stage.UNSURE))
+
+_ROWS: Final = {key: rows[0] for key, rows in by_trigger(CLAIM_TRANSITIONS).items()}
+
+
+def move_claim(claim: HeldClaim, on: ClaimOn) -> None:
+    """Take the row that a trigger leads to. Raises AssertionError where there is none: a mistake in this room."""
+    row = _ROWS.get((claim.stage, on))
+    if row is None:
+        raise AssertionError(f"claim of {claim.slot} is {claim.stage}: no transition where {on}")
+    claim.stage = row.target

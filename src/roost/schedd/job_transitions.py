@@ -1,0 +1,158 @@
+"""The transitions of a job, as a table.
+
+Theory of operation
+-------------------
+The state of a job is its `JobStatus`; beside it stands whether a run of it is on a machine (`Job.run`), which guards
+ask for. What happens to a job raises one trigger (`On`). `Turn.move` takes the first row of the present status that has
+the trigger and whose guards hold; nothing else changes the status of a job. A trigger that no row admits is an internal
+error, found before anything of the job is changed.
+
+A job that is held or removed while a run of it is on a machine changes its status at once, and is *leaving* until the
+machine says that the run is over (row 21 or 22): only then can it be released, or leave the queue.
+
+Rules that do not fit the table
+-------------------------------
+* `queue.Queue` takes jobs in: they begin as IDLE, or as HELD.
+* `together` removes neighbouring jobs to which nothing has happened by these rows, looked up once for all of them.
+* A message about a run that is not the job's present one is about the past, and raises no trigger (`run_news.present`).
+* LeaveJobInQueue keeps a job that is COMPLETED or REMOVED in its state for as long as it is TRUE.
+* A job that waits may be one in whose name a slot is being asked for: that is a matter of its claim
+  (`claim_transitions`), and its status says nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from roost.schedd.book import Job
+from roost.schedd.status import JobStatus as S
+from roost.tables.rows import by_trigger
+
+
+class On(StrEnum):
+    """What makes a row be tried."""
+
+    STARTED = "a run is ordered on a claim"
+    SUSPENDED = "the machine has suspended the job"
+    CONTINUED = "the machine has continued the job"
+    OUTPUT_BEGAN = "the machine has begun to move the output"
+    OUTPUT_MOVED = "the machine has moved the output"
+    NOT_BEGUN = "the run is over, and its program never ran"
+    EVICTED = "the run is over, and its program did not end by itself"
+    RUN_UNKNOWN = "the queue has started again, and holds no claim with a run of the job"
+    AGAIN = "the program has ended, and the job is to run again"
+    COMPLETED = "the program has ended, and the job is done"
+    HOLD_COMMAND = "a user holds it"
+    HOLD_POLICY = "policy holds it"
+    HOLD_MACHINE = "the machine has ended the run to hold the job"
+    HOLD_QUEUE = "the queue cannot start it, or cannot write its event log"
+    RUN_OVER = "the run that was to end is over"
+    RELEASE_COMMAND = "a user releases it"
+    RELEASE_POLICY = "policy releases it"
+    REMOVE_COMMAND = "a user removes it"
+    REMOVE_POLICY = "policy removes it"
+    LEFT = "it leaves the queue"
+
+
+class Guard(StrEnum):
+    """A condition of a row; `GUARDS` has the functions."""
+
+    ON_MACHINE = "a run of it is on a machine"
+    FREE = "no run of it is on a machine"
+
+
+class Reason(StrEnum):
+    """What a transition goes back to."""
+
+    MATCH = "match"
+    USER = "user"
+    POLICY = "policy"
+    PROGRAM = "program"
+    MACHINE = "machine"
+    QUEUE = "queue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """One row."""
+
+    number: int
+    source: S
+    target: S
+    on: tuple[On, ...]
+    when: tuple[Guard, ...]
+    reason: Reason
+
+
+GUARDS: Final[Mapping[Guard, Callable[[Job], bool]]] = {
+    Guard.ON_MACHINE: lambda job: bool(job.run),
+    Guard.FREE: lambda job: not job.run,
+}
+
+_R, _FREE, _BUSY = Reason, (Guard.FREE,), (Guard.ON_MACHINE,)
+_RUNS: Final = (S.RUNNING, S.TRANSFERRING_OUTPUT, S.SUSPENDED)
+#: Of what is in the queue, what has not come to its end.
+_ALIVE: Final = (S.IDLE, *_RUNS, S.HELD)
+
+#: Number, sources, target, trigger, guards, reason.
+_WRITTEN: Final[tuple[tuple[int, tuple[S, ...], S, On, tuple[Guard, ...], Reason], ...]] = (
+    (1, (S.IDLE,), S.RUNNING, On.STARTED, (), _R.MATCH),
+    (2, (S.RUNNING, S.TRANSFERRING_OUTPUT), S.SUSPENDED, On.SUSPENDED, _BUSY, _R.MACHINE),
+    (3, (S.SUSPENDED,), S.RUNNING, On.CONTINUED, _BUSY, _R.MACHINE),
+    (4, (S.RUNNING,), S.TRANSFERRING_OUTPUT, On.OUTPUT_BEGAN, _BUSY, _R.PROGRAM),
+    (5, (S.TRANSFERRING_OUTPUT,), S.RUNNING, On.OUTPUT_MOVED, _BUSY, _R.PROGRAM),
+    (6, _RUNS, S.IDLE, On.NOT_BEGUN, _FREE, _R.MACHINE),
+    (7, _RUNS, S.IDLE, On.EVICTED, _FREE, _R.MACHINE),
+    (8, _RUNS, S.IDLE, On.RUN_UNKNOWN, _FREE, _R.QUEUE),
+    (9, _RUNS, S.IDLE, On.AGAIN, _FREE, _R.POLICY),
+    # A job that is done without being run (noop_job) has its end where it waits.
+    (10, (S.IDLE,), S.IDLE, On.AGAIN, _FREE, _R.POLICY),
+    (11, (S.IDLE, *_RUNS), S.COMPLETED, On.COMPLETED, _FREE, _R.PROGRAM),
+    (12, (S.IDLE, *_RUNS), S.HELD, On.HOLD_COMMAND, (), _R.USER),
+    (13, (S.IDLE, *_RUNS), S.HELD, On.HOLD_POLICY, (), _R.POLICY),
+    (14, _RUNS, S.HELD, On.HOLD_MACHINE, _FREE, _R.MACHINE),
+    (15, (S.IDLE,), S.HELD, On.HOLD_QUEUE, _FREE, _R.QUEUE),
+    (16, (S.HELD,), S.IDLE, On.RELEASE_COMMAND, _FREE, _R.USER),
+    (17, (S.HELD,), S.IDLE, On.RELEASE_POLICY, _FREE, _R.POLICY),
+    (18, _ALIVE, S.REMOVED, On.REMOVE_COMMAND, (), _R.USER),
+    (19, (*_ALIVE, S.COMPLETED), S.REMOVED, On.REMOVE_POLICY, (), _R.POLICY),
+    (20, (S.COMPLETED, S.REMOVED), S.GONE, On.LEFT, _FREE, _R.QUEUE),
+    (21, (S.HELD,), S.HELD, On.RUN_OVER, _BUSY, _R.MACHINE),
+    (22, (S.REMOVED,), S.REMOVED, On.RUN_OVER, _BUSY, _R.MACHINE),
+)
+
+#: All rows.
+TRANSITIONS: Final[tuple[Transition, ...]] = tuple(
+    Transition(number=number, source=source, target=target, on=(on,), when=when, reason=reason)
+    for number, sources, target, on, when, reason in _WRITTEN
+    for source in sources
+)
+
+#: In what a job can be when it is submitted.
+START: Final = frozenset((S.IDLE, S.HELD))
+
+#: Status and trigger to rows, each with the functions of its guards.
+_ROWS: Final[Mapping[tuple[S, On], tuple[tuple[Transition, tuple[Callable[[Job], bool], ...]], ...]]] = {
+    key: tuple((row, tuple(GUARDS[guard] for guard in row.when)) for row in rows)
+    for key, rows in by_trigger(TRANSITIONS).items()
+}
+
+
+def row_of(job: Job, on: On) -> Transition:
+    """The row that a trigger leads to. Raises AssertionError where there is none: that is a mistake in this room."""
+    for row, conditions in _ROWS.get((job.status, on), ()):
+        for condition in conditions:
+            if not condition(job):
+                break
+        else:
+            return row
+    raise AssertionError(f"job {job.id} is {job.status.name}, run {job.run or 'none'}: no transition where {on}")
+
+
+def untouched_row(status: S, on: On) -> Transition:
+    """The same for all jobs of a status to which nothing has happened, so that no run of them is on a machine."""
+    (row,) = (row for row, _ in _ROWS[status, on] if Guard.ON_MACHINE not in row.when)
+    return row
