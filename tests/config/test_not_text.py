@@ -10,10 +10,13 @@ import pytest
 
 from roost.cli.__main__ import main
 from roost.cli.condor.entry import main as condor
+from roost.config.diagnostics import Span
 from roost.config.not_text import SHOWN_MAX, nature, shown
+from roost.schedd.submit.diagnostics import FINDINGS_MAX, Findings, SubmitCode
 
 PROSE = "".join(f"This is line {number} of a report, and it says: nothing.\n" for number in range(60))
 SCRIPT = '#!/bin/sh\nset -e\nfor x in 1 2 3; do echo "$x"; done\nexit 0\n'
+ACCOUNTS = "root:x:0:0:root:/root:/bin/bash\nann:x:1000:1000::/home/ann:/bin/bash\n"
 
 
 @pytest.fixture
@@ -63,7 +66,15 @@ def test_a_program_is_no_description(program: Path, capsys: pytest.CaptureFixtur
     )
 
 
-@pytest.mark.parametrize(("text", "word"), [(SCRIPT, "is a script, not a submit"), (PROSE, "is not a submit")])
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        (SCRIPT, "is a script, not a submit"),
+        (PROSE, "is not a submit"),
+        (PROSE * 30, "is not a submit"),
+        (ACCOUNTS, "is not a submit"),
+    ],
+)
 def test_another_text_is_no_description(
     text: str, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -72,6 +83,19 @@ def test_another_text_is_no_description(
     said = _said(capsys, "submit", "--dry-run", str(path))
     assert said.count("\n") == 1
     assert f"error: {path} {word} description [submit-not-a-description]" in said
+
+
+def test_a_description_that_never_ends_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "/dev/zero is a binary file, not a submit description" in _said(capsys, "submit", "--dry-run", "/dev/zero")
+
+
+def test_an_error_after_many_warnings_keeps_a_description_from_being_submitted() -> None:
+    findings = Findings()
+    for line in range(FINDINGS_MAX + 10):
+        findings.report(SubmitCode.UNUSED, "the line has no effect", Span("x.sub", line))
+    findings.report(SubmitCode.NO_EXECUTABLE, "no executable is named", Span("x.sub"))
+    assert [one.code for one in findings.errors] == [SubmitCode.NO_EXECUTABLE]
+    assert findings.dropped == 10
 
 
 def test_an_archive_is_neither(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:

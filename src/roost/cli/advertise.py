@@ -72,8 +72,8 @@ def _ads(args: argparse.Namespace) -> list[Any]:
             ad["MyType"] = args.kind
         for name in ("MyType", "Name"):
             if not isinstance(ad.eval(name), str):
-                raise CommandError(f'ad {number} has no {name}, or it is no text: add a line {name} = "…"')
+                raise CommandError(f'ad {number} has no {name} that is a string: add a line {name} = "…"')
         found.append(ad_data(ad))
     if not found:
-        raise CommandError("there is no ad to tell")
+        raise CommandError("the input contains no ads")
     return found

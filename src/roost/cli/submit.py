@@ -121,6 +121,17 @@ def _read(args: argparse.Namespace) -> Submission:
     )
 
 
+def _description_text(file: str) -> str:
+    """The text of a description, cut one character beyond the limit: a device or a pipe may never end."""
+    from roost.config.limits import DEFAULT_LIMITS
+
+    most = DEFAULT_LIMITS.file_chars_max + 1
+    if file == "-":
+        return sys.stdin.read(most)
+    with Path(file).open(encoding="utf-8", errors="replace") as stream:
+        return stream.read(most)
+
+
 def read_description(
     file: str,
     *,
@@ -136,7 +147,7 @@ def read_description(
     from roost.schedd.submit import read_submission
 
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8", errors="replace")
+        text = _description_text(file)
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}") from None
     return read_submission(

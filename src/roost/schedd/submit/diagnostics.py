@@ -153,10 +153,15 @@ FINDINGS_MAX: Final = 1000
 
 @dataclass(slots=True)
 class Findings:
-    """A bounded list of findings, each told once."""
+    """A bounded list of findings, each told once.
+
+    The first error is kept however many warnings precede it, since a description with an error is not submitted.
+    """
 
     kept: list[Diagnostic] = field(default_factory=list)
     dropped: int = 0
+    codes: set[str] = field(default_factory=set)
+    failed: bool = False
 
     def report(
         self,
@@ -188,7 +193,10 @@ class Findings:
         """Add one that is made."""
         if finding in self.kept[-50:]:
             return
-        if len(self.kept) >= FINDINGS_MAX:
+        self.codes.add(finding.code)
+        first_error = finding.severity is Severity.ERROR and not self.failed
+        self.failed = self.failed or first_error
+        if len(self.kept) >= FINDINGS_MAX and not first_error:
             self.dropped += 1
             return
         self.kept.append(finding)

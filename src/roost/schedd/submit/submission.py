@@ -40,7 +40,7 @@ _VARIABLE = re.compile(r"\$ENV\(\s*(\w+)")
 _PUT_TOGETHER = re.compile(r"\$\(([\w.]*)\$")
 _COMPUTED_NAME = re.compile(r"\$ENV\([^):]*\$")
 #: Where these are wrong, nobody knows which lines would have had an effect.
-_PROSE_CODES = frozenset((Code.MISSING_OPERATOR, Code.JUNK_BEFORE_OPERATOR))
+_PROSE_CODES = frozenset((Code.MISSING_OPERATOR, Code.JUNK_BEFORE_OPERATOR, Code.COLON_ASSIGNMENT))
 _QUEUE_CODES = frozenset((SubmitCode.QUEUE, SubmitCode.ITEMS, SubmitCode.LIMIT_REACHED))
 
 
@@ -176,7 +176,7 @@ class _Reader:
 
     def _reads_like_another_file(self, findings: Findings) -> bool:
         """Whether lines are not statements, and nothing says what to run or how many jobs to queue."""
-        codes = {one.code for one in findings}
+        codes = findings.codes
         return not codes.isdisjoint(_PROSE_CODES) and {SubmitCode.NO_EXECUTABLE, SubmitCode.NO_QUEUE} <= codes
 
     def _points(self, script: Script, findings: Findings) -> None:
