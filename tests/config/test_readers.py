@@ -198,7 +198,6 @@ def test_templates_set_what_something_reads() -> None:
         ("ALLOW_WRITE = *@x.org, ann@x.org/*.x.org", Severity.ERROR, "ALLOW_WRITE: ann@x.org/*.x.org names a host"),
         ("ALLOW_ADMINISTRATOR_SCHEDD = *@x.org", Severity.ERROR, "*@x.org is a pattern, and administrators are named"),
         ("HOSTDENY_WRITE = guest.example.org", Severity.ERROR, "has no effect: it is an old name of DENY_WRITE"),
-        ("CGROUP_MEMORY_LIMIT_POLICY = hard", Severity.ERROR, "The memory of jobs is measured and not limited"),
         ("DENY_DAEMON = *@example.org", Severity.ERROR, "DENY_DAEMON has no effect: "),
         ("DENY_WRITE_MASTER = *", Severity.ERROR, "DENY_WRITE_MASTER has no effect: "),
         ("ALLOW_DAEMON = condor_pool@*", Severity.WARNING, "Daemons are admitted by their credentials"),

@@ -304,3 +304,13 @@ def test_use_is_reported_after_the_first_interval_and_then_after_each_other() ->
     assert hand.timer(StarterTimer.UPDATE) == hand.now + 300
     hand.wait(600)
     assert sum(isinstance(effect, ReportUsage) for effect in hand.history) == 3
+
+
+def test_a_job_that_the_kernel_killed_for_its_memory_goes_on_hold_whatever_else_was_wanted() -> None:
+    for before in ([], [SOFT]):
+        hand = Hand().running()
+        hand.feed(*before)
+        hand.feed(ev.JobEnded(run=1, exit_code=0, out_of_memory="too large"))
+        cause = hand.state.cause
+        assert cause is not None
+        assert (cause.ending, cause.code, cause.subcode, cause.text) == (Ending.HOLD, 34, 102, "too large")

@@ -125,15 +125,18 @@ def _daemons(args: argparse.Namespace) -> int:
         found[role] = pid if pid and alive(pid) else 0
         running = running and bool(found[role])
     problems = {role: text for role in roles if (text := home.problem(role))}
+    shortcomings = {role: text for role in roles if found[role] and (text := home.shortcoming(role))}
     if args.json:
-        print_json(found | ({"problems": problems} if problems else {}))
+        notes = {"problems": problems, "shortcomings": shortcomings}
+        print_json(found | {name: texts for name, texts in notes.items() if texts})
     elif not any(found[role] for role in roles):
         raise CommandError(f"no pool runs in {home.path}: start one with `roost up`")
     else:
         for role in roles:
             say(f"{role:<8} {f'runs, pid {found[role]}' if found[role] else 'does not run'}")
-            if role in problems:
-                say(f"         {problems[role]}")
+            for texts in (problems, shortcomings):
+                if role in texts:
+                    say(f"         {texts[role]}")
         say(f"state is in {home.path}, logs are in {home.log}")
     return Exit.OK if running and not problems else Exit.NO
 

@@ -47,16 +47,21 @@ def run(args: argparse.Namespace) -> int:
         raise CommandError(str(error)) from None
     if args.detach:
         warning = start_detached(home, roots)
-        if warning:
-            complain(f"warning: {warning}")
+        _warn(home, warning)
         return _told(home, as_json=args.json)
 
     def ready(warning: str) -> None:
-        if warning:
-            complain(f"warning: {warning}")
+        _warn(home, warning)
         say(f"pool in {home.path} is up; Ctrl-C ends it")
 
     return run_foreground(home, roots, ready)
+
+
+def _warn(home: Home, warning: str) -> None:
+    """What the daemons wait for, and what they work without."""
+    for text in (warning, home.shortcoming("node")):
+        if text:
+            complain(f"warning: {text}")
 
 
 def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[str], None]) -> int:

@@ -70,6 +70,7 @@ class StarterHold(IntEnum):
     NO_USER_ACCOUNT = 23
     INPUT_TOO_LARGE = 32
     OUTPUT_TOO_LARGE = 33
+    OUT_OF_RESOURCES = 34
     FAILED_TO_CHECKPOINT = 36
     #: HTCondor's numbers of failed scripts before and after a job.
     PROLOG_FAILED = 43

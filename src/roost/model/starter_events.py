@@ -140,6 +140,8 @@ class JobEnded:
     core_dumped: bool = False
     #: What on this machine the program could not do without; "" where nothing is known to have been missing.
     missing: str = ""
+    #: Why the kernel killed it for its use of memory; "" if it did not.
+    out_of_memory: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

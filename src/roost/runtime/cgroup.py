@@ -19,15 +19,18 @@ _NEEDED: Final = ("cgroup.procs", "cgroup.freeze", "cgroup.kill", "cgroup.events
 _PROBE_S: Final = 10.0
 
 
-def make_parent_group(name: str) -> Path | None:
-    """Make, or find, a group for the groups of jobs, below that of this process; None where that is not possible."""
-    own = _own_group()
-    if own is None:
+def make_parent_group(name: str, base: str = "") -> Path | None:
+    """Make, or find, a group for the groups of jobs; None where that is not possible.
+
+    It is below `base`, a path below the root of the hierarchy, or below the group of this process where that is empty.
+    """
+    top = base_group(base)
+    if top is None:
         return None
-    parent = own / name
+    parent = top / name
     probe = parent / f"probe-{os.getpid()}"
     try:
-        parent.mkdir(exist_ok=True)
+        parent.mkdir(exist_ok=True, parents=True)
         probe.mkdir(exist_ok=True)
         usable = all((probe / each).exists() for each in _NEEDED) and _can_join(probe)
         probe.rmdir()
@@ -76,25 +79,42 @@ def _can_join(group: Path) -> bool:
     return done.returncode == 0
 
 
-def _own_group() -> Path | None:
-    mount = _mount_point()
-    if mount is None:
+def base_group(base: str = "", controller: str = "") -> Path | None:
+    """The group `base` below the root of a hierarchy, or that of this process where `base` is empty; None without one.
+
+    The hierarchy is that of version 2, or that of a controller of version 1.
+    """
+    found = _mount_point(controller)
+    if found is None:
         return None
+    mount, root = found
+    if base.strip("/"):
+        return mount / base.strip("/")
     for line in Path("/proc/self/cgroup").read_text().splitlines():
-        number, _, path = line.split(":", 2)
-        if number == "0":
-            return mount / path.lstrip("/")
+        number, controllers, path = line.split(":", 2)
+        if controller in controllers.split(",") if controller else number == "0":
+            # A container may see its own part of the hierarchy only, while paths count from the machine's root.
+            inside = path.removeprefix(root) if path == root or path.startswith(f"{root.rstrip('/')}/") else path
+            return mount / inside.lstrip("/")
     return None
 
 
-def _mount_point() -> Path | None:
-    """Where version 2 is mounted; beside version 1 that is not the root of the mounts."""
+def mount_of(group: Path) -> Path | None:
+    """Where the hierarchy of version 2 is mounted, if a group is one of it."""
+    found = _mount_point("")
+    return found[0] if found is not None and group.is_relative_to(found[0]) else None
+
+
+def _mount_point(controller: str) -> tuple[Path, str] | None:
+    """Where version 2, or a controller of version 1, is mounted, and the root of that; both may be there at once."""
     try:
         lines = Path("/proc/self/mountinfo").read_text().splitlines()
     except OSError:
         return None
     for line in lines:
         before, _, after = line.partition(" - ")
-        if after.startswith("cgroup2 "):
-            return Path(before.split()[4].encode().decode("unicode_escape"))
+        kind, _, options = after.split(" ", 2)
+        if kind == ("cgroup" if controller else "cgroup2") and (not controller or controller in options.split(",")):
+            words = before.split()
+            return Path(words[4].encode().decode("unicode_escape")), words[3]
     return None

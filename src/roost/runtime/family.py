@@ -272,8 +272,9 @@ def bury(record: Path, key: str, started: StartRecord | None) -> None:
             send(each.pid, each.start, 19)
         send_all(left.values(), _SIGKILL)
         _await_end(list(left))
-    if group is not None:
-        remove_group(os.fsencode(group))
+    for path in (group, None if started is None else started.memory_group):
+        if path is not None:
+            remove_group(os.fsencode(path))
 
 
 def _await_end(pids: list[int]) -> None:

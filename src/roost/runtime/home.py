@@ -147,6 +147,22 @@ class Home(NamedTuple):
         except OSError:
             return ""
 
+    def note_shortcoming(self, role: str, text: str) -> None:
+        """Leave word for `roost up` and `roost status --daemons` of what a daemon works without; "" for nothing."""
+        path = self.run / f"{role}.shortcoming"
+        with contextlib.suppress(OSError):
+            if text:
+                path.write_text(text)
+            else:
+                path.unlink(missing_ok=True)
+
+    def shortcoming(self, role: str) -> str:
+        """What a daemon works without; "" for nothing."""
+        try:
+            return (self.run / f"{role}.shortcoming").read_text()
+        except OSError:
+            return ""
+
     def let_others_to(self, directory: Path) -> None:
         """Let other users get at what is theirs in a directory of this one; they see no names. Raises OSError."""
         for each in (self.path, directory):

@@ -12,6 +12,7 @@ from roost.model.command_line import environment_from_submit
 from roost.model.starter import StarterHold
 from roost.runtime.accounts import Account, account_named, can_switch_user, own_account
 from roost.runtime.job_environment import JobPlace, job_environment, job_program, lent_environment, write_ads
+from roost.runtime.memory_control import memory_limit
 from roost.runtime.spawn_order import UNLIMITED, SpawnOrder
 from roost.startd.fetched_job import VANILLA
 from roost.starter.unit_environment import unit_environment
@@ -53,6 +54,7 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         account=runner.account,
         niceness=niceness(runner.around.config, runner.slot_ad, job_ad),
         limits=_limits(job_ad),
+        memory=memory_limit(runner.around.config, runner.slot_ad, job_ad),
     )
 
 

@@ -40,6 +40,7 @@ from roost.runtime.fetching import Fetching
 from roost.runtime.inventories import Inventories
 from roost.runtime.lanes import Lanes
 from roost.runtime.load_log import log_loads
+from roost.runtime.memory_control import limits_memory
 from roost.runtime.node_answers import NodeAnswers
 from roost.runtime.node_mail import SHORT_LEASE_S, NodeMail
 from roost.runtime.node_messages import platform_of
@@ -209,6 +210,7 @@ class NodeDaemon:
         except NurseryFailed as error:
             raise ConfigurationRefused(str(error)) from None
         self.fetching.nursery = self.backfill.nursery = self.nursery
+        await self._limit_memory()
         self.audit.load()
         self._note_configuration(None)
         await take_over(self, self.reports.load())
@@ -234,13 +236,25 @@ class NodeDaemon:
 
     async def start_nursery(self) -> Nursery:
         """Where jobs are started. Raises NurseryFailed."""
-        return await Nursery.start(self.context.home.run / "nursery")
+        base = self.config.get("BASE_CGROUP", subsys="STARTER") or ""
+        return await Nursery.start(self.context.home.run / "nursery", base=base)
+
+    async def _limit_memory(self) -> None:
+        """Have the memory of jobs limited if CGROUP_MEMORY_LIMIT_POLICY asks for it, or say why it is not."""
+        text = ""
+        if self.nursery is not None and limits_memory(self.config):
+            text = await self.nursery.limit_memory()
+        if text:
+            text = f"the memory of jobs is not limited, though CGROUP_MEMORY_LIMIT_POLICY asks for it: {text}"
+            _log.warning("%s", text)
+        self.context.home.note_shortcoming(self.context.role, text)
 
     async def reconfigure(self, config: Config) -> None:
         """Other policy from the next poll on; another layout needs a restart."""
         plan, programs = self._plan(config, self.machine.plan), self._cron_plan(config)
         self._note_configuration(config)
         self.config = config
+        await self._limit_memory()
         self.machine.reconfigure(plan)
         self.fetching.reconfigure(config)
         self.backfill.reconfigure(config)

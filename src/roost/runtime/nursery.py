@@ -37,8 +37,9 @@ from pathlib import Path
 from typing import IO, Any, Final, Self
 
 import roost
-from roost.runtime.cgroup import make_parent_group, remove_parent_group, remove_unused_groups
+from roost.runtime.cgroup import base_group, make_parent_group, remove_parent_group, remove_unused_groups
 from roost.runtime.family import Family, adopt
+from roost.runtime.memory_control import MemoryControl, find_memory_control
 from roost.runtime.records import StartRecord, is_told_of
 from roost.runtime.shepherd.serve import READY
 from roost.runtime.shepherd.system import PACKET_BYTES_MAX
@@ -91,6 +92,12 @@ class Nursery:
         self.directory = directory
         #: The control group below which jobs get theirs; None where they get none.
         self.group = group
+        #: The control group of this process and of all shepherds.
+        self._home = None if group is None else base_group()
+        #: BASE_CGROUP.
+        self._base = ""
+        #: What limits the memory of jobs; None where that is not limited.
+        self.memory: MemoryControl | None = None
         self._loop = asyncio.get_running_loop()
         self._channel: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -109,20 +116,36 @@ class Nursery:
         self._reused: dict[int, _Pending] = {}
 
     @classmethod
-    async def start(cls, directory: Path, *, use_groups: bool = True) -> Self:
-        """Start the nursery of a directory, which is made if it is not there. Raises NurseryFailed."""
+    async def start(cls, directory: Path, *, use_groups: bool = True, base: str = "") -> Self:
+        """Start the nursery of a directory, which is made if it is not there. Raises NurseryFailed.
+
+        `base` is the control group below which those of jobs are made; "" for that of this process.
+        """
         if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
             raise NurseryFailed(f"jobs can only be run on Linux 5.4 or later; this is {sys.platform}")
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         group = None
         if use_groups:
-            group = await asyncio.to_thread(make_parent_group, _group_name(directory))
+            group = await asyncio.to_thread(make_parent_group, _group_name(directory), base)
         nursery = cls(directory, group)
+        nursery._base = base
         await nursery._ensure()
         if group is not None:
             # Nobody makes one at this moment: who would have it needs the lock.
             remove_unused_groups(group)
         return nursery
+
+    async def limit_memory(self) -> str:
+        """Limit the memory of jobs that are started from now on, if their orders say so; why not, "" if it is done."""
+        if self.memory is None:
+            name = _group_name(self.directory)
+            found = await asyncio.to_thread(find_memory_control, name, self._base, self.group)
+            if isinstance(found, str):
+                return found
+            # Nobody makes one before orders have limits.
+            remove_unused_groups(found.parent)
+            self.memory = found
+        return ""
 
     @property
     def pid(self) -> int:
@@ -175,6 +198,8 @@ class Nursery:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.group is not None:
             remove_parent_group(self.group)
+        if self.memory is not None:
+            remove_parent_group(self.memory.parent)
 
     # -- the process ---------------------------------------------------------------------------------------------
 
@@ -333,7 +358,10 @@ class Nursery:
         """An order and its number."""
         self._number += 1
         group = None if self.group is None else self.group / _group_of(order.key)
-        data = marshal.dumps(order.packed(self._number, group, alone=self._is_alone()))
+        memory = None
+        if order.memory is not None and self.memory is not None:
+            memory = self.memory.packed(order.memory, _group_of(order.key))
+        data = marshal.dumps(order.packed(self._number, group, self._home, memory, alone=self._is_alone()))
         if len(data) > ORDER_BYTES_MAX:
             raise OrderTooLarge(f"arguments and environment of {order.key} are {len(data)} bytes; put them into a file")
         return self._number, data

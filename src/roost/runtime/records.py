@@ -35,6 +35,8 @@ class StartRecord:
     group: Path | None
     #: Epoch s.
     started_at: float
+    #: The group by which version 1 limits its memory; None where there is none.
+    memory_group: Path | None = None
 
     @classmethod
     def of(cls, fields: dict[str, Any], key: str) -> StartRecord:
@@ -49,6 +51,7 @@ class StartRecord:
             boot=fields["boot"],
             group=None if group is None else Path(group),
             started_at=fields["started_at"],
+            memory_group=Path(fields["memory_group"]) if "memory_group" in fields else None,
         )
 
 
@@ -145,6 +148,7 @@ def _outcome(fields: dict[str, Any]) -> ProcessEnd | NotStarted:
         system_cpu_s=fields["system_s"],
         max_resident_kib=fields["max_resident_kib"],
         left=fields["left"],
+        out_of_memory=(fields["memory_limit"], fields["memory_peak"]) if "memory_limit" in fields else None,
     )
 
 

@@ -406,6 +406,7 @@ class Runner:
                 signal=end.signal,
                 core_dumped=end.core_dumped,
                 missing=missing,
+                out_of_memory=_out_of_memory(end, self.job_ad),
             )
         )
 
@@ -524,6 +525,19 @@ def _last_usage(end: ProcessEnd) -> Usage:
         user_cpu_s=end.user_cpu_s,
         system_cpu_s=end.system_cpu_s,
         process_count=0,
+    )
+
+
+def _out_of_memory(end: ProcessEnd, job_ad: ClassAd) -> str:
+    """Why the kernel killed a job for its memory; "" if it did not."""
+    if end.out_of_memory is None:
+        return ""
+    limit, peak = (-(-size // 2**20) for size in end.out_of_memory)
+    requested = job_ad.eval("RequestMemory") if "RequestMemory" in job_ad else None
+    asked = f" (request_memory is {requested} MB)" if isinstance(requested, int | float) else ""
+    return (
+        f"The job was killed because it reached the memory limit of its slot, {limit} MB{asked}; its largest use was "
+        f"{peak} MB. Submit it with a higher request_memory"
     )
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 from roost.model.starter import StarterHold
 from roost.runtime.accounts import Account
+from roost.runtime.memory_control import MemoryLimit
 from roost.runtime.shepherd.processes import MARK
 
 #: Size of the largest order, bytes; the kernel itself takes no more arguments and environment than a few megabytes.
@@ -77,8 +78,12 @@ class SpawnOrder:
     oom_score: int | None = 800
     #: What the main process leaves behind is waited for, not killed.
     await_family: bool = False
+    #: How much memory its processes may use together, where this machine can limit that; None for no limit.
+    memory: MemoryLimit | None = None
 
-    def packed(self, number: int, group: Path | None, *, alone: bool) -> dict[str, object]:
+    def packed(
+        self, number: int, group: Path | None, home: Path | None, memory: dict[str, object] | None, *, alone: bool
+    ) -> dict[str, object]:
         """The order as the nursery reads it (`roost.runtime.shepherd.launch`). Raises KeyError for unknown limits."""
         environment = {os.fsencode(name): os.fsencode(value) for name, value in self.environment.items()}
         environment[MARK] = mark_of(self.record, self.key)
@@ -100,6 +105,8 @@ class SpawnOrder:
             "processors": None if self.processors is None else list(self.processors),
             "oom_score": self.oom_score,
             "group": None if group is None else os.fsencode(group),
+            "home": None if home is None else os.fsencode(home),
+            "memory": memory,
             "alone": alone,
             "await_family": self.await_family,
         }
@@ -128,7 +135,7 @@ class NotStarted:
     @property
     def is_machines_fault(self) -> bool:
         """Whether no other job could have been started either."""
-        return self.stage in ("record", "shepherd")
+        return self.stage in ("record", "shepherd", "memory")
 
     @property
     def text(self) -> str:
@@ -182,6 +189,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "program": "The job's program cannot be executed:",
     "record": "The start of the job could not be recorded:",
     "shepherd": "The machine has no room for another process:",
+    "memory": "The memory of the job cannot be limited:",
 }
 
 _REMEDIES: Final[Mapping[tuple[str | None, int], str]] = {
@@ -217,6 +225,8 @@ class ProcessEnd:
     max_resident_kib: int = 0
     #: Processes that could not be got rid of.
     left: int = 0
+    #: The limit of memory at which the kernel killed it, and its largest use, bytes; None where it did not.
+    out_of_memory: tuple[int, int] | None = None
 
     @property
     def is_seen(self) -> bool:

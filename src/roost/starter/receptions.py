@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from roost.model import starter_events as ev
+from roost.model.codes import SUBCODE_MEMORY
 from roost.model.starter import (
     Output,
+    StarterHold,
     StarterTimer,
     StarterVacate,
 )
@@ -163,7 +165,7 @@ def job_not_started(work: Work, event: ev.JobNotStarted) -> bool:
 
 
 def job_ended(work: Work, event: ev.JobEnded) -> bool:
-    """An end that nobody saw is not the job's own, nor is one for want of what the machine should have."""
+    """An end is not the job's own if nobody saw it, for want of what the machine should have, or of memory."""
     if event.run != work.state.run or not work.state.process:
         return False
     if work.state.started_at is None:
@@ -177,6 +179,9 @@ def job_ended(work: Work, event: ev.JobEnded) -> bool:
     elif event.missing:
         failed = requeued(StarterVacate.SCRATCH_DIRECTORY, f"The job ended badly, and {event.missing}")
         work.update(cause=weightier(work.state.cause, failed))
+    if event.out_of_memory:
+        starved = held(StarterHold.OUT_OF_RESOURCES, SUBCODE_MEMORY, event.out_of_memory)
+        work.update(cause=weightier(work.state.cause, starved))
     work.fire(On.ENDED)
     return True
 

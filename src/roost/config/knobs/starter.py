@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from roost.config.finding import Severity
-from roost.config.knob import Knob, KnobType, Scope, Unread, knob
+from roost.config.knob import Knob, KnobType, Reload, Scope, Unread, knob
 
 _k = partial(knob, subsystem="STARTER", read_by="starter.configured")
 
@@ -53,8 +53,11 @@ KNOBS: tuple[Knob, ...] = (
     _k("DEDICATED_EXECUTE_ACCOUNT_REGEXP", KnobType.STRING, None, "Accounts that run jobs and nothing else, so that all their processes may be killed.", unread=Unread("The processes of a job are known without it, and all are killed when it ends.")),
     _k("STARTER_ALLOW_RUNAS_OWNER", KnobType.BOOLEAN, "True", "Whether jobs run under the accounts of their owners where root runs the pool.", read_by="runtime.job_order"),
     _k("NOBODY_SLOT_USER", KnobType.STRING, None, "Account of those jobs where SLOT<N>_USER is not set; unset counts as nobody.", read_by="runtime.job_order"),
-    _k("CGROUP_MEMORY_LIMIT_POLICY", KnobType.STRING, "none", "How the memory of a slot limits its job.", words=("hard", "soft", "none", "custom"), unread=Unread("The memory of jobs is measured and not limited: use POLICY : Hold_if_Memory_Exceeded holds the jobs that use more than they asked for, and POLICY : Preempt_if_Memory_Exceeded evicts them.", _E)),
-    _k("BASE_CGROUP", KnobType.STRING, None, "Control group below which jobs' groups are made.", unread=Unread("Control groups are made below the one that Roost is started in.")),
+    _k("CGROUP_MEMORY_LIMIT_POLICY", KnobType.STRING, "none", "How the memory of a slot limits its job, by control groups: `hard` kills a job that needs more, and puts it on hold; `soft` takes pages of a job that has more back first; `custom` goes by CGROUP_HARD_MEMORY_LIMIT_EXPR and CGROUP_SOFT_MEMORY_LIMIT_EXPR; `none` does not limit it.", words=("hard", "soft", "none", "custom"), read_by="runtime.memory_control"),
+    _k("CGROUP_HARD_MEMORY_LIMIT_EXPR", KnobType.EXPRESSION, None, "With CGROUP_MEMORY_LIMIT_POLICY = custom, over slot and job: the memory that a job is killed and put on hold at, MB; unset for no limit.", read_by="runtime.memory_control"),
+    _k("CGROUP_SOFT_MEMORY_LIMIT_EXPR", KnobType.EXPRESSION, None, "With CGROUP_MEMORY_LIMIT_POLICY = custom, over slot and job: the memory above which a job is slowed down and gives pages back first, MB; unset for no limit.", read_by="runtime.memory_control"),
+    _k("DISABLE_SWAP_FOR_JOB", KnobType.BOOLEAN, "False", "Whether jobs whose memory is limited have no swap space beyond that limit.", read_by="runtime.memory_control"),
+    _k("BASE_CGROUP", KnobType.STRING, None, "Control group below which those of jobs are made, a path from the root of the hierarchy; unset for the one that Roost is started in.", reload=Reload.RESTART, read_by="runtime.node_daemon"),
     _k("MOUNT_UNDER_SCRATCH", KnobType.STRING, None, "Directories of which each job gets its own, in its scratch directory: separated by commas, or an expression that gives such a list.", unread=Unread("Jobs see /tmp and other directories of the machine as they are.")),
     _k("STARTER_UPLOAD_TIMEOUT", KnobType.INTEGER, None, "How long moving output may stand still.", unit="s", low=1, unread=Unread("The time that moving output may take is not limited.")),
 )

@@ -18,6 +18,8 @@ An order is a dictionary; texts that reach the kernel are bytes:
 ``processors``          list of processor numbers to stay on, or None
 ``oom_score``           added to what the kernel judges by when memory runs out, or None
 ``group``               control group directory to make and to be in, or None
+``home``                control group of the nursery, or None where jobs have no groups
+``memory``              limit of memory (`roost.runtime.memory_control.MemoryControl.packed`), or None
 ``alone``               no other jobs are being started at this time
 ``await_family``        what the main process leaves is waited for, not killed
 ======================  ==========================================================================================
@@ -27,12 +29,13 @@ What fails is told as (stage, errno, detail), in the words of `STAGES`; by a for
 There are two ways. `launch` is for a forked child, which sets up all of the above for itself. Such a child is born in
 its control group (`system.fork_into`) where the kernel allows that, and moves there where not.
 
-A plain order, of a job that changes neither user nor limits, niceness or processors, needs no Python in the child:
-`launch_plain` has the C library make it (posix_spawn), at half the cost, because a child that shares its parent's
-memory until it executes its program has no pages to copy. What such a child inherits the shepherd takes on for the
-moment, its control group as well. The kernel makes wait who moves into a group, but not who does so right after
-another: this is the way where many jobs are started, and the first way is taken for one that is started alone. One
-loss: the kernel does not kill such a child when the shepherd is killed; the node does, when it sees that.
+A plain order, of a job that changes neither user nor limits, niceness or processors, and whose memory has no limit,
+needs no Python in the child: `launch_plain` has the C library make it (posix_spawn), at half the cost, because a child
+that shares its parent's memory until it executes its program has no pages to copy. What such a child inherits the
+shepherd takes on for the moment, its control group as well. The kernel makes wait who moves into a group, but not who
+does so right after another: this is the way where many jobs are started, and the first way is taken for one that is
+started alone. One loss: the kernel does not kill such a child when the shepherd is killed; the node does, when it sees
+that.
 
 What this module does not do: decide what a failure means.
 """
@@ -109,6 +112,7 @@ def is_plain(order: dict[str, Any]) -> bool:
         and order["processors"] is None
         and not order["limits"]
         and not order["niceness"]
+        and order["memory"] is None
         and _SPAWNS
     )
 
@@ -136,7 +140,7 @@ def launch_plain(order: dict[str, Any]) -> int:
         os.chdir("/")
         if group is not None:
             # Back to where the nursery is: who kills the job's group must not kill its shepherd.
-            write_kernel_file(group.rsplit(b"/", 2)[0] + b"/cgroup.procs", b"0")
+            write_kernel_file(order["home"] + b"/cgroup.procs", b"0")
     return pid
 
 
@@ -196,6 +200,9 @@ def _set_up(order: dict[str, Any], shepherd: int, moves: bool) -> None:
         os.setsid()
         if moves and order["group"] is not None:
             write_kernel_file(order["group"] + b"/cgroup.procs", b"0")
+        memory = order["memory"]
+        if memory is not None and memory["group"] != order["group"]:
+            write_kernel_file(memory["group"] + b"/cgroup.procs", b"0")
         if order["oom_score"] is not None:
             _set_oom_score(b"%d" % order["oom_score"])
         if order["processors"] is not None:

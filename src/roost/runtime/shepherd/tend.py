@@ -27,6 +27,7 @@ import sys
 import time
 
 from roost.runtime.shepherd.launch import Failed, is_plain, launch, launch_plain
+from roost.runtime.shepherd.memory import killed_for_memory, limit_memory, memory_words
 from roost.runtime.shepherd.processes import children, kill_family, remove_group, send, start_of
 from roost.runtime.shepherd.system import (
     append_record,
@@ -50,6 +51,8 @@ SWEEP_S = 20.0
 RECORD_S = 600.0
 #: The time between two tries while nothing ends, s.
 _RETRY_S = 0.25
+#: The time between two looks whether a child of the main process was killed for memory, s.
+_MEMORY_S = 1.0
 
 _DEAF = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM)
 
@@ -91,9 +94,11 @@ def _live(order: dict[str, Any], boot: str, channel: _socket.socket, lock: int) 
         fcntl.flock(own_lock, fcntl.LOCK_UN)
     job.leave_group()
     group = job.order["group"]
-    if group is not None and os.getppid() != nursery:
-        # Nobody is left who would make another group beside it. It goes if it is empty.
-        remove_group(group.rpartition(b"/")[0])
+    memory = job.order["memory"]
+    for each in (group, None if memory is None else memory["group"]):
+        if each is not None and os.getppid() != nursery:
+            # Nobody is left who would make another group beside it. It goes if it is empty.
+            remove_group(each.rpartition(b"/")[0])
 
 
 def _next(line: _socket.socket, lock: int) -> dict[str, Any] | None:
@@ -175,7 +180,7 @@ class Job:
         try:
             # Where nothing can be recorded, nothing is started.
             self.file = open_record(self.order["record"])
-            problem = self._start()
+            problem = self._start(self.order["memory"])
         except Exception as unforeseen:
             problem = self._give_up(unforeseen)
         self.runs = problem is None
@@ -186,12 +191,17 @@ class Job:
         """Nothing is in its control group any more."""
         if self.order["group"] is not None:
             remove_group(self.order["group"])
+        if self.order["memory"] is not None:
+            remove_group(self.order["memory"]["group"])
 
-    def _start(self) -> dict[str, object] | None:
+    def _start(self, memory: dict[str, Any] | None) -> dict[str, object] | None:
         """Start the program and record that; what failed if it could not be started, which is recorded as well."""
         shepherd = os.getpid()
         self.started_at = time.time()
         try:
+            if memory is not None:
+                _make_group(memory["group"])
+                limit_memory(memory)
             if is_plain(self.order) and not self._is_better_forked():
                 self.pid = launch_plain(self.order)
             else:
@@ -211,6 +221,8 @@ class Job:
             "group": None if group is None else os.fsdecode(group),
             "started_at": self.started_at,
         }
+        if memory is not None and memory["group"] != group:
+            self.identity["memory_group"] = os.fsdecode(memory["group"])
         append_record(self.file, {"key": self.order["key"], **self.identity})
         return None
 
@@ -254,7 +266,8 @@ class Job:
 
     def wait(self) -> bool:
         """Wait for the main process, record its end, and see to the rest; whether nothing is left."""
-        status, usage = self._main_ended()
+        memory = self.order["memory"]
+        status, usage = self._main_ended() if memory is None else self._main_ended_or_starved(memory)
         self.outcome = {
             "key": self.order["key"],
             "boot": self.boot,
@@ -267,6 +280,8 @@ class Job:
             "main_system_s": usage.ru_stime,
             "max_resident_kib": usage.ru_maxrss,
         }
+        if memory is not None and killed_for_memory(memory):
+            self.outcome.update(memory_words(memory))
         if not _reap():
             left = 0
         else:
@@ -281,6 +296,24 @@ class Job:
             pid, status, usage = os.wait4(-1, 0)
             if pid == self.pid:
                 return status, usage
+
+    def _main_ended_or_starved(self, memory: dict[str, Any]) -> tuple[int, Any]:
+        """The same of a job whose memory is limited: if one of its processes is killed for that, all others are.
+
+        The kernel kills one of them, and need not tell the shepherd if the main process is its parent.
+        """
+        mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGCHLD,))
+        try:
+            while True:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+                if pid == self.pid:
+                    return status, usage
+                if pid == 0:
+                    if killed_for_memory(memory):
+                        kill_family(os.getpid(), self.order["group"])
+                    _signal.sigtimedwait((_signal.SIGCHLD,), _MEMORY_S)
+        finally:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
 
     def _await_rest(self) -> int:
         while True:
