@@ -288,6 +288,14 @@ def test_users_are_listed(desk: Desk) -> None:
     assert [row["factor"] for row in desk.json("userprio", user)] == [7.0]
     assert desk("userprio", user, "--unset-factor")[0]
     assert "from 1 up" in desk("userprio", user, "--set-factor", "0.2", status=2)[1]
+    short = user.partition("@")[0]
+    out, err = desk("userprio", short, "--set-factor", "9")
+    assert out == f"{user}: set factor 9\n"
+    assert err == f"roost: {short} means {user}\n"
+    assert [row["factor"] for row in desk.json("userprio", user)] == [9.0]
+    assert not desk.json("userprio", short, status=1)
+    assert "no user of the pool is called absent" in desk("userprio", "absent", "--set-factor", "9")[1]
+    assert desk("userprio", user, "--unset-factor")[0]
 
 
 def test_waiting_says_how_jobs_ended(desk: Desk) -> None:

@@ -12,6 +12,7 @@ from types import FrameType
 import pytest
 
 from roost.cli import config as command
+from roost.cli.__main__ import main
 from roost.config import LoadOptions, MemoryHost, check, load, load_text
 from roost.runtime import machine
 
@@ -280,3 +281,45 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "f.config"
     os.mkfifo(pipe)
     assert machine.SystemHost().read_text(str(pipe)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SLOT_TYPE_1 = foo=3", "error: SLOT_TYPE_1: "),
+        ("SLOT_TYPE_1 = cpus=1/0", "error: SLOT_TYPE_1: "),
+        ("SLOT_TYPE_1 = disk=1000", "error: SLOT_TYPE_1: "),
+        ("MACHINE_RESOURCE_gpu = a, b\nSLOT_TYPE_1 = cpus=1, memory=1, gpu=1", "slot of type 1 number 3 of 3 can't"),
+    ],
+)
+def test_check_and_lint_report_slots_that_a_start_refuses(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "roost.config"
+    path.write_text(f"NUM_CPUS = 8\nMEMORY = 8000\nNUM_SLOTS_TYPE_1 = 3\n{text}\n", encoding="utf-8")
+    assert roost("check", "-c", str(path)) == 1
+    out = capsys.readouterr().out
+    assert said in out
+    assert "[slots-" in out
+    assert main(["policy", "lint", str(path)]) == 1
+    assert "slots-" in capsys.readouterr().out
+
+
+def test_slots_too_large_for_this_machine_only_are_a_warning_that_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "roost.config"
+    path.write_text("SLOT_TYPE_1 = memory=900000000\nNUM_SLOTS_TYPE_1 = 1\n", encoding="utf-8")
+    assert roost("check", "-c", str(path)) == 0
+    out = capsys.readouterr().out
+    assert "warning: SLOT_TYPE_1: slot of type 1 number 1 of 1 can't be made" in out
+    assert "on this machine, which has " in out
+    main(["policy", "lint", str(path)])
+    assert "slots-" not in capsys.readouterr().out
+
+
+def test_slots_of_units_that_a_command_lists_are_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "roost.config"
+    path.write_text("MACHINE_RESOURCE_INVENTORY_gpu = /bin/false\nSLOT_TYPE_1 = gpu=1\n", encoding="utf-8")
+    assert roost("check", "-c", str(path)) == 0
+    assert "slots-" not in capsys.readouterr().out

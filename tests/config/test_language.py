@@ -190,6 +190,9 @@ def test_diagnostics_beyond_their_limit_are_counted() -> None:
         ("WANTS_SUSPEND = True", Code.NEAR_MISS),
         ("MAXJOBRETIRMENTTIME = 1", Code.NEAR_MISS),
         ("NUMSLOTS = 1", Code.NEAR_MISS),
+        ("SLOT_TYPE1_PARTITIONABLE = True", Code.NEAR_MISS),
+        ("NUM_SLOT_TYPE_1 = 3", Code.NEAR_MISS),
+        ("SLOTTYPE_12 = cpus=1", Code.NEAR_MISS),
         ("VM1_STARTD_ATTRS = x", Code.DEPRECATED_NAME),
         ("HOSTALLOW_READ = *", Code.DEPRECATED_NAME),
         ("SLOT1_START = True", Code.SLOT_PREFIX_IGNORED),
@@ -200,6 +203,11 @@ def test_diagnostics_beyond_their_limit_are_counted() -> None:
 )
 def test_check_finds_what_is_wrong_with_names_and_values(text: str, code: Code) -> None:
     assert code in [one.code for one in check(read(text + "\n"))]
+
+
+def test_a_misspelt_name_of_a_family_is_answered_with_its_number() -> None:
+    found = check(read("SLOT_TYPE12_PARTITIONABLE = True\nNUM_SLOT_TYPE_3 = 1\nSITE_TYPE_4 = x\n"))
+    assert [one.suggestion for one in found] == ["SLOT_TYPE_12_PARTITIONABLE", "NUM_SLOTS_TYPE_3"]
 
 
 def test_check_is_silent_about_a_sound_configuration_with_macros_of_ones_own() -> None:

@@ -18,6 +18,7 @@ _SAMPLES = {
     "subcode": "7",
     "reason": '"a, b"',
     "executable": "/bin/true",
+    "mode": "Periodic",
     "period": "5m",
     "daemon": "STARTD_CRON",
     "file": "/etc/map",

@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from roost.config import (
     Code,
@@ -33,6 +34,8 @@ from roost.config.knobs import ALL, DEFAULTS, SUBSYSTEMS
 from roost.config.not_text import shown
 from roost.config.suggest import near, near_among
 from roost.runtime.machine import STANDARD_FILES, SystemHost, detected_values, root_files
+from roost.runtime.sensors import Sensors
+from roost.startd.layout_check import check_layout
 
 #: errors of the configuration shown beside an answer that is not about them
 ERRORS_SHOWN_MAX = 5
@@ -254,7 +257,7 @@ def _written(definition: Definition) -> str:
 
 
 def _check(config: Config, args: argparse.Namespace) -> int:
-    findings: list[Diagnostic] = check(config)
+    findings = [*check(config), *_slots(config)]
     errors = sum(one.severity is Severity.ERROR for one in findings) + config.dropped
     warnings = sum(one.severity is Severity.WARNING for one in findings)
     if args.json:
@@ -271,6 +274,16 @@ def _check(config: Config, args: argparse.Namespace) -> int:
             print(line)
         print(_summary(config, errors, warnings, sum(one.severity is Severity.NOTE for one in findings)))
     return int(errors > 0 or (args.strict and warnings > 0))
+
+
+def _slots(config: Config) -> list[Diagnostic]:
+    """What keeps the slots from being made on this machine."""
+    try:
+        execute = Path(config.get("EXECUTE") or os.curdir)
+    except ConfigError:
+        # It is among the findings already.
+        execute = Path(os.curdir)
+    return check_layout(config, Sensors(execute=execute).host())
 
 
 def _summary(config: Config, errors: int, warnings: int, notes: int) -> str:

@@ -16,11 +16,13 @@ from pathlib import Path
 from roost.classad import ClassAd, ParseError
 from roost.classad.forms import parse_ad
 from roost.cli.terminal import CommandError, Exit
-from roost.policy.lint import Choice, Finding, Report, Rule, Severity, all_rules, lint
+from roost.policy.lint import Choice, Finding, Place, Report, Rule, Severity, all_rules, lint
 from roost.policy.lint.edits import corrected, difference, edits_by_file
 from roost.policy.lint.pages import page, pages
 from roost.policy.model import Side
 from roost.runtime.machine import SystemHost
+from roost.startd.layout_check import errors_anywhere
+from roost.startd.layout_problems import LayoutCode
 
 #: Findings that `lint` shows; --json has them all.
 _SHOWN_MAX = 100
@@ -105,7 +107,7 @@ def _lint(args: argparse.Namespace) -> int:
     given = {side: _ad(path) for side, path in ((Side.JOB, args.job), (Side.MACHINE, args.machine)) if path}
     report = lint(SystemHost(), args.paths, choice, given)
     level = Severity(args.level).level
-    found = [finding for finding in report.findings if finding.severity.level >= level]
+    found = [finding for finding in (*report.findings, *_slots(report, choice)) if finding.severity.level >= level]
     if args.fix or args.diff:
         left = _correct(found, write=args.fix and not args.diff)
         if args.fix and not args.diff:
@@ -125,13 +127,33 @@ def _lint(args: argparse.Namespace) -> int:
     return Exit.NO if found else Exit.OK
 
 
+def _slots(report: Report, choice: Choice) -> Iterator[Finding]:
+    """Slots that no machine can be divided into, as a node finds at its start."""
+    if report.config is None:
+        return
+    for one in errors_anywhere(report.config):
+        if choice.wants(one.code.upper()):
+            yield Finding(
+                code=one.code,
+                severity=Severity.ERROR,
+                message=one.message,
+                place=Place(one.span.user.file, one.span.user.line),
+                remedy=one.remedy,
+                knob=one.name,
+            )
+
+
 def _codes(given: Iterable[str]) -> tuple[str, ...]:
     """The codes and beginnings of codes named on the command line; one that no rule has is a slip, never ignored."""
     codes = tuple([code.strip().upper() for text in given for code in text.split(",") if code.strip()])
     for code in codes:
-        if not any(known.startswith(code) for known in ("RST000", *[rule.code for rule in all_rules()])):
+        if not any(known.startswith(code) for known in _known_codes()):
             raise CommandError(f"there is no rule {code}; `roost policy rules` lists them")
     return codes
+
+
+def _known_codes() -> list[str]:
+    return ["RST000", *[rule.code for rule in all_rules()], *[code.upper() for code in LayoutCode]]
 
 
 def _ad(path: str) -> ClassAd:

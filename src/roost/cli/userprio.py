@@ -55,10 +55,11 @@ def _change(args: argparse.Namespace, name: str) -> int:
     value = None if isinstance(given, bool) else given
     bounds = {each: getattr(args, each) for each in ("floor", "ceiling")} if _DEEDS[name] == "set-bounds" else {}
 
-    def ask(pool: Pool) -> Any:
-        return pool.central("userprio-set", action=_DEEDS[name], user=args.user[0], value=value, **bounds)
+    def ask(pool: Pool) -> tuple[str, Any]:
+        user = _completed(pool, args.user[0])
+        return user, pool.central("userprio-set", action=_DEEDS[name], user=user, value=value, **bounds)
 
-    data = with_pool(args, ask)
+    user, data = with_pool(args, ask)
     if args.json:
         print_json(data)
     else:
@@ -67,8 +68,23 @@ def _change(args: argparse.Namespace, name: str) -> int:
             for each in ("set_factor", "set_priority", "floor", "ceiling")
             if (number := getattr(args, each)) is not None
         )
-        say(f"{args.user[0]}: {said or name.replace('_', ' ')}")
+        say(f"{user}: {said or name.replace('_', ' ')}")
     return Exit.OK
+
+
+def _completed(pool: Pool, given: str) -> str:
+    """The full name of a user; a name that no user of the pool has is warned about, since no job counts for it."""
+    users = [str(row["user"]) for row in _rows(pool)]
+    if given in users:
+        return given
+    meant = [user for user in users if user.partition("@")[0] == given]
+    if len(meant) == 1:
+        complain(f"{given} means {meant[0]}")
+        return meant[0]
+    if meant:
+        raise CommandError(f"{given} can be {' or '.join(meant)}: name one of them")
+    complain(f"no user of the pool is called {given} yet: `roost userprio` lists them, with their domains")
+    return given
 
 
 def _rows(pool: Pool) -> list[dict[str, Any]]:

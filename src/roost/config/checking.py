@@ -30,6 +30,8 @@ _TYPE_PREFIX = re.compile(r"slot_type_\d+_")
 _READ_TWICE = frozenset({("KILLING_TIMEOUT", "starter"), ("VM_KILLING_TIMEOUT", "starter")})
 #: what can follow that prefix
 _OF_TYPE = (*(row.name for row in ALL if row.scope is Scope.SLOT_TYPE and not row.is_pattern), "PARTITIONABLE")
+#: Families of names with one number each.
+_NUMBERED = tuple(row.name for row in ALL if row.name.count("<") == 1 and "<N>" in row.name)
 #: lists whose members are names of macros that get published
 _PUBLISHING = (
     "startd_attrs",
@@ -129,7 +131,7 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
     if slotted is not None:
         message = f"{name}: {slotted.name} has no form for single slots"
         return [diagnostic(Code.SLOT_PREFIX_IGNORED, message, span, name=name)]
-    suggestion = (near(base) or _near_of_type(name, base)) if find(name) is None else None
+    suggestion = (near(base) or _near_of_type(name, base) or _near_of_family(base)) if find(name) is None else None
     if suggestion is None:
         return []
     return [diagnostic(Code.NEAR_MISS, f"nothing reads {name}", span, name=name, suggestion=suggestion)]
@@ -174,6 +176,15 @@ def _near_of_type(name: str, base: str) -> str | None:
         return None
     meant = near_among(base[match.end() :], _OF_TYPE, length_min=4)
     return None if meant is None else name[: len(name) - len(base) + match.end()] + meant
+
+
+def _near_of_family(base: str) -> str | None:
+    """The name that was probably meant by one with a number in it, such as SLOT_TYPE1_PARTITIONABLE."""
+    numbers = re.findall(r"\d+", base)
+    if len(numbers) != 1:
+        return None
+    meant = near_among(base.replace(numbers[0], "<N>"), _NUMBERED)
+    return None if meant is None else meant.replace("<N>", numbers[0])
 
 
 def _used_names(config: Config) -> frozenset[str]:

@@ -10,7 +10,7 @@ Files that end in ``.sub`` or ``.submit`` are submit descriptions and are looked
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from roost.classad import ClassAd
@@ -81,6 +81,8 @@ class Report:
     missing: tuple[str, ...] = ()
     #: Findings not shown because a comment allows them.
     allowed: int = 0
+    #: The configuration that was read; None where there were submit descriptions only.
+    config: Config | None = None
 
 
 @dataclass(slots=True)
@@ -136,6 +138,7 @@ def lint(
     findings: list[Finding] = []
     missing: list[str] = []
     sources: tuple[str, ...] = ()
+    config: Config | None = None
     if roots:
         config = load(files, LoadOptions(roots=roots, detected=MACHINE, environment=False, subsystem="TOOL"))
         unread = [d.span.file for d in config.log if d.code is Code.SOURCE_MISSING and d.span.file in roots]
@@ -149,7 +152,7 @@ def lint(
             continue
         sources = (*sources, path)
         findings.extend(lint_submission(read_submission(text, path), choice))
-    return _report(findings, files.texts, sources, tuple(missing), choice)
+    return replace(_report(findings, files.texts, sources, tuple(missing), choice), config=config)
 
 
 def lint_text(text: str, host: Host, *, file: str = "<text>", choice: Choice | None = None) -> Report:
