@@ -133,7 +133,7 @@ def _job(work: Work, job: Job, ad: dict[str, Any] | None, seen: Evidence) -> Ite
         return
     if ad["JobStatus"] == 3 and job.removed:
         return
-    if ad.get("ExitBySignal") and job.killed:
+    if ad.get("ExitBySignal") and job.name in work.killed:
         return
     if ad["JobStatus"] != 4 or ad.get("ExitCode") != job.status:
         yield f"job {job.name} ({job.id}) ended with {_summary(ad)}, not with status {job.status}"

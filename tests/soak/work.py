@@ -63,8 +63,6 @@ class Job:
     #: "cluster.proc", or empty while no acknowledgement names it.
     id: str = ""
     removed: bool = False
-    #: Its processes were killed by the soak itself, so it may have ended by that signal.
-    killed: bool = False
 
 
 @dataclass(slots=True)
@@ -91,6 +89,8 @@ class Work:
     #: Submissions whose answer was lost: how many turned out to be there, and how many not.
     unanswered: dict[str, int] = field(default_factory=lambda: {"taken": 0, "not taken": 0})
     batches: int = 0
+    #: Jobs and nodes whose processes the soak itself killed, so that they may have ended by that signal.
+    killed: set[str] = field(default_factory=set)
     #: Batches that the queue has acknowledged.
     taken: set[int] = field(default_factory=set)
 
@@ -255,10 +255,9 @@ class Work:
     def was_killed(self, words: str) -> None:
         """Note that the soak killed processes of a job, by their command line."""
         found = re.search(r"(?:job\.sh|condor_exec\S*) (\S+) ", words)
-        if found and found[1] in self.jobs:
-            self.jobs[found[1]].killed = True
+        if found:
+            self.killed.add(found[1])
 
     def may_be_held(self, ad: dict[str, object]) -> bool:
         """Whether a job may be on hold: the soak killed its program before that made its result."""
-        job = self.jobs.get(str(ad.get("SoakJob")))
-        return job is not None and job.killed and ad.get("HoldReasonCode") in (12, 13)
+        return ad.get("SoakJob") in self.killed and ad.get("HoldReasonCode") in (12, 13)
