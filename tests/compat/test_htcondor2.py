@@ -133,7 +133,7 @@ def test_programs_tell_ads_of_their_own(pool: Pool) -> None:
     assert collector.query(constraint='MyType == "Weather"') == []
     with pytest.raises(htcondor.HTCondorException, match="Invalid advertise command FLY"):
         collector.advertise([ad], "FLY")
-    with pytest.raises(htcondor.HTCondorException, match="Machine are told by daemons"):
+    with pytest.raises(htcondor.HTCondorException, match="only daemons publish ads of the type Machine"):
         collector.advertise([ClassAd({"Name": "mine"})], "UPDATE_STARTD_AD")
 
 
