@@ -178,7 +178,6 @@ def test_commands_find_a_pool_whose_run_directory_was_removed(start: Callable[..
     assert "run was removed while the pool ran" in (pool.home / "log" / "master.log").read_text()
     pool.wait(pool.submit("executable = /bin/true\n"))
     # Its daemons and its server come back, and the job is still the same.
-    pool.written_down(f"{runs}.0#1")
     for role in ("node", "schedd", "nats"):
         old = pool.kill(role)
         eventually(lambda role=role, old=old: pool.pid(role) not in (0, old), role)  # type: ignore[misc]

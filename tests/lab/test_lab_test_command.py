@@ -124,7 +124,7 @@ STEPS = {
     "reconfig = { START = [1] }": "must be a text as in a configuration",
     "expect = 'Clamed'": "'Clamed' is no state",
     "expect = { 'a +' = 1 }": "is no expression",
-    "expect = { jobs = { a = 'gone' } }": "one of the places",
+    "expect = { jobs = { a = 'gone' } }": "no job 'a' has been submitted",
     "expect = { starter = 'Sleeping' }": "starter is one of",
     "expect = { against = 'z' }": "there is no job 'z'",
     "update = { a = '=(' }": "is no expression",
@@ -143,7 +143,7 @@ def test_an_expectation_sees_what_starters_report_though_no_policy_asks_for_it(t
     path = tmp_path / "x.toml"
     path.write_text(
         "policy = 'START = True'\n[jobs.a]\n[[scenario]]\nsteps = [\n  { at = 60, submit = 'a' },\n"
-        "  { at = '2m', expect = { NumPids = 1, JobState = 'Running' } },\n"
+        "  { at = '2m', expect = { NumPids = 1, 'TARGET.JobState == \"Running\"' = true } },\n"
         "  { at = '20m', expect = { 'CpusUsage > 0.9' = true, 'JobCurrentStartDate >= JobStart - 1' = true } },\n]\n"
     )
     assert _test(path) == 0

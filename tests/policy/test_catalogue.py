@@ -26,6 +26,7 @@ ROWS = [row for rows in ATTRIBUTES.values() for row in rows] + list(FAMILIES)
 NO_POLICY = {
     "max_transfer_input_mb", "max_transfer_output_mb", "collector_requirements",
     "absent_requirements", "daemon_shutdown", "daemon_shutdown_fast", "slotweight",
+    "cgroup_hard_memory_limit_expr", "cgroup_soft_memory_limit_expr",
 }  # fmt: skip
 
 
