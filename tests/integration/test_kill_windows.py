@@ -114,9 +114,7 @@ _PARTITIONABLE = "SLOT_TYPE_1_PARTITIONABLE = True\nNUM_SLOTS_TYPE_1 = 1\nSLOT_T
 _BOTH = pytest.param(
     _PARTITIONABLE,
     ("node", "schedd"),
-    marks=pytest.mark.skip(
-        reason="known defect: with node and queue killed at once a result was late on a loaded machine"
-    ),
+    marks=pytest.mark.skip(reason="known defect: node and queue killed at once, a result was late"),
 )
 
 
