@@ -176,3 +176,22 @@ def test_where_a_run_cannot_be_written_down_its_program_is_not_started(tmp_path:
     (tmp_path / "absent").mkdir()
     reports.begins_program(RUN, {})
     assert reports.problem(RUN) == ""
+
+
+def test_daemons_of_a_machine_have_different_births_also_within_a_second_and_after_a_clock_was_set_back(
+    tmp_path: Path,
+) -> None:
+    clock = At()
+
+    def birth(time: float) -> int:
+        clock.time = time
+        return NodeState(tmp_path, clock, Reports(tmp_path)).next_birth()
+
+    assert [birth(time) for time in (100.2, 100.9, 50.0, 200.0)] == [100, 101, 102, 200]
+
+
+def test_a_damaged_record_of_the_birth_is_replaced(tmp_path: Path) -> None:
+    clock = At()
+    (tmp_path / "birth").write_text("?")
+    assert NodeState(tmp_path, clock, Reports(tmp_path)).next_birth() == int(clock.time)
+    assert (tmp_path / "birth").read_text() == str(int(clock.time))

@@ -95,11 +95,12 @@ class NodeDaemon:
         #: Seconds east of UTC, as it was measured last.
         self._zone_offset_s: int | None = None
         plan = self._plan(config)
-        self.machine = Machine(plan, self, birth=int(self.started_at), key=context.home.secret(), now=self.started_at)
         self.reports = Reports(context.home.jobs)
+        self.state = NodeState(context.home.run / "slots", self.clock, self.reports)
+        birth, key = self.state.next_birth(), context.home.secret()
+        self.machine = Machine(plan, self, birth=birth, key=key, now=self.started_at)
         self.mail = NodeMail(self.name, bus, self.reports, self.clock)
         self.orders = NodeOrders(self)
-        self.state = NodeState(context.home.run / "slots", self.clock, self.reports)
         self.chronicle = Chronicle(context.home.log / "transitions.jsonl", config)
         path = context.home.run / "node-audit.jsonl"
         self.audit = AuditSender(self._tell_decisions, role=context.role, now=self.started_at, path=path)

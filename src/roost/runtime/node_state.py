@@ -13,6 +13,7 @@ Files are not forced to the disk: they are to outlive the daemon, not the machin
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import time
@@ -47,6 +48,7 @@ RESTED_S: Final = 5.0
 MEASURED_S: Final = 60.0
 
 _SHARED: Final = "machine.json"
+_BIRTH: Final = "birth"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,22 @@ class NodeState:
             if isinstance(name, str) and _at(record) >= _at(records.get(name, {})):
                 records[name] = record
         return shared, {**records}
+
+    def next_birth(self) -> int:
+        """The time of the daemon's start, epoch s, or later: no two daemons of the machine have the same.
+
+        Claim ids begin with it. Were they those of an earlier daemon, which may have been killed within the same second
+        or whose clock was set back since, a message about a claim of that daemon would reach another slot.
+        """
+        path = self._directory / _BIRTH
+        birth = int(self._clock.now())
+        with contextlib.suppress(OSError, ValueError):
+            birth = max(birth, int(path.read_text()) + 1)
+        try:
+            write_private(path, str(birth))
+        except OSError as error:
+            _log.error("cannot write %s: %s", path, error.strerror)
+        return birth
 
     def restore(self, machine: Machine) -> None:
         """Write everything again if the directory was removed: without records no job would be adopted."""

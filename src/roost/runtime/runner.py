@@ -542,5 +542,11 @@ def _out_of_memory(end: ProcessEnd, job_ad: ClassAd) -> str:
 
 
 def _told(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and task.exception() is not None:
-        _log.error("%s: a mistake in Roost", task.get_name(), exc_info=task.exception())
+    """Log the failure of work, unless it was called off.
+
+    Work that was called off may take one more step before it notices (`asyncio.wait_for` returns an answer that arrives
+    at the same instant), and then finds its sandbox gone.
+    """
+    failure = None if task.cancelled() else task.exception()
+    if failure is not None and not task.cancelling():
+        _log.error("%s: a mistake in Roost", task.get_name(), exc_info=failure)
