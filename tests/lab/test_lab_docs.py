@@ -13,7 +13,8 @@ from roost.cli import lab
 from roost.config import MemoryHost
 from roost.lab.coverage import Coverage
 from roost.lab.pool_file import GROUP_KEYS, HABIT_KEYS, read_pool
-from roost.lab.scenario_file import FILE_KEYS, JOB_KEYS, MACHINE_KEYS, SCENARIO_KEYS, read_scenarios
+from roost.lab.scenario_described import JOB_KEYS
+from roost.lab.scenario_file import FILE_KEYS, MACHINE_KEYS, MACHINES_KEYS, SCENARIO_KEYS, read_scenarios
 from roost.lab.scenario_jobs import LOGGED
 from roost.lab.scenario_run import run_scenario
 from roost.lab.scenario_steps import EXPECT_KEYS, JOB_EXPECT_KEYS, PLACES, STEP_KEYS
@@ -66,6 +67,7 @@ def test_pages_name_no_option_that_is_not_there(page: str) -> None:
         ("The file", FILE_KEYS),
         ("A scenario", SCENARIO_KEYS),
         ("The machine", MACHINE_KEYS),
+        ("Several machines", MACHINES_KEYS),
         ("A job", JOB_KEYS),
         ("A step", STEP_KEYS),
         ("An expectation", EXPECT_KEYS),
@@ -102,10 +104,11 @@ def test_the_scenarios_of_the_guide_do_what_it_says(tmp_path: Path) -> None:
     assert failure.explanation.splitlines()[0] in GUIDE
 
 
-def test_the_example_of_the_format_passes(tmp_path: Path) -> None:
+def test_the_examples_of_the_format_pass(tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
-    file.write_text(re.findall(r"```toml\n(.*?)```", FORMAT, re.DOTALL)[0])
-    assert all(run_scenario(each, MemoryHost(), Coverage()).passed for each in read_scenarios(file))
+    for example in re.findall(r"```toml\n(.*?)```", FORMAT, re.DOTALL):
+        file.write_text(example)
+        assert all(run_scenario(each, MemoryHost(), Coverage()).passed for each in read_scenarios(file))
 
 
 def test_the_example_of_a_pool_file_is_read(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ class Report:
         self._made: Progress | None = None
         self._counts = {"scenarios": 0, "expectations": 0, "failed": 0}
         self._real = False
+        #: Scenarios that real daemons can't run.
+        self._alone = 0
         #: The least coverage that was asked for, in percent, where it was not reached.
         self._missed: float | None = None
         self._files: list[dict[str, Any]] = []
@@ -66,6 +68,7 @@ class Report:
         self._outcomes.append(outcome)
         self._coverage.add(outcome.coverage)
         self._real |= outcome.differences is not None
+        self._alone += bool(outcome.unreplayed)
         self._counts["scenarios"] += 1
         self._counts["expectations"] += outcome.verdict.checked
         self._counts["failed"] += not outcome.passed
@@ -134,6 +137,7 @@ class Report:
         text = f"{_many(counts['scenarios'], 'scenario')}, {_many(counts['expectations'], 'expectation')}: "
         text += f"{counts['failed']} failed" if counts["failed"] else "all as expected"
         text += " in both worlds" if self._real and not counts["failed"] else ""
+        text += f", {self._alone} in simulation only" if self._alone else ""
         text += f", in {shown(round(time.monotonic() - self._begun))}" if self._real else ""
         return text + (f"; coverage below {self._missed:g} %" if self._missed is not None else "")
 
@@ -151,10 +155,11 @@ def _short(name: str) -> str:
 
 def _outcome_lines(outcome: Outcome) -> Iterable[str]:
     verdict = outcome.verdict
-    yield f"  {'pass' if outcome.passed else 'FAIL'}  {verdict.scenario.name}"
-    shown: tuple[float, str] | None = None
+    alone = f" (in simulation only: {outcome.unreplayed})" if outcome.unreplayed else ""
+    yield f"  {'pass' if outcome.passed else 'FAIL'}  {verdict.scenario.name}{alone}"
+    shown: tuple[float, str, str] | None = None
     for failure in verdict.failures:
-        instant = (failure.at_s, failure.expectation.slot)
+        instant = (failure.at_s, failure.expectation.machine, failure.expectation.slot)
         yield from _failure_lines(verdict.scenario, failure, again=instant == shown)
         shown = instant
     for each in outcome.differences or ():
@@ -237,6 +242,8 @@ def _outcome_data(outcome: Outcome) -> dict[str, Any]:
         real["differences"] = [{name: getattr(each, name) for name in shown} for each in outcome.differences]
     if outcome.problem:
         real["problem"] = outcome.problem
+    if outcome.unreplayed:
+        real["unreplayed"] = outcome.unreplayed
     return {
         "name": verdict.scenario.name,
         "line": verdict.scenario.line,
@@ -247,6 +254,7 @@ def _outcome_data(outcome: Outcome) -> dict[str, Any]:
             {
                 "line": each.expectation.line,
                 "at_s": each.at_s,
+                "machine": each.expectation.machine or verdict.scenario.machines[0].name,
                 "slot": each.expectation.slot,
                 "wanted": each.wanted,
                 "found": each.found,

@@ -26,6 +26,8 @@ class Outcome:
     differences: tuple[Difference, ...] | None = None
     #: What kept it from its end, or what daemons told of mistakes of theirs; "" for nothing.
     problem: str = ""
+    #: Why it was not replayed on real daemons though that was asked for; "" where it was, or was not asked for.
+    unreplayed: str = ""
     #: How long it took, s of real time.
     took_s: float = 0.0
 

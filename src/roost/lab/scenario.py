@@ -1,4 +1,4 @@
-"""What a scenario is: what happens on one machine over time, and what its policy has to make of it.
+"""What a scenario is: what happens on one or more machines over time, and what their policy has to make of it.
 
 Plain values, and nothing else. `scenario_file` reads them from TOML, `scenario_run` runs them;
 docs/reference/scenario-files.md describes the form of the file.
@@ -7,9 +7,9 @@ docs/reference/scenario-files.md describes the form of the file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from roost.classad import ClassAd
 from roost.lab.machines import Hardware
@@ -17,6 +17,10 @@ from roost.lab.scenario_sensors import ScenarioSensors
 from roost.sim.owners import OwnerTrace
 from roost.sim.workload import Job, Truth, make_job
 from roost.startd.idleness import Connections
+
+#: What the only machine is called, and the user of a job without a word.
+MACHINE: Final = "machine"
+OWNER: Final = "ada"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class Expectation:
     at_s: float
     #: Line of the file.
     line: int
+    #: The machine's name; "" for the first.
+    machine: str = ""
     #: As in the slot's name: "1", or "1_2" for a dynamic slot.
     slot: str = "1"
     #: A pair, or only a state; None where it does not matter.
@@ -90,6 +96,8 @@ class Deed:
     at_s: float
     line: int
     order: Order
+    #: The machine's name; "" for the first.
+    machine: str = ""
     slot: str = "1"
     #: The job that it is about; "" for an order to the machine.
     job: str = ""
@@ -105,6 +113,46 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioMachine:
+    """A machine of a scenario, and what its owner does."""
+
+    name: str = MACHINE
+    hardware: Hardware = Hardware()  # noqa: RUF009
+    #: Knobs of this machine, set after those of the scenario.
+    settings: tuple[tuple[str, str], ...] = ()
+    #: When a key was last pressed before the beginning: on its own keyboard, or anywhere, s.
+    idle_s: float = 7200.0
+    remote_idle_s: float = 7200.0
+    presses: tuple[tuple[float, float], ...] = ()
+    remote_presses: tuple[tuple[float, float], ...] = ()
+    loads: tuple[tuple[float, float], ...] = ()
+    #: Time to attributes of the machine from then on.
+    attributes: tuple[tuple[float, Mapping[str, Any]], ...] = ()
+
+    def sensors(self, start: float, connected: Connections) -> ScenarioSensors:
+        """What it senses, for a beginning at `start`, epoch s."""
+        loads = tuple(sorted((start + at, load) for at, load in self.loads))
+        console = _trace(self.presses, loads, start, self.idle_s)
+        keyboard = _trace((*self.presses, *self.remote_presses), loads, start, min(self.idle_s, self.remote_idle_s))
+        return ScenarioSensors(
+            owner=keyboard,
+            console=console,
+            connected=connected,
+            changes=tuple((start + at, ClassAd(given)) for at, given in self.attributes),
+        )
+
+
+class Submitted(NamedTuple):
+    """A job that is submitted, or that can be fetched."""
+
+    at_s: float
+    name: str
+    described: Mapping[str, Any]
+    #: Its place among the jobs that are submitted together, as one cluster.
+    proc: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """One scenario."""
 
@@ -116,22 +164,13 @@ class Scenario:
     policy: str | None
     #: Knobs set after that.
     settings: tuple[tuple[str, str], ...] = ()
-    hardware: Hardware = Hardware()  # noqa: RUF009
+    machines: tuple[ScenarioMachine, ...] = (ScenarioMachine(),)
     #: Seconds since Monday 00:00 at which it begins.
     begins_s: float = 0.0
-    #: When somebody pressed a key last before it: here, or anywhere, s.
-    idle_s: float = 7200.0
-    remote_idle_s: float = 7200.0
     cycle_s: float = 5.0
-    presses: tuple[tuple[float, float], ...] = ()
-    remote_presses: tuple[tuple[float, float], ...] = ()
-    loads: tuple[tuple[float, float], ...] = ()
-    #: Time to attributes of the machine from then on.
-    attributes: tuple[tuple[float, Mapping[str, Any]], ...] = ()
-    #: Time, name and description of each job that is submitted.
-    jobs: tuple[tuple[float, str, Mapping[str, Any]], ...] = ()
-    #: The same of jobs that a hook brings when the machine asks for work.
-    fetched: tuple[tuple[float, str, Mapping[str, Any]], ...] = ()
+    #: Jobs that are submitted, and those that a hook brings when a machine asks for work.
+    jobs: tuple[Submitted, ...] = ()
+    fetched: tuple[Submitted, ...] = ()
     #: Jobs that are described, for expectations that ask about them.
     described: Mapping[str, Mapping[str, Any]]
     deeds: tuple[Deed, ...] = ()
@@ -141,19 +180,21 @@ class Scenario:
     def end_s(self) -> float:
         """When everything that matters is over, s since its beginning."""
         times = [each.at_s + each.for_s for each in self.expectations] + [each.at_s for each in self.deeds]
-        return max([*times, *(at for at, _, _ in self.jobs)], default=0.0) + 1
+        return max([*times, *(each.at_s for each in self.jobs)], default=0.0) + 1
+
+    @property
+    def hardware(self) -> Hardware:
+        """The size of its first machine."""
+        return self.machines[0].hardware
+
+    @property
+    def unreplayed(self) -> str:
+        """Why it can't happen to real daemons; "" if it can."""
+        return "a replay has one machine" if len(self.machines) > 1 else ""
 
     def sensors(self, start: float, connected: Connections) -> ScenarioSensors:
-        """What its machine senses, for a beginning at `start`, epoch s."""
-        loads = tuple(sorted((start + at, load) for at, load in self.loads))
-        console = _trace(self.presses, loads, start, self.idle_s)
-        keyboard = _trace((*self.presses, *self.remote_presses), loads, start, min(self.idle_s, self.remote_idle_s))
-        return ScenarioSensors(
-            owner=keyboard,
-            console=console,
-            connected=connected,
-            changes=tuple((start + at, ClassAd(given)) for at, given in self.attributes),
-        )
+        """What its first machine senses, for a beginning at `start`, epoch s."""
+        return self.machines[0].sensors(start, connected)
 
     def submitted(self, start: float) -> list[Job]:
         """Its jobs."""
@@ -161,14 +202,15 @@ class Scenario:
 
     def brought(self, start: float) -> list[Job]:
         """Its jobs that are fetched."""
-        return _jobs(self.fetched, start, len(self.jobs) + 1)
+        return _jobs(self.fetched, start, sum(not each.proc for each in self.jobs) + 1)
 
 
-def _jobs(found: tuple[tuple[float, str, Mapping[str, Any]], ...], start: float, first: int) -> list[Job]:
-    return [
-        job_of(described, number, start + at, _kind(described))
-        for number, (at, name, described) in enumerate(found, first)
-    ]
+def _jobs(found: tuple[Submitted, ...], start: float, first: int) -> list[Job]:
+    number, jobs = first - 1, []
+    for each in found:
+        number += not each.proc
+        jobs.append(job_of(each.described, number, start + each.at_s, _kind(each.described), each.proc))
+    return jobs
 
 
 def _kind(described: Mapping[str, Any]) -> str:
@@ -192,7 +234,7 @@ def _trace(
 TRUTHS = ("run", "checkpoints", "farewell", "stubborn", "memory", "disk", "exit_code")
 
 
-def job_of(described: Mapping[str, Any], number: int, at: float, kind: str) -> Job:
+def job_of(described: Mapping[str, Any], number: int, at: float, kind: str, proc: int = 0) -> Job:
     """A job as it is described; durations are seconds there."""
     given = {key: value for key, value in described.items() if key not in TRUTHS}
     truth = Truth(
@@ -205,4 +247,8 @@ def job_of(described: Mapping[str, Any], number: int, at: float, kind: str) -> J
         exit_code=int((codes := described.get("exit_code") or (0,))[-1]),
         exit_codes=tuple(codes),
     )
-    return make_job(number, str(given.get("Owner", "ada")), at, truth, given, kind)
+    job = make_job(number, str(given.get("Owner", OWNER)), at, truth, given, kind)
+    if not proc:
+        return job
+    job.ad["ProcId"], job.ad["GlobalJobId"] = proc, f"sim#{number}.{proc}"
+    return replace(job, name=f"{number}.{proc}")

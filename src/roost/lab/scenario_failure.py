@@ -157,20 +157,24 @@ def timeline(scenario: Scenario, start: float, taken: Iterable[Taken | StarterTa
 
 def _deeds(scenario: Scenario) -> Iterator[tuple[float, str]]:
     """What people did, in words."""
-    for begin, end in scenario.presses:
-        yield begin, f"keys are pressed for {shown(end - begin)}"
-    for begin, end in scenario.remote_presses:
-        yield begin, f"keys are pressed in a remote login for {shown(end - begin)}"
-    for at, load in scenario.loads:
-        yield at, f"load of the owner {load:g}"
-    for at, given in scenario.attributes:
-        yield at, "the machine's " + ", ".join(f"{name} is {value}" for name, value in given.items())
-    for at, name, _ in scenario.jobs:
-        yield at, f"job {name} is submitted"
-    for at, name, _ in scenario.fetched:
-        yield at, f"job {name} can be fetched"
+    several = len(scenario.machines) > 1
+    for machine in scenario.machines:
+        on = f" at {machine.name}" if several else ""
+        for begin, end in machine.presses:
+            yield begin, f"keys are pressed for {shown(end - begin)}{on}"
+        for begin, end in machine.remote_presses:
+            yield begin, f"keys are pressed in a remote login for {shown(end - begin)}{on}"
+        for at, load in machine.loads:
+            yield at, f"load of the owner {load:g}{on}"
+        for at, given in machine.attributes:
+            text = ", ".join(f"{name} is {value}" for name, value in given.items())
+            yield at, f"{machine.name if several else 'the machine'}'s {text}"
+    for job in scenario.jobs:
+        yield job.at_s, f"job {job.name} is submitted"
+    for job in scenario.fetched:
+        yield job.at_s, f"job {job.name} can be fetched"
     for deed in scenario.deeds:
         what = " ".join(word for word in (deed.order.value.replace("_", " "), deed.how, deed.job) if word)
         given = deed.attributes or dict(deed.settings)
         what += "".join(f" {name} = {given[name]}" for name in given)
-        yield deed.at_s, f"order: {what}"
+        yield deed.at_s, f"order{f' to {deed.machine}' if several and deed.machine else ''}: {what}"

@@ -6,30 +6,38 @@ stand where; docs/reference/scenario-files.md describes each key, and a test hol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from roost.classad import ParseError, parse_expression
-from roost.lab.durations import seconds_of
 from roost.lab.machines import Hardware
-from roost.lab.scenario import TRUTHS, Scenario
-from roost.lab.scenario_steps import read_steps
+from roost.lab.scenario import MACHINE, Scenario, ScenarioMachine
+from roost.lab.scenario_described import read_jobs
+from roost.lab.scenario_steps import MachineSteps, read_steps
 from roost.lab.tables import Table, read_toml
 
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
-FILE_KEYS: Final = ("config", "policy", "settings", "machine", "jobs", "begins", "idle", "cycle", "scenario")
+FILE_KEYS: Final = (
+    "config", "policy", "settings", "machine", "machines", "jobs", "begins", "idle", "cycle", "scenario",
+)  # fmt: skip
 SCENARIO_KEYS: Final = (
-    "name", "settings", "machine", "jobs", "begins", "idle", "remote_idle", "cycle", "steps",
+    "name", "settings", "machine", "machines", "jobs", "begins", "idle", "remote_idle", "cycle", "steps",
 )  # fmt: skip
 #: Sizes of a machine; whatever else its table has becomes an attribute of its ads.
 MACHINE_KEYS: Final = ("cpus", "memory", "disk")
-JOB_KEYS: Final = TRUTHS
+#: Keys that only one of several machines has.
+MACHINES_KEYS: Final = ("settings", "idle", "remote_idle")
+#: Names of hosts.
+_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
 #: Scenarios of one file, and steps of one scenario, at most.
 SCENARIOS_MAX: Final = 2_000
 STEPS_MAX: Final = 10_000
+#: Machines of one scenario at most.
+MACHINES_MAX: Final = 100
 
 
 def read_scenarios(path: Path) -> list[Scenario]:
@@ -58,15 +66,14 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
         seen[name] = table.line("name")
         if isinstance(table.values.get("steps"), list) and len(table.values["steps"]) > STEPS_MAX:
             table.fail(f"at most {STEPS_MAX} steps", "steps")
-        jobs = {**_jobs(root), **_jobs(table)}
-        steps = read_steps(table, jobs)
+        jobs, groups = read_jobs((root, table))
+        machines = _machines(root, table)
+        steps = read_steps(table, jobs, groups, tuple(each.name for each in machines))
         if not steps.expectations:
             table.fail(
                 'it expects nothing, so it can\'t fail; add a step such as { at = "1h", expect = "Claimed/Busy" }'
             )
         begins = table if "begins" in table else root
-        idle = table if "idle" in table else root
-        idle_s = idle.duration("idle", 7200.0)
         yield Scenario(
             name=name,
             file=str(path),
@@ -74,15 +81,9 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
             configs=configs,
             policy=policy,
             settings=(*_settings(root), *_settings(table)),
-            hardware=_hardware(root, table),
+            machines=tuple(_moved(each, steps.machines[each.name]) for each in machines),
             begins_s=_begins(begins),
-            idle_s=idle_s,
-            remote_idle_s=table.duration("remote_idle", idle_s),
             cycle_s=max(1.0, (table if "cycle" in table else root).duration("cycle", 5.0)),
-            presses=tuple(steps.presses),
-            remote_presses=tuple(steps.remote_presses),
-            loads=tuple(steps.loads),
-            attributes=tuple(steps.attributes),
             jobs=tuple(steps.jobs),
             fetched=tuple(steps.fetched),
             described=jobs,
@@ -106,12 +107,54 @@ def _settings(table: Table) -> list[tuple[str, str]]:
     return [(name, given.knob_text(name)) for name in given.values]
 
 
-def _hardware(root: Table, table: Table) -> Hardware:
+def _machines(root: Table, table: Table) -> tuple[ScenarioMachine, ...]:
+    """The machines of a scenario, or the only one; a scenario's `machines` take the place of the file's."""
+    usual = (root.child("machine", "machine"), table.child("machine", "machine"))
+    idle_s = (table if "idle" in table else root).duration("idle", 7200.0)
+    remote_s = table.duration("remote_idle", idle_s)
+    owner = table if "machines" in table else root
+    found = []
+    given = owner.child("machines", "machines")
+    if len(given.values) > MACHINES_MAX:
+        owner.fail(f"at most {MACHINES_MAX} machines", "machines")
+    for name in given.values:
+        if not _NAME.fullmatch(name):
+            given.fail(f"{name!r} is not a name of a machine; use letters, digits and hyphens", name)
+        each = given.child(name, f"machine {name!r}")
+        machine_idle_s = each.duration("idle", idle_s)
+        found.append(
+            ScenarioMachine(
+                name=name,
+                hardware=_hardware(*usual, each),
+                settings=tuple(_settings(each)),
+                idle_s=machine_idle_s,
+                remote_idle_s=each.duration("remote_idle", machine_idle_s if "idle" in each else remote_s),
+            )
+        )
+    alone = ScenarioMachine(name=MACHINE, hardware=_hardware(*usual), idle_s=idle_s, remote_idle_s=remote_s)
+    return tuple(found) or (alone,)
+
+
+def _moved(machine: ScenarioMachine, steps: MachineSteps) -> ScenarioMachine:
+    """A machine, and what its owner does."""
+    return replace(
+        machine,
+        presses=tuple(steps.presses),
+        remote_presses=tuple(steps.remote_presses),
+        loads=tuple(steps.loads),
+        attributes=tuple(steps.attributes),
+    )
+
+
+def _hardware(*tables: Table) -> Hardware:
     sizes = {"cpus": 1, "memory": 2048, "disk": 20_000_000}
     attributes: dict[str, Any] = {}
-    for each in (root.child("machine", "machine"), table.child("machine", "machine")):
-        each.attributes(MACHINE_KEYS)
+    for each in tables:
+        one_of_several = each.path[-2:-1] == ("machines",)
+        each.attributes((*MACHINE_KEYS, *(MACHINES_KEYS if one_of_several else ())))
         for key, value in each.values.items():
+            if one_of_several and key in MACHINES_KEYS:
+                continue
             if key in sizes:
                 sizes[key] = each.whole(key, 1)
             elif isinstance(value, dict | list):
@@ -119,59 +162,6 @@ def _hardware(root: Table, table: Table) -> Hardware:
             else:
                 attributes[key] = value
     return Hardware(cpus=sizes["cpus"], memory_mb=sizes["memory"], disk_kb=sizes["disk"], attributes=attributes)
-
-
-def _jobs(table: Table) -> dict[str, Mapping[str, Any]]:
-    found: dict[str, Mapping[str, Any]] = {}
-    jobs = table.child("jobs", "jobs")
-    for name in jobs.values:
-        job = jobs.child(name, f"job {name!r}")
-        job.attributes(JOB_KEYS)
-        described = {key: _cell(job, key, value) for key, value in job.values.items()}
-        described["run"] = job.duration("run", 3600.0)
-        described["farewell"] = job.duration("farewell", 5.0)
-        described["checkpoints"] = job.truth("checkpoints", False)
-        described["stubborn"] = job.truth("stubborn", False)
-        described["disk"] = job.whole("disk", 512)
-        described["exit_code"] = _exit_codes(job)
-        described["memory"] = _memory(job)
-        found[name] = described
-    return found
-
-
-def _cell(job: Table, key: str, value: Any) -> Any:
-    """The value of an attribute; a text that begins with ``=`` is an expression."""
-    if not isinstance(value, str) or not value.startswith("="):
-        return value
-    try:
-        return parse_expression(value[1:])
-    except ParseError as error:
-        job.fail(f"{value[1:]!r} is not an expression: {error}", key)
-
-
-def _exit_codes(job: Table) -> tuple[int, ...]:
-    """One, or one for each time that the job comes to its end; the last counts for all others."""
-    value = job.values.get("exit_code", 0)
-    codes = value if isinstance(value, list) else [value]
-    if not codes or not all(type(code) is int and 0 <= code < 256 for code in codes):
-        job.fail(f"exit_code is a number from 0 to 255, or a list of them; found {value!r}", "exit_code")
-    return tuple(codes)
-
-
-def _memory(job: Table) -> tuple[tuple[float, int], ...]:
-    """``[["0s", 1000], ["10m", 2000]]``: sizes in KiB after times of running."""
-    value = job.values.get("memory", [])
-    points: list[tuple[float, int]] = []
-    for each in value if isinstance(value, list) else [value]:
-        pair = each if isinstance(each, list) else []
-        seconds = seconds_of(pair[0]) if len(pair) == 2 else None
-        size = pair[1] if len(pair) == 2 else None
-        if seconds is None or isinstance(size, bool) or not isinstance(size, int) or size < 0:
-            job.fail('memory is a list of times of running and sizes in KiB: [["0s", 1000], ["10m", 2000]]', "memory")
-        if points and seconds <= points[-1][0]:
-            job.fail("the times of memory must rise", "memory")
-        points.append((seconds, size))
-    return tuple(points)
 
 
 def _begins(table: Table) -> float:

@@ -17,7 +17,7 @@ from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.policy_check import refuse_unreadable
-from roost.lab.scenario import Deed, Expectation, JobExpectation, Scenario, job_of
+from roost.lab.scenario import Deed, Expectation, JobExpectation, Scenario, ScenarioMachine, job_of
 from roost.lab.scenario_deeds import do, slot_named
 from roost.lab.scenario_failure import Explainer, timeline
 from roost.lab.scenario_jobs import misses
@@ -121,18 +121,19 @@ class _Run:
         #: Slot to its state when it was looked at last.
         self.before: dict[str, SlotState] = {}
         #: The queue's name of a job to the scenario's, and back.
-        all_jobs = (*scenario.jobs, *scenario.fetched)
-        self.names = {f"{number}.0": name for number, (_, name, _) in enumerate(all_jobs, 1)}
+        submitted, fetched = scenario.submitted(self.start), scenario.brought(self.start)
+        described = (*scenario.jobs, *scenario.fetched)
+        self.names = {job.name: each.name for job, each in zip((*submitted, *fetched), described, strict=True)}
         self.ids = {name: number for number, name in self.names.items()}
-        self.settings = scenario.settings
-        config = self._config(())
-        coverage.configured(config)
+        #: Machine to the knobs that are set for it by now.
+        self.settings = {each.name: (*scenario.settings, *each.settings) for each in scenario.machines}
         self.explainer = Explainer(width, coverage.origins)
-        pattern = make_pattern(config, scenario.hardware)
+        machines = tuple(self._plan(each, self._config(each)) for each in scenario.machines)
+        pattern = make_pattern(self._pool_config(), scenario.hardware)
         plan = Plan(
-            machines=(self._plan(config),),
-            jobs=tuple(_logged(job) for job in scenario.submitted(self.start)),
-            fetched=tuple(scenario.brought(self.start)),
+            machines=machines,
+            jobs=tuple(_logged(job) for job in submitted),
+            fetched=tuple(fetched),
             negotiator=pattern.negotiator,
             queue=pattern.queue,
             told=True,
@@ -155,28 +156,41 @@ class _Run:
 
     # -- the machine ---------------------------------------------------------------------------------------
 
-    def _config(self, changed: tuple[tuple[str, str], ...]) -> Config:
+    def _config(self, machine: ScenarioMachine) -> Config:
+        """The configuration of a machine."""
+        config = self._loaded(machine, self.settings[machine.name])
+        self.coverage.configured(config)
+        return config
+
+    def _pool_config(self) -> Config:
+        """That of the queue and the matchmaker: it knows nothing of what single machines have besides."""
+        return self._loaded(self.scenario.machines[0], self.scenario.settings)
+
+    def _loaded(self, machine: ScenarioMachine, settings: tuple[tuple[str, str], ...]) -> Config:
         scenario = self.scenario
-        self.settings = (*self.settings, *changed)
         host, paths = self.host, scenario.configs
         if scenario.policy is not None:
             host, paths = MemoryHost(files={scenario.file: scenario.policy}), (scenario.file,)
-        config = load_config(host, paths, scenario.hardware, "machine", settings=self.settings)
+        config = load_config(host, paths, machine.hardware, machine.name, settings=settings)
         refuse_unreadable(config)
         return config
 
-    def _plan(self, config: Config) -> MachinePlan:
-        pattern = make_pattern(config, self.scenario.hardware)
-        sensors = self.scenario.sensors(self.start, connections(config))
-        plan = pattern.machine("machine", sensors.owner, started_at=self.start, phase_s=0)
+    def _plan(self, machine: ScenarioMachine, config: Config) -> MachinePlan:
+        pattern = make_pattern(config, machine.hardware)
+        sensors = machine.sensors(self.start, connections(config))
+        plan = pattern.machine(machine.name, sensors.owner, started_at=self.start, phase_s=0)
         return replace(plan, sensors=sensors)
 
     def _plan_anew(self, deed: Deed) -> MachinePlan:
-        return self._plan(self._config(deed.settings))
+        machines = self.scenario.machines
+        machine = next((each for each in machines if each.name == deed.machine), machines[0])
+        self.settings[machine.name] = (*self.settings[machine.name], *deed.settings)
+        return self._plan(machine, self._loaded(machine, self.settings[machine.name]))
 
-    @property
-    def machine(self) -> Machine:
-        return self.world.machines[0]
+    def _machine(self, name: str) -> Machine:
+        """The machine of that name; "" for the first."""
+        machines = self.world.machines
+        return next((each for each in machines if each.plan.name == name), machines[0])
 
     def _stepped(self, machine: Machine, slot: Slot, step: Step, now: float) -> None:
         for taken in step.transitions:
@@ -210,24 +224,26 @@ class _Run:
         self.before[slot.plan.name] = slot.state
 
     def _slot(self, each: Expectation) -> Slot | None:
-        return slot_named(self.machine, each.slot)
+        return slot_named(self._machine(each.machine), each.slot)
 
     def _do(self, deed: Deed, now: float) -> None:
         try:
-            do(deed, self.machine, self.world, self.ids.get(deed.job, ""), self._plan_anew, now)
+            do(deed, self._machine(deed.machine), self.world, self.ids.get(deed.job, ""), self._plan_anew, now)
         except LabError as error:
             raise LabError(f"{self.scenario.file}:{deed.line}: {error}") from None
 
     # -- looking -------------------------------------------------------------------------------------------
 
     def _look(self, each: Expectation, now: float) -> None:
-        self.machine.sync(now)
+        for machine in self.world.machines:
+            machine.sync(now)
         for wanted in each.jobs:
             self._look_at_job(each, wanted, now)
         slot = self._slot(each)
         if slot is None:
             if each.pair is not None or each.values:
-                there = ", ".join(str(other.plan.id).removeprefix("slot") for other in self.machine.slots)
+                slots = self._machine(each.machine).slots
+                there = ", ".join(str(other.plan.id).removeprefix("slot") for other in slots)
                 self._miss(each, f"slot {each.slot}", f"no such slot; there are: {there}")
             return
         inputs = Inputs(slot.state, slot.plan.policy, now)
@@ -337,13 +353,13 @@ class _Run:
         return Verdict(scenario=self.scenario, checked=len(self.scenario.expectations), failures=failures)
 
     def _taken_by(self, each: Expectation) -> list[Taken | StarterTaken]:
-        prefix = f"slot{each.slot}@"
-        mine: list[Taken | StarterTaken] = [taken for name, taken in self.taken if name.startswith(prefix)]
-        return mine + [taken for name, taken in self.starters if name.startswith(prefix)]
+        slot = f"slot{each.slot}@{self._machine(each.machine).plan.name}"
+        mine: list[Taken | StarterTaken] = [taken for name, taken in self.taken if name == slot]
+        return mine + [taken for name, taken in self.starters if name == slot]
 
 
 def _logged(job: Job) -> Job:
-    """A job with an event log of its name."""
+    """A job with an event log of its own."""
     job.ad.put("UserLog", job.name)
     return job
 
@@ -404,4 +420,6 @@ def shown_at(failure: Failure) -> str:
     """When an expectation was not met, in words."""
     text = shown(failure.at_s)
     each = failure.expectation
-    return text if failure.at_s == each.at_s else f"{text} (from {shown(each.at_s)} for {shown(each.for_s)})"
+    if failure.at_s != each.at_s:
+        text += f" (from {shown(each.at_s)} for {shown(each.for_s)})"
+    return f"{text} on {each.machine}" if each.machine else text

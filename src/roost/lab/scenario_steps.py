@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.lab.durations import shown
-from roost.lab.scenario import Deed, Expectation, JobExpectation, Order
+from roost.lab.scenario import Deed, Expectation, JobExpectation, Order, Submitted
+from roost.lab.scenario_described import Described, Groups
 from roost.lab.scenario_jobs import LOGGED
 from roost.lab.tables import Table
 from roost.startd.states import PAIRS
@@ -30,6 +31,12 @@ JOB_EXPECT_KEYS: Final = ("status", "starts", "exits", "log")
 _STARTER: Final = ("", *(state.value for state in StarterState))
 #: Keys of a step that are about one slot.
 _OF_SLOTS: Final = frozenset(("update", "vacate", "checkpoint", "match", "expect"))
+#: Keys of a step that are about one machine.
+_OF_MACHINES: Final = _OF_SLOTS | {
+    "keys", "remote_keys", "load", "attributes", "drain", "cancel_drain", "shutdown", "restart", "reconfig",
+}  # fmt: skip
+#: Keys of an expectation that are not about a slot.
+_OF_QUEUE: Final = frozenset(("jobs",))
 #: Attributes that the machine senses itself, and the key that moves them.
 _SENSED: Final = {
     "keyboardidle": "keys or remote_keys", "consoleidle": "keys", "loadavg": "load", "totalloadavg": "load",
@@ -37,25 +44,37 @@ _SENSED: Final = {
 
 
 @dataclass(slots=True)
-class Steps:
-    """Steps, sorted by what they are."""
+class MachineSteps:
+    """What the owner of a machine does."""
 
-    described: Mapping[str, Mapping[str, Any]]
     presses: list[tuple[float, float]] = field(default_factory=list)
     remote_presses: list[tuple[float, float]] = field(default_factory=list)
     loads: list[tuple[float, float]] = field(default_factory=list)
     attributes: list[tuple[float, Mapping[str, Any]]] = field(default_factory=list)
-    jobs: list[tuple[float, str, Mapping[str, Any]]] = field(default_factory=list)
-    fetched: list[tuple[float, str, Mapping[str, Any]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Steps:
+    """Steps, sorted by what they are."""
+
+    described: Described
+    groups: Groups
+    machines: dict[str, MachineSteps]
+    jobs: list[Submitted] = field(default_factory=list)
+    fetched: list[Submitted] = field(default_factory=list)
     deeds: list[Deed] = field(default_factory=list)
     expectations: list[Expectation] = field(default_factory=list)
     #: How often each job has been submitted.
     counts: dict[str, int] = field(default_factory=dict)
 
+    def machine(self, step: Table) -> MachineSteps:
+        """What happens at the machine that a step is about."""
+        return self.machines[step.text("on", next(iter(self.machines)))]
 
-def read_steps(scenario: Table, described: Mapping[str, Mapping[str, Any]]) -> Steps:
-    """The steps of a scenario. Raises LabError."""
-    found = Steps(described)
+
+def read_steps(scenario: Table, described: Described, groups: Groups, machines: tuple[str, ...]) -> Steps:
+    """The steps of a scenario with these jobs and machines. Raises LabError."""
+    found = Steps(described, groups, {name: MachineSteps() for name in machines})
     last = 0.0
     for step in scenario.children("steps", scenario.what):
         at_s = step.duration("at", last)
@@ -70,9 +89,27 @@ def read_steps(scenario: Table, described: Mapping[str, Mapping[str, Any]]) -> S
             step.fail("for belongs to load; in expect it stands within the table", "for")
         if "slot" in step and not _OF_SLOTS.intersection(doing):
             step.fail(f"slot is a number or a name; it belongs to one of {', '.join(sorted(_OF_SLOTS))}", "slot")
+        _check_machine(found, step, doing)
         for key in doing:
             READERS[key](found, step, key, at_s)
     return found
+
+
+def _check_machine(found: Steps, step: Table, doing: list[str]) -> None:
+    """A step about a machine names it, where there are several."""
+    names = ", ".join(found.machines)
+    about = [key for key in doing if key in _OF_MACHINES]
+    if "on" in step:
+        if step.text("on", "") not in found.machines:
+            step.fail(f"on is one of the machines {names}; found {step.values['on']!r}", "on")
+        if not about:
+            step.fail(f"on is a machine; it belongs to one of {', '.join(sorted(_OF_MACHINES))}", "on")
+    elif len(found.machines) > 1 and any(key != "expect" or not _of_queue(step.values[key]) for key in about):
+        step.fail(f"there are several machines; say by on which is meant: {names}", about[0])
+
+
+def _of_queue(expected: Any) -> bool:
+    return isinstance(expected, dict) and _OF_QUEUE.issuperset(expected)
 
 
 def slot_of(step: Table) -> str:
@@ -89,24 +126,31 @@ def slot_of(step: Table) -> str:
 
 def _submit(found: Steps, step: Table, key: str, at_s: float) -> None:
     for name in step.texts(key):
-        if name not in found.described:
+        if name not in found.groups:
             step.fail(f"there is no job {name!r}; describe it in [jobs.{name}]", key)
         found.counts[name] = found.counts.get(name, 0) + 1
         number = found.counts[name]
         jobs = found.jobs if key == "submit" else found.fetched
-        jobs.append((at_s, name if number == 1 else f"{name}/{number}", found.described[name]))
+        members = found.groups[name]
+        if key == "fetch" and len(members) > 1:
+            step.fail(f"a hook brings one job at a time; the description of {name} makes {len(members)}", key)
+        for proc, each in enumerate(members):
+            named = each if number == 1 else f"{each}/{number}"
+            jobs.append(Submitted(at_s, named, found.described[each], proc))
 
 
 def _keys(found: Steps, step: Table, key: str, at_s: float) -> None:
     length_s = max(1.0, step.duration(key, 1.0))
-    presses = found.presses if key == "keys" else found.remote_presses
+    machine = found.machine(step)
+    presses = machine.presses if key == "keys" else machine.remote_presses
     presses.append((float(int(at_s)), float(int(at_s + length_s))))
 
 
 def _load(found: Steps, step: Table, key: str, at_s: float) -> None:
-    found.loads.append((at_s, step.number(key, 0.0)))
+    loads = found.machine(step).loads
+    loads.append((at_s, step.number(key, 0.0)))
     if "for" in step:
-        found.loads.append((at_s + step.duration("for", 0.0), 0.0))
+        loads.append((at_s + step.duration("for", 0.0), 0.0))
 
 
 def _attributes(found: Steps, step: Table, key: str, at_s: float) -> None:
@@ -114,7 +158,7 @@ def _attributes(found: Steps, step: Table, key: str, at_s: float) -> None:
     for name in given.values:
         if name.lower() in _SENSED:
             step.fail(f"{name} is what the machine senses; move it with {_SENSED[name.lower()]}", key)
-    found.attributes.append((at_s, _ad_values(given, step, key)))
+    found.machine(step).attributes.append((at_s, _ad_values(given, step, key)))
 
 
 def _ad_values(given: Table, step: Table, key: str) -> dict[str, Any]:
@@ -181,9 +225,16 @@ def _plain(found: Steps, step: Table, key: str, at_s: float) -> None:
 
 def _of_job(found: Steps, step: Table, key: str, at_s: float) -> None:
     for name in step.texts(key):
-        if not any(name == job for _, job, _ in found.jobs):
+        members = [each.name for each in found.jobs if name in (each.name, _group(each.name))]
+        if not members:
             step.fail(f"no job {name!r} has been submitted before this step", key)
-        found.deeds.append(_deed(step, key, at_s, job=name))
+        found.deeds += [_deed(step, key, at_s, job=each) for each in members]
+
+
+def _group(job: str) -> str:
+    """What the jobs of one submission have in common in their names: ``a`` of ``a.0``, ``a/2`` of ``a.0/2``."""
+    name, slash, number = job.partition("/")
+    return name.rpartition(".")[0] + slash + number
 
 
 def _reconfig(found: Steps, step: Table, key: str, at_s: float) -> None:
@@ -193,7 +244,8 @@ def _reconfig(found: Steps, step: Table, key: str, at_s: float) -> None:
 
 
 def _deed(step: Table, key: str, at_s: float, **given: Any) -> Deed:
-    return Deed(at_s=at_s, line=step.line(), order=Order(key), slot=slot_of(step), **given)
+    on = step.text("on", "")
+    return Deed(at_s=at_s, line=step.line(), order=Order(key), machine=on, slot=slot_of(step), **given)
 
 
 # -- what is expected ------------------------------------------------------------------------------------------
@@ -213,12 +265,13 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
         step.fail(f"{pair!r} is no state; {hint} are: {', '.join(_PAIRS)}", key)
     for name in ("job", "against"):
         job = table.text(name, "")
-        if job and job not in found.described and not any(job == each for _, each, _ in [*found.jobs, *found.fetched]):
+        if job and job not in found.described and not any(job == each.name for each in [*found.jobs, *found.fetched]):
             step.fail(f"there is no job {job!r}; describe it in [jobs.{job}]", key)
     found.expectations.append(
         Expectation(
             at_s=at_s,
             line=step.line(),
+            machine=step.text("on", ""),
             slot=slot_of(step),
             pair=pair,
             for_s=table.duration("for", 0.0),
@@ -239,8 +292,10 @@ def _jobs(table: Table, step: Table, key: str, found: Steps) -> tuple[JobExpecta
 
 
 def _job(given: Table, name: str, step: Table, key: str, found: Steps) -> JobExpectation:
-    if not any(name == job for _, job, _ in found.jobs):
-        step.fail(f"no job {name!r} has been submitted before this step", key)
+    if not any(name == job.name for job in found.jobs):
+        several = [job.name for job in found.jobs if _group(job.name) == name]
+        hint = f"; its jobs are {', '.join(several)}" if several else ""
+        step.fail(f"no job {name!r} has been submitted before this step{hint}", key)
     value = given.values[name]
     values = {"status": value} if isinstance(value, str) else value
     if not isinstance(values, dict):
@@ -306,4 +361,4 @@ READERS: Final[Mapping[str, Callable[[Steps, Table, str, float], None]]] = {
     "queue": _how,
     "expect": _expect,
 }
-STEP_KEYS: Final = ("at", "slot", "for", *READERS)
+STEP_KEYS: Final = ("at", "on", "slot", "for", *READERS)

@@ -73,17 +73,24 @@ class _Folder:
         return day.year, day.month, day.day
 
 
-def ads_of(text: str, file: str) -> list[ClassAd]:
+def ads_of(text: str, file: str, owner: str = OWNER) -> list[ClassAd]:
     """The ads of all jobs of a submit file. Raises LabError with all that is wrong with it."""
+    return [ad for cluster in clusters_of(text, file, owner) for ad in cluster]
+
+
+def clusters_of(text: str, file: str, owner: str = OWNER) -> list[list[ClassAd]]:
+    """The same by cluster. Raises LabError."""
     found = read_submission(
         text,
         file=file,
         host=_Folder(Path(file).parent),
         now=0.0,
-        owner=OWNER,
+        owner=owner,
         uid_domain="sim",
         look_at_files=False,
     )
     if found.errors:
         raise LabError(joined(found.errors, found.dropped))
-    return [ad for plan in found.clusters for ad in plan.ads()]
+    if any(plan.max_materialize is not None or plan.max_idle is not None for plan in found.clusters):
+        raise LabError(f"{file}: the lab submits all jobs of a cluster at once; leave out max_materialize and max_idle")
+    return [list(plan.ads()) for plan in found.clusters]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from roost.lab.machines import LabError
 from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop
 from roost.lab.replay.jobs import StandIns, ad_of
 from roost.lab.replay.machine import ReplayNode, WatchedNursery
-from roost.lab.replay.queue import OneJob, ReplaySchedd
+from roost.lab.replay.queue import ReplaySchedd, Together
 from roost.lab.scenario import Deed, Order, Scenario
 from roost.model import events as nev
 from roost.node.machine import NodeSlot
@@ -274,17 +275,20 @@ class ReplayPool:
 
     # -- orders ----------------------------------------------------------------------------------------
 
-    def submit(self, job: Job, name: str) -> None:
-        """Hand a job to the queue."""
-        self.ids[name] = JobId(self.schedd.queue.book.next_cluster, 0)
-        source = OneJob(ad_of(job, self.jobs))
-        self.schedd.feed(ev.Submitted(clusters=(source,), owner=job.owner, reply_to=""))
-        past = past_of(job)
-        if past is not None:
-            note, jobs = ev.Action.NOTE, (self.ids[name],)
-            self.schedd.feed(
-                ev.Acted(action=note, jobs=jobs, user=CLIENT, superuser=True, reply_to="", attributes=past)
-            )
+    def submit(self, jobs: dict[str, Job]) -> None:
+        """Hand the jobs of a cluster to the queue, by their names."""
+        number = self.schedd.queue.book.next_cluster
+        self.ids |= {name: JobId(number, proc) for proc, name in enumerate(jobs)}
+        source = Together([replace(job, ad=ad_of(job, self.jobs)) for job in jobs.values()])
+        owner = next(iter(jobs.values())).owner
+        self.schedd.feed(ev.Submitted(clusters=(source,), owner=owner, reply_to=""))
+        for name, job in jobs.items():
+            past = past_of(job)
+            if past is not None:
+                note, which = ev.Action.NOTE, (self.ids[name],)
+                self.schedd.feed(
+                    ev.Acted(action=note, jobs=which, user=CLIENT, superuser=True, reply_to="", attributes=past)
+                )
 
     def place(self, name: str) -> JobStatus | None:
         """Where a job is; None before it was submitted."""

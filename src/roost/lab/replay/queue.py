@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from roost.classad import ClassAd
 from roost.runtime.schedd_daemon import ScheddDaemon
 from roost.schedd import events as ev
 from roost.schedd.changes import AddHistory, PutJob
@@ -12,6 +12,8 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.sim.job_changes import job_change
+from roost.sim.sources import Source
+from roost.sim.workload import Job
 
 if TYPE_CHECKING:
     from roost.lab.replay.pool import ReplayPool
@@ -43,21 +45,11 @@ class ReplaySchedd(ScheddDaemon):
             self._pool.changes.append(job_change(name, self.clock.now(), status, ad))
 
 
-class OneJob:
-    """A cluster of one job."""
+class Together(Source):
+    """The jobs of a cluster."""
 
-    def __init__(self, ad: ClassAd) -> None:
-        self.common = ad
-        self.count = 1
-        self.varying: frozenset[str] = frozenset()
-
-    def for_cluster(self, number: int) -> OneJob:
-        """It is the same in every cluster."""
-        return self
-
-    def differences(self, index: int) -> dict[str, Any]:
-        """None: there is only one."""
-        return {}
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        super().__init__(jobs, logs=True)
 
     def to_data(self) -> Any:
         """As plans are kept."""

@@ -24,6 +24,7 @@ from roost.lab.replay.pool import CLIENT, ReplayPool, Stage
 from roost.lab.scenario import Deed, Scenario
 from roost.runtime.accounts import can_switch_user
 from roost.sim.job_changes import JobChange
+from roost.sim.workload import Job
 from roost.sim.world import BEGINNING
 from roost.startd.configured import wants_backfill
 from roost.startd.work import Taken
@@ -187,12 +188,17 @@ def _script(
 ) -> Iterator[tuple[float, Callable[[], Awaitable[None]]]]:
     """What happens, in the order of time."""
     found: list[tuple[float, Callable[[], Awaitable[None]]]] = []
-    for job, (at, name, _) in zip(scenario.submitted(pool.start), scenario.jobs, strict=True):
+    clusters: list[tuple[float, dict[str, Job]]] = []
+    for job, each in zip(scenario.submitted(pool.start), scenario.jobs, strict=True):
+        if not each.proc:
+            clusters.append((each.at_s, {}))
+        clusters[-1][1][each.name] = job
+    for at_s, jobs in clusters:
 
-        async def submit(job: Any = job, name: str = name) -> None:
-            pool.submit(job, name)
+        async def submit(jobs: dict[str, Job] = jobs) -> None:
+            pool.submit(jobs)
 
-        found.append((at, submit))
+        found.append((at_s, submit))
     for deed in scenario.deeds:
 
         async def do(deed: Deed = deed) -> None:

@@ -1,0 +1,155 @@
+"""The jobs that a scenario file describes: by a table of its own, or by a submit description.
+
+A submit description is read as `condor_submit` reads it; its jobs have the ads that it makes, and the table beside
+it says what no policy sees. Files that it names are neither read nor written, and no command of it is run. A
+description of several jobs makes one cluster of them, which is submitted as a whole: `a.0`, `a.1`, ….
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from roost.classad import ClassAd, ParseError, parse_expression
+from roost.classad.values import fold
+from roost.lab.durations import seconds_of
+from roost.lab.machines import LabError
+from roost.lab.scenario import OWNER, TRUTHS
+from roost.lab.submit_files import clusters_of
+from roost.lab.tables import Table
+from roost.lab.text_file import read_text
+
+#: Keys that name or contain a submit description.
+SOURCES: Final = ("submit", "description")
+JOB_KEYS: Final = (*TRUTHS, *SOURCES)
+#: What each job submits, by name; and the names of those that a description of several makes.
+Described = Mapping[str, Mapping[str, Any]]
+Groups = Mapping[str, tuple[str, ...]]
+
+#: What a description says of files, which do not exist in the lab, and what the queue says itself.
+_LEFT_OUT: Final = frozenset(
+    (
+        *(
+            "shouldtransferfiles",
+            "whentotransferoutput",
+            "iwd",
+            "in",
+            "out",
+            "err",
+            "args",
+            "userlog",
+            "dagmannodeslog",
+            "streamin",
+            "streamout",
+            "streamerr",
+        ),
+        *("transferin", "transferout", "transfererr", "transferinput", "transferoutput", "transferoutputremaps"),
+        *("transferinputsizemb", "transferexecutable", "executablesize", "spooledoutputfiles", "x509userproxy"),
+        *("clusterid", "procid", "globaljobid", "qdate", "mytype", "user", "jobstatus", "enteredcurrentstatus"),
+    )
+)
+#: Attributes that a run of the lab has ways of its own to say.
+_BEHAVIOUR: Final = "sim"
+
+
+def read_jobs(tables: tuple[Table, ...]) -> tuple[dict[str, Mapping[str, Any]], dict[str, tuple[str, ...]]]:
+    """All jobs of the tables, a later one over an earlier of its name, and groups of them. Raises LabError."""
+    described: dict[str, Mapping[str, Any]] = {}
+    groups: dict[str, tuple[str, ...]] = {}
+    for table in tables:
+        jobs = table.child("jobs", "jobs")
+        for name in jobs.values:
+            made = _read(jobs.child(name, f"job {name!r}"))
+            names = (name,) if len(made) == 1 else tuple(f"{name}.{proc}" for proc in range(len(made)))
+            groups[name] = names
+            described |= zip(names, made, strict=True)
+    return described, groups
+
+
+def _read(job: Table) -> list[Mapping[str, Any]]:
+    job.attributes(JOB_KEYS)
+    given = {key: _cell(job, key, value) for key, value in job.values.items() if key not in JOB_KEYS}
+    truth = _truth(job)
+    if not any(key in job for key in SOURCES):
+        return [{**given, **truth}]
+    return [{**ad, **given, **truth} for ad in _from_description(job, str(given.get("Owner", OWNER)))]
+
+
+def _from_description(job: Table, owner: str) -> Iterator[dict[str, Any]]:
+    if all(key in job for key in SOURCES):
+        job.fail("name a submit description by submit, or write it by description, but not both", "submit")
+    key = next(key for key in SOURCES if key in job)
+    text, file = job.text(key, ""), str(Path(job.file).with_name("description"))
+    if key == "submit":
+        path = Path(job.file).parent / text
+        file = str(path)
+        try:
+            text = read_text(path)
+        except OSError as error:
+            job.fail(f"cannot read the submit description {path}: {error.strerror}", key)
+    try:
+        clusters = clusters_of(text, file, owner)
+    except LabError as error:
+        job.fail(f"the submit description cannot be used: {error}", key)
+    if len(clusters) != 1 or not clusters[0]:
+        job.fail(f"a description makes one cluster of jobs; this one makes {len(clusters)}", key)
+    for ad in clusters[0]:
+        yield _attributes(job, key, ad)
+
+
+def _attributes(job: Table, key: str, ad: ClassAd) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in ad:
+        if fold(name).startswith(_BEHAVIOUR):
+            job.fail(f"{name} has no meaning in a scenario; say in the table of the job how it behaves", key)
+        if fold(name) not in _LEFT_OUT:
+            found[name] = ad[name]
+    return found | {"ShouldTransferFiles": "NO"}
+
+
+def _truth(job: Table) -> dict[str, Any]:
+    return {
+        "run": job.duration("run", 3600.0),
+        "farewell": job.duration("farewell", 5.0),
+        "checkpoints": job.truth("checkpoints", False),
+        "stubborn": job.truth("stubborn", False),
+        "disk": job.whole("disk", 512),
+        "exit_code": _exit_codes(job),
+        "memory": _memory(job),
+    }
+
+
+def _cell(job: Table, key: str, value: Any) -> Any:
+    """The value of an attribute; a text that begins with ``=`` is an expression."""
+    if not isinstance(value, str) or not value.startswith("="):
+        return value
+    try:
+        return parse_expression(value[1:])
+    except ParseError as error:
+        job.fail(f"{value[1:]!r} is not an expression: {error}", key)
+
+
+def _exit_codes(job: Table) -> tuple[int, ...]:
+    """One, or one for each time that the job comes to its end; the last counts for all others."""
+    value = job.values.get("exit_code", 0)
+    codes = value if isinstance(value, list) else [value]
+    if not codes or not all(type(code) is int and 0 <= code < 256 for code in codes):
+        job.fail(f"exit_code is a number from 0 to 255, or a list of them; found {value!r}", "exit_code")
+    return tuple(codes)
+
+
+def _memory(job: Table) -> tuple[tuple[float, int], ...]:
+    """``[["0s", 1000], ["10m", 2000]]``: sizes in KiB after times of running."""
+    value = job.values.get("memory", [])
+    points: list[tuple[float, int]] = []
+    for each in value if isinstance(value, list) else [value]:
+        pair = each if isinstance(each, list) else []
+        seconds = seconds_of(pair[0]) if len(pair) == 2 else None
+        size = pair[1] if len(pair) == 2 else None
+        if seconds is None or isinstance(size, bool) or not isinstance(size, int) or size < 0:
+            job.fail('memory is a list of times of running and sizes in KiB: [["0s", 1000], ["10m", 2000]]', "memory")
+        if points and seconds <= points[-1][0]:
+            job.fail("the times of memory must rise", "memory")
+        points.append((seconds, size))
+    return tuple(points)
