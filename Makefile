@@ -15,11 +15,11 @@ help: ## list the targets
 interpreters: $(VENV)/ready ## tests of the languages on the other Pythons of this machine
 	.ci/interpreters
 
-.PHONY: help demo test interpreters clients check fix bench sim soak replay conformance fuzz docs clean
+.PHONY: help demo test interpreters clients check fix bench sim soak replay conformance fuzz docs site clean
 
 $(VENV)/ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,lab,reference]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,lab,reference,site]'
 	@touch $@
 
 # The demonstration needs what users need, and none of the tools of the tests.
@@ -38,14 +38,14 @@ clients: $(VENV)/ready ## programs from PyPI that drive HTCondor, against a pool
 	ROOST_TEST_CLIENTS=1 $(BIN)/python -m pytest -q tests/clients
 
 check: $(VENV)/ready ## style, types, import contracts
-	$(BIN)/ruff check src tests bench demo
-	$(BIN)/ruff format --check src tests bench demo
+	$(BIN)/ruff check src tests bench demo website
+	$(BIN)/ruff format --check src tests bench demo website
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
 fix: $(VENV)/ready ## mend style
-	$(BIN)/ruff check --fix src tests bench demo
-	$(BIN)/ruff format src tests bench demo
+	$(BIN)/ruff check --fix src tests bench demo website
+	$(BIN)/ruff format src tests bench demo website
 
 bench: $(VENV)/ready ## ratios within one run
 	$(BIN)/python -m bench
@@ -71,6 +71,9 @@ fuzz: $(VENV)/ready ## hostile input for a long time
 
 docs: $(VENV)/ready ## write the generated reference pages anew
 	$(BIN)/python -m roost.cli.manual docs
+
+site: $(VENV)/ready ## build the documentation site in build/site, and check its links
+	$(BIN)/python website/build.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build src/*.egg-info
