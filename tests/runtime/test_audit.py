@@ -16,13 +16,14 @@ from roost.model.audit import SAMPLES_MAX, TEXT_MAX, AuditKind, AuditRecord, Eff
 from roost.runtime import audit_store
 from roost.runtime.audit_keeper import AuditKeeper, AuditSettings, audit_settings
 from roost.runtime.audit_sender import BATCH_BYTES_MAX, WAITING_MAX, AuditSender
-from roost.runtime.audit_store import MIGRATIONS, AuditStore, Wanted
+from roost.runtime.audit_store import MIGRATIONS, AuditStore
 from roost.runtime.clock import SYSTEM
 from roost.runtime.database_guard import StoreError
 from roost.runtime.home import Home
 from roost.wire.audit import audit_data, audit_from
 from roost.wire.errors import WireError
 from roost.wire.messages import Audit
+from roost.wire.requests.central import AuditTrail
 
 
 def record(name: str = "a", **more: Any) -> AuditRecord:
@@ -37,7 +38,7 @@ def kept(url: str, *records: AuditRecord) -> AuditStore:
 
 
 def names(store: AuditStore, **wanted: Any) -> list[str]:
-    return [each["id"] for each in store.query(Wanted(**wanted)).records]
+    return [each["id"] for each in store.query(AuditTrail(**wanted)).records]
 
 
 # -- records as JSON ---------------------------------------------------------------------------------------------
@@ -61,7 +62,7 @@ def test_what_is_no_record_is_refused_and_what_is_too_long_is_cut() -> None:
 
 def test_texts_of_users_do_not_keep_a_record_from_being_kept(url: str) -> None:
     store = kept(url, record(reason="cut \udcc3 and \0 ☃", samples=("a\0",)))
-    (found,) = store.query(Wanted()).records
+    (found,) = store.query(AuditTrail()).records
     assert found["reason"] == "cut \ufffd and \ufffd ☃"
     store.close()
 
@@ -73,10 +74,10 @@ def test_a_record_that_is_said_twice_is_there_once_in_its_newest_form(url: str) 
     store = kept(url, record(count=1), record("b"))
     store.keep([("schedd q", audit_data(record(at=20.0, count=5)))])
     store.keep([("schedd q", audit_data(record(at=15.0, count=3)))])
-    found = store.query(Wanted()).records
+    found = store.query(AuditTrail()).records
     assert [(each["id"], each.get("count", 1)) for each in found] == [("a", 5), ("b", 1)]
     store.keep([("node q", audit_data(record()))])
-    assert len(store.query(Wanted()).records) == 3, "the same name of another daemon is another record"
+    assert len(store.query(AuditTrail()).records) == 3, "the same name of another daemon is another record"
     store.close()
 
 
@@ -119,7 +120,7 @@ def test_an_export_goes_through_all_records_page_by_page(url: str) -> None:
     store = kept(url, *(record(f"{n:03}", detail={"text": "x" * 10_000}) for n in range(100)))
     found, after = [], 0
     for _ in range(100):
-        page = store.query(Wanted(after=after))
+        page = store.query(AuditTrail(after=after))
         found += [each["id"] for each in page.records]
         after = page.last
         if not page.more:
@@ -131,9 +132,9 @@ def test_an_export_goes_through_all_records_page_by_page(url: str) -> None:
 def test_what_one_question_does_not_look_at_is_on_the_next_page(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_store, "LOOKED_AT_MAX", 2_000)
     store = kept(url, *(record(f"{n}", job=f"1.{n}") for n in range(2_500)))
-    first = store.query(Wanted(job="1.2400", after=0))
-    assert (first.records, first.more) == ((), True)
-    rest = store.query(Wanted(job="1.2400", after=first.last))
+    first = store.query(AuditTrail(job="1.2400", after=0))
+    assert (first.records, first.more) == ([], True)
+    rest = store.query(AuditTrail(job="1.2400", after=first.last))
     assert ([each["id"] for each in rest.records], rest.more) == (["2400"], False)
     store.close()
 
@@ -200,10 +201,10 @@ def test_a_database_that_is_away_delays_records_and_loses_none(tmp_path: Path) -
         assert not told, "nobody is told that what is not on disk is kept"
         place.unlink()
         await _until(lambda: told)
-        found = await keeper.query({})
+        found = await keeper.query(AuditTrail())
         task.cancel()
         keeper.close()
-        return told, [each["origin"] for each in found["records"]]
+        return told, [each["origin"] for each in found.records]
 
     assert asyncio.run(go()) == ([{"node m1": 7}], ["node m1"])
 

@@ -9,8 +9,10 @@ import pytest
 from roost.classad import ClassAd, Expr
 from roost.collector.table import AdTable
 from roost.config import ConfigError, MemoryHost, load_text
+from roost.negotiator.accounts import AccountError
 from roost.negotiator.snapshot import Request, Snapshot, SubmitterDemand
 from roost.runtime.matchmaker import Matchmaker
+from roost.wire.requests.central import ChangeUser
 
 
 def matchmaker(tmp_path: Path, text: str = "UID_DOMAIN = x") -> Matchmaker:
@@ -42,11 +44,11 @@ def test_accounts_that_cannot_be_read_are_put_aside(tmp_path):
 
 def test_administrators_change_accounts(tmp_path):
     found = matchmaker(tmp_path)
-    found.change_user({"action": "set-factor", "user": "ann@x", "value": 5})
+    found.change_user(ChangeUser(action="set-factor", user="ann@x", value=5.0))
     (ad,) = found.users()
     assert (ad["Name"], ad["PriorityFactor"]) == ("ann@x", 5.0)
-    with pytest.raises(ValueError, match="unknown action"):
-        found.change_user({"action": "fly", "user": "a"})
+    with pytest.raises(AccountError, match="there is no account of bob@x"):
+        found.change_user(ChangeUser(action="delete", user="bob@x"))
 
 
 def test_significant_attributes_are_told_once_and_stay(tmp_path):

@@ -7,8 +7,10 @@ import pytest
 from roost.config import MemoryHost, load_text
 from roost.config.access import access
 from roost.runtime.permission import refusal
+from roost.wire.errors import WireError
 from roost.wire.messages import Ask
-from roost.wire.verbs import QUESTIONS, VERBS, Daemon
+from roost.wire.requests.verb import Daemon
+from roost.wire.verbs import VERBS, asked_verb
 
 ADMINISTRATORS = frozenset(("root", "admin"))
 #: What users may ask for; of `act` the queue looks at each job.
@@ -26,8 +28,7 @@ OF_ADMINISTRATORS = {
 
 def allowed(daemon: Daemon, sender: str) -> set[str]:
     """What a daemon answers to somebody."""
-    every = {name for table in VERBS.values() for name in table}
-    return {name for name in every if refusal(daemon, Ask(what=name), sender, ADMINISTRATORS) is None}
+    return {name for name, verb in VERBS[daemon].items() if refusal(verb, sender, ADMINISTRATORS) is None}
 
 
 @pytest.mark.parametrize("daemon", Daemon)
@@ -49,16 +50,14 @@ def test_the_central_manager_may_drain_machines(daemon: Daemon) -> None:
 
 
 @pytest.mark.parametrize("daemon", Daemon)
-@pytest.mark.parametrize("sender", ["ann", "root", "central@x"])
 @pytest.mark.parametrize("what", ["", "shutdown", "ACT", "submit "])
-def test_what_no_table_has_is_refused(daemon: Daemon, sender: str, what: str) -> None:
-    found = refusal(daemon, Ask(what=what), sender, ADMINISTRATORS)
-    assert found is not None
-    assert (found.ok, found.code) == (False, "bad-request")
+def test_what_no_table_has_is_refused(daemon: Daemon, what: str) -> None:
+    with pytest.raises(WireError, match=f"cannot answer '{what}', but "):
+        asked_verb(daemon, Ask(what=what))
 
 
 def test_a_refusal_says_what_and_whom_to_ask() -> None:
-    found = refusal(Daemon.MACHINE, Ask(what="reopen"), "ann", ADMINISTRATORS)
+    found = refusal(VERBS[Daemon.MACHINE]["reopen"], "ann", ADMINISTRATORS)
     assert found is not None
     assert found.code == "permission-denied"
     assert found.text == "ann may not open slots that a failed prolog or epilog has closed"
@@ -67,7 +66,7 @@ def test_a_refusal_says_what_and_whom_to_ask() -> None:
 
 def test_questions_change_nothing() -> None:
     changing = {"act", "submit", "drain", "cancel-drain", "poll", "reopen", "vacate", "advertise", "userprio-set"}
-    assert {name for table in VERBS.values() for name in table} - QUESTIONS == changing
+    assert {name for table in VERBS.values() for name, verb in table.items() if not verb.question} == changing
 
 
 LEVELS = {
@@ -110,14 +109,14 @@ def test_the_lists_keep_users_out(text: str, user: str, may: str, daemon: Daemon
     left = ADMINISTRATORS if not text.startswith("DENY_ADMIN") else ADMINISTRATORS - {"admin"}
     for level, names in zip("RWA", LEVELS[daemon], strict=True):
         for name in names:
-            found = refusal(daemon, Ask(what=name), user, left, lists)
+            found = refusal(VERBS[daemon][name], user, left, lists)
             wanted = level in may or (level == "A" and user == "admin" and may == "RWA")
             assert (found is None) == wanted, (name, found)
 
 
 def test_a_refusal_names_the_list_and_its_place() -> None:
     lists = access(load_text("UID_DOMAIN = here.org\nDENY_WRITE_SCHEDD = *@here.org\n", MemoryHost()), "SCHEDD")
-    found = refusal(Daemon.QUEUE, Ask(what="submit"), "ann", ADMINISTRATORS, lists)
+    found = refusal(VERBS[Daemon.QUEUE]["submit"], "ann", ADMINISTRATORS, lists)
     assert found is not None
     assert found.text == "ann may not submit jobs: DENY_WRITE_SCHEDD denies it to ann@here.org (<text>:2:1)"
     assert access(load_text("DENY_WRITE_SCHEDD = *", MemoryHost()), "STARTD").deny == {}
@@ -129,4 +128,4 @@ def test_administrators_of_the_list_are_administrators_and_the_central_manager_d
     )
     lists = access(config, "STARTD")
     assert lists.administrators() == {"ann"}
-    assert refusal(Daemon.MACHINE, Ask(what="drain"), "central@x", (), lists) is None
+    assert refusal(VERBS[Daemon.MACHINE]["drain"], "central@x", (), lists) is None

@@ -32,6 +32,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         bool: st.booleans(),
         bytes: st.binary(max_size=20),
         Any: JSON,
+        object: JSON,
         type(None): st.none(),
     }
     if hint in simple:
@@ -42,7 +43,11 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     if name is list:
         return st.lists(values(inner[0]), max_size=2)
     if name is dict:
-        return ADS if inner == (str, Any) else st.dictionaries(values(inner[0]), values(inner[1]), max_size=2)
+        return (
+            ADS
+            if inner in ((str, Any), (str, object))
+            else st.dictionaries(values(inner[0]), values(inner[1]), max_size=2)
+        )
     return st.one_of(*(values(each) for each in inner))
 
 

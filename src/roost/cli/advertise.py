@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
+from roost.cli.pool import add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
+from roost.wire.requests import central
+from roost.wire.structs import data_of
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,25 +34,24 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     ads = [] if args.gone else _ads(args)
 
-    def ask(pool: Pool) -> Any:
-        return pool.central("advertise", ads=ads, gone=args.gone or [], kind=args.kind or "")
-
-    data = with_pool(args, ask)
+    # The type of ads to publish is in them by now.
+    asked = central.Advertise(ads=tuple(ads), gone=tuple(args.gone or ()), kind=(args.kind or "") if args.gone else "")
+    done = with_pool(args, lambda pool: pool.ask(asked))
     if args.json:
-        print_json(data)
+        print_json(data_of(done))
     elif args.gone:
-        say(f"{counted(data['gone'], 'ad')} taken out")
+        say(f"{counted(done.gone, 'ad')} taken out")
     else:
-        say(f"{counted(data['taken'], 'ad')} taken")
-    if args.gone and not data["gone"]:
+        say(f"{counted(done.taken, 'ad')} taken")
+    if args.gone and not done.gone:
         complain("no ad has that name")
-    return Exit.OK if data["taken"] or data["gone"] else Exit.NO
+    return Exit.OK if done.taken or done.gone else Exit.NO
 
 
 def _list(args: argparse.Namespace) -> int:
     from roost.cli.queue import print_ads
 
-    rows: list[dict[str, Any]] = with_pool(args, lambda pool: pool.central("ads", kind=args.list))
+    rows = with_pool(args, lambda pool: pool.ask(central.Ads(kind=args.list)))
     if args.json:
         print_json(rows)
     else:

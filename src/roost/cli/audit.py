@@ -22,6 +22,9 @@ from roost.cli.telling import clock
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.explain.happenings import counted_reason
 from roost.model.audit import AuditKind
+from roost.wire.requests import central
+from roost.wire.requests.verb import Record
+from roost.wire.structs import replaced
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _AGO: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])\Z")
@@ -65,8 +68,7 @@ def run(args: argparse.Namespace) -> int:
     if args.what == "export":
         return with_pool(args, lambda pool: _export(pool, question))
     if args.what == "diff":
-        question["effects"] = list(WOULD)
-        records = with_pool(args, lambda pool: list(_all(pool, question)))
+        records = with_pool(args, lambda pool: list(_all(pool, replaced(question, effects=WOULD))))
         return show_diff(records, as_json=args.json)
     records = with_pool(args, lambda pool: _newest(pool, question, args.limit))
     if args.json:
@@ -82,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     return Exit.OK if records else Exit.NO
 
 
-def _question(args: argparse.Namespace) -> dict[str, Any]:
+def _question(args: argparse.Namespace) -> central.AuditTrail:
     for kind in args.kind or ():
         if kind not in list(AuditKind):
             raise CommandError(f"{kind!r} is no kind of decision: {', '.join(AuditKind)}")
@@ -90,16 +92,16 @@ def _question(args: argparse.Namespace) -> dict[str, Any]:
         raise CommandError(f"{args.job!r} is neither a job (12.0) nor a cluster (12)")
     if args.limit < 0:
         raise CommandError("-n is a number of decisions, 0 for all")
-    return {
-        "since": _instant("--since", args.since),
-        "until": _instant("--until", args.until),
-        "kinds": args.kind or [],
-        "user": args.user,
-        "machine": args.machine,
-        "job": args.job,
-        "knob": args.knob,
-        "configuration": args.configuration,
-    }
+    return central.AuditTrail(
+        since=_instant("--since", args.since),
+        until=_instant("--until", args.until),
+        kinds=tuple(args.kind or ()),
+        user=args.user or "",
+        machine=args.machine or "",
+        job=args.job or "",
+        knob=args.knob or "",
+        configuration=args.configuration or "",
+    )
 
 
 def _instant(option: str, text: str | None) -> float | None:
@@ -123,23 +125,22 @@ def _instant(option: str, text: str | None) -> float | None:
 # -- asking ------------------------------------------------------------------------------------------------------
 
 
-def _all(pool: Pool, question: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _all(pool: Pool, question: central.AuditTrail) -> Iterator[Record]:
     """All records, in the order in which they were first made."""
     after = 0
     while True:
-        page = pool.central("audit", **question, after=after)
-        yield from page["records"]
-        if not page["more"]:
+        page = pool.ask(replaced(question, after=after))
+        yield from page.records
+        if not page.more:
             return
-        after = page["last"]
+        after = page.last
 
 
-def _newest(pool: Pool, question: dict[str, Any], limit: int) -> list[dict[str, Any]]:
+def _newest(pool: Pool, question: central.AuditTrail, limit: int) -> list[dict[str, Any]]:
     if limit and limit <= _PAGE:
-        page = pool.central("audit", **question, limit=limit)
-        records: list[dict[str, Any]] = page["records"]
-        if len(records) == limit or not page["more"]:
-            return records
+        page = pool.ask(replaced(question, limit=limit))
+        if len(page.records) == limit or not page.more:
+            return page.records
     found = sorted(_all(pool, question), key=lambda each: -float(each["until"]))
     return found[: limit or None]
 
@@ -148,7 +149,7 @@ def _newest(pool: Pool, question: dict[str, Any], limit: int) -> list[dict[str, 
 _PAGE: Final = 500
 
 
-def _export(pool: Pool, question: dict[str, Any]) -> int:
+def _export(pool: Pool, question: central.AuditTrail) -> int:
     code = Exit.NO
     for record in _all(pool, question):
         sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -24,6 +24,7 @@ from roost.policy.explain import Origin
 from roost.policy.explain.configured import configured_machine
 from roost.schedd.status import JobStatus
 from roost.wire.ads import ad_from
+from roost.wire.requests import central
 
 #: Ads that are asked for at once.
 _ADS_AT_ONCE: Final = 500
@@ -95,8 +96,8 @@ def _asked(pool: Pool, name: str) -> tuple[dict[str, Any], dict[str, Any] | None
     until = time.monotonic() + _NEW_S
     while True:
         asked: dict[str, Any] = pool.schedd("autocluster", job=name)
-        record = pool.central(
-            "explain-job", schedd=asked["schedd"], submitter=asked["submitter"], autocluster=asked["autocluster"]
+        record = pool.ask(
+            central.ExplainJob(schedd=asked["schedd"], submitter=asked["submitter"], autocluster=asked["autocluster"])
         )
         if record is not None or asked.get("claim") or time.monotonic() > until:
             return asked, record
@@ -104,15 +105,15 @@ def _asked(pool: Pool, name: str) -> tuple[dict[str, Any], dict[str, Any] | None
 
 
 def _facts(pool: Pool) -> PoolFacts:
-    has_slots = bool(pool.central("ads", kind="Machine", limit=1))
-    return PoolFacts(has_slots=has_slots, cycles=int(pool.central("cycle").get("cycles", 0)))
+    has_slots = bool(pool.ask(central.Ads(kind="Machine", limit=1)))
+    return PoolFacts(has_slots=has_slots, cycles=pool.ask(central.Cycle()).cycles)
 
 
 def _slots(pool: Pool, names: list[str]) -> dict[str, ClassAd]:
     """The ads of slots."""
     found = {}
     for first in range(0, len(names), _ADS_AT_ONCE):
-        for data in pool.central("ads", kind="Machine", names=names[first : first + _ADS_AT_ONCE]):
+        for data in pool.ask(central.Ads(kind="Machine", names=tuple(names[first : first + _ADS_AT_ONCE]))):
             found[str(data.get("Name", "?"))] = ad_from(data)
     return found
 
@@ -120,10 +121,9 @@ def _slots(pool: Pool, names: list[str]) -> dict[str, ClassAd]:
 def _decided(pool: Pool, name: str, kind: str) -> list[dict[str, Any]]:
     """Who or what decided so, as it is on record."""
     try:
-        found: list[dict[str, Any]] = pool.central("audit", job=name, kinds=[kind], limit=1)["records"]
+        return pool.ask(central.AuditTrail(job=name, kinds=(kind,), limit=1)).records
     except (Refused, CommandError):
         return []
-    return found
 
 
 def origins_here(pool: Pool) -> Mapping[str, Origin]:

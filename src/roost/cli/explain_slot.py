@@ -20,6 +20,7 @@ from roost.explain.slot import Fetching, SlotAnswer, SlotQuestion, explain_slot
 from roost.policy.explain import Explanation, Origin
 from roost.policy.render import render_text
 from roost.wire.ads import ad_from
+from roost.wire.requests import central
 
 #: How long a machine may take to answer before the pool's record of it is shown instead, s.
 _ANSWER_S: Final = 4.0
@@ -92,7 +93,7 @@ def _slot_ad(pool: Pool, name: str) -> tuple[dict[str, Any], bool]:
     try:
         rows = pool.node(machine, "ads", within_s=_ANSWER_S)
     except CommandError:
-        fresh, rows = False, pool.central("ads", kind="Machine")
+        fresh, rows = False, pool.ask(central.Ads(kind="Machine"))
     for row in rows:
         if str(row.get("Name", "")).lower() == full.lower():
             return row, fresh
@@ -102,10 +103,9 @@ def _slot_ad(pool: Pool, name: str) -> tuple[dict[str, Any], bool]:
 def _matchmaker(pool: Pool, name: str) -> dict[str, Any] | None:
     """What the matchmaker's last cycle made of the slot."""
     try:
-        found: dict[str, Any] | None = pool.central("explain-slot", slot=name)
+        return pool.ask(central.ExplainSlot(slot=name))
     except CommandError:
         return None
-    return found
 
 
 def _origins(pool: Pool, machine: str, name: str) -> Mapping[str, Origin]:

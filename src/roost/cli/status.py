@@ -12,6 +12,7 @@ from roost.cli.queue import print_ads
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.cli.up import alive
 from roost.runtime.home import Home, HomeError
+from roost.wire.requests import central
 
 #: What the listing needs of each slot.
 _SHOWN: Final = (
@@ -43,11 +44,8 @@ def run(args: argparse.Namespace) -> int:
         return _daemons(args)
 
     def ask(pool: Pool) -> list[dict[str, Any]]:
-        projection = [] if args.json or args.long else list(_SHOWN)
-        rows: list[dict[str, Any]] = pool.central(
-            "ads", kind="Machine", constraint=args.constraint, projection=projection
-        )
-        return rows
+        projection = () if args.json or args.long else tuple(_SHOWN)
+        return pool.ask(central.Ads(kind="Machine", constraint=args.constraint, projection=projection))
 
     rows = [row for row in with_pool(args, ask) if _is_meant(row, args.slot)]
     if args.json:

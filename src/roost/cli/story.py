@@ -20,6 +20,8 @@ from roost.explain.happenings import Happening
 from roost.explain.story import job_story, machines, slot_story, submitter
 from roost.schedd.event_log import LoggedEvent, LogReader
 from roost.wire.ads import ad_from
+from roost.wire.requests import central
+from roost.wire.requests.verb import Record
 
 _JOB: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 #: Decisions that are asked for, of one story.
@@ -72,17 +74,20 @@ def _slot(pool: Pool, args: argparse.Namespace) -> list[Happening]:
         slot, machine = "", name
     records = pool.node(machine, "story", slot=name if machine or not slot else slot, limit=args.limit)
     where = machine or str(pool.contact["node"])
-    return slot_story(f"{slot}@{where}" if slot else "", records, _on_record(pool, machine=where))
+    return slot_story(
+        f"{slot}@{where}" if slot else "",
+        records,
+        _on_record(pool, central.AuditTrail(machine=where, limit=_DECISIONS_MAX)),
+    )
 
 
-def _on_record(pool: Pool, **wanted: Any) -> list[dict[str, Any]]:
+def _on_record(pool: Pool, asked: central.AuditTrail) -> list[Record]:
     """The last decisions that are on record of a job, or of a machine."""
     try:
-        found: list[dict[str, Any]] = pool.central("audit", **wanted, limit=_DECISIONS_MAX)["records"]
+        return pool.ask(asked).records
     except (Refused, CommandError) as error:
         complain(f"told without the audit trail: {error}")
         return []
-    return found
 
 
 def job_ad(pool: Pool, name: str) -> tuple[str, dict[str, Any]]:
@@ -111,14 +116,16 @@ def _job(pool: Pool, name: str) -> list[Happening]:
     name, data = job_ad(pool, name)
     ad = ad_from(data)
     events = list(_events(ad, name))
+    knob = "NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"
+    kept_out = central.AuditTrail(user=submitter(ad), kinds=("discard",), knob=knob, limit=_DECISIONS_MAX)
     records = [record for machine in machines(ad, events) for record in _transitions(pool, machine, name)]
     return job_story(
         name,
         ad,
         events=events,
         records=records,
-        decisions=_on_record(pool, job=name),
-        kept_out=_on_record(pool, user=submitter(ad), kinds=["discard"], knob="NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"),
+        decisions=_on_record(pool, central.AuditTrail(job=name, limit=_DECISIONS_MAX)),
+        kept_out=_on_record(pool, kept_out),
     )
 
 

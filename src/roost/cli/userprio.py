@@ -7,9 +7,11 @@ from typing import Any, Final
 
 from roost.cli.pool import Pool, Refused, add_pool_options, print_json, table, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
+from roost.wire.requests import central
+from roost.wire.structs import data_of
 
 #: Option to the request that it makes.
-_DEEDS: Final = {
+_DEEDS: Final[dict[str, central.UserAction]] = {
     "set_factor": "set-factor", "unset_factor": "set-factor", "set_priority": "set-priority", "reset": "reset",
     "floor": "set-bounds", "ceiling": "set-bounds",
 }  # fmt: skip
@@ -53,22 +55,23 @@ def _change(args: argparse.Namespace, name: str) -> int:
         raise CommandError(f"--{name.replace('_', '-')}: name one user, as `roost userprio` lists them")
     given = getattr(args, name)
     value = None if isinstance(given, bool) else given
-    bounds = {each: getattr(args, each) for each in ("floor", "ceiling")} if _DEEDS[name] == "set-bounds" else {}
+    bounds = {each: getattr(args, each) for each in ("floor", "ceiling")}
+    fields = bounds if _DEEDS[name] == "set-bounds" else {"value": value}
 
-    def ask(pool: Pool) -> tuple[str, Any]:
+    def ask(pool: Pool) -> central.UserChanged:
         user = _completed(pool, args.user[0])
-        return user, pool.central("userprio-set", action=_DEEDS[name], user=user, value=value, **bounds)
+        return pool.ask(central.ChangeUser(action=_DEEDS[name], user=user, **fields))
 
-    user, data = with_pool(args, ask)
+    changed = with_pool(args, ask)
     if args.json:
-        print_json(data)
+        print_json(data_of(changed))
     else:
         said = ", ".join(
             f"{each.replace('_', ' ')} {number:g}"
             for each in ("set_factor", "set_priority", "floor", "ceiling")
             if (number := getattr(args, each)) is not None
         )
-        say(f"{user}: {said or name.replace('_', ' ')}")
+        say(f"{changed.user}: {said or name.replace('_', ' ')}")
     return Exit.OK
 
 
@@ -99,7 +102,7 @@ def _rows(pool: Pool) -> list[dict[str, Any]]:
             "weighted": ad.get("WeightedResourcesUsed", 0.0),
             "used_h": round(float(ad.get("WeightedAccumulatedUsage", 0.0)) / 3600, 2),
         }
-    for ad in pool.central("ads", kind="Submitter"):
+    for ad in pool.ask(central.Ads(kind="Submitter")):
         row = found.setdefault(str(ad.get("Name")), {})
         for key, name in (("running", "RunningJobs"), ("idle", "IdleJobs"), ("held", "HeldJobs")):
             row[key] = row.get(key, 0) + int(ad.get(name, 0))
@@ -108,10 +111,9 @@ def _rows(pool: Pool) -> list[dict[str, Any]]:
 
 def _accounts(pool: Pool) -> list[dict[str, Any]]:
     try:
-        data = pool.central("userprio")
+        return pool.ask(central.Users())
     except Refused:
         return []
-    return data if isinstance(data, list) else []
 
 
 def _show(rows: list[dict[str, Any]]) -> None:

@@ -27,6 +27,10 @@ ADVERTISER: Final = "AuthenticatedIdentity"
 BY_ADMINISTRATOR: Final = "AdvertisedByAdministrator"
 
 
+class Unnamed(ValueError):
+    """An ad has no MyType or no Name."""
+
+
 class NotYours(Exception):
     """A user may not publish or withdraw an ad."""
 
@@ -38,11 +42,11 @@ class NotYours(Exception):
 def advertise(
     table: AdTable, ads: Sequence[ClassAd], *, user: str, administrators: Collection[str], now: float
 ) -> None:
-    """Publish a user's ads: all of them, or none. Raises NotYours, and ValueError for one without MyType or Name."""
+    """Publish a user's ads: all of them, or none. Raises NotYours, and Unnamed."""
     for ad in ads:
         kind, name = ad.eval("MyType"), ad.eval("Name")
         if not isinstance(kind, str) or not kind or not isinstance(name, str) or not name:
-            raise ValueError("an ad needs MyType and Name, both texts")
+            raise Unnamed("an ad needs MyType and Name, both texts")
         # From now on they are these texts: an expression could give another value each time.
         ad["MyType"], ad["Name"] = kind, name
         if fold(kind) in OF_DAEMONS:

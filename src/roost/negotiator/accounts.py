@@ -47,6 +47,10 @@ class User:
     ceiling: float | None = None
 
 
+class AccountError(ValueError):
+    """An account can't be changed so; the text says why."""
+
+
 class Accounts:
     """All users of a pool."""
 
@@ -122,22 +126,22 @@ class Accounts:
     # -- commands ----------------------------------------------------------------------------------
 
     def set_factor(self, name: str, factor: float | None) -> None:
-        """Give a user a factor of its own, or None to go by the configuration. Raises ValueError below 1."""
+        """Give a user a factor of its own, or None to go by the configuration. Raises AccountError below 1."""
         if factor is not None and not (math.isfinite(factor) and factor >= 1.0):
-            raise ValueError(f"a priority factor is a number from 1 up, not {factor}")
+            raise AccountError(f"a priority factor is a number from 1 up, not {factor}")
         self.user(name).factor = factor
 
     def set_priority(self, name: str, priority: float) -> None:
-        """Set a user's real priority. Raises ValueError below 0.5."""
+        """Set a user's real priority. Raises AccountError below 0.5."""
         if not (math.isfinite(priority) and priority >= BEST):
-            raise ValueError(f"a priority is a number from {BEST} up, not {priority}")
+            raise AccountError(f"a priority is a number from {BEST} up, not {priority}")
         self.user(name).priority = priority
 
     def set_bounds(self, name: str, *, floor: float | None = None, ceiling: float | None = None) -> None:
-        """Set a user's floor and ceiling, weights of slots. Raises ValueError for negative ones."""
+        """Set a user's floor and ceiling, weights of slots. Raises AccountError for negative ones."""
         for value in (floor, ceiling):
             if value is not None and not value >= 0:
-                raise ValueError(f"a floor or ceiling is a number from 0 up, not {value}")
+                raise AccountError(f"a floor or ceiling is a number from 0 up, not {value}")
         user = self.user(name)
         user.floor, user.ceiling = floor, ceiling
 
@@ -151,20 +155,20 @@ class Accounts:
     ) -> None:
         """Write what a user has used: weight times s, and since and until when, epoch s; None leaves a figure as it is.
 
-        Raises ValueError for negative ones.
+        Raises AccountError for negative ones.
         """
         for value in (used_s, began, last):
             if value is not None and not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"use and its times are numbers from 0 up, not {value}")
+                raise AccountError(f"use and its times are numbers from 0 up, not {value}")
         user = self.user(name)
         user.used_s = user.used_s if used_s is None else used_s
         user.began = user.began if began is None else began
         user.last = user.last if last is None else last
 
     def delete(self, name: str) -> None:
-        """Forget a user; who uses slots, or asks for some, begins anew. Raises ValueError for one that is not known."""
+        """Forget a user; who uses slots, or asks for some, begins anew. Raises AccountError if it is unknown."""
         if self.users.pop(name, None) is None:
-            raise ValueError(f"there is no account of {name}")
+            raise AccountError(f"there is no account of {name}")
 
     # -- outside -----------------------------------------------------------------------------------
 

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from roost.config import Config
-from roost.runtime.audit_store import PAGE_ROWS, AuditStore, Page, Wanted
+from roost.runtime.audit_store import AuditStore
 from roost.runtime.clock import Clock
 from roost.runtime.database_guard import Damaged, StoreError
 from roost.runtime.home import Home
 from roost.wire.audit import audit_data, audit_from
 from roost.wire.errors import WireError
 from roost.wire.messages import Audit
+from roost.wire.requests.central import AuditPage, AuditTrail
 
 _log = logging.getLogger("roost.audit")
 
@@ -165,13 +166,9 @@ class AuditKeeper:
         while self._opened().forget(before=before, most=self.settings.records_max):
             pass
 
-    async def query(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Records that are asked for. Raises StoreError; ValueError, TypeError for a question that makes no sense."""
-        wanted = _wanted(args)
-        page: Page = await asyncio.get_running_loop().run_in_executor(
-            self._searches, lambda: self._opened().query(wanted)
-        )
-        return {"records": list(page.records), "last": page.last, "more": page.more}
+    async def query(self, asked: AuditTrail) -> AuditPage:
+        """Records that are asked for. Raises StoreError."""
+        return await asyncio.get_running_loop().run_in_executor(self._searches, lambda: self._opened().query(asked))
 
     def close(self) -> None:
         """Write nothing more; what waits is in the files of those who sent it."""
@@ -179,20 +176,3 @@ class AuditKeeper:
         self._thread.shutdown(wait=True, cancel_futures=True)
         if self._store is not None:
             self._store.close()
-
-
-def _wanted(args: dict[str, Any]) -> Wanted:
-    since, until, after = args.get("since"), args.get("until"), args.get("after")
-    return Wanted(
-        since=None if since is None else float(since),
-        until=None if until is None else float(until),
-        kinds=tuple(str(each) for each in args.get("kinds") or ()),
-        effects=tuple(str(each) for each in args.get("effects") or ()),
-        user=str(args.get("user") or ""),
-        machine=str(args.get("machine") or ""),
-        job=str(args.get("job") or ""),
-        knob=str(args.get("knob") or ""),
-        configuration=str(args.get("configuration") or ""),
-        after=None if after is None else int(after),
-        limit=int(args.get("limit") or PAGE_ROWS),
-    )

@@ -7,7 +7,6 @@ form, so that nothing is there twice; which of several is newer is told by `unti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -31,6 +30,7 @@ from sqlalchemy import (
 )
 
 from roost.runtime.database import Database, Schema
+from roost.wire.requests.central import AuditPage, AuditTrail
 
 _METADATA: Final = MetaData()
 
@@ -71,9 +71,8 @@ def _first(connection: Connection) -> None:
 MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first,)
 SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={}, lock=7262, writer="central manager")
 
-#: Bytes and rows of one answer; the rest is asked for with the number of the last row.
+#: Bytes of one answer; the rest is asked for with the number of the last row.
 PAGE_BYTES: Final = 400_000
-PAGE_ROWS: Final = 1_000
 #: Rows that are forgotten at once.
 FORGET_AT_ONCE: Final = 5_000
 
@@ -82,39 +81,6 @@ _COLUMNS: Final = ("at", "until", "kind", "actor", "user", "loser", "machine", "
 _EMPTY: Final = dict.fromkeys(("actor", "user", "loser", "machine", "slot", "job", "knob", "configuration"), "")
 _DUMPER: Final = msgspec.json.Encoder()
 _LOADER: Final = msgspec.json.Decoder()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which records are asked for; what is empty does not matter."""
-
-    since: float | None = None
-    until: float | None = None
-    kinds: tuple[str, ...] = ()
-    #: Who ordered it, whose job it was or who lost by it.
-    user: str = ""
-    #: A machine, or a slot of it.
-    machine: str = ""
-    #: A job (12.0) or a cluster (12).
-    job: str = ""
-    knob: str = ""
-    configuration: str = ""
-    #: "" for any.
-    effects: tuple[str, ...] = ()
-    #: Rows after this number only, in their order; else the newest first.
-    after: int | None = None
-    limit: int = PAGE_ROWS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """Some of the records."""
-
-    records: tuple[dict[str, Any], ...]
-    #: Number of the last, for `Wanted.after`.
-    last: int
-    #: There are more.
-    more: bool
 
 
 class AuditStore:
@@ -162,9 +128,8 @@ class AuditStore:
                 gone += connection.execute(delete(AUDIT).where(AUDIT.c.seq.in_(oldest))).rowcount
             return int(gone)
 
-    def query(self, wanted: Wanted) -> Page:
+    def query(self, wanted: AuditTrail) -> AuditPage:
         """Records, the newest first, or after a number in their order. Raises StoreError."""
-        limit = max(1, min(wanted.limit, PAGE_ROWS))
         found: list[dict[str, Any]] = []
         last, size, looked_at = wanted.after or 0, 0, 0
         with self.database.reading() as connection:
@@ -175,12 +140,12 @@ class AuditStore:
                     last = row.seq
                     continue
                 size += len(row.record)
-                if len(found) == limit or (found and size > PAGE_BYTES):
-                    return Page(records=tuple(found), last=last, more=True)
+                if len(found) == wanted.limit or (found and size > PAGE_BYTES):
+                    return AuditPage(records=found, last=last, more=True)
                 found.append(record)
                 last = row.seq
         # What was not looked at is the next page's.
-        return Page(records=tuple(found), last=last, more=looked_at >= LOOKED_AT_MAX)
+        return AuditPage(records=found, last=last, more=looked_at >= LOOKED_AT_MAX)
 
 
 #: Rows that are read at once, and that one question looks at.
@@ -202,7 +167,7 @@ def _row(origin: str, data: dict[str, Any]) -> dict[str, Any]:
     return {**row, "id": f"{origin}/{data['id']}", "origin": origin, "record": _DUMPER.encode(data).decode()}
 
 
-def _asked(wanted: Wanted) -> Select[Any]:
+def _asked(wanted: AuditTrail) -> Select[Any]:
     c = AUDIT.c
     query = select(c.seq, c.origin, c.record)
     if wanted.since is not None:
@@ -232,7 +197,7 @@ def _asked(wanted: Wanted) -> Select[Any]:
     return query.order_by(c.until.desc(), c.seq.desc())
 
 
-def _is_about(record: dict[str, Any], wanted: Wanted) -> bool:
+def _is_about(record: dict[str, Any], wanted: AuditTrail) -> bool:
     if wanted.job and not _names_job(record, wanted.job):
         return False
     return not wanted.machine or _names_machine(record, wanted.machine.lower())

@@ -39,6 +39,14 @@ TELL_EVERY_S: Final = 60.0
 Handler = Callable[[Message, str, str], Awaitable[None] | None]
 
 
+def internal_error(message: Message, sender: str, error: Exception) -> Answer:
+    """Put a defect of ours that a message brought to light into the log; what its sender is told."""
+    what = message.what if isinstance(message, Ask) else type(message).__name__
+    _log.error("internal error (a bug in Roost): %s of %s", what, sender, exc_info=error)
+    text = f"{what}: internal error (a bug in Roost): {error!r}"
+    return Answer(ok=False, code="internal", text=text, remedy="the daemon's log says where; please report it")
+
+
 class Carrier(Protocol):
     """Whatever carries the messages of a machine: the bus, or a queue that has the machine within it."""
 
@@ -167,10 +175,9 @@ class Bus:
                 if done is not None:
                     await done
             except Exception as error:
-                _log.exception("a mistake in Roost: %s", type(message).__name__)
+                answer = internal_error(message, name_of(raw.subject.rpartition(".")[2]), error)
                 if raw.reply:
-                    text = f"{type(message).__name__}: {error!r}; the daemon's log says more"
-                    await self.send(raw.reply, Answer(ok=False, code="internal", text=text))
+                    await self.send(raw.reply, answer)
 
         await self._nats.subscribe(subject, cb=received, pending_msgs_limit=-1, pending_bytes_limit=-1)
         # Whoever is told of us next must not be faster than the server's knowing of the subscription.

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from roost.classad import ClassAd, Expr, ParseError, parse_expression
+from roost.classad import ClassAd, Expr
 from roost.classad.allowance import Allowance
 from roost.collector import advertised
 from roost.collector.table import projection_of
+from roost.negotiator.accounts import AccountError
 from roost.negotiator.timing import Wish
-from roost.runtime.budget import STEPS_AT_ONCE, STEPS_EACH, Budget, OverBudget, check_length, too_many_steps
+from roost.runtime.budget import STEPS_AT_ONCE, STEPS_EACH, Budget, too_many_steps
 from roost.runtime.bus import ROWS_PER_ANSWER
 from roost.runtime.permission import DENIED, refusal
 from roost.runtime.queue_rows import projected
+from roost.runtime.request_answers import BadRequest, RequestAnswers, expression
 from roost.wire.ads import ad_data, ad_from
-from roost.wire.messages import Answer, Ask, Message
-from roost.wire.verbs import Daemon
+from roost.wire.messages import Answer, Ask
+from roost.wire.requests import central
+from roost.wire.requests.verb import AdData, Daemon, Record, Request, Verb
+from roost.wire.verbs import ask_of
 
 if TYPE_CHECKING:
     from roost.runtime.central_daemon import CentralDaemon
@@ -34,86 +38,70 @@ def _bounded(function: Callable[[_A], _R], argument: _A) -> _R:
     return found
 
 
-def _shown(args: Mapping[str, Any]) -> Callable[[ClassAd], Any]:
+def _shown(asked: central.Ads) -> Callable[[ClassAd], AdData]:
     """How an ad is shown: some attributes, their values or expressions, or all of it."""
-    wanted = tuple(str(name) for name in args.get("projection", ()))
-    if not wanted:
+    if not asked.projection:
         return ad_data
-    if not args.get("values"):
-        return lambda ad: ad_data(projection_of(ad, wanted))
-    texts = frozenset(str(name) for name in args.get("texts", ()))
-    return lambda ad: projected(ad, wanted, texts=texts)
+    if not asked.values:
+        return lambda ad: ad_data(projection_of(ad, asked.projection))
+    texts = frozenset(asked.texts)
+    return lambda ad: projected(ad, asked.projection, texts=texts)
 
 
-class CentralAnswers:
+class CentralAnswers(RequestAnswers):
     """The requests that a central manager answers."""
 
+    of = Daemon.CENTRAL
+    database_remedy = "see log/central.log; decisions wait until the database is back"
+
     def __init__(self, daemon: CentralDaemon) -> None:
+        super().__init__(daemon.bus)
         self._daemon = daemon
         self._table = daemon.table
 
-    async def on_ask(self, message: Message, sender: str, reply: str) -> None:
-        """Somebody asks something."""
-        if not isinstance(message, Ask):
-            return
-        try:
-            refused = refusal(Daemon.CENTRAL, message, sender, self._daemon.administrators, self._daemon.lists)
-            if refused is not None:
-                if refused.code == DENIED:
-                    user = str(message.args.get("user", ""))
-                    self._daemon.audit.command(_words(message), sender, user=user, refusal=refused.text)
-                answer = refused
-            elif message.what == "audit":
-                answer = await self._daemon.audit.answered(message.args)
-            elif message.what == "ads":
-                answer = Answer(data=await self._ads(message.args, reply))
-            else:
-                answer = self._answered(message, sender)
-        except OverBudget as error:
-            answer = Answer(ok=False, code="over-budget", text=str(error), remedy=error.remedy)
-        except ParseError as error:
-            answer = Answer(ok=False, code="bad-request", text=f"the constraint: {error}")
-        except (KeyError, TypeError, ValueError) as error:
-            answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
-        await self._daemon.bus.answer(reply, answer)
+    def refusal(self, verb: Verb, sender: str) -> Answer | None:
+        """Why a request is not answered; None if it is."""
+        return refusal(verb, sender, self._daemon.administrators, self._daemon.lists)
 
-    def _answered(self, ask: Ask, sender: str) -> Answer:
-        args = ask.args
-        match ask.what:
-            case "explain-job":
-                return Answer(data=_bounded(self._why, args))
-            case "explain-slot":
-                last = self._daemon.last
-                trail = None if last is None else last.trail
-                return Answer(data=None if trail is None else _bounded(trail.about_slot, str(args["slot"])))
-            case "userprio":
-                daemon = self._daemon
+    def denied(self, ask: Ask, sender: str, why: str) -> None:
+        """A user may not ask that: have it on record."""
+        self._daemon.audit.command(_words(ask), sender, user=str(ask.args.get("user", "")), refusal=why)
+
+    async def answered(self, request: Request[Any], sender: str, reply: str) -> object:
+        """The reply to a request."""
+        daemon = self._daemon
+        match request:
+            case central.Ads():
+                return await self._ads(request, reply)
+            case central.AuditTrail():
+                return await daemon.audit.keeper.query(request)
+            case central.ExplainJob():
+                return _bounded(self._why, request)
+            case central.ExplainSlot():
+                trail = None if daemon.last is None else daemon.last.trail
+                return None if trail is None else _bounded(trail.about_slot, request.slot)
+            case central.Users():
                 daemon.matchmaker.charge(self._table, daemon.clock.now(), at_once=True)
-                return Answer(data=daemon.matchmaker.users())
-            case "userprio-set":
-                return self._set_user(ask, sender)
-            case "cycle":
-                return Answer(data=self._cycle())
-            case "advertise":
-                return self._advertised(ask, sender)
-        raise AssertionError(f"a verb of the table that the central manager does not answer: {ask.what}")
+                return daemon.matchmaker.users()
+            case central.ChangeUser():
+                return self._change_user(request, sender)
+            case central.Cycle():
+                return self._cycle()
+            case central.Advertise():
+                return self._advertised(request, sender)
+        raise AssertionError(f"a request of the table that the central manager does not answer: {request}")
 
-    async def _ads(self, args: Mapping[str, Any], reply: str) -> list[Any]:
+    async def _ads(self, asked: central.Ads, reply: str) -> list[AdData]:
         """The rows of the ads that are asked for; those that fill an answer are sent. Raises OverBudget."""
         daemon = self._daemon
-        rows: list[Any] = []
-        text, kind = str(args.get("constraint") or ""), str(args.get("kind", ""))
-        constraint = None if not text else parse_expression(check_length(text, "the constraint"))
-        limit, shown = max(0, int(args.get("limit", 0))), _shown(args)
-        if args.get("names"):
-            named = (self._table.get(kind, str(name)) for name in args["names"])
-            return [ad_data(each.ad) for each in named if each is not None]
+        rows: list[AdData] = []
+        shown = _shown(asked)
 
         async def alive() -> None:
             await daemon.bus.answer(reply, Answer(more=True))
 
         budget, found = Budget("the query", daemon.request_time_max_s, alive), 0
-        ads, constraint = self._candidates(kind, constraint)
+        ads, constraint = self._candidates(asked)
         for ad in ads:
             if budget.due:
                 await budget.pause()
@@ -121,7 +109,7 @@ class CentralAnswers:
                 continue
             rows.append(budget.run(shown, ad))
             found += 1
-            if found == limit:
+            if found == asked.limit:
                 break
             if len(rows) == ROWS_PER_ANSWER:
                 await daemon.bus.answer(reply, Answer(data=rows, more=True))
@@ -129,8 +117,12 @@ class CentralAnswers:
                 rows = []
         return rows
 
-    def _candidates(self, kind: str, constraint: Expr | None) -> tuple[list[ClassAd], Expr | None]:
+    def _candidates(self, asked: central.Ads) -> tuple[list[ClassAd], Expr | None]:
         """Ads, and the constraint that is still to be asked of each; None where they are those for which it is true."""
+        kind, constraint = asked.kind, expression(asked.constraint, "the constraint")
+        if asked.names:
+            named = (self._table.get(kind, name) for name in asked.names)
+            return [each.ad for each in named if each is not None], constraint
         if constraint is not None and self._table.has_columns(kind):
             with Allowance(STEPS_AT_ONCE, STEPS_EACH) as allowance:
                 found = list(self._table.query(kind, constraint))
@@ -138,51 +130,53 @@ class CentralAnswers:
                 return found, None
         return list(self._table.query(kind)), constraint
 
-    def _cycle(self) -> dict[str, Any]:
-        """The record of the last cycle."""
+    def _cycle(self) -> central.LastCycle:
         daemon, last = self._daemon, self._daemon.last
-        about: dict[str, Any] = {"cycles": daemon.cycles, "seconds": daemon.last_s}
-        if last is None:
-            return {**about, "rejections": {}}
-        rejections = {
-            f"{schedd} {number}": {"text": each.text, "causes": dict(each.causes)}
-            for (schedd, number), each in last.rejected.items()
-        }
-        return {**about, **last.record, "rejections": rejections}
+        rejected = {} if last is None else last.rejected
+        return central.LastCycle(
+            cycles=daemon.cycles,
+            seconds=daemon.last_s,
+            figures={} if last is None else dict(last.record),
+            rejections={
+                f"{schedd} {number}": central.Rejected(text=each.text, causes=dict(each.causes))
+                for (schedd, number), each in rejected.items()
+            },
+        )
 
-    def _why(self, args: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _why(self, asked: central.ExplainJob) -> Record | None:
         """What the last cycle made of a request; None if it was not asked for it."""
-        last = self._daemon.last
-        trail = None if last is None else last.trail
-        if trail is None:
-            return None
-        return trail.about_request(str(args["schedd"]), str(args["submitter"]), int(args["autocluster"]))
+        trail = None if self._daemon.last is None else self._daemon.last.trail
+        return None if trail is None else trail.about_request(asked.schedd, asked.submitter, asked.autocluster)
 
-    def _set_user(self, ask: Ask, sender: str) -> Answer:
+    def _change_user(self, asked: central.ChangeUser, sender: str) -> central.UserChanged:
         daemon = self._daemon
-        found = daemon.matchmaker.change_user(ask.args)
-        daemon.audit.command(_words(ask), sender, user=str(ask.args.get("user", "")))
+        try:
+            daemon.matchmaker.change_user(asked)
+        except AccountError as error:
+            raise BadRequest(str(error)) from None
+        daemon.audit.command(_words(ask_of(asked)), sender, user=asked.user)
         # Another user may come first now.
         daemon.want(Wish.URGENT)
-        return Answer(data=found)
+        return central.UserChanged(user=asked.user, action=asked.action)
 
-    def _advertised(self, ask: Ask, sender: str) -> Answer:
+    def _advertised(self, asked: central.Advertise, sender: str) -> Answer | central.Advertised:
         """Publish and withdraw ads of users."""
-        daemon, kind = self._daemon, str(ask.args.get("kind") or "")
-        ads = [ad_from(data, "ad") for data in ask.args.get("ads", [])]
-        gone = [str(name) for name in ask.args.get("gone", [])]
-        names = [str(ad.get("Name", "?")) for ad in ads] + gone
+        daemon, gone = self._daemon, asked.gone
+        ads = [ad_from(data, f"advertise.ads[{at}]") for at, data in enumerate(asked.ads)]
+        names = [*(str(ad.get("Name", "?")) for ad in ads), *gone]
         order = f"advertise {len(ads)} ads, take {len(gone)} back"
         now, table, administrators = daemon.clock.now(), self._table, daemon.administrators
         try:
-            removed = advertised.withdraw(table, gone, kind=kind, user=sender, administrators=administrators)
+            removed = advertised.withdraw(table, gone, kind=asked.kind, user=sender, administrators=administrators)
             advertised.advertise(table, ads, user=sender, administrators=administrators, now=now)
         except advertised.NotYours as error:
             daemon.audit.command(order, sender, names=names, refusal=str(error))
             return Answer(ok=False, code=DENIED, text=str(error), remedy=error.remedy)
+        except advertised.Unnamed as error:
+            raise BadRequest(str(error)) from None
         if names:
             daemon.audit.command(order, sender, names=names)
-        return Answer(data={"taken": len(ads), "gone": removed})
+        return central.Advertised(taken=len(ads), gone=removed)
 
 
 def _words(ask: Ask) -> str:

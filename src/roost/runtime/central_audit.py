@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from roost.config import Config, ConfigError
 from roost.config.in_force import configuration_record
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, digest, some
 from roost.runtime.audit_keeper import AuditKeeper, audit_settings
 from roost.runtime.audit_sender import AuditSender
-from roost.runtime.database_guard import StoreError
 from roost.runtime.role import ConfigurationRefused
 from roost.wire import messages as m
 from roost.wire.audit import audit_data
-from roost.wire.messages import Answer
 
 if TYPE_CHECKING:
     from roost.runtime.central_daemon import CentralDaemon
@@ -95,11 +93,3 @@ class CentralAudit:
         self._sender.kept(kept.pop(f"{self._daemon.context.role} {self._name}", 0))
         if kept:
             await self._daemon.bus.send(self._daemon.subjects.everybody(self._name), m.AuditKept(kept=kept))
-
-    async def answered(self, args: dict[str, Any]) -> Answer:
-        """Records that somebody asks for."""
-        try:
-            return Answer(data=await self.keeper.query(args))
-        except StoreError as error:
-            remedy = "see log/central.log; decisions wait until the database is back"
-            return Answer(ok=False, code="no-database", text=str(error), remedy=remedy)

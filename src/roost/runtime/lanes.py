@@ -7,15 +7,12 @@ came. More than `WAITING_MAX` of them are refused. Users take turns as their req
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from roost.runtime.bus import Carrier
+from roost.runtime.bus import Carrier, internal_error
 from roost.wire.messages import Answer, Ask, Message
-
-_log = logging.getLogger("roost.requests")
 
 #: Requests of one user that are served at the same time.
 WIDTH: Final = 4
@@ -82,6 +79,4 @@ class Lanes:
         try:
             await self._serve(ask, sender, reply)
         except Exception as error:
-            _log.exception("internal error: the request %s of %s", ask.what, sender)
-            text = f"{ask.what}: {error!r}; the daemon's log says more"
-            await self._bus.answer(reply, Answer(ok=False, code="internal", text=text))
+            await self._bus.answer(reply, internal_error(ask, sender, error))

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from roost.classad import ClassAd
 from roost.collector.table import AdTable
@@ -30,6 +30,7 @@ from roost.negotiator.timing import Steps
 from roost.negotiator.view import usage_of
 from roost.runtime.policy_log import PolicyLog, policy_log_path
 from roost.runtime.whole_files import write_whole
+from roost.wire.requests.central import ChangeUser
 
 _log = logging.getLogger("roost.matchmaker")
 
@@ -150,39 +151,26 @@ class Matchmaker:
         """Accounts of all users."""
         return list(self.accounts.ads(self.settings))
 
-    def change_user(self, args: Mapping[str, Any]) -> Any:
-        """Change a user's account as an administrator asks. Raises ValueError and KeyError for a bad request."""
-        name, action = str(args["user"]), args.get("action")
-        value = args.get("value")
-        match action:
+    def change_user(self, asked: ChangeUser) -> None:
+        """Change a user's account as an administrator asks. Raises AccountError."""
+        accounts, name = self.accounts, asked.user
+        match asked.action:
             case "set-factor":
-                self.accounts.set_factor(name, None if value is None else float(value))
+                accounts.set_factor(name, asked.value)
             case "set-priority":
-                self.accounts.set_priority(name, float(args["value"]))
+                assert asked.value is not None, "the request would not have been read"
+                accounts.set_priority(name, asked.value)
             case "set-bounds":
-                floor, ceiling = args.get("floor"), args.get("ceiling")
-                self.accounts.set_bounds(
-                    name,
-                    floor=None if floor is None else float(floor),
-                    ceiling=None if ceiling is None else float(ceiling),
-                )
+                accounts.set_bounds(name, floor=asked.floor, ceiling=asked.ceiling)
             case "set-usage":
-                used_s, began, last = (args.get(each) for each in ("used_s", "began", "last"))
-                self.accounts.set_usage(
-                    name,
-                    used_s=None if used_s is None else float(used_s),
-                    began=None if began is None else float(began),
-                    last=None if last is None else float(last),
-                )
+                accounts.set_usage(name, used_s=asked.used_s, began=asked.began, last=asked.last)
             case "reset":
-                self.accounts.reset(name)
+                accounts.reset(name)
             case "delete":
-                self.accounts.delete(name)
+                accounts.delete(name)
             case _:
-                known = "set-factor, set-priority, set-bounds, set-usage, reset, delete"
-                raise ValueError(f"unknown action {action!r}: {known}")
+                assert_never(asked.action)
         self.save()
-        return {"user": name, "action": action}
 
     def save(self) -> None:
         """Write the accounts down."""

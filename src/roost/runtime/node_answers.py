@@ -21,7 +21,8 @@ from roost.runtime.role import superusers
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.wire.ads import ad_data
 from roost.wire.messages import Answer, Ask, Message
-from roost.wire.verbs import Daemon
+from roost.wire.requests.verb import Daemon
+from roost.wire.verbs import asked_verb
 
 if TYPE_CHECKING:
     from roost.runtime.node_daemon import NodeDaemon
@@ -54,7 +55,9 @@ class NodeAnswers:
         if not isinstance(message, Ask):
             return
         try:
-            refused = refusal(Daemon.MACHINE, message, sender, superusers(self._daemon.config), self._lists())
+            refused = refusal(
+                asked_verb(Daemon.MACHINE, message), sender, superusers(self._daemon.config), self._lists()
+            )
             if refused is not None:
                 if refused.code == DENIED:
                     self._record(AuditKind.COMMAND, message.what, sender, self._daemon.clock.now(), refused.text)

@@ -1,4 +1,4 @@
-"""Whether a daemon may answer a request: it knows the verb, and its table and its lists let the asker ask for it.
+"""Whether a daemon may answer a request: its table and its lists let the asker ask for it.
 
 The asker is the last token of the subject, which the message servers hold to the asker's own name.
 """
@@ -9,8 +9,8 @@ from collections.abc import Collection
 from typing import Final, assert_never
 
 from roost.config.access import Access, Level
-from roost.wire.messages import Answer, Ask
-from roost.wire.verbs import VERBS, Asker, Daemon, Verb
+from roost.wire.messages import Answer
+from roost.wire.requests.verb import Asker, Verb
 
 #: What a refusal says to do.
 REMEDY: Final = "ask a user whom QUEUE_SUPER_USERS names, root, or the user who runs the pool"
@@ -19,17 +19,11 @@ DENIED: Final = "permission-denied"
 #: No list is set.
 OPEN: Final = Access()
 
-_NAMES: Final = {Daemon.QUEUE: "a queue", Daemon.MACHINE: "a machine", Daemon.CENTRAL: "the central manager"}
 _CENTRAL: Final = "central@"
 
 
-def refusal(
-    daemon: Daemon, ask: Ask, sender: str, administrators: Collection[str], lists: Access = OPEN
-) -> Answer | None:
+def refusal(verb: Verb, sender: str, administrators: Collection[str], lists: Access = OPEN) -> Answer | None:
     """Why a daemon does not answer a request; None if it does. `lists`: ALLOW_ and DENY_ of the daemon."""
-    verb = VERBS[daemon].get(ask.what)
-    if verb is None:
-        return Answer(ok=False, code="bad-request", text=f"{_NAMES[daemon]} cannot answer {ask.what!r}")
     what = f"{sender or 'this user'} may not {verb.about.partition(',')[0]}"
     if not _may(verb.asker, sender, administrators):
         return Answer(ok=False, code=DENIED, text=what, remedy=REMEDY)

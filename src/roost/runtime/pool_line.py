@@ -9,13 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 from roost.runtime.bus_settings import BusError, NoAnswer, NobodyThere
 from roost.runtime.home import Home, HomeError
 from roost.runtime.line import ANSWER_S, Line
+from roost.wire.errors import WireError
 from roost.wire.plain import PlainAnswer
-from roost.wire.verbs import QUESTIONS
+from roost.wire.requests.machine import MACHINE
+from roost.wire.requests.queue import QUEUE
+from roost.wire.requests.verb import Daemon, Request, Verb, verb_of
+from roost.wire.structs import data_of, read
+
+R = TypeVar("R")
 
 #: How long a daemon that does not listen is waited for, s.
 _BACK_S: Final = 3.0
@@ -72,28 +78,45 @@ class PoolLine:
         """In whose name is asked."""
         return self.line.settings.name
 
+    def ask(self, request: Request[R], *, machine: str = "", within_s: float = ANSWER_S) -> R:
+        """Ask the daemon whose request it is, and wait that long for its reply. Raises `refused_class`, `error_class`.
+
+        `machine` names the execute machine; "" is the one of this state directory.
+        """
+        verb = verb_of(request)
+        data = self._asked(verb, data_of(request), machine, within_s)
+        try:
+            reply: R = read(verb.reply, data, f"the reply to {verb.name!r}", strict=False)
+        except WireError as error:
+            hint = "is the daemon of another version of Roost than this command?"
+            raise self.error_class(f"{error}\n    hint: {hint}") from None
+        return reply
+
     def schedd(self, what: str, **args: Any) -> Any:
         """Ask the queue. Raises `refused_class` and `error_class`."""
-        return self._ask_daemon("queue", self.line.subjects.ask_schedd(self.contact["schedd"], self.user), what, args)
-
-    def central(self, what: str, **args: Any) -> Any:
-        """Ask the central manager. Raises `refused_class` and `error_class`."""
-        return self._ask_daemon("central manager", self.line.subjects.ask_central(self.user), what, args)
+        return self._asked(QUEUE[what], args)
 
     def node(self, node: str, what: str, *, within_s: float = ANSWER_S, **args: Any) -> Any:
         """Ask an execute machine, and wait that long for its answer. Raises `refused_class` and `error_class`."""
-        name = node or str(self.contact["node"])
-        try:
-            return self._ask(self.line.subjects.ask_node(name, self.user), what, args, within_s)
-        except NobodyThere:
-            raise self.error_class(f"no machine {name!r} answers: `roost status` lists the machines") from None
+        return self._asked(MACHINE[what], args, node, within_s)
 
-    def _ask_daemon(self, who: str, subject: str, what: str, args: dict[str, Any]) -> Any:
+    def _asked(self, verb: Verb, args: dict[str, Any], machine: str = "", within_s: float = ANSWER_S) -> Any:
+        subjects = self.line.subjects
+        if verb.daemon is Daemon.MACHINE:
+            name = machine or str(self.contact["node"])
+            try:
+                return self._answered(subjects.ask_node(name, self.user), verb, args, within_s)
+            except NobodyThere:
+                raise self.error_class(f"no machine {name!r} answers: `roost status` lists the machines") from None
+        if verb.daemon is Daemon.QUEUE:
+            who, subject = "queue", subjects.ask_schedd(self.contact["schedd"], self.user)
+        else:
+            who, subject = "central manager", subjects.ask_central(self.user)
         # A daemon that died is started again within moments, and what nobody heard may be said again.
         until = time.monotonic() + _BACK_S
         while True:
             try:
-                return self._ask(subject, what, args)
+                return self._answered(subject, verb, args, within_s)
             except NobodyThere:
                 if time.monotonic() < until:
                     time.sleep(0.1)
@@ -101,21 +124,21 @@ class PoolLine:
             hint = f"`roost status --daemons` shows what runs, {self.home.log} says why something does not"
             raise self.error_class(f"the {who} does not answer: {hint}") from None
 
-    def _ask(self, subject: str, what: str, args: dict[str, Any], within_s: float = ANSWER_S) -> Any:
+    def _answered(self, subject: str, verb: Verb, args: dict[str, Any], within_s: float) -> Any:
         # What a daemon was told in the instant of its death is lost; a question can be asked again.
-        first_s = min(_PATIENT_S, within_s / 2) if what in QUESTIONS else within_s
+        first_s = min(_PATIENT_S, within_s / 2) if verb.question else within_s
         try:
             try:
-                answer = self.line.ask(subject, what, args, first_s)
+                answer = self.line.ask(subject, verb.name, args, first_s)
             except NoAnswer:
-                if what not in QUESTIONS:
+                if not verb.question:
                     raise
-                answer = self.line.ask(subject, what, args, within_s - first_s)
+                answer = self.line.ask(subject, verb.name, args, within_s - first_s)
         except NobodyThere:
             raise
         except BusError as error:
             # What was heard may be done yet: a queue whose database is away does it when that is back.
-            unknown = isinstance(error, NoAnswer) and what not in QUESTIONS
+            unknown = isinstance(error, NoAnswer) and not verb.question
             hint = "\n    hint: it may be done nonetheless, later: look before you say it again" if unknown else ""
             raise self.error_class(f"{error}{hint}") from None
         if not answer.ok:

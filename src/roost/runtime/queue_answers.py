@@ -28,7 +28,8 @@ from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask, Message
-from roost.wire.verbs import VERBS, Daemon
+from roost.wire.requests.verb import Daemon
+from roost.wire.verbs import asked_verb
 
 if TYPE_CHECKING:
     from roost.runtime.schedd_daemon import ScheddDaemon
@@ -67,8 +68,13 @@ class QueueAnswers:
         """Answer a request."""
         if not isinstance(message, Ask):
             return
-        refused = refusal(Daemon.QUEUE, message, sender, self._daemon.settings.superusers, self._daemon.lists)
-        if refused is None and not VERBS[Daemon.QUEUE][message.what].question:
+        try:
+            verb = asked_verb(Daemon.QUEUE, message)
+        except WireError as error:
+            await self._daemon.bus.answer(reply, Answer(ok=False, code="bad-request", text=str(error)))
+            return
+        refused = refusal(verb, sender, self._daemon.settings.superusers, self._daemon.lists)
+        if refused is None and not verb.question:
             refused = self._daemon.watch.refusal()
         if refused is not None:
             await self._daemon.bus.answer(reply, refused)

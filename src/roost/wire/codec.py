@@ -10,13 +10,21 @@ import msgspec
 
 from roost.wire.errors import WireError
 from roost.wire.messages import ALL, VERSION, Message
+from roost.wire.structs import Struct, data_of
 
 M = TypeVar("M", bound=Message)
 
 #: Largest message, bytes; the embedded server is told the same.
 MESSAGE_BYTES_MAX: Final = 8 * 1024 * 1024
 
-_ENCODER: Final = msgspec.json.Encoder()
+
+def _plain(value: object) -> object:
+    if not isinstance(value, Struct):
+        raise TypeError(f"{type(value).__name__} has no form in JSON")
+    return data_of(value)
+
+
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
 _DECODER: Final = msgspec.json.Decoder(functools.reduce(operator.or_, ALL))
 
 

@@ -403,10 +403,9 @@ class Hello(Message, frozen=True, kw_only=True):
 
 
 class Ask(Message, frozen=True, kw_only=True):
-    """A request of a command: what, and its arguments. `user` is who runs the command on the machine it comes from."""
+    """A request of a command: what, and the fields of its struct (`requests`), which `verbs` reads."""
 
     what: str
-    user: str = ""
     args: dict[str, Any] = {}
 
 
@@ -418,7 +417,8 @@ class Answer(Message, frozen=True, kw_only=True):
     code: str = ""
     text: str = ""
     remedy: str = ""
-    data: Any = None
+    #: The reply (`requests`), or some of its rows.
+    data: object = None
     more: bool = False
 
 

@@ -14,6 +14,7 @@ from roost.cli.condor.options import Option, given
 from roost.cli.condor.printing.chosen import rows_of_file
 from roost.cli.condor.printing.rows import Row
 from roost.cli.pool import Pool, Refused
+from roost.wire.requests import central
 
 OPTIONS: Final = (
     Option("pool", "the pool", takes="HOST", least=1),
@@ -65,7 +66,7 @@ def _send(pool: Pool, command: str, rows: list[Row]) -> int:
         if command.startswith("INVALIDATE_"):
             done += _invalidate(pool, row, command)
         else:
-            done += pool.central("advertise", ads=[_told(row, _TYPES[command])])["taken"]
+            done += pool.ask(central.Advertise(ads=(_told(row, _TYPES[command]),))).taken
     sys.stdout.write(f"Sent {done} of {len(rows)} ad{'' if len(rows) == 1 else 's'} to <{pool.contact['pool']}>.\n")
     return 0 if done == len(rows) else 1
 
@@ -82,8 +83,8 @@ def _invalidate(pool: Pool, row: Row, command: str) -> int:
     kind = "" if kind in ("Any", "Query") else kind or {"INVALIDATE_ADS_GENERIC": ""}.get(command, "")
     names = [row.text("Name")] if row.text("Name") else []
     if not names and "Requirements" in row:
-        found = pool.central("ads", kind=kind, constraint=row.raw("Requirements"), projection=["Name"])
+        found = pool.ask(central.Ads(kind=kind, constraint=row.raw("Requirements"), projection=("Name",)))
         names = [str(each.get("Name")) for each in found]
     if names:
-        pool.central("advertise", ads=[], gone=names, kind=kind)
+        pool.ask(central.Advertise(gone=tuple(names), kind=kind))
     return 1

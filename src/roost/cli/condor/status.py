@@ -14,6 +14,7 @@ from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.printing.rows import Row, needed
 from roost.cli.condor.status_tables import Table, sums
 from roost.cli.pool import Pool, Refused
+from roost.wire.requests import central
 
 OPTIONS: Final = (
     *OUTPUT_OPTIONS,
@@ -158,8 +159,14 @@ def _online(query: Query) -> list[Row]:
             rows = [Row(each) for each in found]
             return [row for row in rows if constraint is None or row.value(constraint) is True]
         kind = query.table.kind if query.kind is None else query.kind
-        asked = {**wanted.asked(), "values": not wanted.raw}
-        return wanted.rows(pool.central("ads", kind=kind, constraint=query.choice.constraint, **asked))
+        asked = central.Ads(
+            kind=kind,
+            constraint=query.choice.constraint,
+            projection=tuple(wanted.names),
+            values=bool(wanted.names) and not wanted.raw,
+            texts=wanted.texts,
+        )
+        return wanted.rows(pool.ask(asked))
 
     try:
         rows = query.place.ask(ask, lost="Error: communication error")

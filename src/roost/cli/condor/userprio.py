@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any, Final
+from typing import Final
 
 from roost.cli.condor.asking import Place
 from roost.cli.condor.choosing import check_constraint
@@ -14,6 +14,7 @@ from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output
 from roost.cli.condor.printing.renderers import date
 from roost.cli.condor.printing.rows import Row
 from roost.cli.pool import Pool, Refused
+from roost.wire.requests import central
 
 OPTIONS: Final = (
     *OUTPUT_OPTIONS,
@@ -45,7 +46,7 @@ OPTIONS: Final = (
     Option("debug", "understood, without effect", least=3),
 )
 #: Option to what the matchmaker is asked, and the words when it is done.
-_DEEDS: Final = {
+_DEEDS: Final[dict[str, tuple[central.UserAction, str]]] = {
     "setfactor": ("set-factor", "The priority factor of {} was set to {:f}"),
     "setprio": ("set-priority", "The priority of {} was set to {:f}"),
     "setfloor": ("set-bounds", "The floor of {} was set to {:f}"),
@@ -108,7 +109,7 @@ def _change(pool: Pool, name: str, values: tuple[str, ...]) -> int:
         number = float(values[1]) if len(values) > 1 else 0.0
     except ValueError:
         raise UsageError(f"Error: -{name}: {values[1]} is no number") from None
-    more: dict[str, Any] = {}
+    more: dict[str, float | None] = {"value": number} if action in ("set-factor", "set-priority") else {}
     if action == "set-bounds":
         mine = next((row for row in _rows(pool) if row.text("Name") == user), Row({}))
         bounds = {each: mine.value(each.title()) for each in ("floor", "ceiling")}
@@ -116,14 +117,14 @@ def _change(pool: Pool, name: str, values: tuple[str, ...]) -> int:
         more[name.removeprefix("set")] = number if number >= 0 else None
     if name in _USAGE:
         more = {_USAGE[name]: number}
-    pool.central("userprio-set", action=action, user=user, value=number, **more)
+    pool.ask(central.ChangeUser(action=action, user=user, **more))
     sys.stdout.write(words.format(user, number) + "\n")
     return 0
 
 
 def _reset_all(pool: Pool) -> int:
     for row in _rows(pool):
-        pool.central("userprio-set", action="reset", user=row.text("Name"))
+        pool.ask(central.ChangeUser(action="reset", user=row.text("Name")))
     sys.stdout.write("The accumulated usage was reset for all users\n")
     return 0
 
@@ -132,8 +133,8 @@ def _reset_all(pool: Pool) -> int:
 
 
 def _rows(pool: Pool) -> list[Row]:
-    found = {str(ad.get("Name")): dict(ad) for ad in pool.central("userprio")}
-    for ad in pool.central("ads", kind="Submitter"):
+    found = {str(ad.get("Name")): dict(ad) for ad in pool.ask(central.Users())}
+    for ad in pool.ask(central.Ads(kind="Submitter")):
         mine = found.setdefault(str(ad.get("Name")), {"MyType": "Accounting", "Name": ad.get("Name")})
         mine["IdleJobs"] = mine.get("IdleJobs", 0) + int(ad.get("IdleJobs", 0))
     return [Row(data) for _, data in sorted(found.items())]

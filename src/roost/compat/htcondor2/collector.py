@@ -15,6 +15,7 @@ from roost.compat.htcondor2.security import SecurityContext
 from roost.runtime.home import Home
 from roost.runtime.pool_line import is_called, is_pool
 from roost.wire.ads import ad_data
+from roost.wire.requests import central
 
 #: Kind of ad to its MyType.
 _TYPES: Final = {
@@ -95,10 +96,10 @@ class Collector:
 
     def _ads(self, pool: Pool, kind: AdType, constraint: str | None, names: list[str]) -> list[ClassAd]:
         wanted = _TYPES[kind]
-        rows = pool.central("ads", kind=wanted, constraint=constraint, projection=names)
+        rows = pool.ask(central.Ads(kind=wanted, constraint=constraint, projection=tuple(names)))
         found = [wrapped(row) for row in rows]
         if wanted == "Accounting" and not found:
-            found = [ClassAd(row) for row in pool.central("userprio")]
+            found = [ClassAd(row) for row in pool.ask(central.Users())]
         if wanted in _CENTRAL and not found:
             found = [located(pool, wanted, str(pool.contact["pool"]))]
         if constraint is not None and (wanted in _CENTRAL or wanted == "Accounting"):
@@ -155,11 +156,11 @@ class Collector:
             raise HTCondorException(f"Invalid advertise command {command}: UPDATE_AD_GENERIC is one")
         with self._pool() as pool:
             if known["back"]:
-                pool.central("advertise", ads=[], gone=[name for ad in ad_list for name in _gone(pool, ad)])
+                pool.ask(central.Advertise(gone=tuple(name for ad in ad_list for name in _gone(pool, ad))))
                 return
             # Ads of daemons are theirs to tell, which the pool says.
             kind = _OF_COMMANDS.get(known["kind"] or "", "Generic")
-            pool.central("advertise", ads=[{"MyType": kind, **ad_data(ad._ad)} for ad in ad_list])
+            pool.ask(central.Advertise(ads=tuple({"MyType": kind, **ad_data(ad._ad)} for ad in ad_list)))
 
 
 #: Commands of HTCondor's collector that tell ads or take them back.
@@ -181,7 +182,7 @@ def _gone(pool: Pool, ad: ClassAd) -> list[str]:
     kind = str(ad.get("TargetType", ad.get("MyType", "")))
     kind = "" if kind in ("Any", "Query") else kind
     constraint = repr(ad.lookup("Requirements")) if "Requirements" in ad else None
-    return [str(row["Name"]) for row in pool.central("ads", kind=kind, constraint=constraint) if "Name" in row]
+    return [str(row["Name"]) for row in pool.ask(central.Ads(kind=kind, constraint=constraint)) if "Name" in row]
 
 
 def _kind(daemon_type: DaemonType) -> AdType:

@@ -7,6 +7,7 @@ from typing import Any
 from roost.compat.classad2 import ClassAd
 from roost.compat.htcondor2.asking import connected, home_of, wrapped
 from roost.compat.htcondor2.errors import HTCondorException
+from roost.wire.requests import central
 
 
 class Negotiator:
@@ -23,7 +24,7 @@ class Negotiator:
     def getPriorities(self, rollup: bool = False) -> list[ClassAd]:
         """An ad for each user."""
         with self._pool() as pool:
-            return [wrapped(row) for row in pool.central("userprio")]
+            return [wrapped(row) for row in pool.ask(central.Users())]
 
     def getResourceUsage(self, user: str) -> list[ClassAd]:
         """An ad for each slot that runs a job of a user."""
@@ -31,12 +32,12 @@ class Negotiator:
         with self._pool() as pool:
             quoted = ClassAd({"user": user}).lookup("user")
             constraint = f"RemoteUser =?= {quoted} || AccountingGroup =?= {quoted}"
-            return [wrapped(row) for row in pool.central("ads", kind="Machine", constraint=constraint)]
+            return [wrapped(row) for row in pool.ask(central.Ads(kind="Machine", constraint=constraint))]
 
-    def _change(self, action: str, user: str, value: float = 0.0, **more: Any) -> None:
+    def _change(self, action: central.UserAction, user: str, **fields: float | None) -> None:
         _check(user)
         with self._pool() as pool:
-            pool.central("userprio-set", action=action, user=user, value=float(value), **more)
+            pool.ask(central.ChangeUser(action=action, user=user, **fields))
 
     def deleteUser(self, user: str) -> None:
         """Forget a user."""
@@ -53,11 +54,11 @@ class Negotiator:
 
     def setPriority(self, user: str, priority: float) -> None:
         """Set a user's real priority."""
-        self._change("set-priority", user, priority)
+        self._change("set-priority", user, value=float(priority))
 
     def setFactor(self, user: str, factor: float) -> None:
         """Set what a user's priority is multiplied with."""
-        self._change("set-factor", user, factor)
+        self._change("set-factor", user, value=float(factor))
 
     def setUsage(self, user: str, usage: float) -> None:
         """Set what a user has used, s."""

@@ -1,0 +1,73 @@
+"""How a daemon answers requests: whether it may, what is asked, and what is said where something is wrong.
+
+A daemon answers what `wire.verbs` has in its table. A request that is malformed, or asks for something that makes no
+sense, is a `bad-request`; so that the user can tell it from a defect of Roost, only errors that name the user's input
+count for that. Any other exception is a defect: `Lanes` reports it as such, with the log saying where.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from roost.classad import Expr, ParseError, parse_expression
+from roost.runtime.budget import OverBudget, check_length
+from roost.runtime.bus import Carrier
+from roost.runtime.database_guard import StoreError
+from roost.runtime.permission import DENIED
+from roost.wire.errors import WireError
+from roost.wire.messages import Answer, Ask
+from roost.wire.requests.verb import Daemon, Request, Verb
+from roost.wire.verbs import asked_verb, request_of
+
+
+class BadRequest(Exception):
+    """A request that can't be answered; the text says why."""
+
+
+def expression(text: str | None, what: str) -> Expr | None:
+    """The expression of a request; None for none. Raises BadRequest, and OverBudget for one that is too long."""
+    try:
+        return None if not text else parse_expression(check_length(text, what))
+    except ParseError as error:
+        raise BadRequest(f"{what}: {error}") from None
+
+
+class RequestAnswers(ABC):
+    """Answers the requests to one daemon."""
+
+    of: ClassVar[Daemon]
+    #: The remedy where a database is away.
+    database_remedy: ClassVar[str] = ""
+
+    def __init__(self, bus: Carrier) -> None:
+        self._bus = bus
+
+    @abstractmethod
+    def refusal(self, verb: Verb, sender: str) -> Answer | None:
+        """Why a request is not answered; None if it is."""
+
+    @abstractmethod
+    async def answered(self, request: Request[Any], sender: str, reply: str) -> object:
+        """The reply to a request, or an `Answer`; None for nothing. Pieces of it may be sent to `reply` before."""
+
+    def denied(self, ask: Ask, sender: str, why: str) -> None:  # noqa: B027  (most daemons do nothing)
+        """A user may not ask that: have it on record."""
+
+    async def on_ask(self, ask: Ask, sender: str, reply: str) -> None:
+        """Answer a request."""
+        try:
+            verb = asked_verb(self.of, ask)
+            found: object = self.refusal(verb, sender)
+            if isinstance(found, Answer):
+                if found.code == DENIED:
+                    self.denied(ask, sender, found.text)
+            else:
+                found = await self.answered(request_of(self.of, ask), sender, reply)
+        except OverBudget as error:
+            found = Answer(ok=False, code="over-budget", text=str(error), remedy=error.remedy)
+        except StoreError as error:
+            found = Answer(ok=False, code="no-database", text=str(error), remedy=self.database_remedy)
+        except (BadRequest, WireError) as error:
+            found = Answer(ok=False, code="bad-request", text=str(error))
+        await self._bus.answer(reply, found if isinstance(found, Answer) else Answer(data=found))

@@ -1,0 +1,195 @@
+"""What the central manager can be asked: ads, the last matchmaking cycle, the audit trail, users' accounts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, TypeAlias
+
+from roost.wire.requests.verb import JOBS_PATTERN, AdData, Asker, Daemon, Record, Request, Verb, question, table
+from roost.wire.structs import Between, Count, Matching, OneOf, Struct
+
+
+def _kinds() -> tuple[str, ...]:
+    from roost.model.audit import AuditKind
+
+    return tuple(AuditKind)
+
+
+def _effects() -> tuple[str, ...]:
+    from roost.model.audit import Effect
+
+    return tuple(Effect)
+
+
+#: Most records of one page of the audit trail.
+AUDIT_PAGE_ROWS: Final = 1_000
+
+
+class Ads(Request[list[AdData]]):
+    """Ads of the pool."""
+
+    #: MyType; "" for all.
+    kind: str = ""
+    #: An expression that is true of the ads; None for all.
+    constraint: str | None = None
+    #: Only the ads of these names; empty for all.
+    names: tuple[str, ...] = ()
+    #: Only these attributes; empty for all.
+    projection: tuple[str, ...] = ()
+    #: Of the projection the values, not the expressions.
+    values: bool = False
+    #: Of these attributes the value if it is a string, else the expression.
+    texts: tuple[str, ...] = ()
+    #: At most so many; 0 for all.
+    limit: Count = 0
+
+    def _problem(self) -> str:
+        alone = [name for name in ("values", "texts") if getattr(self, name) and not self.projection]
+        return f"{alone[0]} says how a projection is shown, and there is none" if alone else ""
+
+
+class Advertised(Struct):
+    """How many ads were published, and how many withdrawn."""
+
+    taken: int
+    gone: int
+
+
+class Advertise(Request[Advertised]):
+    """Publish ads, which have MyType and Name, or withdraw some."""
+
+    ads: tuple[AdData, ...] = ()
+    #: Names of the ads to withdraw, and their MyType; "" for any.
+    gone: tuple[str, ...] = ()
+    kind: str = ""
+
+    def _problem(self) -> str:
+        return "kind is the type of ads to withdraw, and there are none" if self.kind and not self.gone else ""
+
+
+class AuditPage(Struct):
+    """Records of the audit trail."""
+
+    records: list[Record]
+    #: Number of the last, for `AuditTrail.after`.
+    last: int
+    #: There are more after it.
+    more: bool
+
+
+class AuditTrail(Request[AuditPage]):
+    """Decisions on record; what is empty does not matter."""
+
+    #: Epoch s.
+    since: float | None = None
+    until: float | None = None
+    kinds: tuple[Annotated[str, OneOf(_kinds)], ...] = ()
+    effects: tuple[Annotated[str, OneOf(_effects)], ...] = ()
+    #: Who ordered it, whose job it was or who lost by it.
+    user: str = ""
+    #: A machine, or a slot of it.
+    machine: str = ""
+    job: Annotated[str, Matching(rf"|{JOBS_PATTERN}", "a job (12.0) or a cluster (12)")] = ""
+    #: The expression that decided.
+    knob: str = ""
+    #: The first characters of the digest of the configuration.
+    configuration: str = ""
+    #: Records after this number only, in their order; None for the newest first.
+    after: Count | None = None
+    limit: Annotated[int, Between(1, AUDIT_PAGE_ROWS)] = AUDIT_PAGE_ROWS
+
+
+class Rejected(Struct):
+    """Why a request got no slot."""
+
+    text: str
+    #: Cause to number of slots.
+    causes: dict[str, int]
+
+
+class LastCycle(Struct):
+    """The last matchmaking cycle."""
+
+    #: Cycles since the central manager started; 0 for none yet.
+    cycles: int
+    #: How long the last one took.
+    seconds: float
+    #: Figures of the cycle, by name.
+    figures: Record
+    #: Queue and autocluster, with a space between, to why it got nothing.
+    rejections: dict[str, Rejected]
+
+
+class Cycle(Request[LastCycle]):
+    """The last matchmaking cycle."""
+
+
+class ExplainJob(Request[Record | None]):
+    """What the last cycle made of a job's autocluster; None if the cycle was not asked for it."""
+
+    #: As the queue's `Autocluster` says.
+    schedd: str
+    submitter: str
+    autocluster: int
+
+
+class ExplainSlot(Request[Record | None]):
+    """What the last cycle made of a slot; None if it did not see it."""
+
+    slot: str
+
+
+class Users(Request[list[AdData]]):
+    """The accounts of users: priorities, factors, usage."""
+
+
+class UserChanged(Struct):
+    """An account has been changed."""
+
+    user: str
+    action: str
+
+
+UserAction: TypeAlias = Literal["set-factor", "set-priority", "set-bounds", "set-usage", "reset", "delete"]
+#: Action to the fields that it takes.
+_TAKES: Final = {
+    "set-factor": ("value",), "set-priority": ("value",), "set-bounds": ("floor", "ceiling"),
+    "set-usage": ("used_s", "began", "last"), "reset": (), "delete": (),
+}  # fmt: skip
+
+
+class ChangeUser(Request[UserChanged]):
+    """Change the account of a user, or delete it."""
+
+    action: UserAction
+    user: str
+    #: The factor, None for the configuration's; or the real priority.
+    value: float | None = None
+    #: Weights of slots; None for no bound.
+    floor: float | None = None
+    ceiling: float | None = None
+    #: Weight times s, and epoch s; None leaves a figure as it is.
+    used_s: float | None = None
+    began: float | None = None
+    last: float | None = None
+
+    def _problem(self) -> str:
+        for name in self._names:
+            if name not in ("action", "user", *_TAKES[self.action]) and getattr(self, name) is not None:
+                return f"{self.action} does not take {name}"
+        return "set-priority needs value" if self.action == "set-priority" and self.value is None else ""
+
+
+CENTRAL: Final = table(
+    Daemon.CENTRAL,
+    question("ads", Ads, "ads of the pool"),
+    Verb("advertise", Advertise, Asker.USER, "publish ads that are not a daemon's, and withdraw them"),
+    question("audit", AuditTrail, "the audit trail"),
+    question("cycle", Cycle, "the last matchmaking cycle"),
+    question("explain-job", ExplainJob, "why a job is not matched"),
+    question("explain-slot", ExplainSlot, "why a slot is not matched"),
+    question("userprio", Users, "priorities and usage of users"),
+    Verb(
+        "userprio-set", ChangeUser, Asker.ADMINISTRATOR,
+        "change the priority, factor, bounds or usage of a user, or delete it",
+    ),
+)  # fmt: skip

@@ -1,0 +1,108 @@
+"""What an execute machine can be asked: its ads, its policy, its story, drains and evictions."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+from roost.wire.requests.verb import AdData, Asker, Daemon, Record, Request, Verb, question, table
+from roost.wire.structs import Count, Struct
+
+#: Numbers of HTCondor's protocol (`model.events.DrainSchedule`, `startd.draining.OnCompletion`).
+Schedule: TypeAlias = Literal[0, 10, 20]
+Completion: TypeAlias = Literal[0, 1, 2, 3, 4]
+
+
+class Ads(Request[list[AdData]]):
+    """Ads of the machine's slots, as they are now."""
+
+
+class Draining(Struct):
+    """A drain has begun."""
+
+    request_id: str
+
+
+class Drain(Request[Draining]):
+    """Drain the machine."""
+
+    #: 0: retirement and vacate time are honoured; 10: vacate time only; 20: neither.
+    schedule: Schedule = 0
+    #: What becomes of the empty machine: 0 nothing, 1 resume, 2 exit, 3 restart, 4 reconfigure.
+    on_completion: Completion = 0
+    #: An expression that has to be true of every slot; None for none.
+    check: str | None = None
+    #: START while the machine is drained; None for FALSE.
+    start: str | None = None
+    reason: str = ""
+
+
+class CancelDrain(Request[None]):
+    """End a drain."""
+
+    #: Only this one; "" for any.
+    request_id: str = ""
+
+
+class Origin(Struct):
+    """Where an expression of a policy was set."""
+
+    file: str
+    line: int
+    #: The includes and templates that led there.
+    via: tuple[str, ...]
+
+
+class Origins(Request[dict[str, Origin]]):
+    """Where the policy of a slot is set: attribute to place."""
+
+    #: "" for what all slots have.
+    slot: str = ""
+
+
+class Poll(Request[None]):
+    """Evaluate the policy now."""
+
+
+class Slots(Struct):
+    """Slots to which something was done."""
+
+    slots: tuple[str, ...]
+
+
+class Reopen(Request[Slots]):
+    """Open slots that a failed prolog or epilog has closed."""
+
+    #: "" for all of them.
+    slot: str = ""
+
+
+class Story(Request[list[Record]]):
+    """What happened to a slot or a job, the oldest first."""
+
+    #: "" for all slots, and all jobs.
+    slot: str = ""
+    job: str = ""
+    #: The last so many; 0 for all.
+    limit: Count = 0
+
+
+class Vacate(Request[Slots]):
+    """Evict the jobs of slots."""
+
+    #: "" for all slots.
+    slot: str = ""
+    #: Without time for the jobs' own end.
+    fast: bool = False
+
+
+MACHINE: Final = table(
+    Daemon.MACHINE,
+    question("ads", Ads, "ads of the machine's slots"),
+    Verb("cancel-drain", CancelDrain, Asker.ADMINISTRATOR_OR_CENTRAL, "end a drain"),
+    Verb("drain", Drain, Asker.ADMINISTRATOR_OR_CENTRAL, "drain the machine"),
+    question("origins", Origins, "where the policy of a slot is set"),
+    Verb("poll", Poll, Asker.ADMINISTRATOR, "evaluate the policy now"),
+    Verb("reopen", Reopen, Asker.ADMINISTRATOR, "open slots that a failed prolog or epilog has closed"),
+    question("story", Story, "what happened to a slot or job"),
+    Verb("vacate", Vacate, Asker.ADMINISTRATOR, "evict the jobs of slots"),
+)

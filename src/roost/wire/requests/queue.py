@@ -1,0 +1,179 @@
+"""What a queue can be asked: to take jobs, to act upon them, and which there are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, TypeAlias, TypedDict, TypeVar
+
+from roost.wire.requests.verb import JOBS_PATTERN, AdData, Asker, Daemon, Record, Request, Verb, question, table
+from roost.wire.structs import Between, Count, Matching, Struct
+
+_R_co = TypeVar("_R_co", covariant=True)
+
+#: A job (12.0) or a cluster (12).
+Jobs: TypeAlias = Annotated[str, Matching(JOBS_PATTERN, "a job (12.0) or a cluster (12)")]
+#: `schedd.events.Action`.
+Action: TypeAlias = Literal[
+    "hold", "release", "remove", "remove-x", "suspend", "continue", "vacate", "vacate-fast", "edit", "note"
+]
+
+
+class Choice(TypedDict, total=False):
+    """The fields of `_Chosen`, for those who pass them on."""
+
+    jobs: tuple[str, ...]
+    owners: tuple[str, ...]
+    constraint: str | None
+
+
+class _Chosen(Request[_R_co]):
+    """A request about jobs: all of those for which all fields hold."""
+
+    #: Empty for any.
+    jobs: tuple[Jobs, ...] = ()
+    owners: tuple[str, ...] = ()
+    #: An expression that is true of the jobs; None for any.
+    constraint: str | None = None
+
+
+class Submitted(Struct):
+    """A cluster that was taken."""
+
+    cluster: int
+    jobs: int
+    warnings: tuple[str, ...] = ()
+
+
+class Submit(Request[list[Submitted]]):
+    """Submit jobs, which the asker owns."""
+
+    #: Plans, as `schedd.submit.ClusterPlan.to_data` makes them.
+    clusters: tuple[Record, ...]
+
+
+class ActedUpon(Struct):
+    """What became of the jobs of an action."""
+
+    #: Result to number of jobs.
+    counts: dict[str, int]
+    #: Job to why nothing was done.
+    refused: dict[str, str]
+
+
+class Act(_Chosen[ActedUpon]):
+    """Do something to jobs."""
+
+    action: Action
+    #: Why, for the record.
+    reason: str = ""
+    #: Of "edit" and "note": what the jobs' ads are to say.
+    attributes: AdData | None = None
+
+
+class Query(_Chosen[list[AdData]]):
+    """Jobs and their ads."""
+
+    #: Only these attributes; empty for whole ads.
+    projection: tuple[str, ...] = ()
+    #: Of the projection the expressions, not the values.
+    raw: bool = False
+    #: Of these attributes the value if it is a string, else the expression.
+    texts: tuple[str, ...] = ()
+    #: At most so many jobs; 0 for all.
+    limit: Count = 0
+
+
+class Clusters(Struct):
+    """A row for each cluster: attributes of its ad, and how many of its jobs are in each state."""
+
+    clusters: list[AdData]
+
+
+class Overview(_Chosen[list[AdData] | Clusters]):
+    """Jobs, or their clusters where there are more than `rows_max` jobs."""
+
+    projection: tuple[str, ...] = ()
+    #: -1 for clusters in any case.
+    rows_max: Annotated[int, Between(-1, 2**31 - 1)] = 200
+
+
+class History(Request[list[AdData]]):
+    """Jobs that have left the queue, the last first."""
+
+    jobs: tuple[Jobs, ...] = ()
+    constraint: str | None = None
+    projection: tuple[str, ...] = ()
+    raw: bool = False
+    texts: tuple[str, ...] = ()
+    limit: Count = 0
+
+
+class Totals(Struct):
+    """A queue in figures."""
+
+    name: str
+    #: State to number of jobs.
+    jobs: dict[str, int]
+    claims: int
+    #: Autocluster to why it got no slot.
+    rejections: dict[str, str]
+
+
+class Summary(Request[Totals]):
+    """How many jobs there are in each state."""
+
+
+class Pause(Struct):
+    """A cluster asks for no slot for a while, since its jobs end badly."""
+
+    #: Epoch s.
+    until: float
+    misses: int
+
+
+class LocalPolicy(Struct):
+    """The expression that says whether one more job may run on the queue's own machine."""
+
+    knob: str
+    text: str
+
+
+class Claim(Struct):
+    """The claim that a job has."""
+
+    slot: str
+    stage: str
+    #: Epoch s.
+    heard_at: float
+
+
+class Standing(Struct):
+    """What the queue knows of a job that has not started."""
+
+    autocluster: int
+    #: What the matchmaker said last; "" for nothing.
+    rejection: str
+    schedd: str
+    submitter: str
+    pause: Pause | None = None
+    #: Where that many jobs of its cluster are in the queue, and no more may be.
+    at_once: int | None = None
+    local: LocalPolicy | None = None
+    claim: Claim | None = None
+
+
+class Autocluster(Request[Standing]):
+    """Which jobs the matchmaker treats as one with a job, and what it said of them."""
+
+    job: Annotated[str, Matching(r"\d{1,9}\.\d{1,9}", "a job (12.0)")]
+
+
+QUEUE: Final[dict[str, Verb]] = table(
+    Daemon.QUEUE,
+    Verb("act", Act, Asker.OWNER, "hold, release, remove, suspend, continue, vacate or edit jobs"),
+    question("autocluster", Autocluster, "which jobs the matchmaker treats as one with a job"),
+    question("history", History, "jobs that have left the queue"),
+    question("overview", Overview, "jobs, or clusters where there are many jobs"),
+    question("query", Query, "jobs and their ads"),
+    Verb("submit", Submit, Asker.USER, "submit jobs, which the asker owns"),
+    question("summary", Summary, "how many jobs there are in each state"),
+)

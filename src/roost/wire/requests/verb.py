@@ -1,0 +1,86 @@
+"""What all requests have in common: who may make them, and the row of a daemon's table that says so."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar, get_args
+
+from roost.wire.structs import Struct
+
+R_co = TypeVar("R_co", covariant=True)
+
+#: An ad as JSON (`ads.AdData`).
+AdData: TypeAlias = dict[str, Any]
+#: The record of a decision as the core that took it made it, for `explain`.
+Record: TypeAlias = dict[str, Any]
+
+
+class Daemon(StrEnum):
+    """A daemon that answers; the value is its role."""
+
+    QUEUE = "schedd"
+    MACHINE = "node"
+    CENTRAL = "central"
+
+
+class Asker(StrEnum):
+    """Who may ask for something; the value is what the manual says."""
+
+    #: Every user whom the message servers admit.
+    USER = "every user"
+    #: Every user, for what is the user's own; administrators for everything. The queue looks at each job.
+    OWNER = "the job's owner, administrators"
+    ADMINISTRATOR = "administrators"
+    #: Administrators, and the central manager, which drains machines to defragment them.
+    ADMINISTRATOR_OR_CENTRAL = "administrators, the central manager"
+
+
+class Request(Struct, Generic[R_co]):
+    """A request; its parameter is the type of the reply, which is a list where the answer comes in pieces."""
+
+    #: The row of the request in the table of its daemon.
+    _verb: ClassVar[Verb]
+
+
+class Verb(NamedTuple):
+    """Something that a daemon can be asked.
+
+    What users may ask for is of HTCondor's level READ if it changes nothing, else of WRITE; the rest, of ADMINISTRATOR.
+    """
+
+    name: str
+    request: type[Request[Any]]
+    asker: Asker
+    #: What it does, for the manual.
+    about: str
+    #: It changes nothing, so it may be asked again when no answer came.
+    question: bool = False
+    #: Whose request it is; the table says so.
+    daemon: Daemon = Daemon.CENTRAL
+
+    @property
+    def reply(self) -> Any:
+        """The type of the reply."""
+        return get_args(self.request.__orig_bases__[0])[0]  # type: ignore[attr-defined]
+
+
+def question(name: str, request: type[Request[Any]], about: str) -> Verb:
+    """A request of every user that changes nothing."""
+    return Verb(name, request, Asker.USER, about, question=True)
+
+
+def table(daemon: Daemon, *verbs: Verb) -> dict[str, Verb]:
+    """The table of a daemon: name to row. Each request knows its row from now on."""
+    rows = {each.name: each._replace(daemon=daemon) for each in verbs}
+    for each in rows.values():
+        each.request._verb = each
+    return rows
+
+
+def verb_of(request: Request[Any]) -> Verb:
+    """The row of a request."""
+    return request._verb
+
+
+#: A job (12.0) or a cluster (12).
+JOBS_PATTERN: Final = r"\d{1,9}(\.\d{1,9})?"

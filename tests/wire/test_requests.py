@@ -1,0 +1,204 @@
+"""Requests and replies: what is read is what was sent, and what is malformed is refused with the name of its field."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import pytest
+
+from roost.model.events import DrainSchedule
+from roost.schedd.events import Action
+from roost.startd.draining import OnCompletion
+from roost.wire.codec import decode, encode
+from roost.wire.errors import WireError
+from roost.wire.messages import Answer, Ask
+from roost.wire.requests import central, machine, queue
+from roost.wire.requests.verb import Daemon, Request, Verb
+from roost.wire.structs import Struct, data_of, read, replaced
+from roost.wire.verbs import VERBS, ask_of, request_of
+
+#: A request of each kind, with a value other than the default in every field.
+REQUESTS: tuple[Request[Any], ...] = (
+    central.Ads(
+        kind="Machine", constraint="TRUE", names=("a",), projection=("Name", "X"), values=True, texts=("X",), limit=3
+    ),
+    central.Advertise(ads=({"MyType": "A", "Name": "n", "X": {"expr": "1 + 1"}},), gone=("b",), kind="A"),
+    central.AuditTrail(
+        since=1.5, until=2.0, kinds=("hold",), effects=("done",), user="u", machine="m", job="1.0", knob="K",
+        configuration="c", after=7, limit=10,
+    ),
+    central.Cycle(),
+    central.ExplainJob(schedd="q", submitter="u@x", autocluster=-1),
+    central.ExplainSlot(slot="slot1@m"),
+    central.Users(),
+    central.ChangeUser(action="set-factor", user="u", value=2.0),
+    central.ChangeUser(action="set-bounds", user="u", floor=1.0, ceiling=2.0),
+    central.ChangeUser(action="set-usage", user="u", used_s=1.0, began=2.0, last=3.0),
+    machine.Ads(),
+    machine.CancelDrain(request_id="r"),
+    machine.Drain(schedule=20, on_completion=3, check="TRUE", start="FALSE", reason="why"),
+    machine.Origins(slot="slot1@m"),
+    machine.Poll(),
+    machine.Reopen(slot="slot1@m"),
+    machine.Story(slot="slot1@m", job="1.0", limit=5),
+    machine.Vacate(slot="slot1@m", fast=True),
+    queue.Act(action="hold", jobs=("1.0", "2"), owners=("ann",), constraint="TRUE", reason="r", attributes={"A": 1}),
+    queue.Autocluster(job="1.0"),
+    queue.History(jobs=("1",), constraint="TRUE", projection=("A",), raw=True, texts=("A",), limit=2),
+    queue.Overview(jobs=("1",), owners=("ann",), constraint="TRUE", projection=("A",), rows_max=-1),
+    queue.Query(jobs=("1",), owners=("ann",), constraint="T", projection=("A",), raw=True, texts=("A",), limit=2),
+    queue.Submit(clusters=({"version": 1},)),
+    queue.Summary(),
+)  # fmt: skip
+ROWS = [(daemon, verb) for daemon, table in VERBS.items() for verb in table.values()]
+
+
+def sent(request: Request[Any]) -> Request[Any]:
+    """What a daemon reads of a request."""
+    message = decode(encode(ask_of(request)))
+    assert isinstance(message, Ask)
+    return request_of(request._verb.daemon, message)
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids=lambda each: type(each).__name__)
+def test_a_request_is_read_as_it_was_made(request_: Request[Any]) -> None:
+    assert sent(request_) == request_
+    assert type(sent(request_)) is type(request_)
+
+
+def test_there_is_a_request_of_each_kind() -> None:
+    assert {type(each) for each in REQUESTS} == {verb.request for _, verb in ROWS}
+
+
+@pytest.mark.parametrize(("daemon", "verb"), ROWS, ids=lambda each: getattr(each, "name", each))
+def test_the_table_says_of_which_daemon_a_request_is_and_what_the_reply_is(daemon: Daemon, verb: Verb) -> None:
+    assert verb.request._verb is verb
+    assert verb.daemon is daemon
+    with pytest.raises(WireError, match="the reply"):
+        read(verb.reply, object(), "the reply", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("daemon", "what", "args", "text"),
+    [
+        (Daemon.CENTRAL, "shutdown", {}, "the central manager cannot answer 'shutdown', but ads, advertise"),
+        (Daemon.CENTRAL, "ads", {"raw": True}, "ads.raw: there is no such field; known are kind, constraint, names"),
+        (Daemon.CENTRAL, "ads", {"limit": "x"}, "ads.limit: 'x' is not a whole number"),
+        (Daemon.CENTRAL, "ads", {"limit": True}, "ads.limit: True is not a whole number"),
+        (Daemon.CENTRAL, "ads", {"limit": -1}, "ads.limit: -1 is not between 0 and 2147483647"),
+        (Daemon.CENTRAL, "ads", {"names": "slot1"}, "ads.names: 'slot1' is not a list"),
+        (Daemon.CENTRAL, "ads", {"names": ["a", 1]}, "ads.names[1]: 1 is not a string"),
+        (Daemon.CENTRAL, "ads", {"values": True}, "ads: values says how a projection is shown, and there is none"),
+        (Daemon.CENTRAL, "advertise", {"ads": [{}, 7]}, "advertise.ads[1]: 7 is not an object"),
+        (Daemon.CENTRAL, "advertise", {"kind": "X"}, "advertise: kind is the type of ads to withdraw"),
+        (Daemon.CENTRAL, "audit", {"kinds": ["fly"]}, "audit.kinds[0]: 'fly' is not one of discard, "),
+        (Daemon.CENTRAL, "audit", {"job": "all"}, "audit.job: 'all' is not a job (12.0) or a cluster (12)"),
+        (Daemon.CENTRAL, "audit", {"limit": 0}, "audit.limit: 0 is not between 1 and 1000"),
+        (Daemon.CENTRAL, "explain-slot", {}, "explain-slot.slot: this field is missing"),
+        (
+            Daemon.CENTRAL,
+            "userprio-set",
+            {"action": "fly", "user": "a"},
+            "action: 'fly' is not one of set-factor",
+        ),
+        (Daemon.CENTRAL, "userprio-set", {"action": "reset", "user": "a", "value": 0}, "reset does not take value"),
+        (Daemon.CENTRAL, "userprio-set", {"action": "set-priority", "user": "a"}, "set-priority needs value"),
+        (Daemon.MACHINE, "drain", {"schedule": 5}, "drain.schedule: 5 is not one of 0, 10, 20"),
+        (Daemon.MACHINE, "drain", {"schedule": 10.0}, "drain.schedule: 10.0 is not one of 0, 10, 20"),
+        (Daemon.MACHINE, "poll", {"now": 1}, "poll.now: there is no such field; known are none"),
+        (Daemon.QUEUE, "act", {"action": "explode"}, "act.action: 'explode' is not one of hold, release"),
+        (Daemon.QUEUE, "act", {}, "act.action: this field is missing"),
+        (Daemon.QUEUE, "act", {"action": "edit", "attributes": []}, "act.attributes: [] is not an object"),
+        (Daemon.QUEUE, "query", {"jobs": ["1.x"]}, "query.jobs[0]: '1.x' is not a job (12.0) or a cluster (12)"),
+        (Daemon.QUEUE, "query", {"jobs": ["9" * 20]}, "query.jobs[0]: '99999999999999999999' is not a job"),
+        (Daemon.QUEUE, "query", {"jobs": ["1\n"]}, "query.jobs[0]: '1\\n' is not a job"),
+        (Daemon.QUEUE, "query", {"constraint": 7}, "query.constraint: 7 is not a string"),
+        (Daemon.QUEUE, "submit", {"clusters": "many"}, "submit.clusters: 'many' is not a list"),
+        (Daemon.QUEUE, "autocluster", {"job": "12"}, "autocluster.job: '12' is not a job (12.0)"),
+    ],
+)
+def test_a_malformed_request_is_refused_with_the_name_of_the_field(
+    daemon: Daemon, what: str, args: dict[str, Any], text: str
+) -> None:
+    message = decode(encode(Ask(what=what, args=args)))
+    assert isinstance(message, Ask)
+    with pytest.raises(WireError) as refused:
+        request_of(daemon, message)
+    assert text in str(refused.value)
+
+
+def test_a_long_value_is_cut_in_the_error() -> None:
+    with pytest.raises(WireError) as refused:
+        request_of(Daemon.QUEUE, Ask(what="query", args={"jobs": "x" * 10_000}))
+    assert len(str(refused.value)) < 120
+
+
+@pytest.mark.parametrize(
+    ("verb", "reply"),
+    [
+        (VERBS[Daemon.CENTRAL]["advertise"], central.Advertised(taken=2, gone=0)),
+        (VERBS[Daemon.CENTRAL]["audit"], central.AuditPage(records=[{"id": "a"}], last=5, more=False)),
+        (
+            VERBS[Daemon.CENTRAL]["cycle"],
+            central.LastCycle(
+                cycles=1, seconds=0.5, figures={"slots": 3},
+                rejections={"q 1": central.Rejected(text="t", causes={"c": 2})},
+            ),
+        ),
+        (VERBS[Daemon.CENTRAL]["explain-slot"], None),
+        (VERBS[Daemon.MACHINE]["origins"], {"START": machine.Origin(file="f", line=3, via=("a", "b"))}),
+        (VERBS[Daemon.QUEUE]["overview"], [{"ClusterId": 1}]),
+        (VERBS[Daemon.QUEUE]["overview"], queue.Clusters(clusters=[{"ClusterId": 1}])),
+        (
+            VERBS[Daemon.QUEUE]["autocluster"],
+            queue.Standing(
+                autocluster=1, rejection="", schedd="q", submitter="u", pause=queue.Pause(until=1.0, misses=2),
+                claim=queue.Claim(slot="s", stage="running", heard_at=3.0),
+            ),
+        ),
+        (VERBS[Daemon.QUEUE]["submit"], [queue.Submitted(cluster=1, jobs=2, warnings=("w",))]),
+    ],
+)  # fmt: skip
+def test_a_reply_is_read_as_it_was_made(verb: Verb, reply: object) -> None:
+    message = decode(encode(Answer(data=reply)))
+    assert isinstance(message, Answer)
+    assert read(verb.reply, message.data, "the reply", strict=False) == reply
+
+
+def test_a_reply_of_a_newer_daemon_is_understood_and_a_damaged_one_refused() -> None:
+    verb = VERBS[Daemon.CENTRAL]["advertise"]
+    newer = {"taken": 1, "gone": 0, "since": 5}
+    assert read(verb.reply, newer, "the reply", strict=False) == central.Advertised(taken=1, gone=0)
+    with pytest.raises(WireError, match=r"the reply\.gone: this field is missing"):
+        read(verb.reply, {"taken": 1}, "the reply", strict=False)
+
+
+def test_numbers_of_the_protocol_are_those_of_the_cores() -> None:
+    assert get_args(machine.Schedule) == tuple(DrainSchedule)
+    assert get_args(machine.Completion) == tuple(OnCompletion)
+    assert get_args(queue.Action) == tuple(Action)
+
+
+class _Sample(Struct):
+    name: str
+    sizes: tuple[int, ...] = ()
+
+
+def test_structs_are_frozen_compared_by_value_and_made_by_name() -> None:
+    sample = _Sample(name="a", sizes=(1,))
+    assert sample == _Sample(name="a", sizes=(1,)) != _Sample(name="a")
+    assert hash(sample) == hash(_Sample(name="a", sizes=(1,)))
+    assert repr(sample) == "_Sample(name='a', sizes=(1,))"
+    assert replaced(sample, sizes=()) == _Sample(name="a")
+    with pytest.raises(AttributeError, match="frozen"):
+        sample.name = "b"  # type: ignore[misc]
+    with pytest.raises(TypeError, match="needs 'name'"):
+        _Sample()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="no field 'nam'"):
+        _Sample(nam="a")  # type: ignore[call-arg]
+
+
+def test_fields_with_their_default_are_not_sent() -> None:
+    assert json.dumps(data_of(_Sample(name=""))) == '{"name": ""}'
+    assert data_of(_Sample(name="a", sizes=(1, 2))) == {"name": "a", "sizes": [1, 2]}
