@@ -1,0 +1,58 @@
+"""The tables of attributes: each object's class is its table, each field a row.
+
+`attribute` declares a field with its value type, its default as text, a check and a sentence for the reference page.
+`rows_of` gives a class's rows in order; `roost.gridengine.text` reads and prints objects by them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+from roost.gridengine.values import T, ValueType
+
+_ROW: Final = "row"
+
+#: returns Grid Engine's message if the value is not allowed
+Check = Callable[[Any], str | None]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One attribute of an object."""
+
+    name: str
+    type: ValueType[Any]
+    #: the text that a new object has
+    default: str
+    doc: str
+    check: Check | None
+    #: what to write instead of a value that the check refuses
+    remedy: str
+    #: reported by the running system and not configured: kept when it is read, and otherwise left out
+    reported: bool
+
+
+def attribute(
+    type: ValueType[T],
+    default: str,
+    doc: str,
+    *,
+    check: Check | None = None,
+    remedy: str = "",
+    reported: bool = False,
+) -> T:
+    """Declare a field of an object."""
+    row = {"type": type, "default": default, "doc": doc, "check": check, "remedy": remedy, "reported": reported}
+    field: Any = dataclasses.field(default=type.parse(default), metadata={_ROW: row})
+    return field  # type: ignore[no-any-return]
+
+
+@cache
+def rows_of(cls: type) -> tuple[Row, ...]:
+    """The rows of an object's class, in the order in which they are printed."""
+    return tuple(
+        Row(name=field.name, **field.metadata[_ROW]) for field in dataclasses.fields(cls) if _ROW in field.metadata
+    )

@@ -1,0 +1,104 @@
+"""The flat form of an object: a line for each attribute, its name, blanks, its value.
+
+`#` at the start of a line begins a comment. A backslash at the end of a line continues it; blanks before the backslash
+and at the start of the next line count as one. All attributes of an object must be there, each once. `show` prints what
+`qconf -s…` prints with SGE_SINGLE_LINE set, which is also what `save_sge_config.sh` writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from roost.config.finding import Diagnostic, Span
+from roost.gridengine.problems import Code, Refused, problem
+from roost.gridengine.rows import Row
+from roost.gridengine.values import BadValue
+
+_CONTINUED: Final = re.compile(r"([ \t]*)\\\n([ \t]*)")
+
+
+class Entry(NamedTuple):
+    """One attribute as it was written."""
+
+    name: str
+    text: str
+    span: Span
+
+
+def logical_lines(text: str, file: str) -> Iterator[tuple[str, Span]]:
+    """The lines of a text with continuations joined, without comments and empty lines."""
+    number = 1
+    for raw in re.split(r"(?<!\\)\n", text):
+        line = _CONTINUED.sub(lambda found: " " if found.group(1) or found.group(2) else "", raw).strip()
+        if line and not line.startswith("#"):
+            yield line, Span(file, number)
+        number += raw.count("\n") + 1
+
+
+def entries(lines: Iterable[tuple[str, Span]]) -> Iterator[Entry]:
+    """Split lines into attribute and value; refuse an attribute without a value."""
+    for line, span in lines:
+        name, _, value = line.partition(" ") if " " in line else line.partition("\t")
+        if not value.strip():
+            message = '" " is the only character allowed between the attribute name and the value'
+            raise Refused([problem(Code.SYNTAX, message, span, f"Write a value after {name}.", name)])
+        yield Entry(name, value.strip(), span)
+
+
+def by_name(found: Iterable[Entry], known: Sequence[str], optional: Sequence[str], place: Span) -> dict[str, Entry]:
+    """The entries by attribute; refuse unknown, repeated and missing attributes."""
+    kept: dict[str, Entry] = {}
+    for entry in found:
+        if entry.name in kept:
+            message = f'attribute "{entry.name}" appears more than once'
+            raise Refused([problem(Code.REPEATED_ATTRIBUTE, message, entry.span, "Keep one of them.", entry.name)])
+        if entry.name not in known:
+            message = f'unknown attribute name "{entry.name}"'
+            remedy = f"The attributes are {', '.join(known)}."
+            raise Refused([problem(Code.UNKNOWN_ATTRIBUTE, message, entry.span, remedy, entry.name)])
+        kept[entry.name] = entry
+    for name in known:
+        if name not in kept and name not in optional:
+            message = f'required attribute "{name}" is missing'
+            raise Refused([problem(Code.MISSING_ATTRIBUTE, message, place, f"Add a line for {name}.", name)])
+    return kept
+
+
+def value_of(row: Row, text: str, span: Span) -> Any:
+    """The value of an attribute; raise `Refused` if the text is not one."""
+    try:
+        value = row.type.parse(text)
+    except BadValue as error:
+        raise Refused([problem(Code.BAD_VALUE, error.message, span, error.remedy, row.name)]) from None
+    complaint = row.check(value) if row.check else None
+    if complaint:
+        raise Refused([problem(Code.BAD_VALUE, complaint, span, row.remedy, row.name)])
+    return value
+
+
+def values_of(rows: Sequence[Row], found: Mapping[str, Entry]) -> dict[str, Any]:
+    """The values of all rows that are there; raise `Refused` with every problem."""
+    values: dict[str, Any] = {}
+    problems: list[Diagnostic] = []
+    for row in rows:
+        if row.name in found:
+            entry = found[row.name]
+            try:
+                values[row.name] = value_of(row, entry.text, entry.span)
+            except Refused as refused:
+                problems.extend(refused.problems)
+    if problems:
+        raise Refused(problems)
+    return values
+
+
+def show(pairs: Iterable[tuple[str, str]], width: int) -> str:
+    """The flat form of attributes and their texts, each on one line."""
+    return "".join(f"{name + ' ':<{width}}{text}\n" for name, text in pairs)
+
+
+def shown(rows: Sequence[Row], values: object) -> list[tuple[str, str]]:
+    """The attributes of an object and their texts."""
+    return [(row.name, row.type.show(getattr(values, row.name))) for row in rows]
