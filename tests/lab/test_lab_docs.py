@@ -15,6 +15,7 @@ from roost.lab.coverage import Coverage
 from roost.lab.pool_file import GROUP_KEYS, HABIT_KEYS, read_pool
 from roost.lab.scenario_described import JOB_KEYS
 from roost.lab.scenario_file import FILE_KEYS, MACHINE_KEYS, MACHINES_KEYS, SCENARIO_KEYS, read_scenarios
+from roost.lab.scenario_hooks import HOOK_KEYS
 from roost.lab.scenario_jobs import LOGGED
 from roost.lab.scenario_run import run_scenario
 from roost.lab.scenario_steps import EXPECT_KEYS, JOB_EXPECT_KEYS, PLACES, STEP_KEYS
@@ -69,6 +70,7 @@ def test_pages_name_no_option_that_is_not_there(page: str) -> None:
         ("The machine", MACHINE_KEYS),
         ("Several machines", MACHINES_KEYS),
         ("A job", JOB_KEYS),
+        ("A hook", HOOK_KEYS),
         ("A step", STEP_KEYS),
         ("An expectation", EXPECT_KEYS),
         ("An expected job", JOB_EXPECT_KEYS),

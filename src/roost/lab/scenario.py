@@ -7,7 +7,7 @@ docs/reference/scenario-files.md describes the form of the file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +15,7 @@ from roost.classad import ClassAd
 from roost.lab.machines import Hardware
 from roost.lab.scenario_sensors import ScenarioSensors
 from roost.sim.owners import OwnerTrace
+from roost.sim.scripts import Script
 from roost.sim.workload import Job, Truth, make_job
 from roost.startd.idleness import Connections
 
@@ -64,6 +65,8 @@ class Expectation:
     jobs: tuple[JobExpectation, ...] = ()
     #: The job that expressions are asked for, instead of the one that is there.
     against: str | None = None
+    #: Hook, prolog or epilog to how often it has run by then.
+    hooks: tuple[tuple[str, int], ...] = ()
     #: Policy expression to the value that it has to have.
     values: tuple[tuple[str, Any], ...] = ()
 
@@ -165,6 +168,8 @@ class Scenario:
     #: Knobs set after that.
     settings: tuple[tuple[str, str], ...] = ()
     machines: tuple[ScenarioMachine, ...] = (ScenarioMachine(),)
+    #: Hooks, prologs and epilogs by the names of their knobs.
+    hooks: Mapping[str, Script] = field(default_factory=dict)
     #: Seconds since Monday 00:00 at which it begins.
     begins_s: float = 0.0
     cycle_s: float = 5.0

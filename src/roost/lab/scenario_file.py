@@ -15,16 +15,17 @@ from typing import Any, Final
 from roost.lab.machines import Hardware
 from roost.lab.scenario import MACHINE, Scenario, ScenarioMachine
 from roost.lab.scenario_described import read_jobs
-from roost.lab.scenario_steps import MachineSteps, read_steps
+from roost.lab.scenario_hooks import PLACE, read_hooks
+from roost.lab.scenario_steps import MachineSteps, Steps, read_steps
 from roost.lab.tables import Table, read_toml
 
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 FILE_KEYS: Final = (
-    "config", "policy", "settings", "machine", "machines", "jobs", "begins", "idle", "cycle", "scenario",
+    "config", "policy", "settings", "machine", "machines", "hooks", "jobs", "begins", "idle", "cycle", "scenario",
 )  # fmt: skip
 SCENARIO_KEYS: Final = (
-    "name", "settings", "machine", "machines", "jobs", "begins", "idle", "remote_idle", "cycle", "steps",
+    "name", "settings", "machine", "machines", "hooks", "jobs", "begins", "idle", "remote_idle", "cycle", "steps",
 )  # fmt: skip
 #: Sizes of a machine; whatever else its table has becomes an attribute of its ads.
 MACHINE_KEYS: Final = ("cpus", "memory", "disk")
@@ -67,8 +68,8 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
         if isinstance(table.values.get("steps"), list) and len(table.values["steps"]) > STEPS_MAX:
             table.fail(f"at most {STEPS_MAX} steps", "steps")
         jobs, groups = read_jobs((root, table))
-        machines = _machines(root, table)
-        steps = read_steps(table, jobs, groups, tuple(each.name for each in machines))
+        machines, hooks = _machines(root, table), read_hooks((root, table))
+        steps = read_steps(table, Steps(jobs, groups, {each.name: MachineSteps() for each in machines}, hooks))
         if not steps.expectations:
             table.fail(
                 'it expects nothing, so it can\'t fail; add a step such as { at = "1h", expect = "Claimed/Busy" }'
@@ -80,7 +81,8 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
             line=table.line(),
             configs=configs,
             policy=policy,
-            settings=(*_settings(root), *_settings(table)),
+            settings=(*_settings(root), *_settings(table), *((name, f"{PLACE}/{name}") for name in hooks)),
+            hooks=hooks,
             machines=tuple(_moved(each, steps.machines[each.name]) for each in machines),
             begins_s=_begins(begins),
             cycle_s=max(1.0, (table if "cycle" in table else root).duration("cycle", 5.0)),

@@ -137,6 +137,7 @@ class _Run:
             negotiator=pattern.negotiator,
             queue=pattern.queue,
             told=True,
+            scripts=scenario.hooks,
             defrag=pattern.defrag,
             informs=pattern.informs,
             days=scenario.end_s / 86_400,
@@ -239,6 +240,9 @@ class _Run:
             machine.sync(now)
         for wanted in each.jobs:
             self._look_at_job(each, wanted, now)
+        for hook, count in each.hooks:
+            if count != (found := self.world.scripts.counts[hook]):
+                self._miss(each, f"{hook} ran {count} times", f"{hook} ran {found} times")
         slot = self._slot(each)
         if slot is None:
             if each.pair is not None or each.values:

@@ -7,7 +7,7 @@ steps is that of time, so that a file reads as what happens.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ _STATES: Final = frozenset(pair.state.value for pair in PAIRS)
 #: Where a job can be.
 PLACES: Final = ("idle", "running", "suspended", "completed", "held", "removed")
 #: Keys of a table that is expected; whatever else is in it is an expression.
-EXPECT_KEYS: Final = ("state", "for", "job", "jobs", "starter", "transition", "reason", "against")
+EXPECT_KEYS: Final = ("state", "for", "job", "jobs", "starter", "transition", "reason", "hooks", "against")
 #: Keys of a job that is expected; whatever else is in its table is an expression.
 JOB_EXPECT_KEYS: Final = ("status", "starts", "exits", "log")
 _STARTER: Final = ("", *(state.value for state in StarterState))
@@ -36,7 +36,7 @@ _OF_MACHINES: Final = _OF_SLOTS | {
     "keys", "remote_keys", "load", "attributes", "drain", "cancel_drain", "shutdown", "restart", "reconfig",
 }  # fmt: skip
 #: Keys of an expectation that are not about a slot.
-_OF_QUEUE: Final = frozenset(("jobs",))
+_OF_QUEUE: Final = frozenset(("jobs", "hooks"))
 #: Attributes that the machine senses itself, and the key that moves them.
 _SENSED: Final = {
     "keyboardidle": "keys or remote_keys", "consoleidle": "keys", "loadavg": "load", "totalloadavg": "load",
@@ -60,6 +60,7 @@ class Steps:
     described: Described
     groups: Groups
     machines: dict[str, MachineSteps]
+    hooks: Collection[str] = ()
     jobs: list[Submitted] = field(default_factory=list)
     fetched: list[Submitted] = field(default_factory=list)
     deeds: list[Deed] = field(default_factory=list)
@@ -72,9 +73,8 @@ class Steps:
         return self.machines[step.text("on", next(iter(self.machines)))]
 
 
-def read_steps(scenario: Table, described: Described, groups: Groups, machines: tuple[str, ...]) -> Steps:
-    """The steps of a scenario with these jobs and machines. Raises LabError."""
-    found = Steps(described, groups, {name: MachineSteps() for name in machines})
+def read_steps(scenario: Table, found: Steps) -> Steps:
+    """The steps of a scenario, added to what it has. Raises LabError."""
     last = 0.0
     for step in scenario.children("steps", scenario.what):
         at_s = step.duration("at", last)
@@ -280,10 +280,21 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
             reason=table.text("reason", "") if "reason" in table else None,
             starter=table.choice("starter", _STARTER) if "starter" in table else None,
             jobs=_jobs(table, step, key, found),
+            hooks=_hooks(table, step, key, found),
             against=table.text("against", "") or None,
             values=_values(table, step, key),
         )
     )
+
+
+def _hooks(table: Table, step: Table, key: str, found: Steps) -> tuple[tuple[str, int], ...]:
+    given = table.child("hooks", step.what).values
+    for name, count in given.items():
+        if name not in found.hooks:
+            step.fail(f"there is no program {name!r}; describe it in [hooks.{name}]", key)
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            step.fail(f"how often {name} has run is a number; found {count!r}", key)
+    return tuple(given.items())
 
 
 def _jobs(table: Table, step: Table, key: str, found: Steps) -> tuple[JobExpectation, ...]:

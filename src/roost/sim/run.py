@@ -7,7 +7,7 @@ What can't matter is left out. The core sets a timer every few seconds for its p
 report; `starter_quiet` says until when they change nothing, and the timer of the first that may is the only one that
 goes off. Before an event reaches the core, its deadlines are put where they would have been (`catch_up`).
 
-What it does not do: run hooks, prolog and epilog (each takes its time and succeeds), or fail to move a file.
+Hooks, prolog and epilog do what `scripts` says. What it does not do: fail to move a file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from roost.model import effects as slot_ef
 from roost.model import starter_effects as ef
 from roost.model import starter_events as ev
 from roost.model.changed import changed, maker
-from roost.model.starter import Ending, ExitReport, OrderedBy, StarterTimer, Usage
+from roost.model.starter import Ending, ExitReport, HookPoint, OrderedBy, StarterTimer, Usage
 from roost.node.host_slots import Starter
 from roost.sim.engine import RANK_STARTER
 from roost.sim.process import End, Process
@@ -31,8 +31,8 @@ from roost.starter.states import State
 if TYPE_CHECKING:
     from roost.sim.host import Machine, Slot
 
-#: Time that a hook, a prolog or an epilog takes, s.
-HOOK_S: Final = 1.0
+#: Hooks whose output changes the job's ad.
+_CHANGES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
 #: Orders that come with looks that may be left out; no death falls between them, for it would fall elsewhere then.
 REPEATED: Final = (ef.SetTimer, ef.CancelTimer, ef.ReportUsage, ef.Warn, slot_ef.Warn)
 #: Number of the process, which is of no interest to anybody.
@@ -111,10 +111,15 @@ class Run:
                 self.process.kill(now)
             case ef.ReportExit(report=report):
                 self._report(report, now)
-            case ef.RunHook(point=point, awaited=True):
-                self._later(HOOK_S, ev.HookEnded(point=point), now)
-            case ef.RunScript(point=script):
-                self._later(HOOK_S, ev.ScriptEnded(point=script), now)
+            case ef.RunHook(point=point, path=path):
+                script, status = self.machine.watcher.scripts.run(path)
+                if effect.awaited:
+                    printed = script.prints if point in _CHANGES else None
+                    ended = ev.HookEnded(point=point, status=status, printed=printed)
+                    self._later(script.takes_s, ended, now)
+            case ef.RunScript(point=around, command=command):
+                script, status = self.machine.watcher.scripts.run(command)
+                self._later(script.takes_s, ev.ScriptEnded(point=around, status=status), now)
             case ef.TransferInput():
                 self._move("input", truth.input_s, ev.InputTransferred(), now)
             case ef.TransferCheckpoint(run=run):

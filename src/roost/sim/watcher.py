@@ -9,6 +9,7 @@ from roost.model.claims import ClaimKind
 from roost.model.identifiers import ClaimId
 from roost.schedd.events import Event
 from roost.sim.process import End, Process
+from roost.sim.scripts import Scripts
 from roost.sim.workload import Job
 from roost.startd.machine import Step
 from roost.starter.machine import Step as StarterStep
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 class Watcher(Protocol):
     """Who is told what happens on machines, and knows the jobs."""
+
+    @property
+    def scripts(self) -> Scripts:
+        """Hooks, prologs and epilogs."""
 
     def stepped(self, machine: Machine, slot: Slot, step: Step, now: float) -> None:
         """A slot has taken transitions."""

@@ -7,7 +7,7 @@ and `negotiation` for the rest of the pool, `bus` for messages and faults.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -36,6 +36,7 @@ from roost.sim.process import End, Process
 from roost.sim.queue import DEFAULT, Queue
 from roost.sim.record import Recorder, Sink
 from roost.sim.run import Run
+from roost.sim.scripts import Script, Scripts
 from roost.sim.workload import Job
 from roost.startd.draining import DrainOrder
 from roost.startd.machine import Step
@@ -92,6 +93,8 @@ class Plan:
     told: bool = False
     #: Work that machines fetch; the numbers of these jobs are no numbers of `jobs`.
     fetched: tuple[Job, ...] = ()
+    #: Hooks, prologs and epilogs by the names of their knobs; any other takes a second and succeeds.
+    scripts: Mapping[str, Script] = field(default_factory=dict)
     #: What administrators order.
     orders: tuple[Order, ...] = ()
     #: Poll whenever a poll is due, and show the matchmaker all slots in every cycle, though it can't matter.
@@ -132,6 +135,7 @@ class World:
         self.bus = Bus(self.engine, plan.seed, plan.faults)
         self.queue = Queue(self.engine, self.bus, self.recorder, plan.queue, exhaustive=plan.exhaustive, told=plan.told)
         self.source = WorkSource(plan.fetched)
+        self.scripts = Scripts(plan.scripts)
         self.checker = Checker(self)
         self._on_step = on_step
         self._interference: dict[Process, float] = {}

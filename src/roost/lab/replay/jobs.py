@@ -11,18 +11,20 @@ import asyncio
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import Signals
 from typing import Any, Final
 
 from roost.classad import ClassAd
+from roost.classad.forms import Form, format_ad
 from roost.lab.replay import stand_in
 from roost.lab.replay.driven_loop import DrivenClock
 from roost.model.starter import Usage
 from roost.runtime.family import Family
 from roost.sim.fetched import WorkSource
 from roost.sim.process import End, Process
+from roost.sim.scripts import Script, Scripts
 from roost.sim.workload import Job
 
 _PROGRAM: Final = Path(stand_in.__file__)
@@ -81,7 +83,9 @@ class StandIn:
 class StandIns:
     """The processes of all jobs of a scenario."""
 
-    def __init__(self, path: Path, clock: DrivenClock, jobs: list[Job], fetched: list[Job]) -> None:
+    def __init__(
+        self, path: Path, clock: DrivenClock, jobs: list[Job], fetched: list[Job], scripts: Mapping[str, Script]
+    ) -> None:
         self.path = path
         #: It is another one when time begins to be driven.
         self.clock = clock
@@ -92,6 +96,9 @@ class StandIns:
         self.done_s = dict.fromkeys(self.jobs, 0.0)
         self.exits: Counter[str] = Counter()
         self.by_pid: dict[int, StandIn] = {}
+        self.scripts = Scripts(scripts)
+        #: Processes of scripts whose time is not over.
+        self._at_work: set[int] = set()
         #: Whether a process has been told to end by the signal that it gets.
         self.is_to_end: Callable[[int], bool] = lambda pid: True
         #: Words of processes so far.
@@ -142,6 +149,19 @@ class StandIns:
         path.chmod(0o700)
         return path
 
+    def script(self, path: Path) -> Path:
+        """Make a hook, prolog or epilog that does what the scenario says of the program of that name."""
+        path.write_text(
+            f"#!{sys.executable} -IS\nimport os, socket, sys\n"
+            f"line = socket.socket(socket.AF_UNIX)\nline.connect({str(self.path)!r})\n"
+            f"line.sendall(f'script {{os.getpid()}} {path.name}\\n'.encode())\nanswer = b''\n"
+            "while piece := line.recv(65536):\n    answer += piece\n"
+            "status, _, text = answer.decode().partition('\\n')\nprint(text, end='', flush=True)\n"
+            "sys.exit(int(status or 1))\n"
+        )
+        path.chmod(0o700)
+        return path
+
     # -- processes -------------------------------------------------------------------------------------
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -160,6 +180,8 @@ class StandIns:
                 self._signalled(mine, Signals(int(rest[0])).name)
             elif word == "fetch":
                 await self._fetch(writer)
+            elif word == "script":
+                self._script(int(rest[0]), rest[1], writer)
             elif word in ("accept", "reject", "evict"):
                 self.source.replied(self.jobs[f"{rest[0]}.0"].ad, word == "accept")
                 writer.close()
@@ -214,11 +236,27 @@ class StandIns:
             ),
         )  # fmt: skip
 
+    def _script(self, pid: int, name: str, writer: asyncio.StreamWriter) -> None:
+        script, status = self.scripts.run(name)
+        self._at_work.add(pid)
+
+        def end(_: float) -> None:
+            self._at_work.discard(pid)
+            self.heard += 1
+            if not writer.is_closing():
+                text = "" if script.prints is None else format_ad(script.prints, Form.OLD)
+                writer.write(f"{status}\n{text}".encode())
+                writer.close()
+
+        self._engine.at(self.clock.now() + script.takes_s, end)
+
+    def waits(self, family: Family) -> bool:
+        """Whether a program is a script whose time is not over."""
+        return family.pid in self._at_work
+
     async def _fetch(self, writer: asyncio.StreamWriter) -> None:
         ad = self.source.fetch(self.clock.now())
         if ad is not None:
-            from roost.classad.forms import Form, format_ad
-
             told = ad.copy()
             for name, value in self.program(f"{ad['ClusterId']}.{ad['ProcId']}").items():
                 told[name] = value

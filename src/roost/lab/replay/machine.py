@@ -70,9 +70,14 @@ class WatchedNursery(Nursery):
         for key, family in list(self.families.items()):
             if family.is_ended:
                 del self.families[key]
-            elif found := "" if _is_client(key) else f"the hook {key}" if _is_hook(key) else jobs.under_way(family):
+            elif found := self._doing(key, family, jobs):
                 return found
         return ""
+
+    def _doing(self, key: str, family: Family, jobs: StandIns) -> str:
+        if _is_client(key) or (_is_hook(key) and jobs.waits(family)):
+            return ""
+        return f"the hook {key}" if _is_hook(key) else jobs.under_way(family)
 
     @property
     def running(self) -> list[Family]:

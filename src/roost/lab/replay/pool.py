@@ -186,8 +186,10 @@ class ReplayPool:
 
     # -- life ----------------------------------------------------------------------------------------
 
-    async def open(self, loop: DrivenLoop, configured: Callable[[Path], Config]) -> None:
-        """Build it up; then it is `start`, and time is driven. `configured` is given the directory of hooks."""
+    async def open(self, loop: DrivenLoop, configured: Callable[[Path, Callable[[Path], Path]], Config]) -> None:
+        """Build it up; then it is `start`, and time is driven. `configured` is given the directory of hooks, and makes
+        a program there by the function beside it.
+        """
         buses: dict[Role, MutedBus] = {}
         for role in _NAMES:
             buses[role] = await MutedBus.connect(self.stage.settings(role))
@@ -195,10 +197,14 @@ class ReplayPool:
         self.clock = DrivenClock(loop, self.start)
         scenario = self.scenario
         self.jobs = StandIns(
-            self.home.path / "jobs.socket", self.clock, scenario.submitted(self.start), scenario.brought(self.start)
+            self.home.path / "jobs.socket",
+            self.clock,
+            scenario.submitted(self.start),
+            scenario.brought(self.start),
+            scenario.hooks,
         )
         await self.jobs.open()
-        config = configured(self._hooks())
+        config = configured(self._hooks(), self.jobs.script)
         loop.drive()
         self.clock = self.jobs.clock = DrivenClock(loop, self.start)
         loop.settle, loop.happened, loop.under_way = self._settle, self._happened, self._under_way

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import math
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -22,6 +23,7 @@ from roost.lab.replay.driven_loop import DrivenLoop, Stuck
 from roost.lab.replay.leftovers import RunDirectory, memory
 from roost.lab.replay.pool import CLIENT, ReplayPool, Stage
 from roost.lab.scenario import Deed, Scenario
+from roost.model.starter import HookPoint
 from roost.runtime.accounts import can_switch_user
 from roost.sim.job_changes import JobChange
 from roost.sim.workload import Job
@@ -219,8 +221,8 @@ class _Settings:
         self._host = host
         self._settings = scenario.settings
 
-    def first(self, hooks: Path) -> Config:
-        """The configuration at the beginning."""
+    def first(self, hooks: Path, script: Callable[[Path], Path]) -> Config:
+        """The configuration at the beginning; `script` makes the programs around jobs."""
         self._settings = (
             *self._settings,
             ("NEGOTIATOR_INTERVAL", f"{self._scenario.cycle_s:g}"),
@@ -228,6 +230,7 @@ class _Settings:
         )
         config = self._config()
         more = [(name, str(hooks / program)) for name, program in _hooks(config)]
+        more += [(name, str(script(hooks / name))) for name in _scripts(config)]
         if wants_backfill(config):
             more += _CLIENT if can_switch_user() else _CLIENT[:-1]
         self._settings = (*self._settings, *more)
@@ -253,3 +256,10 @@ def _hooks(config: Config) -> Iterable[tuple[str, str]]:
         keyword, _, hook = name.upper().partition("_HOOK_")
         if keyword and hook in _HOOKS:
             yield name, _HOOKS[hook]
+
+
+def _scripts(config: Config) -> Iterable[str]:
+    """Knobs of hooks, prologs and epilogs that are set."""
+    points = "|".join(HookPoint)
+    known = re.compile(rf"[A-Z0-9_]+_HOOK_({points})|(SLOT(_TYPE_)?\d+_)?STARTER_(PROLOG|EPILOG)")
+    return [name for name in config.names() if known.fullmatch(name.upper()) and config.get(name)]

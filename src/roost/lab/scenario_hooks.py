@@ -1,0 +1,68 @@
+"""The administrator's programs in a scenario file: `[hooks.NAME]`, by the knob that configures each."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from roost.classad import ClassAd, ParseError, parse_expression
+from roost.lab.tables import Table
+from roost.model.starter import HookPoint
+from roost.sim.scripts import USUAL_S, Script
+
+HOOK_KEYS: Final = ("takes", "status", "prints")
+#: The directory in which simulated machines have their programs.
+PLACE: Final = "/scenario"
+_PRINTING: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
+_AWAITED: Final = tuple(point for point in HookPoint if point is not HookPoint.UPDATE)
+_HOOK: Final = re.compile(r"[A-Za-z0-9_]+_HOOK_(?P<point>[A-Z_]+)")
+_SCRIPT: Final = re.compile(r"(SLOT(_TYPE_)?\d+_)?STARTER_(PROLOG|EPILOG)")
+
+
+def read_hooks(tables: tuple[Table, ...]) -> dict[str, Script]:
+    """Knob to the program that it names; a later table goes before an earlier one. Raises LabError."""
+    found: dict[str, Script] = {}
+    for table in tables:
+        hooks = table.child("hooks", "hooks")
+        for name in hooks.values:
+            found[name] = _script(hooks.child(name, f"hook {name}"), _point(hooks, name))
+    return found
+
+
+def _point(hooks: Table, name: str) -> str:
+    """Where it runs: a `HookPoint`, or "" for a prolog or an epilog."""
+    if _SCRIPT.fullmatch(name):
+        return ""
+    named = _HOOK.fullmatch(name)
+    if named is not None and named["point"] in _AWAITED:
+        return named["point"]
+    hint = "; use fetch for work that a hook brings" if named is not None and "FETCH" in named["point"] else ""
+    points = ", ".join(f"KEYWORD_HOOK_{point}" for point in _AWAITED)
+    known = f"{points}, STARTER_PROLOG or STARTER_EPILOG"
+    return hooks.fail(f"a program is named by its knob: {known}; found {name!r}{hint}", name)
+
+
+def _script(given: Table, point: str) -> Script:
+    given.known(HOOK_KEYS)
+    value = given.values.get("status", 0)
+    statuses = value if isinstance(value, list) else [value]
+    if not statuses or not all(type(each) is int and 0 <= each < 256 for each in statuses):
+        given.fail(f"status is a number from 0 to 255, or a list of them; found {value!r}", "status")
+    if "prints" in given and point not in _PRINTING:
+        given.fail(f"only the output of {' and '.join(_PRINTING)} has an effect", "prints")
+    prints = ClassAd(_values(given.child("prints", given.what))) if "prints" in given else None
+    return Script(takes_s=given.duration("takes", USUAL_S), statuses=tuple(statuses), prints=prints)
+
+
+def _values(given: Table) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in given.values.items():
+        if isinstance(value, dict):
+            given.fail(f"the value of {name} must be a text, a number, true, false or a list of them", name)
+        found[name] = value
+        if isinstance(value, str) and value.startswith("="):
+            try:
+                found[name] = parse_expression(value[1:])
+            except ParseError as error:
+                given.fail(f"{value[1:]!r} is not an expression: {error}", name)
+    return found

@@ -1,0 +1,54 @@
+"""The administrator's programs around simulated jobs: hooks, prolog and epilog, as a scenario describes them.
+
+A program is named by the last part of its path, which is that of its knob. One that is not described takes a second
+and succeeds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from roost.classad import ClassAd
+
+#: Time that a program takes of which nothing is said, s.
+USUAL_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """A program."""
+
+    takes_s: float = USUAL_S
+    #: Its exit statuses, one for each time that it runs; the last counts for all others.
+    statuses: tuple[int, ...] = (0,)
+    #: Attributes that it prints.
+    prints: ClassAd | None = None
+
+    def status(self, before: int) -> int:
+        """How it ends when it has run so many times before."""
+        return self.statuses[min(before, len(self.statuses) - 1)]
+
+
+_USUAL: Final = Script()
+
+
+class Scripts:
+    """All of them, and how often each has run."""
+
+    def __init__(self, described: Mapping[str, Script]) -> None:
+        self._described = described
+        self.counts: Counter[str] = Counter()
+
+    def run(self, command: str) -> tuple[Script, int]:
+        """A program begins, by its path and arguments: what it is, and the status with which it ends."""
+        words = command.split()
+        name = words[0].rpartition("/")[2] if words else ""
+        script = self._described.get(name, _USUAL)
+        before, self.counts[name] = self.counts[name], self.counts[name] + 1
+        return script, script.status(before)
+
+
+__all__ = ["USUAL_S", "Script", "Scripts"]
