@@ -68,6 +68,7 @@ class Disk:
     def __init__(self) -> None:
         self.clusters: dict[int, ch.PutCluster] = {}
         self.gone: dict[int, str] = {}
+        self.told: dict[int, str] = {}
         self.jobs: dict[JobId, ch.PutJob] = {}
         self.claims: dict[str, ch.PutClaim] = {}
         self.history: list[tuple[JobId, JobStatus]] = []
@@ -80,9 +81,12 @@ class Disk:
                     self.clusters[change.cluster] = change
                 case ch.PutGone():
                     self.gone[change.cluster] = change.gone
+                case ch.PutTold():
+                    self.told[change.cluster] = change.told
                 case ch.DropCluster():
                     self.clusters.pop(change.cluster)
                     self.gone.pop(change.cluster, None)
+                    self.told.pop(change.cluster, None)
                     assert not [job for job in self.jobs if job.cluster == change.cluster]
                 case ch.PutJob():
                     self.jobs[change.job] = change
@@ -116,6 +120,7 @@ class Disk:
                 owner=each.owner,
                 submitted_at=each.submitted_at,
                 gone=self.gone.get(number, ""),
+                told=self.told.get(number, ""),
             )
         for job in self.jobs.values():
             attributes = ad_from(ad_data(job.attributes))

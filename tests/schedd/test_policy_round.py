@@ -23,6 +23,9 @@ def _queue(*clusters: tuple[str, int, dict[str, str]]) -> Queue:
     queue = Queue(SETTINGS, 0.0)
     for owner, count, attributes in clusters:
         queue.step(ev.Submitted(clusters=(source(count, **attributes),), owner=owner, reply_to=""), 1.0)
+    while queue.goes_on:
+        # The logs of large clusters are told of them.
+        queue.step(ev.WentOn(), 1.0)
     return queue
 
 

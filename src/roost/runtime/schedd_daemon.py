@@ -107,7 +107,7 @@ class ScheddDaemon:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self.watch = DatabaseWatch(self.store.database, self._thread, context.home, context.role)
         self._tasks: list[asyncio.Task[None]] = []
-        #: Whether a look at jobs' policies goes on beside.
+        #: Whether what is done for all jobs goes on beside: a look at their policies, the first events of their logs.
         self._goes_on = False
         self.demands = Demands(self)
         #: reply_to of the core to the subject to answer on.
@@ -175,6 +175,7 @@ class ScheddDaemon:
                 owner=each.owner,
                 submitted_at=each.submitted_at,
                 gone=each.gone,
+                told=each.told,
             )
         for job in kept.jobs:
             queue.restore_job(PutJob(job=job.job, status=JobStatus(job.status), attributes=job.attributes))
@@ -248,6 +249,9 @@ class ScheddDaemon:
             self._steps.append(step)
             self._fed += 1
             self._wake.set()
+        if self.queue.goes_on and not self._goes_on and self._tasks:
+            self._goes_on = True
+            self.spawn(self._go_on())
 
     async def kept(self) -> None:
         """Wait until what has happened so far is on disk, so that answers don't tell what may be forgotten, and in
@@ -376,7 +380,7 @@ class ScheddDaemon:
             self._give_up()
 
     async def _go_on(self) -> None:
-        """Have the policies of the other jobs looked at, while others are served."""
+        """Have what is left over for all jobs done, while others are served."""
         while self.queue.goes_on:
             # What was decided is on disk before more is.
             await self.kept()
@@ -388,9 +392,6 @@ class ScheddDaemon:
         while True:
             await asyncio.sleep(self.settings.tick_s)
             self.feed(ev.Ticked())
-            if self.queue.goes_on and not self._goes_on:
-                self._goes_on = True
-                self.spawn(self._go_on())
             self.local.look()
             self.logs.retry()
             self.deputies.tidy()

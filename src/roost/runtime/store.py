@@ -67,6 +67,8 @@ CLUSTERS: Final = Table(
     Column("ad", Text, nullable=False),
     Column("plan", Text, nullable=False),
     Column("gone", Text, nullable=False, server_default=""),
+    #: Jobs of which the users' logs know that they were submitted; "" for all.
+    Column("told", Text, nullable=False, server_default=""),
 )
 JOBS: Final = Table(
     "jobs",
@@ -142,8 +144,13 @@ def _with_past_clusters(connection: Connection) -> None:
         connection.exec_driver_sql("ALTER TABLE history ADD COLUMN last INTEGER")
 
 
+def _with_told(connection: Connection) -> None:
+    if "told" not in {column["name"] for column in inspect(connection).get_columns("clusters")}:
+        connection.exec_driver_sql("ALTER TABLE clusters ADD COLUMN told TEXT DEFAULT '' NOT NULL")
+
+
 #: What brings a database of version n to n + 1; its length is the present version.
-MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first, _with_outbox, _with_past_clusters)
+MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first, _with_outbox, _with_past_clusters, _with_told)
 SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={"next_cluster": "1"}, lock=7261, writer="queue")
 
 
@@ -166,6 +173,7 @@ class KeptCluster:
     ad: ClassAd
     plan: Any
     gone: str
+    told: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,6 +345,7 @@ class _Batch:
     def __init__(self, next_piece: int, next_noted: int) -> None:
         self.clusters: dict[int, ch.PutCluster | None] = {}
         self.gone: dict[int, str] = {}
+        self.told: dict[int, str] = {}
         self.jobs: dict[JobId, ch.PutJob | None] = {}
         self.claims: dict[str, ch.PutClaim | None] = {}
         self.history: list[ch.AddHistory] = []
@@ -355,9 +364,12 @@ class _Batch:
                 self.clusters[change.cluster] = change
             case ch.PutGone():
                 self.gone[change.cluster] = change.gone
+            case ch.PutTold():
+                self.told[change.cluster] = change.told
             case ch.DropCluster():
                 self.clusters[change.cluster] = None
                 self.gone.pop(change.cluster, None)
+                self.told.pop(change.cluster, None)
             case ch.PutJob() | ch.DropJob():
                 self.jobs[change.job] = change if isinstance(change, ch.PutJob) else None
             case ch.PutClaim() | ch.DropClaim():
@@ -379,10 +391,15 @@ class _Batch:
     def write(self, connection: Connection, known: Collection[int]) -> None:
         """Write all of it. `known`: clusters of which `PAST` has a row."""
         _drop(connection, CLUSTERS, [{"cluster": key} for key in self.clusters])
-        _add(connection, CLUSTERS, [_cluster_row(each, self.gone) for each in self.clusters.values() if each])
+        _add(
+            connection, CLUSTERS, [_cluster_row(each, self.gone, self.told) for each in self.clusters.values() if each]
+        )
         for cluster, gone in self.gone.items():
             if cluster not in self.clusters:
                 connection.execute(_GONE, {"key_cluster": cluster, "now_gone": gone})
+        for cluster, told in self.told.items():
+            if cluster not in self.clusters:
+                connection.execute(_TOLD, {"key_cluster": cluster, "now_told": told})
         jobs = [({"cluster": job.cluster, "proc": job.proc}, each) for job, each in self.jobs.items()]
         _put(connection, JOBS, [(key, None if each is None else _job_row(each)) for key, each in jobs])
         claims = [({"claim_id": key}, each) for key, each in self.claims.items()]
@@ -395,6 +412,7 @@ class _Batch:
 
 
 _GONE: Final = update(CLUSTERS).where(CLUSTERS.c.cluster == bindparam("key_cluster")).values(gone=bindparam("now_gone"))
+_TOLD: Final = update(CLUSTERS).where(CLUSTERS.c.cluster == bindparam("key_cluster")).values(told=bindparam("now_told"))
 
 
 def _readable(text: str) -> str:
@@ -446,7 +464,7 @@ def _put(connection: Connection, table: Table, rows: list[tuple[dict[str, Any], 
         connection.execute(_insertion(table) if statement is None else statement, present)
 
 
-def _cluster_row(change: ch.PutCluster, gone: dict[int, str]) -> dict[str, Any]:
+def _cluster_row(change: ch.PutCluster, gone: dict[int, str], told: dict[int, str]) -> dict[str, Any]:
     return {
         "cluster": change.cluster,
         "owner": change.owner,
@@ -455,6 +473,7 @@ def _cluster_row(change: ch.PutCluster, gone: dict[int, str]) -> dict[str, Any]:
         "ad": _dumped(ad_data(change.ad)),
         "plan": _dumped(change.plan),
         "gone": gone.get(change.cluster, ""),
+        "told": told.get(change.cluster, ""),
     }
 
 
@@ -530,6 +549,7 @@ def _clusters(connection: Connection) -> Iterator[KeptCluster]:
             ad=ad_from(_LOADER.decode(row.ad)),
             plan=_LOADER.decode(row.plan),
             gone=row.gone,
+            told=row.told,
         )
 
 

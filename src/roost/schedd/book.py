@@ -100,7 +100,7 @@ class Cluster:
     """Jobs submitted together."""
 
     __slots__ = ("ad", "at_once_max", "count", "fresh", "gone", "groups", "jobs", "number", "others", "owner", "plan",
-                 "statuses", "submitted_at", "submitter")  # fmt: skip
+                 "statuses", "submitted_at", "submitter", "told")  # fmt: skip
 
     def __init__(
         self, number: int, ad: ClassAd, plan: JobSource | None, *, count: int, owner: str, submitted_at: int
@@ -118,6 +118,8 @@ class Cluster:
         self.others: dict[int, str] = {}
         self.statuses = bytearray([JobStatus.IDLE]) * count
         self.gone = Ranges()
+        #: Of which jobs the users' logs know that they were submitted; None for all.
+        self.told: Ranges | None = None
         self.jobs: dict[int, Job] = {}
         #: (priority, autocluster) to idle jobs.
         self.groups: dict[tuple[int, int], IdleGroup] = {}
@@ -210,6 +212,11 @@ def submitter_of(ad: ClassAd) -> str:
     return name
 
 
+def held_at_submit(ad: ClassAd) -> bool:
+    """Whether a job is submitted on hold."""
+    return ad.cell("jobstatus") == int(JobStatus.HELD)
+
+
 class Book:
     """All jobs of a queue."""
 
@@ -223,6 +230,8 @@ class Book:
         self._offers_beside: dict[str, list[IdleGroup]] = {}
         #: Clusters with jobs that may be done without being run.
         self.noops: set[int] = set()
+        #: Clusters with jobs of which the users' logs do not know yet that they were submitted, the next one first.
+        self.untold: dict[int, None] = {}
         #: Clusters with jobs that run by a crontab, in the order in which they came.
         self.recurring: dict[int, None] = {}
 

@@ -37,6 +37,14 @@ class PutGone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PutTold:
+    """Of which jobs of a cluster the logs know that they were submitted: ranges of numbers; "" for all."""
+
+    cluster: int
+    told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropCluster:
     """All jobs of a cluster have left."""
 
@@ -170,5 +178,15 @@ class AddAudit:
 
 
 Change: TypeAlias = (
-    PutCluster | PutGone | DropCluster | PutJob | DropJob | AddHistory | PutClaim | DropClaim | AppendLog | AddAudit
+    PutCluster
+    | PutGone
+    | PutTold
+    | DropCluster
+    | PutJob
+    | DropJob
+    | AddHistory
+    | PutClaim
+    | DropClaim
+    | AppendLog
+    | AddAudit
 )

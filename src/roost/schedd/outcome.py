@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.audit import AuditKind
 from roost.model.codes import HoldCode, VacateCode
@@ -192,8 +191,3 @@ def _done(turn: Turn, job: Job) -> None:
     turn.set(job, CompletionDate=int(turn.now))
     turn.log(job, log.JobTerminated.of)
     leave_completed(turn, job)
-
-
-def held_at_submit(ad: ClassAd) -> bool:
-    """Whether a job is submitted on hold."""
-    return ad.cell("jobstatus") == int(JobStatus.HELD)

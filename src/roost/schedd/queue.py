@@ -18,9 +18,8 @@ from roost.classad.values import fold
 from roost.model.audit import digest
 from roost.model.pool_policy import KEPT_OUT
 from roost.schedd import commands, periodic, recurring, run_news, runs
-from roost.schedd import event_log as log
 from roost.schedd.admission import NotAdmitted, check_groups, check_priority
-from roost.schedd.book import Book, Cluster, JobSource, submitter_of
+from roost.schedd.book import Book, Cluster, JobSource, held_at_submit, submitter_of
 from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
 from roost.schedd.claim_transitions import ClaimOn, move_claim
 from roost.schedd.claims import HeldClaim, Stage
@@ -52,12 +51,13 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.idle import IdleGroup
 from roost.schedd.job_transitions import On, Transition
 from roost.schedd.noop import finish_noops, has_noops
-from roost.schedd.outcome import held_at_submit, leave_removed
+from roost.schedd.outcome import leave_removed
 from roost.schedd.owned import begun
 from roost.schedd.ranges import Ranges
 from roost.schedd.refused_logs import log_refused
 from roost.schedd.status import LEAVING, ON_MACHINE, JobStatus
-from roost.schedd.turn import Turn, log_paths
+from roost.schedd.told import tell_first, tell_more
+from roost.schedd.turn import Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,16 @@ class Queue:
     # -- what was kept -------------------------------------------------------------------------------
 
     def restore_cluster(
-        self, number: int, ad: ClassAd, plan: JobSource | None, *, count: int, owner: str, submitted_at: int, gone: str
+        self,
+        number: int,
+        ad: ClassAd,
+        plan: JobSource | None,
+        *,
+        count: int,
+        owner: str,
+        submitted_at: int,
+        gone: str,
+        told: str = "",
     ) -> None:
         """A cluster that was kept. Raises ValueError for numbers that make no sense."""
         cluster = Cluster(number, ad, plan, count=count, owner=owner, submitted_at=submitted_at)
@@ -103,6 +112,9 @@ class Queue:
             if proc >= count:
                 raise ValueError(f"job {number}.{proc} has left a cluster of {count}")
             cluster.statuses[proc] = JobStatus.GONE
+        if told:
+            cluster.told = Ranges.read(told)
+            self.book.untold[number] = None
         self.book.clusters[number] = cluster
         self.book.next_cluster = max(self.book.next_cluster, number + 1)
 
@@ -121,8 +133,9 @@ class Queue:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a look at all jobs' policies is under way: `WentOn` continues it."""
-        return self.clock.round is not None
+        """Whether something for many jobs is under way, which `WentOn` continues: a look at their policies, or the
+        first events of their logs."""
+        return self.clock.round is not None or bool(self.book.untold)
 
     def step(self, event: Event, now: float) -> Step:
         """What `event`, at `now` (epoch s), leads to."""
@@ -179,8 +192,10 @@ class Queue:
                 # The administrator may have named other attributes.
                 self._tell_apart(turn)
                 periodic.tick(turn, self.holder, self.clock)
+                tell_more(turn)
             case WentOn():
                 periodic.go_on(turn, self.holder, self.clock)
+                tell_more(turn)
             case Started(claims=claims):
                 self._started(turn, claims)
             case _:
@@ -256,8 +271,7 @@ class Queue:
         assert source is not None
         self.book.next_cluster = number + 1
         cluster.submitter = submitter_of(ad)
-        held = held_at_submit(ad)
-        if held:
+        if held_at_submit(ad):
             cluster.statuses = bytearray([JobStatus.HELD]) * source.count
         self.book.clusters[number] = cluster
         recurring.submitted(turn, cluster)
@@ -274,20 +288,9 @@ class Queue:
         )
         for job in cluster.jobs.values():
             turn.touch(job)
-        self._tell_submitted(turn, cluster, held)
+        tell_first(turn, cluster)
         if has_noops(cluster):
             self.book.noops.add(number)
-
-    def _tell_submitted(self, turn: Turn, cluster: Cluster, held: bool) -> None:
-        """Tell users' logs of every job; clusters without a log cost nothing."""
-        varies = cluster.plan is not None and "userlog" in cluster.plan.varying
-        if not varies and not log_paths(cluster.ad):
-            return
-        for proc in range(cluster.count):
-            ad = cluster.ad_of(proc)
-            turn.log_ad(ad, cluster.owner, cluster.number, proc, log.Submit.of(ad, f"<{self.holder.settings.name}>"))
-            if held:
-                turn.log_ad(ad, cluster.owner, cluster.number, proc, log.JobHeld.of(ad))
 
     # -- claims after a pause ------------------------------------------------------------------------
 

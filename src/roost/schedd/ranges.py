@@ -47,6 +47,11 @@ class Ranges:
             self._starts.insert(at, number)
             self._ends.insert(at, number + 1)
 
+    @property
+    def first_absent(self) -> int:
+        """The smallest number that is not in the set."""
+        return self._ends[0] if self._starts and self._starts[0] == 0 else 0
+
     def __contains__(self, number: int) -> bool:
         at = bisect_right(self._starts, number)
         return at > 0 and number < self._ends[at - 1]

@@ -15,7 +15,7 @@ from roost.classad import UNDEFINED, ClassAd
 from roost.classad.world import FixedWorld, World
 from roost.model.audit import NOTHING_KNOWN, InForce
 from roost.schedd import event_log as log
-from roost.schedd.book import Book, Cluster, Job
+from roost.schedd.book import Book, Cluster, Job, held_at_submit
 from roost.schedd.changes import (
     AddAudit,
     AddHistory,
@@ -27,6 +27,7 @@ from roost.schedd.changes import (
     PutClaim,
     PutGone,
     PutJob,
+    PutTold,
 )
 from roost.schedd.claims import HeldClaim
 from roost.schedd.crontab import CronError, next_start
@@ -49,8 +50,8 @@ class Turn:
     """A step in progress."""
 
     __slots__ = (
-        "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_world", "book", "changes",
-        "dropped", "effects", "now", "transitions", "unplanned", "user_maps", "zone",
+        "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_told", "_world", "book",
+        "changes", "dropped", "effects", "now", "transitions", "unplanned", "user_maps", "zone",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +71,8 @@ class Turn:
         self._dirty: dict[JobId, Job] = {}
         #: Clusters that jobs have left.
         self._left: dict[int, Cluster] = {}
+        #: Clusters of whose submission logs were told.
+        self._told: dict[int, Cluster] = {}
         #: (path, owner) to texts.
         self._logs: dict[tuple[str, str], list[str]] = {}
         #: Whether the matchmaker is to be told, and whether that can wait.
@@ -213,7 +216,32 @@ class Turn:
     def log_ad(
         self, ad: ClassAd, owner: str, cluster: int, proc: int, told: Event | Callable[[ClassAd], Event]
     ) -> None:
-        """Tell the event logs of a job of which only the ad is at hand."""
+        """Tell the event logs of a job of which only the ad is at hand; first of its submission, if they were not."""
+        about = self.book.clusters.get(cluster)
+        if about is not None and about.told is not None:
+            self.tell_submitted(about, proc)
+        self._log(ad, owner, cluster, proc, told)
+
+    def tell_submitted(self, cluster: Cluster, proc: int) -> None:
+        """Tell the event logs of a job once that it was submitted."""
+        if cluster.told is not None:
+            if proc in cluster.told:
+                return
+            cluster.told.add(proc)
+            self._told[cluster.number] = cluster
+        ad, held = cluster.submitted_ad(proc), held_at_submit(cluster.ad)
+        ad.put("JobStatus", int(JobStatus.HELD if held else JobStatus.IDLE))
+        name = cluster.ad.cell("globaljobid")
+        self._log(ad, cluster.owner, cluster.number, proc, log.Submit.of(ad, f"<{name}>"))
+        if held:
+            self._log(ad, cluster.owner, cluster.number, proc, log.JobHeld.of(ad))
+
+    def told_all(self, cluster: Cluster) -> None:
+        """The event logs know of the submission of all jobs of a cluster."""
+        cluster.told = None
+        self._told[cluster.number] = cluster
+
+    def _log(self, ad: ClassAd, owner: str, cluster: int, proc: int, told: Event | Callable[[ClassAd], Event]) -> None:
         paths = log_paths(ad)
         if paths:
             event = told if isinstance(told, Event) else told(ad)
@@ -250,6 +278,9 @@ class Turn:
                 self.changes.append(DropCluster(cluster=number))
             else:
                 self.changes.append(PutGone(cluster=number, gone=str(cluster.gone)))
+        for number, cluster in self._told.items():
+            if number in self.book.clusters:
+                self.changes.append(PutTold(cluster=number, told="" if cluster.told is None else str(cluster.told)))
         for job in self._dirty.values():
             self.changes.append(PutJob(job=job.id, status=job.status, attributes=_own(job.ad) if kept else job.ad))
         for (path, owner), texts in self._logs.items():

@@ -15,6 +15,7 @@ class Disk:
     def __init__(self) -> None:
         self.clusters: dict[int, ch.PutCluster] = {}
         self.gone: dict[int, str] = {}
+        self.told: dict[int, str] = {}
         self.jobs: dict[JobId, ch.PutJob] = {}
         self.claims: dict[str, ch.PutClaim] = {}
 
@@ -26,9 +27,12 @@ class Disk:
                     self.clusters[change.cluster] = change
                 case ch.PutGone():
                     self.gone[change.cluster] = change.gone
+                case ch.PutTold():
+                    self.told[change.cluster] = change.told
                 case ch.DropCluster():
                     del self.clusters[change.cluster]
                     self.gone.pop(change.cluster, None)
+                    self.told.pop(change.cluster, None)
                 case ch.PutJob():
                     self.jobs[change.job] = change
                 case ch.DropJob():
@@ -52,6 +56,7 @@ class Disk:
                 owner=each.owner,
                 submitted_at=each.submitted_at,
                 gone=self.gone.get(number, ""),
+                told=self.told.get(number, ""),
             )
         for job in self.jobs.values():
             queue.restore_job(ch.PutJob(job=job.job, status=job.status, attributes=_own(job.attributes)))

@@ -1,0 +1,55 @@
+"""The first event of every job's log, that it was submitted: of a large cluster in parts, while others are served.
+
+What has been told is kept with the part itself, so that a queue that dies goes on where it was. A job to which
+something else happens first is told of before that (`Turn.log_ad`): every job has one such event, before its others.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.classad.ad import MISSING
+from roost.schedd.book import Cluster
+from roost.schedd.ranges import Ranges
+from roost.schedd.status import JobStatus
+from roost.schedd.turn import Turn, log_paths
+
+#: Jobs told of in one step of the queue, some 15 ms.
+JOBS_A_STEP: Final = 200
+
+
+def tell_first(turn: Turn, cluster: Cluster) -> None:
+    """Begin with a cluster that is new; one without a log costs nothing."""
+    varies = cluster.plan is not None and "userlog" in cluster.plan.varying
+    if not varies and not log_paths(cluster.ad):
+        return
+    first = cluster.count
+    # A workflow that goes on counts in its log of how many jobs a node consists.
+    if first > JOBS_A_STEP and cluster.ad.cell("dagmannodeslog") is MISSING:
+        first = JOBS_A_STEP
+        cluster.told = Ranges()
+        turn.book.untold[cluster.number] = None
+    for proc in range(first):
+        turn.tell_submitted(cluster, proc)
+
+
+def tell_more(turn: Turn) -> None:
+    """Tell of some more jobs; clusters take turns."""
+    number = next(iter(turn.book.untold), None)
+    if number is None:
+        return
+    del turn.book.untold[number]
+    cluster = turn.book.clusters.get(number)
+    if cluster is None or cluster.told is None:
+        return
+    first = cluster.told.first_absent
+    for proc in range(first, min(first + JOBS_A_STEP, cluster.count)):
+        # Of those that have left, their end was told, and before it that they were submitted.
+        if cluster.statuses[proc] != JobStatus.GONE:
+            turn.tell_submitted(cluster, proc)
+        else:
+            cluster.told.add(proc)
+    if cluster.told.first_absent < cluster.count:
+        turn.book.untold[number] = None
+    else:
+        turn.told_all(cluster)
