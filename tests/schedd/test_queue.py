@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from roost.classad import ClassAd, parse_expression
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
+from roost.schedd import noop
 from roost.schedd.changes import AppendLog
 from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
@@ -264,6 +265,27 @@ def test_jobs_that_are_not_to_be_run_end_as_their_ads_say() -> None:
     world.act(ev.Action.EDIT, held, OnExitHold=False)
     world.act(ev.Action.RELEASE, held)
     assert world.disk.history[-1] == (held, JobStatus.COMPLETED)
+
+
+def test_a_large_cluster_is_asked_in_parts_which_jobs_are_not_to_be_run() -> None:
+    world = World()
+    count = 3 * noop.JOBS_A_STEP
+    number = world.submit(source(count, IsNoopJob="=ProcId % 2 == 0", UserLog="/l"))
+    assert len(world.disk.history) == noop.JOBS_A_STEP // 2
+    assert not world.queue.offered(world.now)
+    # One that is looked at waits again, and one that is not.
+    world.act(ev.Action.HOLD, JobId(number, 1), JobId(number, count - 1))
+    world.act(ev.Action.EDIT, JobId(number, 1), JobId(number, count - 1), IsNoopJob=True)
+    world.act(ev.Action.RELEASE, JobId(number, 1), JobId(number, count - 1))
+    steps = 0
+    while world.queue.goes_on:
+        world.feed(ev.WentOn())
+        steps += 1
+    assert steps == 2
+    ended = [*range(0, count, 2), 1, count - 1]
+    assert sorted(world.disk.history) == sorted((JobId(number, proc), JobStatus.COMPLETED) for proc in ended)
+    groups = [group for groups in world.queue.offered(world.now).values() for group in groups]
+    assert sum(group.count for group in groups) == count - len(ended)
 
 
 def test_an_order_to_end_a_run_is_repeated_until_it_ends() -> None:

@@ -230,6 +230,10 @@ class Book:
         self._offers_beside: dict[str, list[IdleGroup]] = {}
         #: Clusters with jobs that may be done without being run.
         self.noops: set[int] = set()
+        #: Those of them whose jobs were not all looked at yet, and so are not offered: cluster to the next job.
+        self.untried: dict[int, int] = {}
+        #: Jobs of theirs that have become idle, to be looked at.
+        self.woken: dict[JobId, None] = {}
         #: Clusters with jobs of which the users' logs do not know yet that they were submitted, the next one first.
         self.untold: dict[int, None] = {}
         #: Clusters with jobs that run by a crontab, in the order in which they came.
@@ -322,6 +326,8 @@ class Book:
         group = self._group(cluster, cluster.submitted_ad(proc) if job is None else job.ad)
         if job is not None:
             job.group = group
+            if cluster.number in self.noops:
+                self.woken[job.id] = None
         if group.submitter != cluster.submitter:
             cluster.others[proc] = group.submitter
         elif cluster.others:
@@ -363,7 +369,7 @@ class Book:
                 del offers[submitter]
                 return []
             offers[submitter] = groups
-        return [group for group in groups if self.clusters[group.cluster].room > 0]
+        return [each for each in groups if each.cluster not in self.untried and self.clusters[each.cluster].room > 0]
 
     def take_idle(self, submitter: str, autocluster: int, *, local: bool = False) -> Job | None:
         """The next idle job of a submitter and an autocluster; it is out of its group then."""

@@ -1,20 +1,27 @@
 """Jobs that are done without being run (noop_job): each ends as its ad says, as soon as it waits.
 
-`IsNoopJob` is asked when the job is submitted and, where it waits again later, at once. It needs no slot and begins
+`IsNoopJob` is asked when the job is submitted and, where it waits again later, at once. The jobs of a large cluster are
+asked in parts, and are offered to no machine before all of them were. A job that is done so needs no slot and begins
 nothing: the user's log hears of the end, and the job's policy judges it as it does any end.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from roost.classad.ad import MISSING
+from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
 from roost.classad.values import fold
-from roost.schedd.book import Cluster, Job
+from roost.schedd.book import Book, Cluster, Job
 from roost.schedd.events import RunEnded
 from roost.schedd.holder import Holder
 from roost.schedd.outcome import at_exit
 from roost.schedd.turn import Turn
 
 _IS_NOOP = "isnoopjob"
+#: Jobs looked at in one step of the queue, and evaluation steps of their expressions, some 50 ms.
+JOBS_A_STEP: Final = 200
+STEPS_A_STEP: Final = 100_000
 
 
 def has_noops(cluster: Cluster) -> bool:
@@ -23,16 +30,45 @@ def has_noops(cluster: Cluster) -> bool:
     return _IS_NOOP in varying or cluster.ad.cell(_IS_NOOP) is not MISSING
 
 
+def expect_noops(book: Book, cluster: Cluster) -> None:
+    """Offer no job of a cluster that has noops before it is looked at."""
+    book.noops.add(cluster.number)
+    book.untried[cluster.number] = 0
+
+
+def finish_woken(turn: Turn, holder: Holder) -> None:
+    """End those jobs that have become idle, and are to be done without being run."""
+    woken, turn.book.woken = turn.book.woken, {}
+    with Allowance(UNLIMITED, EXPRESSION_STEPS):
+        for job in woken:
+            cluster = turn.book.clusters.get(job.cluster)
+            # Those of a cluster that is looked at anyway have their turn.
+            if cluster is not None and turn.book.untried.get(job.cluster, cluster.count) > job.proc:
+                _finish(turn, holder, cluster, job.proc)
+
+
 def finish_noops(turn: Turn, holder: Holder) -> None:
-    """End those jobs that wait, and are to be done without being run."""
-    for number in sorted(turn.book.noops):
-        cluster = turn.book.clusters.get(number)
-        if cluster is None or not cluster.left:
-            turn.book.noops.discard(number)
-            continue
-        for proc in list(cluster.procs()):
-            if cluster.is_idle(proc) and cluster.ad_of(proc).eval("IsNoopJob", None, turn.world) is True:
-                at_exit(turn, holder.system_policy, cluster.job(proc), _end(turn, cluster.job(proc)))
+    """Look at some more jobs of clusters that are new, and end those that are to be done without being run."""
+    number, first = next(iter(turn.book.untried.items()))
+    # Clusters take turns.
+    del turn.book.untried[number]
+    cluster = turn.book.clusters[number]
+    turn.book.untried[number] = cluster.count
+    end = min(first + JOBS_A_STEP, cluster.count)
+    with Allowance(UNLIMITED, EXPRESSION_STEPS) as allowance:
+        while first < end and allowance.left > UNLIMITED - STEPS_A_STEP:
+            _finish(turn, holder, cluster, first)
+            first += 1
+    if first < cluster.count:
+        turn.book.untried[number] = first
+    else:
+        del turn.book.untried[number]
+        turn.offer()
+
+
+def _finish(turn: Turn, holder: Holder, cluster: Cluster, proc: int) -> None:
+    if cluster.is_idle(proc) and cluster.ad_of(proc).eval("IsNoopJob", None, turn.world) is True:
+        at_exit(turn, holder.system_policy, cluster.job(proc), _end(turn, cluster.job(proc)))
 
 
 def _end(turn: Turn, job: Job) -> RunEnded:

@@ -17,7 +17,6 @@ from roost.schedd.effects import ForgetFiles
 from roost.schedd.events import RunEnded
 from roost.schedd.job_policy import Occasion, Outcome, SystemPolicy, Verdict, decide
 from roost.schedd.job_transitions import On, row_of
-from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
 
 _KINDS: Final = {

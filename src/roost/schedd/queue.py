@@ -50,7 +50,7 @@ from roost.schedd.holder import Holder, QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import IdleGroup
 from roost.schedd.job_transitions import On, Transition
-from roost.schedd.noop import finish_noops, has_noops
+from roost.schedd.noop import expect_noops, finish_noops, finish_woken, has_noops
 from roost.schedd.outcome import leave_removed
 from roost.schedd.owned import begun
 from roost.schedd.ranges import Ranges
@@ -133,9 +133,9 @@ class Queue:
 
     @property
     def goes_on(self) -> bool:
-        """Whether something for many jobs is under way, which `WentOn` continues: a look at their policies, or the
-        first events of their logs."""
-        return self.clock.round is not None or bool(self.book.untold)
+        """Whether something for many jobs is under way, which `WentOn` continues: a look at their policies, the first
+        events of their logs, or the end of those that are not run."""
+        return self.clock.round is not None or bool(self.book.untold or self.book.untried)
 
     def step(self, event: Event, now: float) -> Step:
         """What `event`, at `now` (epoch s), leads to."""
@@ -144,7 +144,7 @@ class Queue:
         self._handle(turn, event)
         recurring.hold_unplanned(turn)
         if self.book.noops:
-            finish_noops(turn, self.holder)
+            finish_woken(turn, self.holder)
         if self.holder.is_full and (turn.dropped or isinstance(event, Ticked)) and self.holder.places(now):
             self.holder.is_full = False
             turn.offer()
@@ -192,14 +192,19 @@ class Queue:
                 # The administrator may have named other attributes.
                 self._tell_apart(turn)
                 periodic.tick(turn, self.holder, self.clock)
-                tell_more(turn)
+                self._go_on(turn)
             case WentOn():
                 periodic.go_on(turn, self.holder, self.clock)
-                tell_more(turn)
+                self._go_on(turn)
             case Started(claims=claims):
                 self._started(turn, claims)
             case _:
                 assert_never(event)
+
+    def _go_on(self, turn: Turn) -> None:
+        tell_more(turn)
+        if self.book.untried:
+            finish_noops(turn, self.holder)
 
     # -- submission ----------------------------------------------------------------------------------
 
@@ -290,7 +295,8 @@ class Queue:
             turn.touch(job)
         tell_first(turn, cluster)
         if has_noops(cluster):
-            self.book.noops.add(number)
+            expect_noops(self.book, cluster)
+            finish_noops(turn, self.holder)
 
     # -- claims after a pause ------------------------------------------------------------------------
 
@@ -329,7 +335,8 @@ class Queue:
                 elif job.status is JobStatus.REMOVED:
                     leave_removed(turn, job)
         recurring.kept(turn)
-        self.book.noops.update(number for number, each in self.book.clusters.items() if has_noops(each))
+        for each in filter(has_noops, self.book.clusters.values()):
+            expect_noops(self.book, each)
         periodic.ask_about_claims(turn, self.holder, {claim.node for claim in self.holder.claims.values()})
         turn.offer()
 

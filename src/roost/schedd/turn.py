@@ -275,6 +275,8 @@ class Turn:
         for number, cluster in self._left.items():
             if cluster.left == 0:
                 del self.book.clusters[number]
+                self.book.noops.discard(number)
+                self.book.untried.pop(number, None)
                 self.changes.append(DropCluster(cluster=number))
             else:
                 self.changes.append(PutGone(cluster=number, gone=str(cluster.gone)))
