@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, Final
+from typing import Final
 
 from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
 from roost.cli.terminal import Exit, say
+from roost.wire.requests.machine import CancelDrain, Drain, Draining
+from roost.wire.structs import data_of
 
 #: How fast, as the protocol has it.
 _SCHEDULES: Final = {"graceful": 0, "quick": 10, "fast": 20}
@@ -47,29 +49,24 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Run ``drain``."""
 
-    def ask(pool: Pool) -> tuple[Any, str]:
+    def ask(pool: Pool) -> tuple[Draining | None, str]:
         machine = args.machine or str(pool.contact["node"])
         if args.cancel:
-            return pool.node(machine, "cancel-drain", request_id=args.request_id), machine
-        return (
-            pool.node(
-                machine,
-                "drain",
-                schedule=_SCHEDULES[args.schedule],
-                on_completion=_THEN[args.then],
-                check=args.check,
-                start=args.start,
-                reason=args.reason or f"drained by {pool.user}",
-            ),
-            machine,
+            return pool.ask(CancelDrain(request_id=args.request_id), machine=machine), machine
+        order = Drain(
+            schedule=_SCHEDULES[args.schedule],
+            on_completion=_THEN[args.then],
+            check=args.check,
+            start=args.start,
+            reason=args.reason or f"drained by {pool.user}",
         )
+        return pool.ask(order, machine=machine), machine
 
-    data, machine = with_pool(args, ask)
+    draining, machine = with_pool(args, ask)
     if args.json:
-        print_json(data or {})
-    elif args.cancel:
+        print_json({} if draining is None else data_of(draining))
+    elif draining is None:
         say(f"{machine} is not drained any more")
     else:
-        request = data["request_id"] if isinstance(data, dict) else ""
-        say(f"{machine} is being drained, request {request}; `roost drain --cancel {machine}` stops it")
+        say(f"{machine} is being drained, request {draining.request_id}; `roost drain --cancel {machine}` stops it")
     return Exit.OK

@@ -21,6 +21,7 @@ from roost.policy.explain import Explanation, Origin
 from roost.policy.render import render_text
 from roost.wire.ads import ad_from
 from roost.wire.requests import central
+from roost.wire.requests import machine as requests
 
 #: How long a machine may take to answer before the pool's record of it is shown instead, s.
 _ANSWER_S: Final = 4.0
@@ -91,7 +92,7 @@ def _slot_ad(pool: Pool, name: str) -> tuple[dict[str, Any], bool]:
     full = name if "@" in name else f"{name}@{machine}"
     fresh, rows = True, []
     try:
-        rows = pool.node(machine, "ads", within_s=_ANSWER_S)
+        rows = pool.ask(requests.Ads(), machine=machine, within_s=_ANSWER_S)
     except CommandError:
         fresh, rows = False, pool.ask(central.Ads(kind="Machine"))
     for row in rows:
@@ -111,18 +112,17 @@ def _matchmaker(pool: Pool, name: str) -> dict[str, Any] | None:
 def _origins(pool: Pool, machine: str, name: str) -> Mapping[str, Origin]:
     """Where the policy of a slot was set; nothing if its machine does not answer."""
     try:
-        found: dict[str, dict[str, Any]] = pool.node(machine, "origins", slot=name)
+        found = pool.ask(requests.Origins(slot=name), machine=machine)
     except CommandError:
         return {}
-    return {attribute: Origin(**place) for attribute, place in found.items()}
+    return {attribute: Origin(file=each.file, line=each.line, via=each.via) for attribute, each in found.items()}
 
 
 def _records(pool: Pool, machine: str, name: str) -> list[dict[str, Any]]:
     try:
-        found: list[dict[str, Any]] = pool.node(machine, "story", slot=name, limit=_RECORDS)
+        return pool.ask(requests.Story(slot=name, limit=_RECORDS), machine=machine)
     except CommandError:
         return []
-    return found
 
 
 # -- showing -----------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import argparse
 
 from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
 from roost.cli.terminal import Exit, say
+from roost.wire.requests.machine import Reopen
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -28,8 +29,7 @@ def run(args: argparse.Namespace) -> int:
         if not at and not name.lower().startswith("slot"):
             name, machine = "", name
         machine = machine or own
-        data = pool.node(machine, "reopen", slot=f"{name}@{machine}" if name else "")
-        return list(data["slots"]) if isinstance(data, dict) else []
+        return list(pool.ask(Reopen(slot=f"{name}@{machine}" if name else ""), machine=machine).slots)
 
     opened = with_pool(args, ask)
     if args.json:

@@ -21,6 +21,7 @@ from roost.explain.story import job_story, machines, slot_story, submitter
 from roost.schedd.event_log import LoggedEvent, LogReader
 from roost.wire.ads import ad_from
 from roost.wire.requests import central
+from roost.wire.requests.machine import Story
 from roost.wire.requests.verb import Record
 
 _JOB: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -72,7 +73,7 @@ def _slot(pool: Pool, args: argparse.Namespace) -> list[Happening]:
     slot, _, machine = name.rpartition("@") if "@" in name else (name, "", "")
     if not machine and not slot.lower().startswith("slot"):
         slot, machine = "", name
-    records = pool.node(machine, "story", slot=name if machine or not slot else slot, limit=args.limit)
+    records = pool.ask(Story(slot=name if machine or not slot else slot, limit=args.limit), machine=machine)
     where = machine or str(pool.contact["node"])
     return slot_story(
         f"{slot}@{where}" if slot else "",
@@ -131,11 +132,10 @@ def _job(pool: Pool, name: str) -> list[Happening]:
 
 def _transitions(pool: Pool, machine: str, name: str) -> list[dict[str, Any]]:
     try:
-        found: list[dict[str, Any]] = pool.node(machine, "story", job=name, limit=0)
+        return pool.ask(Story(job=name), machine=machine)
     except (Refused, CommandError) as error:
         complain(f"told without the record of {machine}: {error}")
         return []
-    return found
 
 
 def _events(ad: ClassAd, name: str) -> Iterator[LoggedEvent]:

@@ -12,7 +12,7 @@ import json
 import logging
 import random
 from pathlib import Path
-from typing import assert_never
+from typing import Any, assert_never
 
 from roost.classad import Expr, ParseError
 from roost.collector.table import SLOT, AdTable
@@ -41,6 +41,9 @@ from roost.runtime.clock import SYSTEM, Clock
 from roost.runtime.whole_files import write_whole
 from roost.startd.draining import OnCompletion
 from roost.wire.messages import Ask
+from roost.wire.requests.machine import CancelDrain, Drain
+from roost.wire.requests.verb import Request
+from roost.wire.verbs import ask_of
 
 _log = logging.getLogger("roost.defrag")
 
@@ -121,7 +124,7 @@ class Defragmenter:
                 case RequestDrain():
                     self._ask(effect.machine, _drain(effect), begins=True)
                 case RequestCancellation(machine=machine, request_id=request_id):
-                    self._ask(machine, Ask(what="cancel-drain", args={"request_id": request_id}), begins=False)
+                    self._ask(machine, CancelDrain(request_id=request_id), begins=False)
                 case PublishDefragAd(ad=ad):
                     self._table.put(ad, sender=self._name, now=self._clock.now())
                 case _:
@@ -142,8 +145,8 @@ class Defragmenter:
         # The answer is an event of its own: a step never re-enters itself.
         asyncio.get_running_loop().call_soon(self._feed, PoolSeen(ads=ads, chance=chance))
 
-    def _ask(self, machine: str, ask: Ask, *, begins: bool) -> None:
-        task = asyncio.create_task(self._asked(machine, ask, begins), name=f"{ask.what} of {machine}")
+    def _ask(self, machine: str, request: Request[Any], *, begins: bool) -> None:
+        task = asyncio.create_task(self._asked(machine, ask_of(request), begins))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -159,14 +162,11 @@ class Defragmenter:
             self._feed(DrainAnswered(machine=machine, refusal=refusal))
 
 
-def _drain(order: RequestDrain) -> Ask:
-    return Ask(
-        what="drain",
-        args={
-            "schedule": int(order.schedule),
-            "on_completion": int(OnCompletion.RESUME),
-            "check": None if order.check is None else str(order.check),
-            "start": None if order.start is None else str(order.start),
-            "reason": order.reason,
-        },
+def _drain(order: RequestDrain) -> Drain:
+    return Drain(
+        schedule=int(order.schedule),
+        on_completion=int(OnCompletion.RESUME),
+        check=None if order.check is None else str(order.check),
+        start=None if order.start is None else str(order.start),
+        reason=order.reason,
     )

@@ -8,21 +8,22 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.classad import ParseError, parse_expression
-from roost.config.access import Access, access
+from roost.config.access import access
 from roost.model import events as ev
 from roost.model.audit import AuditKind
 from roost.model.events import DrainSchedule
 from roost.model.reasons import Refusal
 from roost.node.decisions import ordered
+from roost.node.machine import NodeSlot
 from roost.policy.explain.configured import configured_machine
-from roost.runtime.permission import DENIED, refusal
+from roost.runtime.permission import refusal
+from roost.runtime.request_answers import NotFound, RequestAnswers, expression
 from roost.runtime.role import superusers
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.wire.ads import ad_data
-from roost.wire.messages import Answer, Ask, Message
-from roost.wire.requests.verb import Daemon
-from roost.wire.verbs import asked_verb
+from roost.wire.messages import Answer, Ask
+from roost.wire.requests import machine
+from roost.wire.requests.verb import Daemon, Record, Request, Verb
 
 if TYPE_CHECKING:
     from roost.runtime.node_daemon import NodeDaemon
@@ -38,111 +39,114 @@ _DRAIN_REMEDIES: Final = {
 }
 
 
-class NodeAnswers:
+class NodeAnswers(RequestAnswers):
     """The requests that a machine answers."""
 
+    of = Daemon.MACHINE
+
     def __init__(self, daemon: NodeDaemon) -> None:
+        super().__init__(daemon.bus)
         self._daemon = daemon
         self._machine = daemon.machine
         #: Not the threads that jobs and their files need.
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="story")
 
-    def _lists(self) -> Access:
-        return access(self._daemon.config, "STARTD")
+    def refusal(self, verb: Verb, sender: str) -> Answer | None:
+        """Why a request is not answered; None if it is."""
+        config = self._daemon.config
+        return refusal(verb, sender, superusers(config), access(config, "STARTD"))
 
-    async def on_ask(self, message: Message, sender: str, reply: str) -> None:
-        """Somebody asks something."""
-        if not isinstance(message, Ask):
-            return
-        try:
-            refused = refusal(
-                asked_verb(Daemon.MACHINE, message), sender, superusers(self._daemon.config), self._lists()
-            )
-            if refused is not None:
-                if refused.code == DENIED:
-                    self._record(AuditKind.COMMAND, message.what, sender, self._daemon.clock.now(), refused.text)
-                answer = refused
-            elif message.what == "story":
-                answer = await self._story(message.args)
-            else:
-                answer = self._answered(message, sender, self._daemon.clock.now())
-        except (KeyError, TypeError, ValueError, ParseError) as error:
-            answer = Answer(ok=False, code="bad-request", text=f"{message.what}: {error}")
-        await self._daemon.bus.answer(reply, answer)
+    def denied(self, ask: Ask, sender: str, why: str) -> None:
+        """A user may not ask that: have it on record."""
+        self._record(AuditKind.COMMAND, ask.what, sender, self._daemon.clock.now(), why)
 
-    async def _story(self, args: dict[str, Any]) -> Answer:
+    async def answered(self, request: Request[Any], sender: str, reply: str) -> object:
+        """The reply to a request."""
+        now = self._daemon.clock.now()
+        match request:
+            case machine.Ads():
+                return [ad_data(ad) for ad in self._machine.ads(self._machine.slots, now)]
+            case machine.Story():
+                return await self._story(request)
+            case machine.Origins():
+                return self._origins(request.slot)
+            case machine.Drain():
+                return self._drain(request, sender, now)
+            case machine.CancelDrain():
+                return self._cancel_drain(request, sender, now)
+            case machine.Vacate():
+                return self._vacate(request, sender, now)
+            case machine.Reopen():
+                return self._reopen(request, sender, now)
+            case machine.Poll():
+                self._daemon.poll_now()
+                return None
+        raise AssertionError(f"a request of the table that the machine does not answer: {request}")
+
+    async def _story(self, asked: machine.Story) -> list[Record]:
         """What has happened; the files may be long, so that a thread reads them."""
-        chronicle, limit = self._daemon.chronicle, int(args.get("limit", 0))
-        slot, job = str(args.get("slot", "")), str(args.get("job", ""))
+        chronicle = self._daemon.chronicle
         chronicle.write(explained=True)
         loop = asyncio.get_running_loop()
-        read = partial(chronicle.read, slot=slot, job=job, limit=limit)
-        return Answer(data=await loop.run_in_executor(self._readers, read))
+        read = partial(chronicle.read, slot=asked.slot, job=asked.job, limit=asked.limit)
+        return await loop.run_in_executor(self._readers, read)
 
-    def _answered(self, ask: Ask, sender: str, now: float) -> Answer:
-        args, host = ask.args, self._machine.host
-        match ask.what:
-            case "ads":
-                return Answer(data=[ad_data(ad) for ad in self._machine.ads(self._machine.slots, now)])
-            case "origins":
-                return Answer(data=self._origins(str(args.get("slot", ""))))
-            case "drain":
-                order = _drain_order(args)
-                outs, refusal = host.drain(order, now)
-                self._record(AuditKind.DRAIN, _drain_words(order), sender, now, refusal)
-                self._daemon.carry_out(outs)
-                if refusal is not None:
-                    return Answer(ok=False, code="refused", text=str(refusal), remedy=_DRAIN_REMEDIES.get(refusal, ""))
-                self._daemon.poll_now()
-                return Answer(data={"request_id": host.drains.draining.request_id})
-            case "cancel-drain":
-                outs, refusal = host.cancel_drain(str(args.get("request_id", "")), now)
-                self._record(AuditKind.DRAIN, "the drain is cancelled", sender, now, refusal)
-                self._daemon.carry_out(outs)
-                if refusal is None:
-                    return Answer()
-                return Answer(ok=False, code="refused", text=str(refusal), remedy=_DRAIN_REMEDIES.get(refusal, ""))
-            case "vacate":
-                return self._vacate(args, sender, now)
-            case "reopen":
-                return self._reopen(args, sender, now)
-            case "poll":
-                self._daemon.poll_now()
-                return Answer()
-        raise AssertionError(f"a verb of the table that the machine does not answer: {ask.what}")
-
-    def _origins(self, name: str) -> dict[str, Any]:
-        """Where the policy of a slot was set: attribute to file, line and what led there."""
+    def _origins(self, name: str) -> dict[str, machine.Origin]:
         slot = next((each for each in self._machine.slots if each.name == name), None)
         number = None if slot is None else slot.plan.id.number
         found = configured_machine(self._daemon.config, slot=number).origins
-        return {attribute: {"file": each.file, "line": each.line, "via": each.via} for attribute, each in found.items()}
+        return {
+            attribute: machine.Origin(file=each.file, line=each.line, via=each.via) for attribute, each in found.items()
+        }
 
-    def _vacate(self, args: dict[str, Any], sender: str, now: float) -> Answer:
-        wanted = str(args.get("slot", ""))
-        slots = [slot for slot in self._machine.slots if not wanted or slot.name == wanted]
+    def _drain(self, asked: machine.Drain, sender: str, now: float) -> machine.Draining | Answer:
+        host = self._machine.host
+        order = DrainOrder(
+            schedule=DrainSchedule(asked.schedule),
+            on_completion=OnCompletion(asked.on_completion),
+            check=expression(asked.check, "check"),
+            start=expression(asked.start, "start"),
+            reason=asked.reason,
+        )
+        outs, refused = host.drain(order, now)
+        self._record(AuditKind.DRAIN, _drain_words(order), sender, now, refused)
+        self._daemon.carry_out(outs)
+        if refused is not None:
+            return _refused(refused)
+        self._daemon.poll_now()
+        return machine.Draining(request_id=host.drains.draining.request_id)
+
+    def _cancel_drain(self, asked: machine.CancelDrain, sender: str, now: float) -> Answer | None:
+        outs, refused = self._machine.host.cancel_drain(asked.request_id, now)
+        self._record(AuditKind.DRAIN, "the drain is cancelled", sender, now, refused)
+        self._daemon.carry_out(outs)
+        return None if refused is None else _refused(refused)
+
+    def _named(self, name: str) -> list[NodeSlot]:
+        """The slot of a name, or all of them for ""."""
+        slots = [slot for slot in self._machine.slots if not name or slot.name == name]
         if not slots:
-            return Answer(ok=False, code="not-found", text=f"there is no slot {wanted!r} on {self._daemon.name}")
-        fast = bool(args.get("fast"))
-        words = "slots are vacated at once" if fast else "slots are vacated"
-        self._record(AuditKind.COMMAND, words, sender, now, slots=[slot.name for slot in slots])
+            raise NotFound(f"there is no slot {name!r} on {self._daemon.name}")
+        return slots
+
+    def _vacate(self, asked: machine.Vacate, sender: str, now: float) -> machine.Slots:
+        slots = self._named(asked.slot)
+        done = machine.Slots(slots=tuple(slot.name for slot in slots))
+        words = "slots are vacated at once" if asked.fast else "slots are vacated"
+        self._record(AuditKind.COMMAND, words, sender, now, slots=done.slots)
         for slot in slots:
-            event = ev.VacateRequested(fast=fast)
-            self._daemon.carry_out(self._machine.host.receive(slot, event, now))
-        return Answer(data={"slots": [slot.name for slot in slots]})
+            self._daemon.carry_out(self._machine.host.receive(slot, ev.VacateRequested(fast=asked.fast), now))
+        return done
 
-    def _reopen(self, args: dict[str, Any], sender: str, now: float) -> Answer:
-        wanted = str(args.get("slot", ""))
-        slots = [slot for slot in self._machine.slots if not wanted or slot.name == wanted]
-        if not slots:
-            return Answer(ok=False, code="not-found", text=f"there is no slot {wanted!r} on {self._daemon.name}")
-        closed = [slot for slot in slots if slot.state.broken is not None]
+    def _reopen(self, asked: machine.Reopen, sender: str, now: float) -> machine.Slots:
+        closed = [slot for slot in self._named(asked.slot) if slot.state.broken is not None]
+        done = machine.Slots(slots=tuple(slot.name for slot in closed))
         if closed:
-            self._record(AuditKind.COMMAND, "slots are opened again", sender, now, slots=[slot.name for slot in closed])
+            self._record(AuditKind.COMMAND, "slots are opened again", sender, now, slots=done.slots)
         for slot in closed:
             self._daemon.carry_out(self._machine.host.receive(slot, ev.SlotMended(), now))
         self._daemon.poll_now()
-        return Answer(data={"slots": [slot.name for slot in closed]})
+        return done
 
     def _record(
         self,
@@ -175,12 +179,5 @@ def _drain_words(order: DrainOrder) -> str:
     return f"{found}: {order.reason}" if order.reason else found
 
 
-def _drain_order(args: dict[str, Any]) -> DrainOrder:
-    check, start = args.get("check"), args.get("start")
-    return DrainOrder(
-        schedule=DrainSchedule(int(args.get("schedule", DrainSchedule.GRACEFUL))),
-        on_completion=OnCompletion(int(args.get("on_completion", OnCompletion.NOTHING))),
-        check=None if not check else parse_expression(str(check)),
-        start=None if not start else parse_expression(str(start)),
-        reason=str(args.get("reason", "")),
-    )
+def _refused(why: Refusal) -> Answer:
+    return Answer(ok=False, code="refused", text=str(why), remedy=_DRAIN_REMEDIES.get(why, ""))

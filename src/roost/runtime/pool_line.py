@@ -16,7 +16,6 @@ from roost.runtime.home import Home, HomeError
 from roost.runtime.line import ANSWER_S, Line
 from roost.wire.errors import WireError
 from roost.wire.plain import PlainAnswer
-from roost.wire.requests.machine import MACHINE
 from roost.wire.requests.queue import QUEUE
 from roost.wire.requests.verb import Daemon, Request, Verb, verb_of
 from roost.wire.structs import data_of, read
@@ -95,10 +94,6 @@ class PoolLine:
     def schedd(self, what: str, **args: Any) -> Any:
         """Ask the queue. Raises `refused_class` and `error_class`."""
         return self._asked(QUEUE[what], args)
-
-    def node(self, node: str, what: str, *, within_s: float = ANSWER_S, **args: Any) -> Any:
-        """Ask an execute machine, and wait that long for its answer. Raises `refused_class` and `error_class`."""
-        return self._asked(MACHINE[what], args, node, within_s)
 
     def _asked(self, verb: Verb, args: dict[str, Any], machine: str = "", within_s: float = ANSWER_S) -> Any:
         subjects = self.line.subjects

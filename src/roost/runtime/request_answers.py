@@ -25,6 +25,10 @@ class BadRequest(Exception):
     """A request that can't be answered; the text says why."""
 
 
+class NotFound(Exception):
+    """What a request names is not there; the text says what."""
+
+
 def expression(text: str | None, what: str) -> Expr | None:
     """The expression of a request; None for none. Raises BadRequest, and OverBudget for one that is too long."""
     try:
@@ -68,6 +72,8 @@ class RequestAnswers(ABC):
             found = Answer(ok=False, code="over-budget", text=str(error), remedy=error.remedy)
         except StoreError as error:
             found = Answer(ok=False, code="no-database", text=str(error), remedy=self.database_remedy)
+        except NotFound as error:
+            found = Answer(ok=False, code="not-found", text=str(error))
         except (BadRequest, WireError) as error:
             found = Answer(ok=False, code="bad-request", text=str(error))
         await self._bus.answer(reply, found if isinstance(found, Answer) else Answer(data=found))

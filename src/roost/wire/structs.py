@@ -67,9 +67,9 @@ class Matching(NamedTuple):
 
 
 class OneOf(NamedTuple):
-    """Of a string: the values that it can have, made when they are first needed."""
+    """Of a string or number: the values that it can have, imported when they are first needed."""
 
-    values: Callable[[], tuple[str, ...]]
+    values: Callable[[], tuple[object, ...]]
 
 
 #: How many of something; what 0 means is said where it is used.
@@ -240,7 +240,7 @@ def _narrowed(reader: _Reader, limit: Between | Matching | OneOf) -> _Reader:
                     raise _Mismatch(f"{_shown(value)} is not {about}")
             case OneOf(values):
                 if value not in values():
-                    raise _Mismatch(f"{_shown(value)} is not one of {', '.join(values())}")
+                    raise _Mismatch(f"{_shown(value)} is not one of {', '.join(map(str, values()))}")
         return value
 
     return read

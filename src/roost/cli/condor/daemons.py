@@ -17,6 +17,7 @@ from roost.cli.pool import Pool
 from roost.cli.terminal import CommandError
 from roost.runtime.home import Home, HomeError, host_name
 from roost.runtime.pool_line import is_called
+from roost.wire.requests.machine import Vacate
 
 _DAEMONS: Final = ("master", "schedd", "startd", "collector", "negotiator")
 OPTIONS: Final = (
@@ -195,7 +196,7 @@ def _ask(pool: Pool, name: str, order: _Order) -> int:
     for machine in order.machines or [str(pool.contact["node"])]:
         slot = machine if "@" in machine else ""
         try:
-            pool.node(machine.rpartition("@")[2], "vacate", slot=slot, fast="fast" in order.flags)
+            pool.ask(Vacate(slot=slot, fast="fast" in order.flags), machine=machine.rpartition("@")[2])
         except CommandError as error:
             sys.stderr.write(f"Can't send Vacate-Claim command to startd {machine}\n{error}\n")
             failed = 1

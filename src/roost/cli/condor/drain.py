@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Final
+from typing import Final
 
 from roost.cli.condor.asking import Place
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.pool import Pool
 from roost.cli.terminal import CommandError
+from roost.wire.requests import machine as requests
 
 OPTIONS: Final = (
     Option("cancel", "stop draining", least=1),
@@ -55,9 +56,9 @@ def _drain(pool: Pool, named: str, said: dict[str, str], flags: set[str]) -> int
     what = "CANCEL_DRAIN_JOBS" if "cancel" in flags else "DRAIN_JOBS"
     try:
         if "cancel" in flags:
-            pool.node(machine, "cancel-drain", request_id=said.get("request-id", ""))
+            pool.ask(requests.CancelDrain(request_id=said.get("request-id", "")), machine=machine)
         else:
-            pool.node(machine, "drain", **_order(said, flags, pool.user))
+            pool.ask(_order(said, flags, pool.user), machine=machine)
     except CommandError as error:
         raise ToolError(f"Attempt to send {what} request to startd {named} failed\n{error}") from None
     if "cancel" in flags:
@@ -70,9 +71,10 @@ def _drain(pool: Pool, named: str, said: dict[str, str], flags: set[str]) -> int
     return 0
 
 
-def _order(said: dict[str, str], flags: set[str], user: str) -> dict[str, Any]:
+def _order(said: dict[str, str], flags: set[str], user: str) -> requests.Drain:
     schedule = next((number for name, number in _SCHEDULES.items() if name in flags), 0)
     then = next((number for name, number in _THEN.items() if name in flags), 0)
     reason = said.get("reason") or f"by command: condor_drain of {user}"
-    return {"schedule": schedule, "on_completion": then, "check": said.get("check"), "start": said.get("start"),
-            "reason": reason}  # fmt: skip
+    return requests.Drain(
+        schedule=schedule, on_completion=then, check=said.get("check"), start=said.get("start"), reason=reason
+    )

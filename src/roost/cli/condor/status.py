@@ -14,7 +14,7 @@ from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.printing.rows import Row, needed
 from roost.cli.condor.status_tables import Table, sums
 from roost.cli.pool import Pool, Refused
-from roost.wire.requests import central
+from roost.wire.requests import central, machine
 
 OPTIONS: Final = (
     *OUTPUT_OPTIONS,
@@ -154,7 +154,7 @@ def _online(query: Query) -> list[Row]:
 
     def ask(pool: Pool) -> list[Row]:
         if query.direct:
-            found = pool.node(query.direct.rpartition("@")[2], "ads")
+            found = pool.ask(machine.Ads(), machine=query.direct.rpartition("@")[2])
             constraint = query.choice.constraint
             rows = [Row(each) for each in found]
             return [row for row in rows if constraint is None or row.value(constraint) is True]

@@ -14,6 +14,7 @@ from roost.cli.condor.printing.renderers import duration
 from roost.cli.condor.printing.rows import Row
 from roost.cli.pool import Pool
 from roost.runtime.home import Home, HomeError
+from roost.wire.requests.machine import Ads
 
 OPTIONS: Final = (
     *OUTPUT_OPTIONS,
@@ -131,7 +132,7 @@ def _daemons(home: Home) -> int:
 
 def _jobs(pool: Pool) -> list[Row]:
     """The slots of this machine that run a job."""
-    rows = [Row(each) for each in pool.node("", "ads")]
+    rows = [Row(each) for each in pool.ask(Ads())]
     return [row for row in rows if row.text("State") == "Claimed" and row.text("JobId")]
 
 

@@ -15,7 +15,7 @@ from roost.compat.htcondor2.security import SecurityContext
 from roost.runtime.home import Home
 from roost.runtime.pool_line import is_called, is_pool
 from roost.wire.ads import ad_data
-from roost.wire.requests import central
+from roost.wire.requests import central, machine
 
 #: Kind of ad to its MyType.
 _TYPES: Final = {
@@ -141,7 +141,7 @@ class Collector:
         ad = self.locate(daemon_type, name)
         if daemon_type == DaemonType.Startd:
             with self._pool() as pool:
-                own = [wrapped(row) for row in pool.node(str(ad.get("Machine", "")), "ads")]
+                own = [wrapped(row) for row in pool.ask(machine.Ads(), machine=str(ad.get("Machine", "")))]
             ad = next((each for each in own if each.get("Name") == ad.get("Name")), ad)
         return ad if not projection else ClassAd({each: ad[each] for each in projection if each in ad})
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from roost.compat.classad2 import ClassAd
 from roost.compat.htcondor2.asking import connected, home_of
 from roost.compat.htcondor2.enums import CompletionType, DrainType, VacateType
 from roost.compat.htcondor2.errors import HTCondorException
+from roost.wire.requests import machine
+from roost.wire.requests.verb import Request
+
+R = TypeVar("R")
 
 
 class Startd:
@@ -22,9 +26,10 @@ class Startd:
     def _pool(self) -> Any:
         return connected(self._home)
 
-    def _ask(self, what: str, **args: Any) -> Any:
+    def _ask(self, request: Request[R]) -> R:
         with self._pool() as pool:
-            return pool.node(self._machine.rpartition("@")[2], what, **args)
+            reply: R = pool.ask(request, machine=self._machine.rpartition("@")[2])
+        return reply
 
     def drainJobs(
         self,
@@ -37,27 +42,26 @@ class Startd:
         """Empty the machine; the number by which that is cancelled."""
         with self._pool() as pool:
             words = reason or f"by command: the Python bindings of {pool.user}"
-        found = self._ask(
-            "drain",
+        order = machine.Drain(
             schedule=int(drain_type),
             on_completion=int(on_completion),
             check=None if check_expr is None else str(check_expr),
             start=None if start_expr is None else str(start_expr),
             reason=words,
         )
-        return str(found["request_id"])
+        return self._ask(order).request_id
 
     def cancelDrainJobs(self, request_id: str | None = None) -> None:
         """Stop emptying it."""
-        self._ask("cancel-drain", request_id=request_id or "")
+        self._ask(machine.CancelDrain(request_id=request_id or ""))
 
     def vacate(self, vacate_fast: VacateType = VacateType.Graceful) -> None:
         """Get all jobs out of the way."""
-        self._ask("vacate", slot="", fast=vacate_fast == VacateType.Fast)
+        self._ask(machine.Vacate(fast=vacate_fast == VacateType.Fast))
 
     def vacateSlot(self, slot_name: str | None = None, vacate_fast: VacateType = VacateType.Graceful) -> None:
         """Get the job of a slot out of the way."""
-        self._ask("vacate", slot=slot_name or "", fast=vacate_fast == VacateType.Fast)
+        self._ask(machine.Vacate(slot=slot_name or "", fast=vacate_fast == VacateType.Fast))
 
     def history(
         self, constraint: Any = None, projection: list[str] | None = None, match: int = -1, since: Any = None

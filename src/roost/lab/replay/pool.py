@@ -36,7 +36,10 @@ from roost.sim.workload import Job
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.work import Taken
 from roost.wire.messages import Answer, Ask, Message
+from roost.wire.requests.machine import CancelDrain, Drain, Vacate
+from roost.wire.requests.verb import Request
 from roost.wire.subjects import Role, Subjects
+from roost.wire.verbs import ask_of
 
 _POOL: Final = "replay"
 #: Who gives the scenario's orders.
@@ -323,19 +326,15 @@ class ReplayPool:
             case Order.SHUTDOWN:
                 node.carry_out(node.machine.to_all(nev.ShutdownRequested(kind=_SHUTDOWNS[deed.how]), now))
             case Order.VACATE:
-                await self._ask("vacate", slot=self._slot(deed).name, fast=deed.how == "fast")
+                await self._ask(Vacate(slot=self._slot(deed).name, fast=deed.how == "fast"))
             case Order.DRAIN:
                 order = DrainOrder(schedule=_SCHEDULES[deed.how], reason="the scenario")
                 then = OnCompletion.RESUME if deed.then == "resume" else OnCompletion.NOTHING
                 await self._ask(
-                    "drain",
-                    schedule=int(order.schedule),
-                    on_completion=int(then),
-                    start=deed.start,
-                    reason=order.reason,
+                    Drain(schedule=int(order.schedule), on_completion=int(then), start=deed.start, reason=order.reason)
                 )
             case Order.CANCEL_DRAIN:
-                await self._ask("cancel-drain")
+                await self._ask(CancelDrain())
             case Order.RESTART:
                 await self._restart()
             case Order.RECONFIG:
@@ -343,11 +342,11 @@ class ReplayPool:
             case Order.QUEUE:
                 self.buses[Role.SCHEDD].mute(deed.how == "away")
 
-    async def _ask(self, what: str, **args: Any) -> None:
+    async def _ask(self, request: Request[Any]) -> None:
         subject = Subjects(_POOL).ask_node(_NAMES[Role.NODE], _NAMES[Role.CLIENT])
-        answer: Answer = await self.buses[Role.CLIENT].ask(subject, Ask(what=what, args=args))
+        answer: Answer = await self.buses[Role.CLIENT].ask(subject, ask := ask_of(request))
         if not answer.ok:
-            raise LabError(f"the machine refuses to {what.replace('-', ' ')}: {answer.text}")
+            raise LabError(f"the machine refuses to {ask.what.replace('-', ' ')}: {answer.text}")
 
     async def _restart(self) -> None:
         """The machine is switched off and on: its jobs are lost, what was only in memory, too."""

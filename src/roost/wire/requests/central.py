@@ -8,13 +8,13 @@ from roost.wire.requests.verb import JOBS_PATTERN, AdData, Asker, Daemon, Record
 from roost.wire.structs import Between, Count, Matching, OneOf, Struct
 
 
-def _kinds() -> tuple[str, ...]:
+def _kinds() -> tuple[object, ...]:
     from roost.model.audit import AuditKind
 
     return tuple(AuditKind)
 
 
-def _effects() -> tuple[str, ...]:
+def _effects() -> tuple[object, ...]:
     from roost.model.audit import Effect
 
     return tuple(Effect)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final
 
 from roost.wire.requests.verb import AdData, Asker, Daemon, Record, Request, Verb, question, table
-from roost.wire.structs import Count, Struct
+from roost.wire.structs import Count, OneOf, Struct
 
-#: Numbers of HTCondor's protocol (`model.events.DrainSchedule`, `startd.draining.OnCompletion`).
-Schedule: TypeAlias = Literal[0, 10, 20]
-Completion: TypeAlias = Literal[0, 1, 2, 3, 4]
+
+def _schedules() -> tuple[object, ...]:
+    from roost.model.events import DrainSchedule
+
+    return tuple(DrainSchedule)
+
+
+def _completions() -> tuple[object, ...]:
+    from roost.startd.draining import OnCompletion
+
+    return tuple(OnCompletion)
 
 
 class Ads(Request[list[AdData]]):
@@ -26,9 +34,9 @@ class Drain(Request[Draining]):
     """Drain the machine."""
 
     #: 0: retirement and vacate time are honoured; 10: vacate time only; 20: neither.
-    schedule: Schedule = 0
+    schedule: Annotated[int, OneOf(_schedules)] = 0
     #: What becomes of the empty machine: 0 nothing, 1 resume, 2 exit, 3 restart, 4 reconfigure.
-    on_completion: Completion = 0
+    on_completion: Annotated[int, OneOf(_completions)] = 0
     #: An expression that has to be true of every slot; None for none.
     check: str | None = None
     #: START while the machine is drained; None for FALSE.
@@ -49,7 +57,7 @@ class Origin(Struct):
     file: str
     line: int
     #: The includes and templates that led there.
-    via: tuple[str, ...]
+    via: str
 
 
 class Origins(Request[dict[str, Origin]]):
