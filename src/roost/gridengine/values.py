@@ -189,7 +189,7 @@ def _listed(separators: str, between: str) -> tuple[Callable[[str], tuple[str, .
 
 
 def _every_host(text: str) -> tuple[str, ...]:
-    found = [word.lower() if not word.startswith("@") else word for word in text.split()]
+    found = [word if word.startswith("@") or is_none(word) else word.lower() for word in text.split()]
     return () if [is_none(word) for word in found] == [True] else tuple(found)
 
 

@@ -1,0 +1,138 @@
+"""Changes of a cell: one object is put, or removed, and a new cell comes out with the list of what changed.
+
+A change that refers to what does not exist, or removes what another object needs, raises `Refused` in Grid Engine's
+words; the cell that was given is never changed. `difference` compares two cells, and is the plan of an import.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from roost.config.finding import Diagnostic, Span
+from roost.gridengine import kinds
+from roost.gridengine.cell import COMPLEXES_FILE, Cell
+from roost.gridengine.complex import Complex
+from roost.gridengine.difference import Change, difference
+from roost.gridengine.host import GLOBAL
+from roost.gridengine.places import Places
+from roost.gridengine.problems import Code, Refused, problem
+from roost.gridengine.references import KnownHost, every_host, settle, settle_cell
+from roost.gridengine.scheduler import SchedulerConfiguration
+from roost.gridengine.share_tree import ShareNode
+from roost.gridengine.uses import complex_uses, uses
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Changed:
+    """A cell after a change, and what the change did; empty if it is the same as before."""
+
+    cell: Cell
+    changes: tuple[Change, ...]
+
+
+#: words of "… does not exist" where they differ from those of "added … to … list"
+_MISSING_WORDS: Final = {
+    "pe": "parallel environment",
+    "ckpt environment": "checkpointing environment",
+    "exechost": "execution host",
+}
+
+
+def _refused(code: Code, message: str, kind: kinds.Kind, name: str, remedy: str) -> Refused:
+    return Refused([problem(code, message, Span(f"{kind.directory}/{name}"), remedy)])
+
+
+def put(cell: Cell, one: kinds.Named, *, new: bool | None = None, known_host: KnownHost = every_host) -> Changed:
+    """Add or change an object; with `new` only the one or the other. Raise `Refused`."""
+    kind = kinds.kind_of_object(one)
+    present = cell.objects(kind)
+    if new and one.name in present:
+        message = f'{kind.list_word} "{one.name}" already exists'
+        raise _refused(Code.EXISTS, message, kind, one.name, "Change it, or choose another name.")
+    if new is False and one.name not in present:
+        raise _refused(Code.MISSING_OBJECT, _does_not_exist(kind, one.name), kind, one.name, "Add it first.")
+    settled, problems = settle(cell, one, known_host=known_host)
+    if problems:
+        raise Refused(problems)
+    after = _with_field(cell, kind.field, _with(present, settled))
+    return Changed(after, difference(cell, after))
+
+
+def _with_field(cell: Cell, field: str, value: Any) -> Cell:
+    changed: dict[str, Any] = {field: value}
+    return dataclasses.replace(cell, **changed)
+
+
+def _with(present: Mapping[str, Any], one: kinds.Named) -> dict[str, Any]:
+    return dict(sorted({**present, one.name: one}.items()))
+
+
+def _does_not_exist(kind: kinds.Kind, name: str) -> str:
+    return f'denied: {_MISSING_WORDS.get(kind.word, kind.word)} "{name}" does not exist'
+
+
+def remove(cell: Cell, kind: kinds.Kind, name: str) -> Changed:
+    """Delete an object; raise `Refused` if it does not exist or is still needed."""
+    present = cell.objects(kind)
+    if name == GLOBAL and kind is kinds.HOST:
+        message = 'denied: pseudo host "global" may not be deleted'
+        raise _refused(Code.BUILT_IN, message, kind, name, "Empty its attributes instead.")
+    if name == GLOBAL and kind is kinds.CONFIGURATION:
+        message = 'can\'t delete configuration "global" from list'
+        raise _refused(Code.BUILT_IN, message, kind, name, "Change its attributes instead.")
+    if name not in present:
+        raise _refused(Code.MISSING_OBJECT, _does_not_exist(kind, name), kind, name, "Look at the list of names.")
+    message = next(uses(cell, kind, name), "")
+    if message:
+        raise _refused(Code.IN_USE, message, kind, name, "Take the reference out first.")
+    after = _with_field(cell, kind.field, {each: one for each, one in present.items() if each != name})
+    return Changed(after, difference(cell, after))
+
+
+def put_complexes(cell: Cell, complexes: Iterable[Complex]) -> Changed:
+    """Replace the table of complexes; raise `Refused` if one that is gone is still needed or built in."""
+    after = dataclasses.replace(cell, complexes={one.name: one for one in sorted(complexes, key=lambda one: one.name)})
+    gone = set(cell.complexes) - set(after.complexes)
+    problems: list[Diagnostic] = []
+    for name in sorted(gone):
+        for message in complex_uses(cell, name):
+            span = Span(COMPLEXES_FILE)
+            problems.append(problem(Code.IN_USE, message, span, "Take the reference out first.", name))
+    if not problems:
+        _, problems = settle_cell(after)
+    if problems:
+        raise Refused(problems)
+    return Changed(after, difference(cell, after))
+
+
+def put_scheduler(cell: Cell, scheduler: SchedulerConfiguration) -> Changed:
+    """Replace the scheduler configuration; raise `Refused`."""
+    return _whole(cell, dataclasses.replace(cell, scheduler=scheduler))
+
+
+def put_share_tree(cell: Cell, root: ShareNode | None) -> Changed:
+    """Replace the share tree; raise `Refused`."""
+    return _whole(cell, dataclasses.replace(cell, share_tree=root))
+
+
+def put_names(cell: Cell, field: str, names: Iterable[str]) -> Changed:
+    """Replace the managers, operators, administrative hosts or submit hosts."""
+    after = _with_field(cell, field, tuple(sorted(set(names))))
+    return Changed(after, difference(cell, after))
+
+
+def _whole(before: Cell, after: Cell) -> Changed:
+    settled, problems = settle_cell(after)
+    if problems:
+        raise Refused(problems)
+    return Changed(settled, difference(before, settled))
+
+
+def replace(before: Cell, after: Cell, places: Places | None = None, known_host: KnownHost = every_host) -> Changed:
+    """Replace a whole cell at once, as an import does; raise `Refused` with every problem of the new one."""
+    settled, problems = settle_cell(after, places, known_host)
+    if problems:
+        raise Refused(problems)
+    return Changed(settled, difference(before, settled))
