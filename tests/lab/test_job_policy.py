@@ -15,7 +15,7 @@ from roost.lab.scenario_file import read_scenarios
 from roost.lab.scenario_run import Verdict, run_scenario
 from roost.lab.simulate import Request, plan_of
 from roost.runtime.machine import SystemHost
-from roost.sim.world import Outcome, World
+from roost.sim.world import BEGINNING, Outcome, World
 
 OPEN = "START = True\nIS_OWNER = False\nSUSPEND = False\nPREEMPT = False\nWANT_SUSPEND = False\nKILL = False\n"
 
@@ -60,6 +60,20 @@ def test_a_submission_that_the_queue_refuses_is_on_record(tmp_path: Path) -> Non
     world, _ = simulated(tmp_path, "queue 3\n", "MAX_JOBS_PER_OWNER = 2\n")
     assert list(world.queue.status) == ["1.0", "2.0"]
     assert re.match("Number of submitted jobs would exceed MAX_JOBS_PER_OWNER = 2", world.queue.refused["3.0"])
+
+
+@pytest.mark.parametrize("universe", ["local", "scheduler"])
+def test_jobs_beside_the_queue_run_and_take_nothing_of_the_pool(tmp_path: Path, universe: str) -> None:
+    limit = f"START_{universe.upper()}_UNIVERSE = Total{universe.capitalize()}JobsRunning < 2\n"
+    text = f"universe = {universe}\nrequest_memory = 9000\n+SimRunTime = 3600\nqueue 3\n"
+    world, outcome = simulated(tmp_path, text, limit)
+    assert outcome.problems == ()
+    assert {status.name for status in world.queue.status.values()} == {"COMPLETED"}
+    assert outcome.summary["utilisation"] == 0
+    ends = [change.at - BEGINNING for change in world.queue.changes if change.status.name == "COMPLETED"]
+    assert [round(at / 3600) for at in ends] == [1, 1, 2]
+    again = World(replace(world.plan, exhaustive=True)).run()
+    assert again.digest == World(world.plan).run().digest
 
 
 FILE = """

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from roost.classad import ClassAd
 from roost.lab.machines import Hardware
 from roost.lab.scenario_sensors import ScenarioSensors
+from roost.schedd.local import UNIVERSES
 from roost.sim.owners import OwnerTrace
 from roost.sim.scripts import Script
 from roost.sim.workload import Job, Truth, make_job
@@ -195,6 +196,8 @@ class Scenario:
     @property
     def unreplayed(self) -> str:
         """Why it can't happen to real daemons; "" if it can."""
+        if any(each.described.get("JobUniverse") in UNIVERSES for each in self.jobs):
+            return "a replay does not drive the time of jobs that run beside the queue"
         return "a replay has one machine" if len(self.machines) > 1 else ""
 
     def sensors(self, start: float, connected: Connections) -> ScenarioSensors:

@@ -22,6 +22,7 @@ from roost.lab.scenario_deeds import do, slot_named
 from roost.lab.scenario_failure import Explainer, timeline
 from roost.lab.scenario_jobs import misses
 from roost.node.host_slots import Starter
+from roost.sim.beside import beside_plan, runs_beside
 from roost.sim.host import Machine, Slot
 from roost.sim.job_changes import JobChange
 from roost.sim.machine_plan import MachinePlan
@@ -138,6 +139,7 @@ class _Run:
             queue=pattern.queue,
             told=True,
             scripts=scenario.hooks,
+            beside=beside_plan(pattern.config, self.start) if runs_beside(tuple(submitted)) else None,
             defrag=pattern.defrag,
             informs=pattern.informs,
             days=scenario.end_s / 86_400,

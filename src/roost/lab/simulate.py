@@ -26,6 +26,8 @@ from roost.lab.text_file import read_text
 from roost.lab.timelines import Timelines, interval_s
 from roost.lab.workloads import read_jobs, renumbered
 from roost.model.slots import SlotKind
+from roost.schedd.local import is_local
+from roost.sim.beside import beside_plan, runs_beside
 from roost.sim.bus import Faults
 from roost.sim.chance import stream
 from roost.sim.host import Machine
@@ -145,6 +147,7 @@ def prepare(request: Request, host: Host) -> Prepared:
         defrag=patterns[0].defrag,
         faults=request.faults,
         exhaustive=request.exhaustive,
+        beside=beside_plan(patterns[0].config, BEGINNING) if runs_beside(tuple(jobs)) else None,
     )
     return Prepared(plan, (*notes, *_too_large(plan)), loaded)
 
@@ -152,7 +155,8 @@ def prepare(request: Request, host: Host) -> Prepared:
 def _too_large(plan: Plan) -> Iterator[str]:
     """A word on jobs that can never run because they ask for more cores than any slot has."""
     most = max(slot.cpus for machine in plan.machines for slot in machine.slots)
-    asked = [cpus for job in plan.jobs if isinstance(cpus := job.ad.eval("RequestCpus"), int) and cpus > most]
+    jobs = [job.ad for job in plan.jobs if not is_local(job.ad)]
+    asked = [cpus for ad in jobs if isinstance(cpus := ad.eval("RequestCpus"), int) and cpus > most]
     if asked:
         yield (
             f"too large: {len(asked):,} of {len(plan.jobs):,} jobs, which ask for up to {max(asked):,} cores, where no "

@@ -21,7 +21,7 @@ from roost.runtime.bus import BusError, Handler
 from roost.runtime.home import Home
 from roost.runtime.role import ConfigurationRefused, Ending
 from roost.schedd import events as ev
-from roost.schedd.local import running_of
+from roost.schedd.local import MACHINE_CONFIG, local_name, next_beside
 from roost.starter.configured import hook_settings
 from roost.wire import messages as m
 from roost.wire.messages import Answer, Message
@@ -33,28 +33,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.schedd")
 
-#: Before the name of the queue's host.
-PREFIX: Final = "local."
 #: How long a machine that can't begin is left alone, s.
 _AGAIN_S: Final = 30.0
 
-_CONFIG: Final = """\
-# The machine beside the queue, which runs jobs of the scheduler and local universes. It is written by the queue.
-NUM_CPUS = 100000
-MEMORY = 1000000000
-NUM_SLOTS_TYPE_1 = 1
-SLOT_TYPE_1 = 100%
-SLOT_TYPE_1_PARTITIONABLE = True
-START = TARGET.JobUniverse =?= 7 || TARGET.JobUniverse =?= 12
-WANT_SUSPEND = False
-SUSPEND = False
-PREEMPT = False
-KILL = False
-RANK = 0
-RunBenchmarks = False
-CLAIM_WORKLIFE = 0
-POLLING_INTERVAL = 60
-"""
 #: These jobs use the user's own directories, so a small disk of the queue's must not keep them from starting.
 _SENSORS: Final = {"disk_kb": 1_000_000_000_000}
 #: Settings of the pool that these jobs have, too.
@@ -67,11 +48,6 @@ _SHARED: Final = (
     "JOB_INHERITS_STARTER_ENVIRONMENT",
     "STARTER_UPDATE_INTERVAL",
 )
-
-
-def local_name(schedd: str) -> str:
-    """The name of the machine beside a queue."""
-    return PREFIX + schedd.rpartition("@")[2]
 
 
 class LocalRuns:
@@ -113,22 +89,19 @@ class LocalRuns:
         claim_id = slot.state.claim.id.text
         if claim_id in queue.holder.claims:
             return
-        running = running_of((cluster.ad, cluster.statuses) for cluster in queue.book.clusters.values())
-        for submitter, groups in queue.offered(self._daemon.clock.now(), local=True).items():
-            for group in groups:
-                ad = queue.book.autoclusters.sample(group.autocluster)
-                if self._daemon.settings.local_policy.allows(ad, running):
-                    self._daemon.feed(
-                        ev.MatchGiven(
-                            submitter=submitter,
-                            autocluster=group.autocluster,
-                            slot=slot.name,
-                            node=self.name,
-                            claim_id=claim_id,
-                            slot_ad=machine.machine.ad(slot, self._daemon.clock.now()),
-                        )
-                    )
-                    return
+        now = self._daemon.clock.now()
+        found = next_beside(queue.offered(now, local=True), queue.book, self._daemon.settings.local_policy)
+        if found is not None:
+            self._daemon.feed(
+                ev.MatchGiven(
+                    submitter=found[0],
+                    autocluster=found[1],
+                    slot=slot.name,
+                    node=self.name,
+                    claim_id=claim_id,
+                    slot_ad=machine.machine.ad(slot, now),
+                )
+            )
 
     async def reconfigure(self, config: Config) -> None:
         """Other settings for jobs from now on."""
@@ -175,7 +148,7 @@ class LocalRuns:
         sensors = home.path / "sensors.json"
         sensors.write_text(json.dumps(_SENSORS))
         lines.append(f"ROOST_SENSORS_FILE = {sensors}")
-        home.config_file.write_text(_CONFIG + "\n".join(lines) + "\n")
+        home.config_file.write_text(MACHINE_CONFIG + "\n".join(lines) + "\n")
         return home.config((str(home.config_file),), "STARTD")
 
     def _heard(self, message: Message) -> None:

@@ -32,7 +32,7 @@ from roost.runtime.database_watch import DatabaseWatch
 from roost.runtime.demands import OFFER_GAP_S, OFFER_LATER_S, Demands
 from roost.runtime.deputies import Deputies
 from roost.runtime.lanes import Lanes
-from roost.runtime.local_runs import LocalRuns, local_name
+from roost.runtime.local_runs import LocalRuns
 from roost.runtime.log_files import Appended
 from roost.runtime.progress import Progress
 from roost.runtime.queue_answers import QueueAnswers
@@ -48,6 +48,7 @@ from roost.schedd import events as ev
 from roost.schedd.changes import Change, PutJob
 from roost.schedd.configured import queue_settings
 from roost.schedd.holder import QueueSettings
+from roost.schedd.local import local_name
 from roost.schedd.queue import Queue, Step
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan

@@ -6,17 +6,42 @@ claims, runs and ends are the same; only where their slot comes from is differen
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from roost.classad import ClassAd, Expr, parse_expression
 from roost.schedd.status import JobStatus
+
+if TYPE_CHECKING:
+    from roost.schedd.book import Book
+    from roost.schedd.idle import IdleGroup
 
 SCHEDULER: Final = 7
 LOCAL: Final = 12
 #: Values of JobUniverse.
 UNIVERSES: Final = (SCHEDULER, LOCAL)
+
+#: Before the name of the queue's host.
+PREFIX: Final = "local."
+#: The configuration of the machine beside a queue.
+MACHINE_CONFIG: Final = """\
+# The machine beside the queue, which runs jobs of the scheduler and local universes. It is written by the queue.
+NUM_CPUS = 100000
+MEMORY = 1000000000
+NUM_SLOTS_TYPE_1 = 1
+SLOT_TYPE_1 = 100%
+SLOT_TYPE_1_PARTITIONABLE = True
+START = TARGET.JobUniverse =?= 7 || TARGET.JobUniverse =?= 12
+WANT_SUSPEND = False
+SUSPEND = False
+PREEMPT = False
+KILL = False
+RANK = 0
+RunBenchmarks = False
+CLAIM_WORKLIFE = 0
+POLLING_INTERVAL = 60
+"""
 
 _START_SCHEDULER: Final = parse_expression("TotalSchedulerJobsRunning < 500")
 _START_LOCAL: Final = parse_expression("TotalLocalJobsRunning < 200")
@@ -53,3 +78,20 @@ def running_of(clusters: Iterable[tuple[ClassAd, bytearray]]) -> dict[int, int]:
             busy = (JobStatus.RUNNING, JobStatus.SUSPENDED, JobStatus.TRANSFERRING_OUTPUT)
             found[universe] += sum(statuses.count(int(status)) for status in busy)  # type: ignore[index]
     return found
+
+
+def local_name(schedd: str) -> str:
+    """The name of the machine beside a queue."""
+    return PREFIX + schedd.rpartition("@")[2]
+
+
+def next_beside(offered: Mapping[str, Sequence[IdleGroup]], book: Book, policy: LocalPolicy) -> tuple[str, int] | None:
+    """Submitter and autocluster of the next job that may begin beside the queue; None if none may."""
+    if not offered:
+        return None
+    running = running_of((cluster.ad, cluster.statuses) for cluster in book.clusters.values())
+    for submitter, groups in offered.items():
+        for group in groups:
+            if policy.allows(book.autoclusters.sample(group.autocluster), running):
+                return submitter, group.autocluster
+    return None

@@ -88,6 +88,8 @@ class Queue:
         self.changes: list[JobChange] = []
         self.refused: dict[str, str] = {}
         self.decline: Callable[[str], None] = lambda claim_id: None
+        #: Told after each step, where jobs run beside the queue.
+        self.stepped: Callable[[float], None] | None = None
         self.disk = Disk() if bus.faulty else None
         self.core.kept = self.disk is not None
         self._alive = True
@@ -234,6 +236,8 @@ class Queue:
         for effect in step.effects:
             self._perform(effect, now)
         self.clock.stepped(step)
+        if self.stepped is not None:
+            self.stepped(now)
 
     def _taken(self, cluster: int, count: int, now: float) -> None:
         held = self.core.book.clusters[cluster].statuses

@@ -21,6 +21,7 @@ from roost.model.identifiers import ClaimId
 from roost.negotiator.settings import Settings as NegotiatorSettings
 from roost.schedd.events import ClaimsHeard, Event, RunMeasured
 from roost.schedd.holder import QueueSettings
+from roost.sim.beside import Beside, runs_beside
 from roost.sim.bus import Bus, Faults
 from roost.sim.chance import stream
 from roost.sim.checkers import Checker
@@ -93,6 +94,8 @@ class Plan:
     told: bool = False
     #: Work that machines fetch; the numbers of these jobs are no numbers of `jobs`.
     fetched: tuple[Job, ...] = ()
+    #: The machine of jobs that run beside the queue; None where there are none.
+    beside: MachinePlan | None = None
     #: Hooks, prologs and epilogs by the names of their knobs; any other takes a second and succeeds.
     scripts: Mapping[str, Script] = field(default_factory=dict)
     #: What administrators order.
@@ -146,6 +149,11 @@ class World:
             self.queue.machines[each.name] = machine
             if self.bus.faulty:
                 machine.ear.repeat(plan.start)
+        self.beside = None
+        if plan.beside is not None:
+            self.beside = Beside(self.queue, self._machine(plan.beside, len(self.machines)))
+            self.queue.stepped = self.beside.look
+        assert self.beside is not None or not runs_beside(plan.jobs), "a plan of such jobs has a machine for them"
         self.queue.expect(plan.jobs)
         order = list(range(len(self.machines)))
         stream(plan.seed, "matcher").shuffle(order)
@@ -211,7 +219,7 @@ class World:
         )
 
     def _close(self, end: float) -> None:
-        for machine in self.machines:
+        for machine in (*self.machines, *([] if self.beside is None else [self.beside.machine])):
             for slot in machine.slots:
                 if slot.run is not None:
                     slot.run.vanish(end, "open")
@@ -307,8 +315,15 @@ class World:
 
     # -- what machines tell ------------------------------------------------------------------------------
 
+    def _is_beside(self, machine: Machine) -> bool:
+        """Whether a machine is no part of the pool."""
+        return self.beside is not None and machine is self.beside.machine
+
     def stepped(self, machine: Machine, slot: Slot, step: Step, now: float) -> None:
         """Transitions are recorded, each with its reason."""
+        if self._is_beside(machine):
+            self.checker.check_slot(slot)
+            return
         there = slot.process is not None and slot.state.claim.activation is not None
         job = slot.process.job.name if there and slot.process is not None else None
         for taken in step.transitions:
@@ -377,7 +392,7 @@ class World:
             suspended_s=round(end.suspended_s, 3),
             kept_s=round(end.kept_s, 3),
             interference_s=round(self._interference.pop(run.process, 0.0), 3),
-            cpus=slot.plan.cpus,
+            cpus=0 if self._is_beside(machine) else slot.plan.cpus,
         )
         if name in self.source:
             self.source.ended(name, end)

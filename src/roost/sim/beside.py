@@ -1,0 +1,85 @@
+"""Jobs that run beside a simulated queue, those of the scheduler and local universes.
+
+They run on a machine of their own, as in `roost.runtime.local_runs`: it is a simulated machine like any other, but for
+being no part of the pool. The queue's own core says which job is next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from roost.config import Config, MemoryHost
+from roost.schedd import events as ev
+from roost.schedd.claims import Stage
+from roost.schedd.local import MACHINE_CONFIG, is_local, local_name, next_beside
+from roost.sim.host import Machine
+from roost.sim.machine_plan import MachinePlan
+from roost.sim.owners import NOBODY
+from roost.sim.pattern import QUEUE, Hardware, load_config, make_pattern
+from roost.sim.pool_ads import pool_ad
+from roost.sim.workload import Job
+from roost.starter.configured import hook_settings
+
+if TYPE_CHECKING:
+    from roost.sim.queue import Queue
+
+#: As large as anybody wants.
+_HARDWARE: Final = Hardware(cpus=100_000, memory_mb=1_000_000_000, disk_kb=1_000_000_000_000)
+_FILE: Final = "/beside the queue"
+
+
+def runs_beside(jobs: tuple[Job, ...]) -> bool:
+    """Whether some job runs beside the queue."""
+    return any(is_local(job.ad) for job in jobs)
+
+
+def beside_plan(config: Config, start: float) -> MachinePlan:
+    """The machine beside the queue of a pool with that configuration."""
+    host = MemoryHost(files={_FILE: MACHINE_CONFIG})
+    settings = tuple(hook_settings(config).items())
+    loaded = load_config(host, (_FILE,), _HARDWARE, local_name(QUEUE), settings=settings)
+    return make_pattern(loaded, _HARDWARE).machine(local_name(QUEUE), NOBODY, started_at=start, phase_s=0)
+
+
+class Beside:
+    """The jobs beside a queue."""
+
+    def __init__(self, queue: Queue, machine: Machine) -> None:
+        self._queue = queue
+        self.machine = machine
+        self._looks = False
+        #: The claim that was asked for last.
+        self._asked = ""
+        settings = queue.core.holder.settings
+        queue.core.holder.settings = replace(settings, local_node=machine.plan.name)
+        queue.machines[machine.plan.name] = machine
+
+    def look(self, now: float) -> None:
+        """Idle jobs may have changed: give the machine's slot to the next job, until its answer makes the next."""
+        queue, slot = self._queue, self.machine.slots[0]
+        claim_id = slot.state.claim.id.text
+        core = queue.core
+        last = core.holder.claims.get(self._asked)
+        if self._looks or not queue.alive or (last is not None and last.stage is Stage.ASKED):
+            return
+        found = next_beside(core.offered(now, local=True), core.book, core.holder.settings.local_policy)
+        if found is None:
+            return
+        self._looks, self._asked = True, claim_id
+        try:
+            queue.feed(
+                ev.MatchGiven(
+                    submitter=found[0],
+                    autocluster=found[1],
+                    slot=slot.plan.name,
+                    node=self.machine.plan.name,
+                    claim_id=claim_id,
+                    slot_ad=pool_ad(slot, now),
+                )
+            )
+        finally:
+            self._looks = False
+
+
+__all__ = ["Beside", "beside_plan", "runs_beside"]
