@@ -15,7 +15,7 @@ help: ## list the targets
 interpreters: $(VENV)/ready ## tests of the languages on the other Pythons of this machine
 	.ci/interpreters
 
-.PHONY: help demo test interpreters clients check fix bench sim soak replay conformance fuzz docs site clean
+.PHONY: help demo test interpreters clients check fix bench sim soak differential replay conformance fuzz docs site clean
 
 $(VENV)/ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

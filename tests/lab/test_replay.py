@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 import roost.lab
 from roost.cli import lab
 from roost.lab.coverage import Coverage
+from roost.lab.replay import stand_in
 from roost.lab.replay.comparison import differences
 from roost.lab.replay.driven_loop import DrivenLoop
 from roost.lab.replay.jobs import StandIns
@@ -27,10 +29,9 @@ from roost.lab.scenario_file import read_scenarios
 from roost.lab.scenario_run import observe_scenario
 from roost.model.reasons import Reason
 from roost.runtime.machine import SystemHost
-
-pytestmark = pytest.mark.skip(
-    reason="known defect: a start that the driven clock does not see stops a replay; `make replay` runs all of them"
-)
+from roost.runtime.shepherd.processes import descendants
+from roost.runtime.shepherd.system import read_kernel_file
+from roost.schedd.status import JobStatus
 
 #: Scenarios that last at most so long are replayed in every test run, s.
 SHORT_S = 620.0
@@ -63,6 +64,27 @@ steps = [
   { at = "2m10s", expect = "Claimed/Suspended" },
   { at = "6m", keys = "5m" },
   { at = "8m30s", expect = { state = "Claimed/Busy", jobs = { a = "completed" } } },
+]
+"""
+
+STANDING = """
+policy = '''
+START = True
+WANT_SUSPEND = True
+SUSPEND = KeyboardIdle < 60
+CONTINUE = KeyboardIdle > 60
+PREEMPT = False
+'''
+
+[jobs.a]
+run = "1h"
+
+[[scenario]]
+name = "the job still stands when it is over"
+steps = [
+  { at = "1m", submit = "a" },
+  { at = "2m", keys = "10m" },
+  { at = "3m", expect = "Claimed/Suspended" },
 ]
 """
 
@@ -159,6 +181,19 @@ def test_jobs_are_suspended_continued_and_evicted_alike_and_twice_the_same(
     for (slot, one), (same_slot, other) in zip(once.taken, again.taken, strict=True):
         assert (slot, one.number, one.reason) == (same_slot, other.number, other.reason)
         assert abs(one.at - other.at) < 0.2
+
+
+def test_nothing_of_a_job_is_left_to_the_next_scenario(worlds: BothWorlds, tmp_path: Path) -> None:
+    file = tmp_path / "standing.toml"
+    file.write_text(STANDING)
+    (scenario,) = read_scenarios(file)
+    _passes(worlds, scenario)
+    replay = worlds.replay(scenario)
+    assert [each.status for each in replay.jobs] == [JobStatus.RUNNING, JobStatus.SUSPENDED]
+    marked = f"{Path(stand_in.__file__)}".encode()
+    mine = descendants(os.getpid())
+    left = [pid for pid in mine if marked in read_kernel_file(f"/proc/{pid}/cmdline")]
+    assert left == []
 
 
 @pytest.mark.parametrize("text", [SAVING, PARTS])

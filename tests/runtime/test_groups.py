@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +42,26 @@ def test_a_child_is_born_in_a_group() -> None:
     assert done.stdout.rstrip().endswith(f"/{parent.name}/one"), done.stderr
     assert done.returncode == 0
     assert remove_parent_group(parent)
+
+
+def test_a_group_that_an_earlier_run_of_the_name_left_frozen_is_freed(one_place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            family = await started(nursery, one_place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
+            await beacon.line()
+            group = family.started.group
+            assert group is not None
+            await family.suspend()
+            shepherd = family.shepherd
+            family.forget()
+            os.kill(shepherd, signal.SIGKILL)
+            again = replace(one_place.shell("1", "exit 7"), record=one_place.jobs / "another")
+            async with asyncio.timeout(30):
+                family = await started(nursery, again)
+                assert family.started.group == group
+                assert (await family.wait()).exit_code == 7
+
+    run(work())
 
 
 def test_what_is_no_group_has_no_children(tmp_path: Path) -> None:

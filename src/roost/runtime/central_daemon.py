@@ -154,6 +154,7 @@ class CentralDaemon:
         if self.defragmenter is not None:
             self.defragmenter.stop()
         self.matchmaker.charge(self.table, self.clock.now(), at_once=True)
+        self.matchmaker.policy_log.close()
         self.lanes.close()
         for task in list(self._tasks):
             task.cancel()

@@ -26,7 +26,7 @@ from roost.model.starter import Usage
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot
 from roost.node.plan import Reading
-from roost.runtime.family import Family
+from roost.runtime.family import Family, bury
 from roost.runtime.node_daemon import NodeDaemon
 from roost.runtime.node_state import NodeState
 from roost.runtime.nursery import Nursery
@@ -95,6 +95,14 @@ def _is_hook(key: str) -> bool:
 
 def _is_client(key: str) -> bool:
     return key.startswith("backfill")
+
+
+async def _cut_off(family: Family) -> None:
+    """A job loses its power, and its shepherd, too, which does not see the end of it; nor is its control group left."""
+    os.kill(family.shepherd, signal.SIGSTOP)
+    await asyncio.to_thread(kill_family, family.shepherd, None)
+    os.kill(family.shepherd, signal.SIGKILL)
+    await asyncio.to_thread(bury, family.record, family.key, family.started)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -261,12 +269,11 @@ class ReplayNode(NodeDaemon):
         self.orders.drop_timers()
         for runner in list(self.orders.runners.values()):
             family = runner.family
+            # To a family that is forgotten all is over.
+            lives = family is not None and not family.is_ended
             runner.forget()
-            if family is not None and not family.is_ended:
-                # The shepherd loses its power, too: it does not see the end of its job.
-                os.kill(family.shepherd, signal.SIGSTOP)
-                await asyncio.to_thread(kill_family, family.shepherd, None)
-                os.kill(family.shepherd, signal.SIGKILL)
+            if family is not None and lives:
+                await _cut_off(family)
         await self.backfill.stop()
         self.nursery = None
         with contextlib.suppress(asyncio.CancelledError):

@@ -1,5 +1,5 @@
 # pathlib is too large for this process.
-# ruff: noqa: PTH106, PTH110, PTH208
+# ruff: noqa: PTH102, PTH106, PTH110, PTH208
 """The processes of a job by /proc: who they are, what they use, and signals that reach them and nobody else.
 
 A process is known by its number and the clock tick at which it started, because numbers are given out again. A signal
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
 import os
+import time
 
 from roost.runtime.shepherd.system import read_kernel_file, write_kernel_file
 
@@ -29,6 +30,10 @@ MARK = b"_ROOST_JOB"
 
 #: How often a family is looked over for newcomers before it is taken as complete.
 PASSES_MAX = 64
+
+#: How long what is left in a control group may take to die, and how often it is looked whether it has, s.
+_CLEAR_S = 5.0
+_CLEAR_LOOK_S = 0.01
 
 _KILL, _STOP, _CONT = 9, 19, 18
 
@@ -237,6 +242,40 @@ def kill_group(group: bytes) -> bool:
         write_kernel_file(group + b"/cgroup.kill", b"1")
     except OSError:
         return False
+    return True
+
+
+def make_group(group: bytes) -> bool:
+    """Make a control group, and the one that it is in; False where that is not possible.
+
+    One that an earlier run of the same name has left goes first: it may stand still, and what is born there with it.
+    """
+    try:
+        os.mkdir(group)
+    except FileExistsError:
+        if not _clear_group(group):
+            return False
+        os.mkdir(group)
+    except FileNotFoundError:
+        # A shepherd of an earlier daemon was the last of its time.
+        try:
+            os.mkdir(group.rpartition(b"/")[0])
+            os.mkdir(group)
+        except OSError:
+            return False
+    except OSError:
+        return False
+    return True
+
+
+def _clear_group(group: bytes) -> bool:
+    """Kill what is in a control group and remove it; False where that takes too long."""
+    kill_group(group)
+    until = time.monotonic() + _CLEAR_S
+    while not remove_group(group):
+        if time.monotonic() > until:
+            return False
+        time.sleep(_CLEAR_LOOK_S)
     return True
 
 

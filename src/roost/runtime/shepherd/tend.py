@@ -1,5 +1,5 @@
 # pathlib and contextlib are too large for this process.
-# ruff: noqa: PTH102, SIM105
+# ruff: noqa: SIM105
 """A shepherd's life: it forks the job, waits for its end, records it, and leaves nothing of the job behind.
 
 A shepherd adds to the record of the run that the job's program runs, before anybody is told; and how the main process
@@ -28,7 +28,7 @@ import time
 
 from roost.runtime.shepherd.launch import Failed, is_plain, launch, launch_plain
 from roost.runtime.shepherd.memory import killed_for_memory, limit_memory, memory_words
-from roost.runtime.shepherd.processes import children, kill_family, remove_group, send, start_of
+from roost.runtime.shepherd.processes import children, kill_family, make_group, remove_group, send, start_of
 from roost.runtime.shepherd.system import (
     append_record,
     become_reaper,
@@ -121,23 +121,6 @@ def _say(line: _socket.socket, words: dict[str, object]) -> None:
         pass
 
 
-def _make_group(group: bytes) -> bool:
-    try:
-        os.mkdir(group)
-    except FileExistsError:
-        return True
-    except FileNotFoundError:
-        # A shepherd of an earlier daemon was the last of its time.
-        try:
-            os.mkdir(group.rpartition(b"/")[0])
-            os.mkdir(group)
-        except OSError:
-            return False
-    except OSError:
-        return False
-    return True
-
-
 def _tell(channel: _socket.socket, answer: dict[str, object], line: _socket.socket | None) -> None:
     """The daemon gets the answer together with its end of the line. It may be dead: then the record tells."""
     passed = []
@@ -174,7 +157,7 @@ class Job:
     def begin(self) -> dict[str, object]:
         """Start the program; what the daemon is to hear."""
         group = self.order["group"]
-        if group is not None and not _make_group(group):
+        if group is not None and not make_group(group):
             # The job can do without one.
             self.order["group"] = None
         try:
@@ -200,7 +183,8 @@ class Job:
         self.started_at = time.time()
         try:
             if memory is not None:
-                _make_group(memory["group"])
+                if memory["group"] != self.order["group"]:
+                    make_group(memory["group"])
                 limit_memory(memory)
             if is_plain(self.order) and not self._is_better_forked():
                 self.pid = launch_plain(self.order)
