@@ -9,7 +9,7 @@ Nothing here decides anything.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, Final, Protocol
 
@@ -199,6 +199,11 @@ def _limit(cell: object) -> int | None:
     return cell if isinstance(cell, int) and not isinstance(cell, bool) and cell > 0 else None
 
 
+def _priority(ad: ClassAd) -> int:
+    prio = ad.cell("jobprio")
+    return prio if isinstance(prio, int) else 0
+
+
 def submitter_of(ad: ClassAd) -> str:
     """In whose name jobs compete: AccountingGroup, else User; both with the domain."""
     user = ad.cell("user")
@@ -297,9 +302,8 @@ class Book:
         group.count += untouched - (cluster.count - first)
         self._list(group)
 
-    def _group(self, cluster: Cluster, ad: ClassAd) -> IdleGroup:
-        prio = ad.cell("jobprio")
-        key = (prio if isinstance(prio, int) else 0, self.autoclusters.of(ad))
+    def _group(self, cluster: Cluster, ad: ClassAd, autocluster: int | None = None) -> IdleGroup:
+        key = _priority(ad), self.autoclusters.of(ad) if autocluster is None else autocluster
         group = cluster.groups.get(key)
         if group is None:
             # What names the submitter is significant: it is the same in a whole group.
@@ -320,10 +324,25 @@ class Book:
             offers = self._offers_beside if group.local else self._offers
             insort(offers.setdefault(group.submitter, []), group, key=_place)
 
-    def put_idle(self, cluster: Cluster, proc: int) -> None:
-        """A job, whose status says so already, has become idle."""
+    def edited_idle(self, job: Job, names: Collection[str]) -> None:
+        """Attributes of an idle job, by their folded names, have changed: it may belong to another group."""
+        cluster, proc = job.cluster, job.id.proc
+        before = cluster.fresh if job.group is None else job.group
+        autocluster = None
+        # An attribute that matching did not depend on and depends on now is reached through one that has changed.
+        if before is not None and self.autoclusters.names(job.ad).isdisjoint(names):
+            autocluster = before.autocluster
+            if _priority(job.ad) == before.prio:
+                if cluster.number in self.noops:
+                    self.woken[job.id] = None
+                return
+        self.not_idle(cluster, proc)
+        self.put_idle(cluster, proc, autocluster)
+
+    def put_idle(self, cluster: Cluster, proc: int, autocluster: int | None = None) -> None:
+        """A job, whose status says so already, has become idle; `autocluster`: its own, where that is known."""
         job = cluster.jobs.get(proc)
-        group = self._group(cluster, cluster.submitted_ad(proc) if job is None else job.ad)
+        group = self._group(cluster, cluster.submitted_ad(proc) if job is None else job.ad, autocluster)
         if job is not None:
             job.group = group
             if cluster.number in self.noops:

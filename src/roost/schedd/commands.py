@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from roost.classad import Expr, ParseError, Syntax, parse_expression
+from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.model.audit import AuditKind, Effect
 from roost.model.codes import HoldCode, VacateCode
@@ -48,14 +50,16 @@ def acted(turn: Turn, holder: Holder, event: Acted) -> None:
     """Do what was asked for to every job that it can be done to."""
     counts: Counter[str] = Counter()
     results = {}
+    done_ruling, denied_ruling = _ruling(event, Effect.DONE), _ruling(event, Effect.REFUSED)
     jobs: Sequence[JobId] = event.jobs
     if event.action is Action.REMOVE and len(jobs) >= FEWEST:
 
         def may(owner: str) -> bool:
             return event.superuser or event.user == owner or event.user in holder.settings.superusers
 
-        done, jobs = remove_together(turn, jobs, _removal(event), _ruling(event, Effect.DONE), may)
+        done, jobs = remove_together(turn, jobs, _removal(event), done_ruling, may)
         counts.update({"ok": done} if done else {})
+    change = _change(holder, event) if event.action in (Action.EDIT, Action.NOTE) else None
     for name in jobs:
         job = turn.book.find(name)
         if job is None:
@@ -63,10 +67,10 @@ def acted(turn: Turn, holder: Holder, event: Acted) -> None:
         elif not (event.superuser or event.user == job.owner or event.user in holder.settings.superusers):
             result = _DENIED
         else:
-            result = _one(turn, holder, job, event)
+            result = _one(turn, holder, job, event) if change is None else _edit(turn, job, change)
         counts[result or "ok"] += 1
         if job is not None and result in ("", _DENIED):
-            turn.decided(job, _ruling(event, Effect.REFUSED if result else Effect.DONE))
+            turn.decided(job, denied_ruling if result else done_ruling)
         if result:
             results[str(name)] = result
     turn.order(Reply(to=event.reply_to, ok=counts["ok"] > 0, data={"counts": dict(counts), "refused": results}))
@@ -114,8 +118,6 @@ def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
                 return _WRONG
             hard = event.action is Action.VACATE_FAST
             _end_run(turn, holder, job, "evict", VacateCode.USER_VACATE_JOB, event.reason or "vacated", hard=hard)
-        case Action.EDIT | Action.NOTE:
-            return _edit(turn, holder, job, event)
     return ""
 
 
@@ -211,42 +213,65 @@ def _stand_still(turn: Turn, holder: Holder, job: Job, still: bool) -> str:
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 
 
-def _edit(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """New values of attributes, the same for all jobs of a command."""
+
+    #: Why no job may have them; "" if jobs may.
+    refusal: str
+    #: The attributes: name, folded name, cell, and how an event log shows it.
+    cells: tuple[tuple[str, str, Any, str], ...] = ()
+    names: frozenset[str] = frozenset()
+    #: Whether event logs are told.
+    told: bool = True
+
+
+def _change(holder: Holder, event: Acted) -> _Change:
     given, settings = event.attributes, holder.settings
-    names = {fold(name) for name in given}
+    names = frozenset(fold(name) for name in given)
     if names & (IMMUTABLE | settings.immutable):
-        return "immutable"
+        return _Change(refusal="immutable")
     if not all(_ATTRIBUTE.match(name) for name in given):
-        return "bad-name"
+        return _Change(refusal="bad-name")
     if not_plain(given):
-        return "not-a-text"
+        return _Change(refusal="not-a-text")
     if "jobprio" in names:
         number = priority(given.cell("jobprio"))
         if number is None:
-            return "not-a-number"
+            return _Change(refusal="not-a-number")
         given = given.copy()
         given["JobPrio"] = number
     if names & (settings.protected | RECORDED) and not (event.superuser or event.user in settings.superusers):
-        return "protected"
+        return _Change(refusal="protected")
+    cells = ((name, fold(name), given.cell(fold(name))) for name in given)
+    return _Change(
+        refusal="",
+        cells=tuple((name, key, cell, _shown(cell)) for name, key, cell in cells),
+        names=names,
+        told=event.action is Action.EDIT,
+    )
+
+
+def _edit(turn: Turn, job: Job, change: _Change) -> str:
+    if change.refusal:
+        return change.refusal
+    names = change.names
     waits = job.status is JobStatus.IDLE and job.cluster.is_idle(job.id.proc)
-    if waits:
-        # The change may take it to another place in the order.
-        turn.book.not_idle(job.cluster, job.id.proc)
-    for name in given:
-        cell = given.cell(fold(name))
-        before = job.ad.get(name)
-        job.ad.put(name, cell)  # type: ignore[arg-type]
-        if event.action is Action.NOTE:
-            continue
-        old = "" if before is None else _shown(before)
-        turn.log(job, log.AttributeUpdate(attribute=name, value=_shown(cell), old_value=old))
+    for name, key, cell, shown in change.cells:
+        before = job.ad.cell(key)
+        job.ad.put(name, cell)
+        if change.told:
+            old = "" if before is MISSING else _shown(before)
+            turn.log(job, log.AttributeUpdate(attribute=name, value=shown, old_value=old))
     turn.touch(job)
     if names & KEYS:
         turn.book.recurring[job.id.cluster] = None
         if waits:
             turn.plan_start(job)
+            names |= {"deferraltime"}
     if waits:
-        turn.book.put_idle(job.cluster, job.id.proc)
+        # The change may take it to another place in the order.
+        turn.book.edited_idle(job, names)
         turn.offer()
     return ""
 

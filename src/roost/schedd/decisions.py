@@ -39,18 +39,25 @@ class Ruling:
 class Rulings:
     """The decisions of one step."""
 
-    __slots__ = ("_jobs",)
+    __slots__ = ("_jobs", "_last")
 
     def __init__(self) -> None:
         self._jobs: dict[Ruling, list[JobId]] = {}
+        #: The decision made last, its user, and its jobs: many jobs in a row have the same.
+        self._last: tuple[Ruling, str, list[JobId]] | None = None
 
-    def add(self, ruling: Ruling, job: JobId) -> None:
-        """One about a job."""
-        self._jobs.setdefault(ruling, []).append(job)
+    def add(self, ruling: Ruling, user: str, job: JobId) -> None:
+        """One about a job that competes in the name of `user`."""
+        self._of(ruling, user).append(job)
 
-    def add_all(self, ruling: Ruling, jobs: list[JobId]) -> None:
+    def add_all(self, ruling: Ruling, user: str, jobs: list[JobId]) -> None:
         """One about several jobs."""
-        self._jobs.setdefault(ruling, []).extend(jobs)
+        self._of(ruling, user).extend(jobs)
+
+    def _of(self, ruling: Ruling, user: str) -> list[JobId]:
+        if self._last is None or self._last[0] is not ruling or self._last[1] != user:
+            self._last = ruling, user, self._jobs.setdefault(replace(ruling, user=user), [])
+        return self._last[2]
 
     def records(self, in_force: InForce, now: float) -> Iterator[AuditRecord]:
         """All of them."""

@@ -136,7 +136,7 @@ class Autoclusters:
     __slots__ = ("_ids", "_last", "_names", "_reached", "_samples", "significant")
 
     def __init__(self, significant: Iterable[str] = ()) -> None:
-        self._ids: dict[tuple[str, ...], int] = {}
+        self._ids: dict[tuple[tuple[str, type, str | int], ...], int] = {}
         self._last = 0
         self._samples: dict[int, ClassAd] = {}
         #: By identity, which is kept: an expression to what it reached in the ad that was looked at last.
@@ -183,11 +183,11 @@ class Autoclusters:
 
     def of(self, ad: ClassAd) -> int:
         """The autocluster of a job."""
-        names = self.names(ad)
-        texts = tuple(f"{name}={_text(ad, name)}" for name in sorted(names) if ad.cell(name) is not MISSING)
-        found = self._ids.get(texts)
+        cells = ((name, ad.cell(name)) for name in sorted(self.names(ad)))
+        key = tuple((name, cell.__class__, _comparable(cell)) for name, cell in cells if cell is not MISSING)
+        found = self._ids.get(key)
         if found is None:
-            found = self._ids[texts] = self._next()
+            found = self._ids[key] = self._next()
             # As it is now: the job goes on, and may have left its autocluster when the next one comes to it.
             self._samples[found] = ad.unchained()
         return found
@@ -200,6 +200,8 @@ class Autoclusters:
         return autocluster in self._samples
 
 
-def _text(ad: ClassAd, key: str) -> str:
-    cell = ad.cell(key)
+def _comparable(cell: object) -> str | int:
+    """What is the same for the same cells of a class, and only for these."""
+    if cell.__class__ in (str, int, bool):
+        return cell
     return str(cell) if isinstance(cell, Expr) else unparse_value(cell)  # type: ignore[arg-type]

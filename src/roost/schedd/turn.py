@@ -7,7 +7,6 @@ that a job that changed five times is written once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
@@ -105,14 +104,14 @@ class Turn:
         """Something was decided about a job that is to be on record."""
         if self._rulings is None:
             self._rulings = Rulings()
-        self._rulings.add(replace(ruling, user=job.cluster.submitter_for(job.id.proc) or job.owner), job.id)
+        self._rulings.add(ruling, job.cluster.submitter_for(job.id.proc) or job.owner, job.id)
 
     def decided_of(self, cluster: Cluster, procs: Iterable[int], ruling: Ruling) -> None:
         """The same about jobs of a cluster that compete in one name."""
         if self._rulings is None:
             self._rulings = Rulings()
         self._rulings.add_all(
-            replace(ruling, user=cluster.submitter or cluster.owner), [JobId(cluster.number, proc) for proc in procs]
+            ruling, cluster.submitter or cluster.owner, [JobId(cluster.number, proc) for proc in procs]
         )
 
     def order(self, effect: Effect) -> None:
