@@ -13,12 +13,13 @@ from roost.cli import lab
 from roost.config import MemoryHost
 from roost.lab.coverage import Coverage
 from roost.lab.pool_file import GROUP_KEYS, HABIT_KEYS, read_pool
+from roost.lab.scenario_dags import DAG_KEYS, NODE_STATES, STATUSES
 from roost.lab.scenario_described import JOB_KEYS
 from roost.lab.scenario_file import FILE_KEYS, MACHINE_KEYS, MACHINES_KEYS, SCENARIO_KEYS, read_scenarios
 from roost.lab.scenario_hooks import HOOK_KEYS
 from roost.lab.scenario_jobs import LOGGED
 from roost.lab.scenario_run import run_scenario
-from roost.lab.scenario_steps import EXPECT_KEYS, JOB_EXPECT_KEYS, PLACES, STEP_KEYS
+from roost.lab.scenario_steps import DAG_EXPECT_KEYS, EXPECT_KEYS, JOB_EXPECT_KEYS, PLACES, STEP_KEYS
 from roost.lab.workloads import BEHAVIOUR, READERS
 from roost.sim.metrics import Metrics
 from roost.sim.workload import MIXES
@@ -71,6 +72,8 @@ def test_pages_name_no_option_that_is_not_there(page: str) -> None:
         ("Several machines", MACHINES_KEYS),
         ("A job", JOB_KEYS),
         ("A hook", HOOK_KEYS),
+        ("A DAG", DAG_KEYS),
+        ("An expected DAG", DAG_EXPECT_KEYS),
         ("A step", STEP_KEYS),
         ("An expectation", EXPECT_KEYS),
         ("An expected job", JOB_EXPECT_KEYS),
@@ -83,6 +86,10 @@ def test_every_key_of_a_scenario_file_is_on_its_page_and_no_other_is(title: str,
 def test_places_of_jobs_are_on_the_page() -> None:
     assert all(f"`{place}`" in section(FORMAT, "An expected job") for place in PLACES)
     assert all(f"`{event}`" in section(FORMAT, "An expected job") for event in LOGGED.values())
+
+
+def test_statuses_of_dags_and_states_of_nodes_are_on_the_page() -> None:
+    assert all(f"`{word}`" in section(FORMAT, "An expected DAG") for word in (*STATUSES, *NODE_STATES))
 
 
 def test_keys_of_pool_files_kinds_of_jobs_and_figures_are_on_the_page() -> None:

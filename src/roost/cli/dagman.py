@@ -17,7 +17,6 @@ from roost.runtime.home import Home, user_name
 if TYPE_CHECKING:
     from roost.config import Config
     from roost.dag import Dag
-    from roost.dag.run import Settings
     from roost.schedd.submit import Submission
 
 #: Flags of the process that take a word, folded; those that take none.
@@ -87,31 +86,16 @@ def run_process(words: list[str]) -> int:
     return _work(tuple(files), flags)
 
 
-def _settings(config: Config | None, flags: dict[str, str]) -> Settings:
-    """The limits of a run: what the command line says, else the configuration."""
-    from roost.dag.run import Settings
-
-    known = Settings()
-
-    def number(flag: str, name: str, default: int) -> int:
-        if flag in flags:
-            return int(flags[flag])
-        return default if config is None else config.get_int(name, default)
-
-    def truth(name: str) -> bool:
-        return config is not None and config.get_bool(name, False)
-
-    return Settings(
-        jobs_max=number("-maxjobs", "DAGMAN_MAX_JOBS_SUBMITTED", known.jobs_max),
-        idle_max=number("-maxidle", "DAGMAN_MAX_JOBS_IDLE", known.idle_max),
-        pre_max=number("-maxpre", "DAGMAN_MAX_PRE_SCRIPTS", known.pre_max),
-        post_max=number("-maxpost", "DAGMAN_MAX_POST_SCRIPTS", known.post_max),
-        held_max=number("-maxhold", "DAGMAN_MAX_HOLD_SCRIPTS", known.held_max),
-        submit_attempts=number("", "DAGMAN_MAX_SUBMIT_ATTEMPTS", known.submit_attempts),
-        always_post="-alwaysrunpost" in flags or truth("DAGMAN_ALWAYS_RUN_POST"),
-        depth_first=truth("DAGMAN_SUBMIT_DEPTH_FIRST"),
-        retry_first=truth("DAGMAN_RETRY_NODE_FIRST"),
-    )
+def _limits(flags: dict[str, str]) -> dict[str, int]:
+    """What the command line says of the limits of a run, by the knobs that say it otherwise."""
+    known = {
+        "-maxjobs": "DAGMAN_MAX_JOBS_SUBMITTED",
+        "-maxidle": "DAGMAN_MAX_JOBS_IDLE",
+        "-maxpre": "DAGMAN_MAX_PRE_SCRIPTS",
+        "-maxpost": "DAGMAN_MAX_POST_SCRIPTS",
+        "-maxhold": "DAGMAN_MAX_HOLD_SCRIPTS",
+    }
+    return {knob: int(flags[flag]) for flag, knob in known.items() if flag in flags}
 
 
 def _configured(home: Home, dag: Dag) -> Config | None:
@@ -157,6 +141,7 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
     from roost import __version__
     from roost.config import ConfigError
     from roost.dag import BadDag, apply_rescue
+    from roost.dag.configured import configured_settings
     from roost.runtime.whole_files import sweep
     from roost.runtime.workflow.description import SubmitOptions
     from roost.runtime.workflow.files import Locked, RunFiles, read_text, take_lock
@@ -170,7 +155,7 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
         dag = plan(files, in_their_directories="-usedagdir" in flags)
         config = _configured(home, dag)
         most = 100 if config is None else config.get_int("DAGMAN_MAX_RESCUE_NUM", 100)
-        settings = _settings(config, flags)
+        settings = configured_settings(config, _limits(flags), always_post="-alwaysrunpost" in flags)
         rescue = int(flags.get("-dorescuefrom") or 0)
         if not rescue and flags.get("-autorescue", "1") != "0" and "-force" not in flags:
             rescue = names.last_rescue(most)

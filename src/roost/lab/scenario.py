@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.classad import ClassAd
 from roost.lab.machines import Hardware
@@ -19,6 +19,9 @@ from roost.sim.owners import OwnerTrace
 from roost.sim.scripts import Script
 from roost.sim.workload import Job, Truth, make_job
 from roost.startd.idleness import Connections
+
+if TYPE_CHECKING:
+    from roost.lab.scenario_dags import ScenarioDag
 
 #: What the only machine is called, and the user of a job without a word.
 MACHINE: Final = "machine"
@@ -39,6 +42,18 @@ class JobExpectation:
     log: tuple[str, ...] | None = None
     #: Attribute or expression, asked of its ad, to the value that it has to have.
     values: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DagExpectation:
+    """What has to be of a DAG."""
+
+    dag: str
+    #: None where it does not matter.
+    status: str | None = None
+    exit_code: int | None = None
+    #: Node to its state.
+    nodes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +79,7 @@ class Expectation:
     #: State of the job as its starter sees it; "" for no starter; None where it does not matter.
     starter: str | None = None
     jobs: tuple[JobExpectation, ...] = ()
+    dags: tuple[DagExpectation, ...] = ()
     #: The job that expressions are asked for, instead of the one that is there.
     against: str | None = None
     #: Hook, prolog or epilog to how often it has run by then.
@@ -91,6 +107,8 @@ class Order(StrEnum):
     RECONFIG = "reconfig"
     MATCH = "match"
     QUEUE = "queue"
+    DAG = "dag"
+    REMOVE_DAG = "remove_dag"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +195,7 @@ class Scenario:
     #: Jobs that are submitted, and those that a hook brings when a machine asks for work.
     jobs: tuple[Submitted, ...] = ()
     fetched: tuple[Submitted, ...] = ()
+    dags: Mapping[str, ScenarioDag] = field(default_factory=dict)
     #: Jobs that are described, for expectations that ask about them.
     described: Mapping[str, Mapping[str, Any]]
     deeds: tuple[Deed, ...] = ()
@@ -196,6 +215,8 @@ class Scenario:
     @property
     def unreplayed(self) -> str:
         """Why it can't happen to real daemons; "" if it can."""
+        if self.dags:
+            return "a replay does not run DAGs"
         if any(each.described.get("JobUniverse") in UNIVERSES for each in self.jobs):
             return "a replay does not drive the time of jobs that run beside the queue"
         return "a replay has one machine" if len(self.machines) > 1 else ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, assert_never
 
 from roost.classad import parse_expression
 from roost.lab.machines import LabError
 from roost.lab.scenario import Deed, Order
+from roost.lab.scenario_dags import Flow
 from roost.model import events as ev
 from roost.model.events import DrainSchedule, ShutdownKind
 from roost.model.reasons import Refusal
@@ -39,13 +40,23 @@ def slot_named(machine: Machine, name: str) -> Slot | None:
     return next((slot for slot in machine.slots if str(slot.plan.id).removeprefix("slot") == name), None)
 
 
-def do(deed: Deed, machine: Machine, world: World, job: str, plan: Callable[[Deed], MachinePlan], now: float) -> None:
+def do(
+    deed: Deed,
+    machine: Machine,
+    world: World,
+    job: str,
+    plan: Callable[[Deed], MachinePlan],
+    flows: Mapping[str, Flow],
+    now: float,
+) -> None:
     """Carry out an order. `job` is the queue's name of the job that it is about; `plan` makes a machine anew from
-    changed settings. Raises LabError for an order to what is not there.
+    changed settings; `flows` are DAGs. Raises LabError for an order to what is not there.
     """
     queue = world.queue
     match deed.order:
         case Order.HOLD | Order.REMOVE | Order.VACATE_JOB | Order.RELEASE | Order.SUSPEND | Order.CONTINUE:
+            if not job:
+                raise LabError(f"the job {deed.job} has not been submitted when {deed.order} is ordered")
             queue.act(_ACTIONS[deed.order], job, now)
         case Order.UPDATE:
             assert deed.attributes is not None
@@ -71,6 +82,10 @@ def do(deed: Deed, machine: Machine, world: World, job: str, plan: Callable[[Dee
             machine.tell(slot, ev.MatchReceived(claim_id=slot.state.claim.id), now)
         case Order.QUEUE:
             queue.mute(deed.how == "away")
+        case Order.DAG:
+            flows[deed.how].begin(now)
+        case Order.REMOVE_DAG:
+            flows[deed.how].remove(now)
         case _ as never:
             assert_never(never)
 

@@ -7,7 +7,8 @@ description of several jobs makes one cluster of them, which is submitted as a w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,56 +54,87 @@ _LEFT_OUT: Final = frozenset(
 _BEHAVIOUR: Final = "sim"
 
 
-def read_jobs(tables: tuple[Table, ...]) -> tuple[dict[str, Mapping[str, Any]], dict[str, tuple[str, ...]]]:
-    """All jobs of the tables, a later one over an earlier of its name, and groups of them. Raises LabError."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A job as a file describes it: what its jobs are made of."""
+
+    #: Attributes of the table, and what no policy sees.
+    given: Mapping[str, Any]
+    truth: Mapping[str, Any]
+    #: The text of a submit description, with the name of its file; None for a job without one.
+    text: str | None = None
+    file: str = ""
+
+    def jobs(self, arguments: tuple[str, ...] = (), append: tuple[str, ...] = ()) -> list[Mapping[str, Any]]:
+        """Its jobs; `arguments` and `append` are lines before and after those of a description. Raises LabError."""
+        if self.text is None:
+            return [{**self.given, **self.truth}]
+        owner = str(self.given.get("Owner", OWNER))
+        clusters = clusters_of(self.text, self.file, owner, arguments, append)
+        if len(clusters) != 1 or not clusters[0]:
+            raise LabError(f"{self.file}: a description makes one cluster of jobs; this one makes {len(clusters)}")
+        return [{**_attributes(ad, self.file), **self.given, **self.truth} for ad in clusters[0]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jobs:
+    """All jobs of a scenario."""
+
+    templates: Mapping[str, Template]
+    #: Name to description, and to the names of the jobs that are submitted together.
+    described: Described
+    groups: Groups
+
+
+def read_jobs(tables: tuple[Table, ...]) -> Jobs:
+    """The jobs of the tables, a later one over an earlier of its name. Raises LabError."""
+    templates: dict[str, Template] = {}
     described: dict[str, Mapping[str, Any]] = {}
     groups: dict[str, tuple[str, ...]] = {}
     for table in tables:
         jobs = table.child("jobs", "jobs")
         for name in jobs.values:
-            made = _read(jobs.child(name, f"job {name!r}"))
-            names = (name,) if len(made) == 1 else tuple(f"{name}.{proc}" for proc in range(len(made)))
-            groups[name] = names
-            described |= zip(names, made, strict=True)
-    return described, groups
+            job = jobs.child(name, f"job {name!r}")
+            templates[name] = _template(job)
+            try:
+                made = templates[name].jobs()
+            except LabError as error:
+                job.fail(
+                    f"the submit description cannot be used: {error}", "submit" if "submit" in job else "description"
+                )
+            groups[name] = names_of(name, len(made))
+            described |= zip(groups[name], made, strict=True)
+    return Jobs(templates=templates, described=described, groups=groups)
 
 
-def _read(job: Table) -> list[Mapping[str, Any]]:
+def names_of(name: str, count: int) -> tuple[str, ...]:
+    """What so many jobs that are submitted together are called."""
+    return (name,) if count == 1 else tuple(f"{name}.{proc}" for proc in range(count))
+
+
+def _template(job: Table) -> Template:
     job.attributes(JOB_KEYS)
     given = {key: _cell(job, key, value) for key, value in job.values.items() if key not in JOB_KEYS}
     truth = _truth(job)
-    if not any(key in job for key in SOURCES):
-        return [{**given, **truth}]
-    return [{**ad, **given, **truth} for ad in _from_description(job, str(given.get("Owner", OWNER)))]
-
-
-def _from_description(job: Table, owner: str) -> Iterator[dict[str, Any]]:
     if all(key in job for key in SOURCES):
         job.fail("name a submit description by submit, or write it by description, but not both", "submit")
-    key = next(key for key in SOURCES if key in job)
-    text, file = job.text(key, ""), str(Path(job.file).with_name("description"))
-    if key == "submit":
-        path = Path(job.file).parent / text
-        file = str(path)
-        try:
-            text = read_text(path)
-        except OSError as error:
-            job.fail(f"cannot read the submit description {path}: {error.strerror}", key)
+    if "description" in job:
+        file = str(Path(job.file).with_name("description"))
+        return Template(given=given, truth=truth, text=job.text("description", ""), file=file)
+    if "submit" not in job:
+        return Template(given=given, truth=truth)
+    path = Path(job.file).parent / job.text("submit", "")
     try:
-        clusters = clusters_of(text, file, owner)
-    except LabError as error:
-        job.fail(f"the submit description cannot be used: {error}", key)
-    if len(clusters) != 1 or not clusters[0]:
-        job.fail(f"a description makes one cluster of jobs; this one makes {len(clusters)}", key)
-    for ad in clusters[0]:
-        yield _attributes(job, key, ad)
+        return Template(given=given, truth=truth, text=read_text(path), file=str(path))
+    except OSError as error:
+        job.fail(f"cannot read the submit description {path}: {error.strerror}", "submit")
 
 
-def _attributes(job: Table, key: str, ad: ClassAd) -> dict[str, Any]:
+def _attributes(ad: ClassAd, file: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in ad:
         if fold(name).startswith(_BEHAVIOUR):
-            job.fail(f"{name} has no meaning in a scenario; say in the table of the job how it behaves", key)
+            raise LabError(f"{file}: {name} has no meaning in a scenario; say in the table of the job how it behaves")
         if fold(name) not in _LEFT_OUT:
             found[name] = ad[name]
     return found | {"ShouldTransferFiles": "NO"}

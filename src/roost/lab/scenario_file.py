@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from roost.lab.machines import Hardware
 from roost.lab.scenario import MACHINE, Scenario, ScenarioMachine
+from roost.lab.scenario_dags import read_dags
 from roost.lab.scenario_described import read_jobs
 from roost.lab.scenario_hooks import PLACE, read_hooks
 from roost.lab.scenario_steps import MachineSteps, Steps, read_steps
@@ -22,10 +23,12 @@ from roost.lab.tables import Table, read_toml
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 FILE_KEYS: Final = (
-    "config", "policy", "settings", "machine", "machines", "hooks", "jobs", "begins", "idle", "cycle", "scenario",
+    "config", "policy", "settings", "machine", "machines", "hooks", "jobs", "dags", "begins", "idle", "cycle",
+    "scenario",
 )  # fmt: skip
 SCENARIO_KEYS: Final = (
-    "name", "settings", "machine", "machines", "hooks", "jobs", "begins", "idle", "remote_idle", "cycle", "steps",
+    "name", "settings", "machine", "machines", "hooks", "jobs", "dags", "begins", "idle", "remote_idle", "cycle",
+    "steps",
 )  # fmt: skip
 #: Sizes of a machine; whatever else its table has becomes an attribute of its ads.
 MACHINE_KEYS: Final = ("cpus", "memory", "disk")
@@ -67,9 +70,10 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
         seen[name] = table.line("name")
         if isinstance(table.values.get("steps"), list) and len(table.values["steps"]) > STEPS_MAX:
             table.fail(f"at most {STEPS_MAX} steps", "steps")
-        jobs, groups = read_jobs((root, table))
+        jobs = read_jobs((root, table))
+        dags = read_dags((root, table), jobs.templates)
         machines, hooks = _machines(root, table), read_hooks((root, table))
-        steps = read_steps(table, Steps(jobs, groups, {each.name: MachineSteps() for each in machines}, hooks))
+        steps = read_steps(table, Steps(jobs, {each.name: MachineSteps() for each in machines}, hooks, dags))
         if not steps.expectations:
             table.fail(
                 'it expects nothing, so it can\'t fail; add a step such as { at = "1h", expect = "Claimed/Busy" }'
@@ -88,7 +92,8 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
             cycle_s=max(1.0, (table if "cycle" in table else root).duration("cycle", 5.0)),
             jobs=tuple(steps.jobs),
             fetched=tuple(steps.fetched),
-            described=jobs,
+            dags=dags,
+            described=jobs.described,
             deeds=tuple(steps.deeds),
             expectations=tuple(steps.expectations),
         )

@@ -29,6 +29,12 @@ def read_hooks(tables: tuple[Table, ...]) -> dict[str, Script]:
     return found
 
 
+def read_scripts(table: Table) -> dict[str, Script]:
+    """The scripts of a DAG, by the names of their programs. Raises LabError."""
+    scripts = table.child("scripts", "scripts")
+    return {name: _script(scripts.child(name, f"script {name}"), "") for name in scripts.values}
+
+
 def _point(hooks: Table, name: str) -> str:
     """Where it runs: a `HookPoint`, or "" for a prolog or an epilog."""
     if _SCRIPT.fullmatch(name):

@@ -18,6 +18,7 @@ from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.policy_check import refuse_unreadable
 from roost.lab.scenario import Deed, Expectation, JobExpectation, Scenario, ScenarioMachine, job_of
+from roost.lab.scenario_dags import Flow, dag_misses
 from roost.lab.scenario_deeds import do, slot_named
 from roost.lab.scenario_failure import Explainer, timeline
 from roost.lab.scenario_jobs import misses
@@ -151,6 +152,7 @@ class _Run:
         asked = (parse_expression(name) for name, _ in values)
         looked_at = frozenset[str]().union(*map(reported_in, asked))
         self.world = _World(plan, self._stepped, self._starter_stepped, looked_at)
+        self.flows = {name: Flow(each, self.world, pattern.config, self._make) for name, each in scenario.dags.items()}
         for deed in scenario.deeds:
             self.world.engine.at(self.start + deed.at_s, lambda now, deed=deed: self._do(deed, now))  # type: ignore[misc]
         for each in scenario.expectations:
@@ -231,17 +233,41 @@ class _Run:
 
     def _do(self, deed: Deed, now: float) -> None:
         try:
-            do(deed, self._machine(deed.machine), self.world, self.ids.get(deed.job, ""), self._plan_anew, now)
+            do(
+                deed,
+                self._machine(deed.machine),
+                self.world,
+                self.ids.get(deed.job, ""),
+                self._plan_anew,
+                self.flows,
+                now,
+            )
         except LabError as error:
             raise LabError(f"{self.scenario.file}:{deed.line}: {error}") from None
 
     # -- looking -------------------------------------------------------------------------------------------
+
+    def _make(self, called: list[str], described: list[dict[str, Any]], now: float) -> list[Job]:
+        """Jobs of a DAG's node that come of themselves; those of a later try have a number behind their names."""
+        number = 1 + max((int(name.partition(".")[0]) for name in self.names), default=0)
+        jobs = []
+        for proc, (name, each) in enumerate(zip(called, described, strict=True)):
+            job = _logged(job_of(each, number, now, f"{name}", proc))
+            tries = sum(known.partition("/")[0] == name for known in self.ids)
+            self.names[job.name] = f"{name}/{tries + 1}" if tries else name
+            self.ids[self.names[job.name]] = job.name
+            self.world.metrics.run_s[job.name] = job.truth.run_s
+            jobs.append(job)
+        return jobs
 
     def _look(self, each: Expectation, now: float) -> None:
         for machine in self.world.machines:
             machine.sync(now)
         for wanted in each.jobs:
             self._look_at_job(each, wanted, now)
+        for dag in each.dags:
+            for expected, found_there in dag_misses(self.flows[dag.dag], dag.status, dag.exit_code, dag.nodes):
+                self._miss(each, expected, found_there)
         for hook, count in each.hooks:
             if count != (found := self.world.scripts.counts[hook]):
                 self._miss(each, f"{hook} ran {count} times", f"{hook} ran {found} times")

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.lab.durations import shown
-from roost.lab.scenario import Deed, Expectation, JobExpectation, Order, Submitted
-from roost.lab.scenario_described import Described, Groups
+from roost.lab.scenario import DagExpectation, Deed, Expectation, JobExpectation, Order, Submitted
+from roost.lab.scenario_dags import NODE_STATES, STATUSES, ScenarioDag
+from roost.lab.scenario_described import Described, Jobs
 from roost.lab.scenario_jobs import LOGGED
 from roost.lab.tables import Table
 from roost.startd.states import PAIRS
@@ -25,7 +26,9 @@ _STATES: Final = frozenset(pair.state.value for pair in PAIRS)
 #: Where a job can be.
 PLACES: Final = ("idle", "running", "suspended", "completed", "held", "removed")
 #: Keys of a table that is expected; whatever else is in it is an expression.
-EXPECT_KEYS: Final = ("state", "for", "job", "jobs", "starter", "transition", "reason", "hooks", "against")
+EXPECT_KEYS: Final = ("state", "for", "job", "jobs", "starter", "transition", "reason", "hooks", "dags", "against")
+#: Keys of a DAG that is expected.
+DAG_EXPECT_KEYS: Final = ("status", "exit", "nodes")
 #: Keys of a job that is expected; whatever else is in its table is an expression.
 JOB_EXPECT_KEYS: Final = ("status", "starts", "exits", "log")
 _STARTER: Final = ("", *(state.value for state in StarterState))
@@ -36,7 +39,7 @@ _OF_MACHINES: Final = _OF_SLOTS | {
     "keys", "remote_keys", "load", "attributes", "drain", "cancel_drain", "shutdown", "restart", "reconfig",
 }  # fmt: skip
 #: Keys of an expectation that are not about a slot.
-_OF_QUEUE: Final = frozenset(("jobs", "hooks"))
+_OF_QUEUE: Final = frozenset(("jobs", "hooks", "dags"))
 #: Attributes that the machine senses itself, and the key that moves them.
 _SENSED: Final = {
     "keyboardidle": "keys or remote_keys", "consoleidle": "keys", "loadavg": "load", "totalloadavg": "load",
@@ -57,16 +60,27 @@ class MachineSteps:
 class Steps:
     """Steps, sorted by what they are."""
 
-    described: Described
-    groups: Groups
+    known: Jobs
     machines: dict[str, MachineSteps]
     hooks: Collection[str] = ()
+    dags: Mapping[str, ScenarioDag] = field(default_factory=dict)
     jobs: list[Submitted] = field(default_factory=list)
     fetched: list[Submitted] = field(default_factory=list)
     deeds: list[Deed] = field(default_factory=list)
     expectations: list[Expectation] = field(default_factory=list)
     #: How often each job has been submitted.
     counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def described(self) -> Described:
+        """Jobs that are described, by name."""
+        return self.known.described
+
+    def has_node(self, job: str) -> bool:
+        """Whether a job is one of a node of a DAG that was submitted."""
+        dag, _, node = job.partition("/")[0].partition(".")
+        submitted = any(deed.order is Order.DAG and deed.how == dag for deed in self.deeds)
+        return submitted and (node in self.dags[dag].dag.nodes or node.rpartition(".")[0] in self.dags[dag].dag.nodes)
 
     def machine(self, step: Table) -> MachineSteps:
         """What happens at the machine that a step is about."""
@@ -126,12 +140,12 @@ def slot_of(step: Table) -> str:
 
 def _submit(found: Steps, step: Table, key: str, at_s: float) -> None:
     for name in step.texts(key):
-        if name not in found.groups:
+        if name not in found.known.groups:
             step.fail(f"there is no job {name!r}; describe it in [jobs.{name}]", key)
         found.counts[name] = found.counts.get(name, 0) + 1
         number = found.counts[name]
         jobs = found.jobs if key == "submit" else found.fetched
-        members = found.groups[name]
+        members = found.known.groups[name]
         if key == "fetch" and len(members) > 1:
             step.fail(f"a hook brings one job at a time; the description of {name} makes {len(members)}", key)
         for proc, each in enumerate(members):
@@ -226,6 +240,7 @@ def _plain(found: Steps, step: Table, key: str, at_s: float) -> None:
 def _of_job(found: Steps, step: Table, key: str, at_s: float) -> None:
     for name in step.texts(key):
         members = [each.name for each in found.jobs if name in (each.name, _group(each.name))]
+        members = members or [name] * found.has_node(name)
         if not members:
             step.fail(f"no job {name!r} has been submitted before this step", key)
         found.deeds += [_deed(step, key, at_s, job=each) for each in members]
@@ -241,6 +256,13 @@ def _reconfig(found: Steps, step: Table, key: str, at_s: float) -> None:
     given = step.child(key, step.what)
     settings = tuple((name, given.knob_text(name)) for name in given.values)
     found.deeds.append(_deed(step, key, at_s, settings=settings))
+
+
+def _of_dag(found: Steps, step: Table, key: str, at_s: float) -> None:
+    name = step.text(key, "")
+    if name not in found.dags:
+        step.fail(f"there is no DAG {name!r}; describe it in [dags.{name}]", key)
+    found.deeds.append(_deed(step, key, at_s, how=name))
 
 
 def _deed(step: Table, key: str, at_s: float, **given: Any) -> Deed:
@@ -265,7 +287,8 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
         step.fail(f"{pair!r} is no state; {hint} are: {', '.join(_PAIRS)}", key)
     for name in ("job", "against"):
         job = table.text(name, "")
-        if job and job not in found.described and not any(job == each.name for each in [*found.jobs, *found.fetched]):
+        known = job in found.described or any(job == each.name for each in [*found.jobs, *found.fetched])
+        if job and not known and not (name == "job" and found.has_node(job)):
             step.fail(f"there is no job {job!r}; describe it in [jobs.{job}]", key)
     found.expectations.append(
         Expectation(
@@ -280,11 +303,39 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
             reason=table.text("reason", "") if "reason" in table else None,
             starter=table.choice("starter", _STARTER) if "starter" in table else None,
             jobs=_jobs(table, step, key, found),
+            dags=_dags(table, step, key, found),
             hooks=_hooks(table, step, key, found),
             against=table.text("against", "") or None,
             values=_values(table, step, key),
         )
     )
+
+
+def _dags(table: Table, step: Table, key: str, found: Steps) -> tuple[DagExpectation, ...]:
+    expected = []
+    for name, value in table.child("dags", step.what).values.items():
+        if name not in found.dags:
+            step.fail(f"there is no DAG {name!r}; describe it in [dags.{name}]", key)
+        given = {"status": value} if isinstance(value, str) else value
+        if not isinstance(given, dict):
+            step.fail(
+                f'what is expected of a DAG is a status or a table such as {{ status = "done" }}; found {value!r}', key
+            )
+        one = Table(step.file, step.lines, (*step.path, key, "dags", name), given, step.what)
+        one.known(DAG_EXPECT_KEYS)
+        nodes = one.child("nodes", step.what)
+        for node in nodes.values:
+            if node not in found.dags[name].dag.nodes:
+                step.fail(f"the DAG {name} has no node {node!r}", key)
+        expected.append(
+            DagExpectation(
+                dag=name,
+                status=one.choice("status", STATUSES) if "status" in one else None,
+                exit_code=_count(one, "exit"),
+                nodes=tuple((node, nodes.choice(node, NODE_STATES)) for node in nodes.values),
+            )
+        )
+    return tuple(expected)
 
 
 def _hooks(table: Table, step: Table, key: str, found: Steps) -> tuple[tuple[str, int], ...]:
@@ -303,7 +354,7 @@ def _jobs(table: Table, step: Table, key: str, found: Steps) -> tuple[JobExpecta
 
 
 def _job(given: Table, name: str, step: Table, key: str, found: Steps) -> JobExpectation:
-    if not any(name == job.name for job in found.jobs):
+    if not any(name == job.name for job in found.jobs) and not found.has_node(name):
         several = [job.name for job in found.jobs if _group(job.name) == name]
         hint = f"; its jobs are {', '.join(several)}" if several else ""
         step.fail(f"no job {name!r} has been submitted before this step{hint}", key)
@@ -370,6 +421,8 @@ READERS: Final[Mapping[str, Callable[[Steps, Table, str, float], None]]] = {
     "reconfig": _reconfig,
     "match": _plain,
     "queue": _how,
+    "dag": _of_dag,
+    "remove_dag": _of_dag,
     "expect": _expect,
 }
 STEP_KEYS: Final = ("at", "on", "slot", "for", *READERS)

@@ -78,8 +78,10 @@ def ads_of(text: str, file: str, owner: str = OWNER) -> list[ClassAd]:
     return [ad for cluster in clusters_of(text, file, owner) for ad in cluster]
 
 
-def clusters_of(text: str, file: str, owner: str = OWNER) -> list[list[ClassAd]]:
-    """The same by cluster. Raises LabError."""
+def clusters_of(
+    text: str, file: str, owner: str = OWNER, arguments: tuple[str, ...] = (), append: tuple[str, ...] = ()
+) -> list[list[ClassAd]]:
+    """The same by cluster; `arguments` and `append` are those of `read_submission`. Raises LabError."""
     found = read_submission(
         text,
         file=file,
@@ -88,6 +90,8 @@ def clusters_of(text: str, file: str, owner: str = OWNER) -> list[list[ClassAd]]
         owner=owner,
         uid_domain="sim",
         look_at_files=False,
+        arguments=arguments,
+        append=append,
     )
     if found.errors:
         raise LabError(joined(found.errors, found.dropped))

@@ -88,8 +88,8 @@ class Queue:
         self.changes: list[JobChange] = []
         self.refused: dict[str, str] = {}
         self.decline: Callable[[str], None] = lambda claim_id: None
-        #: Told after each step, where jobs run beside the queue.
-        self.stepped: Callable[[float], None] | None = None
+        #: Told after each step.
+        self.watchers: list[Callable[[float], None]] = []
         self.disk = Disk() if bus.faulty else None
         self.core.kept = self.disk is not None
         self._alive = True
@@ -150,6 +150,14 @@ class Queue:
             for job in together:
                 self.jobs[job.name] = job
                 self.done_s[job.name] = 0.0
+
+    def submit(self, jobs: list[Job], now: float) -> str:
+        """Submit jobs of one cluster that were not expected; why it is refused, "" if it is not."""
+        for job in jobs:
+            self.jobs[job.name] = job
+            self.done_s[job.name] = 0.0
+        self._submit(jobs, now)
+        return self.refused.get(jobs[0].name, "")
 
     def _submit(self, jobs: list[Job], now: float) -> None:
         number = int(jobs[0].name.partition(".")[0])
@@ -236,8 +244,8 @@ class Queue:
         for effect in step.effects:
             self._perform(effect, now)
         self.clock.stepped(step)
-        if self.stepped is not None:
-            self.stepped(now)
+        for watcher in self.watchers:
+            watcher(now)
 
     def _taken(self, cluster: int, count: int, now: float) -> None:
         held = self.core.book.clusters[cluster].statuses

@@ -152,7 +152,7 @@ class World:
         self.beside = None
         if plan.beside is not None:
             self.beside = Beside(self.queue, self._machine(plan.beside, len(self.machines)))
-            self.queue.stepped = self.beside.look
+            self.queue.watchers.append(self.beside.look)
         assert self.beside is not None or not runs_beside(plan.jobs), "a plan of such jobs has a machine for them"
         self.queue.expect(plan.jobs)
         order = list(range(len(self.machines)))

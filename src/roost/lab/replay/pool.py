@@ -339,6 +339,8 @@ class ReplayPool:
                 await self._restart()
             case Order.RECONFIG:
                 await node.reconfigure(configured(deed))
+            case Order.DAG | Order.REMOVE_DAG:
+                raise LabError("a replay does not run DAGs")
             case Order.QUEUE:
                 self.buses[Role.SCHEDD].mute(deed.how == "away")
 

@@ -42,7 +42,7 @@ class NodesLog:
     def news(self) -> Iterator[o.Event]:
         """What has happened to jobs since the last time."""
         for logged in self._logged():
-            event = _event(logged)
+            event = event_of(logged)
             if event is not None:
                 yield event
 
@@ -61,7 +61,7 @@ class NodesLog:
         for logged in self._read_again(self._at):
             if logged.cluster == cluster:
                 self._heard(logged)
-                event = _event(logged)
+                event = event_of(logged)
                 if event is not None:
                     yield event
 
@@ -118,11 +118,12 @@ def _with_nodes(logged: Iterable[log.LoggedEvent], jobs: Counter[int]) -> Iterat
                 yield o.NodeSubmitted(node=named[1], cluster=each.cluster, jobs=jobs[each.cluster])
         elif isinstance(each.event, log.PostScriptTerminated):
             yield o.ScriptEnded(node=each.event.node_name, point=ScriptPoint.POST, status=_status(each.event.exit))
-        elif (event := _event(each)) is not None:
+        elif (event := event_of(each)) is not None:
             yield event
 
 
-def _event(logged: log.LoggedEvent) -> o.Event | None:
+def event_of(logged: log.LoggedEvent) -> o.Event | None:
+    """What an event of a log means to a run; None for nothing."""
     cluster, proc = logged.cluster, logged.proc
     match logged.event:
         case log.Execute():

@@ -51,8 +51,8 @@ class Submitter:
             owner=self.owner,
             uid_domain=self.uid_domain,
             config=self.config,
-            arguments=tuple(self._before(run, node, retry)),
-            append=tuple(self._after(run, node)),
+            arguments=tuple(self.lines_before(run, node, retry)),
+            append=tuple(self.lines_after(run, node)),
         )
         if found.errors:
             raise BadNode(joined(found.errors, found.dropped))
@@ -71,7 +71,8 @@ class Submitter:
         except OSError as error:
             raise BadNode(f"{path}: {error.strerror}") from None
 
-    def _before(self, run: Run, node: Node, retry: int) -> list[str]:
+    def lines_before(self, run: Run, node: Node, retry: int) -> list[str]:
+        """What stands before the description of a node."""
         parents = ",".join(run.dag.parents[node.name])
         lines = [
             f"JOB={node.name}",
@@ -85,7 +86,8 @@ class Submitter:
             lines.append(f"DAGManJobId={self.cluster}")
         return lines + [f"{each.name}={each.value}" for each in node.variables if self._is_before(each.prepended)]
 
-    def _after(self, run: Run, node: Node) -> list[str]:
+    def lines_after(self, run: Run, node: Node) -> list[str]:
+        """What stands before its queue statement."""
         lines = [f"{each.name} = {each.value}" for each in node.variables if not self._is_before(each.prepended)]
         parents = ",".join(run.dag.parents[node.name])
         lines += [

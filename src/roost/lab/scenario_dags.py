@@ -1,0 +1,268 @@
+"""The DAGs of a scenario file: read, and run in the simulated world by the core of `roost.dag`.
+
+A node's `JOB` line names a job of the scenario, which says how the node behaves, or has a description of its own in
+the DAG. What happens to jobs is read from the event log that the queue writes, as the process of a DAG does.
+
+What it does not do: write files (rescue, status, DOT and job state files), and run the job that a DAG itself is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from roost.config import Config
+from roost.dag import BadDag, Dag, Node, NodeKind, ScriptPoint, read_dag
+from roost.dag import orders as o
+from roost.dag.configured import configured_settings
+from roost.dag.run import Run
+from roost.dag.states import NodeState, RunStatus
+from roost.lab.machines import LabError
+from roost.lab.scenario_described import Template, names_of
+from roost.lab.scenario_hooks import read_scripts
+from roost.lab.tables import Table
+from roost.runtime.workflow.description import SubmitOptions
+from roost.runtime.workflow.nodes_log import event_of
+from roost.runtime.workflow.submitting import Submitter
+from roost.schedd import event_log as log
+from roost.schedd.events import Action
+from roost.sim.scripts import Script, Scripts
+from roost.sim.workload import Job
+from roost.sim.world import World
+
+DAG_KEYS: Final = ("file", "text", "scripts")
+#: What a DAG is, and where its nodes are.
+STATUSES: Final = ("waiting", "running", "done", "failed", "removed")
+NODE_STATES: Final = tuple(state.name.lower() for state in NodeState)
+#: How long after something has happened the process of a DAG finds it in its log, s.
+LOOK_S: Final = 0.2
+#: What knows nothing of a pool.
+_TEXT_ONLY: Final = Submitter(
+    cluster=None, nodes_log=Path("/"), owner="", uid_domain="", config=None, options=SubmitOptions()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioDag:
+    """A DAG, and what its nodes are made of."""
+
+    name: str
+    dag: Dag
+    #: Node to its job.
+    templates: Mapping[str, Template]
+    scripts: Mapping[str, Script]
+
+
+def read_dags(tables: tuple[Table, ...], templates: Mapping[str, Template]) -> dict[str, ScenarioDag]:
+    """The DAGs of the tables, a later one over an earlier of its name. Raises LabError."""
+    found = {}
+    for table in tables:
+        dags = table.child("dags", "dags")
+        for name in dags.values:
+            found[name] = _dag(dags.child(name, f"DAG {name!r}"), name, templates)
+    return found
+
+
+def _dag(table: Table, name: str, templates: Mapping[str, Template]) -> ScenarioDag:
+    table.known(DAG_KEYS)
+    if ("file" in table) == ("text" in table):
+        table.fail("name the DAG either by file = \"FILE\" or by text = '''…'''")
+    folder = Path(table.file).parent
+    file = table.text("file", f"{name}.dag")
+
+    def read(path: str) -> str | None:
+        if "text" in table and path == file:
+            return table.text("text", "")
+        try:
+            return (folder / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+
+    try:
+        dag = read_dag((file,), read)
+    except BadDag as error:
+        table.fail(f"the DAG cannot be used: {error}", "file" if "file" in table else "text")
+    if dag.config:
+        table.fail("CONFIG has no effect in the lab; set the knobs by settings")
+    nodes = {node.name: _template_of(table, node, templates) for node in dag.nodes.values()}
+    run = ScenarioDag(name=name, dag=dag, templates=nodes, scripts=read_scripts(table))
+    programs = {
+        _program(script.words) for node in dag.nodes.values() for script in (node.pre, node.post, node.held) if script
+    }
+    for program in run.scripts:
+        if program not in programs:
+            table.fail(
+                f"no node has the script {program!r}; there are: {', '.join(sorted(programs)) or 'none'}", "scripts"
+            )
+    for node in dag.nodes.values():
+        try:
+            jobs_of_node(run, Run(dag, configured_settings(None, {})), node, 0)
+        except LabError as error:
+            table.fail(f"node {node.name}: {error}")
+    return run
+
+
+def _template_of(table: Table, node: Node, templates: Mapping[str, Template]) -> Template:
+    if node.kind is NodeKind.SUBDAG:
+        table.fail(f"node {node.name}: the lab does not run a DAG in a DAG; use SPLICE")
+    if node.text is not None:
+        behaves = templates.get(node.name)
+        given, truth = ({}, {}) if behaves is None else (behaves.given, behaves.truth)
+        return Template(given=given, truth=truth, text=node.text, file=f"the description of node {node.name}")
+    if node.submit not in templates:
+        table.fail(f"node {node.name}: there is no job {node.submit!r}; describe it in [jobs.{node.submit!r}]")
+    if templates[node.submit].text is None and node.variables:
+        table.fail(f"node {node.name}: VARS are for submit descriptions; give the job {node.submit!r} a description")
+    return templates[node.submit]
+
+
+def jobs_of_node(
+    flow: ScenarioDag, run: Run, node: Node, retry: int, submitter: Submitter = _TEXT_ONLY
+) -> list[dict[str, Any]]:
+    """The jobs of a node, as they are described, at its so manieth try. Raises LabError."""
+    before, after = submitter.lines_before(run, node, retry), submitter.lines_after(run, node)
+    made = flow.templates[node.name].jobs(tuple(before), tuple(after))
+    more = {
+        "DAGNodeName": node.name,
+        "DAGParentNodeNames": ",".join(run.dag.parents[node.name]),
+        "DAGManNodesLog": log_of(flow.name),
+    }
+    found = []
+    for each in made:
+        codes = each.get("exit_code") or (0,)
+        described = {**each, **more, "exit_code": codes[min(retry, len(codes) - 1) :]}
+        if node.priority and flow.templates[node.name].text is None:
+            described["JobPrio"] = node.priority
+        found.append(described)
+    return found
+
+
+def log_of(dag: str) -> str:
+    """The log of all nodes of a DAG."""
+    return f"{dag}.dag.nodes.log"
+
+
+def _program(words: tuple[str, ...]) -> str:
+    return words[0].rpartition("/")[2]
+
+
+class Flow:
+    """A DAG at work."""
+
+    def __init__(self, flow: ScenarioDag, world: World, config: Config, make: Any) -> None:
+        self.flow = flow
+        self.run = Run(flow.dag, configured_settings(config, {}))
+        appends = config.get_bool("DAGMAN_DEFAULT_APPEND_VARS", False)
+        self._submitter = replace(_TEXT_ONLY, append_variables=appends)
+        self.status = "waiting"
+        self.exit_code: int | None = None
+        self._world = world
+        #: Makes jobs of what they are described by and called, and is told of them.
+        self._make = make
+        self._scripts = Scripts(flow.scripts)
+        #: Scripts of another number were killed.
+        self._generation = 0
+        #: Cluster to the queue's names of its jobs.
+        self._jobs: dict[int, list[str]] = {}
+        self._reader = log.LogReader()
+        self._read = 0
+        self._looks = False
+
+    def begin(self, now: float) -> None:
+        """It is submitted. Raises LabError if it was before."""
+        if self.status != "waiting":
+            raise LabError(f"the DAG {self.flow.name} has been submitted before")
+        self.status = "running"
+        self._world.queue.watchers.append(self._stepped)
+        self._step(o.Begun(), now)
+
+    def remove(self, now: float) -> None:
+        """It is removed. Raises LabError where there is nothing to remove."""
+        if self.status != "running":
+            raise LabError(f"the DAG {self.flow.name} is {self.status}, and cannot be removed")
+        self._step(o.RemovalAsked(), now)
+
+    def node(self, name: str) -> str:
+        """The state of a node."""
+        return self.run.nodes[name].state.name.lower()
+
+    # -- what happens ------------------------------------------------------------------------------------
+
+    def _stepped(self, now: float) -> None:
+        lines = self._world.queue.logs.get(log_of(self.flow.name), [])
+        if len(lines) > self._read and not self._looks:
+            self._looks = True
+            self._world.engine.at(now + LOOK_S, self._look)
+
+    def _look(self, now: float) -> None:
+        self._looks = False
+        lines = self._world.queue.logs.get(log_of(self.flow.name), [])
+        fresh, self._read = lines[self._read :], len(lines)
+        for logged in self._reader.feed("".join(fresh).encode()):
+            event = event_of(logged)
+            if event is not None:
+                self._step(event, now)
+
+    def _step(self, event: o.Event, now: float) -> None:
+        for order in self.run.step(event, now).orders:
+            self._do(order, now)
+
+    def _do(self, order: o.Order, now: float) -> None:
+        at = self._world.engine.at
+        match order:
+            case o.RunScript(node=node, point=point, words=words):
+                script, status = self._scripts.run(_program(words))
+                at(now + script.takes_s, partial(self._script_ended, self._generation, node, point, status))
+            case o.StopScripts():
+                self._generation += 1
+            case o.SubmitNode(node=node, retry=retry):
+                # The queue is asked once this step is over.
+                at(now, partial(self._submit, node, retry))
+            case o.RemoveJobs(cluster=cluster, reason=reason):
+                for name in self._jobs.get(cluster, []):
+                    self._world.queue.act(Action.REMOVE, name, now, reason=reason)
+            case o.Wait(node=node, at=due):
+                at(max(now, due), lambda then: self._step(o.WaitOver(node=node), then))
+            case o.Finish(exit_code=code, status=status):
+                self.exit_code = code
+                self.status = "removed" if status is RunStatus.REMOVED else "failed" if code else "done"
+
+    def _script_ended(self, generation: int, node: str, point: ScriptPoint, status: int, now: float) -> None:
+        if generation == self._generation:
+            self._step(o.ScriptEnded(node=node, point=point, status=status), now)
+
+    def _submit(self, name: str, retry: int, now: float) -> None:
+        if self.run.nodes[name].state is not NodeState.SUBMITTED:
+            return
+        try:
+            described = jobs_of_node(self.flow, self.run, self.flow.dag.nodes[name], retry, self._submitter)
+        except LabError as error:
+            self._step(o.SubmitRefused(node=name, text=str(error).splitlines()[0], final=True), now)
+            return
+        called = [f"{self.flow.name}.{each}" for each in names_of(name, len(described))]
+        jobs: list[Job] = self._make(called, described, now)
+        refusal = self._world.queue.submit(jobs, now)
+        if refusal:
+            self._step(o.SubmitRefused(node=name, text=refusal, final=False), now)
+            return
+        cluster = self._world.queue.ids[jobs[0].name].cluster
+        self._jobs[cluster] = [job.name for job in jobs]
+        self._step(o.NodeSubmitted(node=name, cluster=cluster, jobs=len(jobs)), now)
+
+
+def dag_misses(
+    flow: Flow, status: str | None, exit_code: int | None, nodes: tuple[tuple[str, str], ...]
+) -> Iterator[tuple[str, str]]:
+    """What was expected of a DAG and what was found instead, in one line each."""
+    name = flow.flow.name
+    if status is not None and status != flow.status:
+        yield f"DAG {name} {status}", f"DAG {name} {flow.status}"
+    if exit_code is not None and exit_code != flow.exit_code:
+        yield f"DAG {name}: exit status {exit_code}", f"DAG {name}: exit status {flow.exit_code}"
+    for node, wanted in nodes:
+        found, details = flow.node(node), flow.run.nodes[node].details
+        if wanted != found:
+            yield f"node {name}.{node} {wanted}", f"node {name}.{node} {found}" + (f": {details}" if details else "")
