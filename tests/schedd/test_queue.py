@@ -18,7 +18,7 @@ from roost.schedd.changes import AppendLog
 from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
-from roost.schedd.limits import Limits
+from roost.schedd.limits import Limits, Present
 from roost.schedd.owned import RECORDED
 from roost.schedd.pacing import FREE_TRIES, MISS_GAP_S, PAUSE_S_MAX
 from roost.schedd.provisioned import provisioned
@@ -110,6 +110,19 @@ def test_jobs_that_no_machine_tells_apart_are_one_autocluster() -> None:
     assert not clusters.use(("ARGS",))
     assert first not in (clusters.of(plain), clusters.of(other))
     assert clusters.of(plain) != clusters.of(other)
+
+
+def test_what_running_changes_tells_jobs_apart_only_where_an_expression_asks_for_it() -> None:
+    clusters = Autoclusters()
+    fresh = ClassAd({"Requirements": True, "ImageSize": 5, "DiskUsage": 5, "RequestDisk": 1})
+    again = ClassAd({"Requirements": True, "ImageSize": 9, "DiskUsage": 9, "RequestDisk": 1})
+    assert clusters.of(fresh) == clusters.of(again)
+    assert clusters.use(("imagesize",)), "a machine's START asks for it"
+    assert clusters.of(fresh) != clusters.of(again)
+    clusters = Autoclusters()
+    for ad in (fresh, again):
+        ad.set("RequestDisk", "DiskUsage")
+    assert clusters.of(fresh) != clusters.of(again), "the jobs' own request reaches it"
 
 
 def test_jobs_are_told_apart_by_what_their_requirements_reach() -> None:
@@ -451,6 +464,28 @@ def test_a_user_s_limit_counts_the_user_and_not_the_name_in_the_jobs() -> None:
     assert answer(1, "ann").ok
     queue.step(ev.Acted(action=ev.Action.REMOVE, jobs=(JobId(1, 0),), user="ann", reply_to="r"), 2.0)
     assert answer(1, "ann").ok, "a job that has left does not count"
+
+
+def test_jobs_are_counted_for_a_limit_only_where_it_may_be_exceeded() -> None:
+    queue = Queue(QueueSettings(name="q", limits=Limits(jobs_per_owner_max=4)), 0.0)
+    counted: list[int] = []
+
+    class Counting(Present):
+        def count(self, clusters: Any) -> Any:
+            counted.append(len(list(clusters)))
+            return super().count(clusters)
+
+    queue.holder.present = Counting()
+
+    def accepted(owner: str) -> bool:
+        step = queue.step(ev.Submitted(clusters=(source(2),), owner=owner, reply_to="r"), 1.0)
+        return next(each for each in step.effects if isinstance(each, ef.Reply)).ok
+
+    assert [accepted("ann"), accepted("ann"), accepted("bob"), accepted("bob")] == [True] * 4
+    assert counted == [0], "at first only"
+    assert not accepted("ann") and counted == [0, 4]
+    queue.step(ev.Acted(action=ev.Action.REMOVE, jobs=(JobId(1, 0), JobId(1, 1)), user="ann", reply_to="r"), 2.0)
+    assert accepted("ann") and not accepted("ann")
 
 
 def limited(**limits: Any) -> World:

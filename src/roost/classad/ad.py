@@ -49,6 +49,8 @@ Cell: TypeAlias = "Value | Expr"
 
 #: Folded name to the spelling first seen.
 _SPELLINGS: Final[dict[str, str]] = {}
+#: Name, as spelled, to its folded name, one string for all ads: it is small, and found in a dict by identity.
+_KEYS: Final[dict[str, str]] = {}
 
 
 class ClassAd(MutableMapping[str, Any]):
@@ -87,7 +89,7 @@ class ClassAd(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):
             raise KeyError(name)
-        key = fold(name)
+        key = key_of(name)
         cell = self.cell(key)
         if cell is MISSING:
             raise KeyError(name)
@@ -101,7 +103,7 @@ class ClassAd(MutableMapping[str, Any]):
     def __delitem__(self, name: str) -> None:
         if not isinstance(name, str):
             raise KeyError(name)
-        key = fold(name)
+        key = key_of(name)
         if self.chained is not None and self.chained.cell(key) is not MISSING:
             # Deleting here must not let the attribute of the other ad shine through.
             self.put(name, UNDEFINED)
@@ -123,9 +125,9 @@ class ClassAd(MutableMapping[str, Any]):
             raise KeyError("the ad has no attributes of its own")
         name = self.spelling(next(reversed(self.cells)))
         value = self[name]
-        del self.cells[fold(name)]
+        del self.cells[key_of(name)]
         if self.own_spellings is not None:
-            self.own_spellings.pop(fold(name), None)
+            self.own_spellings.pop(key_of(name), None)
         return name, value
 
     def __reversed__(self) -> Iterator[str]:
@@ -146,7 +148,7 @@ class ClassAd(MutableMapping[str, Any]):
         return self
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.cell(fold(name)) is not MISSING
+        return isinstance(name, str) and self.cell(key_of(name)) is not MISSING
 
     def __iter__(self) -> Iterator[str]:
         """The names, as spelled, in order; those of a chained ad, if not here too, come last."""
@@ -154,7 +156,7 @@ class ClassAd(MutableMapping[str, Any]):
             yield self.spelling(key)
         if self.chained is not None:
             for name in self.chained:
-                if fold(name) not in self.cells:
+                if key_of(name) not in self.cells:
                     yield name
 
     def __len__(self) -> int:
@@ -228,7 +230,7 @@ class ClassAd(MutableMapping[str, Any]):
 
     def put(self, name: str, cell: Cell) -> None:
         """Keep `cell` under `name` as it is. A name that is there already keeps its spelling and place."""
-        key = fold(name)
+        key = key_of(name)
         cells = self.cells
         if key not in cells:
             shared = _SPELLINGS.get(key)
@@ -320,7 +322,7 @@ class ClassAd(MutableMapping[str, Any]):
 
         With `target`, an attribute missing here is looked up there, and then evaluated with the roles swapped.
         """
-        key = fold(name)
+        key = key_of(name)
         cell = self.cell(key)
         if cell is MISSING:
             if target is None or (cell := target.cell(key)) is MISSING:
@@ -394,6 +396,16 @@ def cell_of(tree: Node, scope: ClassAd, *, expression: Expr | None = None, sourc
 
 #: Names of so many characters are short enough, whatever these are.
 _SHORT_NAME: Final = NAME_BYTES_MAX // 4
+
+
+def key_of(name: str) -> str:
+    """The folded name of an attribute, as ads keep it."""
+    key = _KEYS.get(name)
+    if key is None:
+        key = fold(name)
+        if len(_KEYS) < SHARED_NAMES_MAX:
+            key = _KEYS[name] = _KEYS.setdefault(key, key)
+    return key
 
 
 def check_name(name: str) -> str:

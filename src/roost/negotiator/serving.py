@@ -134,6 +134,8 @@ class Floor:
     _gave: int = 0
     #: What is known of the requests that were looked at.
     known: dict[Key, Known] = field(default_factory=dict)
+    #: Requests for which no slot is left, whatever the other jobs of their autoclusters come to: why.
+    _exhausted: dict[Key, Rejection] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         view = self.view
@@ -165,6 +167,10 @@ class Floor:
                 party.out_of_time = True
                 watch.timed_out += 1
                 break
+            if want.key in self._exhausted:
+                # An earlier request of the same autocluster was told: in a queue of many kinds of jobs, most are.
+                want.close(self._exhausted[want.key])
+                continue
             self._serve(party, want, ration)
             if not want.left:
                 want.close()
@@ -196,7 +202,7 @@ class Floor:
                 return
             if listing.complete:
                 if not {LIMIT, CEILING} & set(want.causes):
-                    want.close(self._unmatched(known, want))
+                    self._close(known, want, licences)
                 return
             if not len(barred):
                 barred = np.zeros(len(self.view.names), bool)
@@ -204,6 +210,13 @@ class Floor:
                 return
             barred[listing.rows] = True
             barred[missed] = True
+
+    def _close(self, known: Known, want: Want, licences: dict[str, float] | Expr) -> None:
+        """No slot is left for a request. Without limits and preemption none will be for others of its autocluster."""
+        rejection = self._unmatched(known, want)
+        want.close(rejection)
+        if not want.causes and not licences and not self.in_use:
+            self._exhausted[want.key] = rejection
 
     def _listing(self, known: Known, want: Want, ration: Ration, barred: Array) -> Listing:
         """The best slots that may be had."""

@@ -14,7 +14,7 @@ from roost.schedd.admission import Admission
 from roost.schedd.book import Job
 from roost.schedd.claims import HeldClaim
 from roost.schedd.job_policy import SystemPolicy
-from roost.schedd.limits import Limits, Starts
+from roost.schedd.limits import Limits, Present, Starts
 from roost.schedd.local import LocalPolicy
 from roost.schedd.pacing import Pauses
 from roost.schedd.vetoes import Vetoes
@@ -93,6 +93,8 @@ class Holder:
     pool_policy: str | None = None
     #: Of clusters whose jobs get slots and do not begin.
     pauses: Pauses = field(default_factory=Pauses)
+    #: Jobs that limits of submissions count.
+    present: Present = field(default_factory=Present)
     #: Slots that were asked for.
     starts: Starts = field(default_factory=Starts)
     #: Jobs wait until there may be more claims.

@@ -95,10 +95,11 @@ class IdleGroup:
         return proc
 
 
-#: What tells jobs apart on any machine, beside what the pool says.
+#: What tells jobs apart on any machine, beside what the pool says. What running changes (ImageSize, DiskUsage) counts
+#: only where an expression of the pool or of the job asks for it: else jobs that have run would be others than before.
 ALWAYS_SIGNIFICANT = (
     "Requirements", "Rank", "RequestCpus", "RequestMemory", "RequestDisk", "RequestGPUs", "Owner", "User",
-    "AccountingGroup", "AcctGroup", "NiceUser", "ConcurrencyLimits", "JobUniverse", "ImageSize", "DiskUsage",
+    "AccountingGroup", "AcctGroup", "NiceUser", "ConcurrencyLimits", "JobUniverse",
     "MaxJobRetirementTime", "JobMaxVacateTime", "WantIOProxy", "FileSystemDomain",
 )  # fmt: skip
 

@@ -12,6 +12,7 @@ Jobs that run beside the queue count for neither of the last two.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -20,6 +21,26 @@ from roost.schedd.book import Cluster
 
 #: No limit.
 UNLIMITED: Final = 2**31 - 1
+
+
+@dataclass(slots=True)
+class Present:
+    """How many jobs may be in the queue: never fewer than there are.
+
+    Submissions are added, jobs that leave are not taken off. Where a limit seems to be exceeded the jobs are counted:
+    to do that at every submission would take long in a queue of many clusters.
+    """
+
+    #: By owner; None before the first count.
+    of: Counter[str] | None = None
+
+    def count(self, clusters: Iterable[Cluster]) -> Counter[str]:
+        """Count them anew."""
+        found: Counter[str] = Counter()
+        for cluster in clusters:
+            found[cluster.owner] += cluster.left
+        self.of = found
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,21 +57,21 @@ class Limits:
     start_count: int = 1
     start_delay_s: float = 0.0
 
-    def refusal(self, clusters: Iterable[Cluster], owner: str, jobs: int) -> str:
-        """Why a user's submission of that many jobs is not taken; "" if it is."""
+    def refusal(self, present: Present, clusters: Iterable[Cluster], owner: str, jobs: int) -> str:
+        """Why a user's submission of that many jobs is not taken; "" if it is: then they are among those present."""
         if jobs > self.jobs_per_submission_max:
             return _exceeds("MAX_JOBS_PER_SUBMISSION", self.jobs_per_submission_max, f"the submission has {jobs} jobs")
-        present = mine = 0
-        for cluster in clusters:
-            present += cluster.left
-            if cluster.owner == owner:
-                mine += cluster.left
+        known = present.of
+        if known is None or known[owner] + jobs > self.jobs_per_owner_max or known.total() + jobs > self.jobs_max:
+            known = present.count(clusters)
+        mine = known[owner]
         if mine + jobs > self.jobs_per_owner_max:
             about = f"{owner} has {mine} jobs in the queue and submits {jobs}"
             return _exceeds("MAX_JOBS_PER_OWNER", self.jobs_per_owner_max, about)
-        if present + jobs > self.jobs_max:
-            about = f"there are {present} jobs in the queue and {jobs} are submitted"
+        if (there := known.total()) + jobs > self.jobs_max:
+            about = f"there are {there} jobs in the queue and {jobs} are submitted"
             return _exceeds("MAX_JOBS_SUBMITTED", self.jobs_max, about)
+        known[owner] += jobs
         return ""
 
 

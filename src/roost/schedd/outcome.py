@@ -121,7 +121,7 @@ def requeue(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0, los
     if lost:
         turn.log(job, log.JobReconnectFailed(reason=text, machine=lost))
     else:
-        turn.log(job, log.JobEvicted.of(job.ad, reason=text, code=int(code), subcode=int(subcode)))
+        turn.log(job, lambda ad: log.JobEvicted.of(ad, reason=text, code=int(code), subcode=int(subcode)))
     turn.take(job, row)
 
 
@@ -174,8 +174,8 @@ def _again(turn: Turn, job: Job) -> None:
     turn.set(job, LastVacateTime=int(turn.now))
     turn.log(
         job,
-        log.JobEvicted.of(
-            job.ad,
+        lambda ad: log.JobEvicted.of(
+            ad,
             requeued=True,
             reason="the job's policy wants it to run again",
             code=int(VacateCode.JOB_SHOULD_REQUEUE),

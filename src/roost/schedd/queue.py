@@ -210,7 +210,8 @@ class Queue:
 
     def _submitted(self, turn: Turn, event: Submitted) -> None:
         jobs = sum(each.count for each in event.clusters)
-        exceeded = self.holder.settings.limits.refusal(self.book.clusters.values(), event.owner, jobs)
+        limits, clusters = self.holder.settings.limits, self.book.clusters.values()
+        exceeded = limits.refusal(self.holder.present, clusters, event.owner, jobs)
         if exceeded:
             self._refuse(turn, event, exceeded)
             return

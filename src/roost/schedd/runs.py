@@ -7,6 +7,7 @@ it changes nothing, and the end of such a run is acknowledged, so that nobody se
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from roost.classad import ClassAd, unparse_value
@@ -408,10 +409,15 @@ def _job_ended(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
     if job.status is JobStatus.REMOVED:
         leave_removed(turn, job)
     elif job.status is JobStatus.HELD:
-        turn.log(job, log.JobEvicted.of(job.ad, reason=event.text, code=event.code, subcode=event.subcode))
-        turn.log(job, log.JobHeld.of(job.ad))
+        turn.log(job, _evicted(event))
+        turn.log(job, log.JobHeld.of)
     else:
         _outcome(turn, holder, job, event)
+
+
+def _evicted(event: RunEnded) -> Callable[[ClassAd], log.JobEvicted]:
+    """What the user's log is told, made only where there is one."""
+    return lambda ad: log.JobEvicted.of(ad, reason=event.text, code=event.code, subcode=event.subcode)
 
 
 def _claim_free(turn: Turn, holder: Holder, claim: HeldClaim, event: RunEnded) -> None:
@@ -467,7 +473,7 @@ def _outcome(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
             # It runs at its next time.
             requeue(turn, job, code=VacateCode.JOB_NOT_STARTED, text=event.text)
         case "hold":
-            turn.log(job, log.JobEvicted.of(job.ad, reason=event.text, code=event.code, subcode=event.subcode))
+            turn.log(job, _evicted(event))
             hold(turn, job, On.HOLD_MACHINE, code=event.code, subcode=event.subcode, text=event.text)
             knob = "WANT_HOLD" if event.code == HoldCode.STARTD_HELD_JOB else ""
             slot = job.text("lastremotehost")
