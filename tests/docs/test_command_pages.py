@@ -10,11 +10,11 @@ from types import ModuleType
 
 import pytest
 
-from roost.cli import config, explain, policy
+from roost.cli import cell, config, explain, policy
 from roost.cli.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = {"config": config, "explain": explain, "policy": policy}
+COMMANDS = {"cell": cell, "config": config, "explain": explain, "policy": policy}
 PAGES = {name: (ROOT / f"docs/reference/cli-{name}.md").read_text(encoding="utf-8") for name in COMMANDS}
 EXAMPLES = [
     (command, output)

@@ -41,6 +41,7 @@ COMMANDS: Final = {
     "userprio": "userprio",
     "advertise": "advertise",
     "classad": "classad",
+    "cell": "cell",
     "config": "config",
     "explain": "explain",
     "hook": "hook",

@@ -13,6 +13,7 @@ from roost.cli import pool_page
 from roost.cli.condor import page as condor
 from roost.config import docs as config
 from roost.dag import docs as dag
+from roost.gridengine import docs as gridengine
 from roost.node import hook_docs as hooks
 from roost.policy import docs as policy
 from roost.policy.lint import pages as lint
@@ -31,6 +32,7 @@ def pages() -> dict[str, str]:
         **policy.pages(),
         **submit.pages(),
         "reference/dag-files.md": dag.dag_files_page(),
+        **gridengine.pages(),
         **hooks.pages(),
         **wire.pages(),
         "reference/cli-pool.md": pool_page.page(),

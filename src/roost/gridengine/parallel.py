@@ -26,7 +26,8 @@ PE_VARIABLES: Final = (
 CKPT_VARIABLES: Final = ("host", "ja_task_id", "job_owner", "job_id", "job_name", "queue", "job_pid", "ckpt_dir",
                          "ckpt_signal", "sge_cell", "sge_root")  # fmt: skip
 INTERFACES: Final = ("userdefined", "hibernator", "transparent", "application-level", "cpr", "cray-ckpt")
-_SIGNALS: Final = (
+#: signals by name, without SIG, in small letters
+SIGNALS: Final = (
     *("hup", "int", "quit", "ill", "trap", "abrt", "iot", "bus", "fpe", "kill", "usr1", "segv", "usr2", "pipe", "alrm"),
     *("term", "chld", "cont", "stop", "tstp", "ttin", "ttou", "urg", "xcpu", "xfsz", "vtalrm", "prof", "winch", "io"),
     *("pwr", "sys", "none"),
@@ -116,7 +117,7 @@ def _interface(value: str) -> str | None:
 
 
 def _signal(value: str) -> str | None:
-    if value.isdigit() or value.casefold() in _SIGNALS:
+    if value.isdigit() or value.casefold() in SIGNALS:
         return None
     return f'"{value}" is not a signal string (like HUP, INT, WINCH, ..)'
 
