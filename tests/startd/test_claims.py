@@ -9,7 +9,7 @@ from roost.model import events as ev
 from roost.model.effects import (
     ActivateStarter,
     CancelTimer,
-    DeleteDynamicSlot,
+    DeleteSlot,
     PublishAd,
     SendActivationReply,
     SendAliveReply,
@@ -380,7 +380,7 @@ def test_a_dynamic_slot_ends_with_its_claim_and_then_does_nothing() -> None:
     assert hand.pair == at.CLAIMED
     hand.feed(ev.ClaimReleased(claim_id=hand.state.claim.id))
     assert hand.numbers == ["10", "25"]
-    assert hand.ordered(DeleteDynamicSlot) and hand.ordered(CancelTimer)
+    assert hand.ordered(DeleteSlot) and hand.ordered(CancelTimer)
     before = hand.state
     hand.poll(5)
     hand.request(reply_to="late")
@@ -392,7 +392,7 @@ def test_a_dynamic_slot_that_refuses_its_first_request_is_given_back() -> None:
     hand = Hand(kind=SlotKind.DYNAMIC, policy=policy({"START": "false"}))
     hand.request()
     assert hand.last.outcome is Outcome.REFUSED
-    assert hand.ordered(DeleteDynamicSlot)
+    assert hand.ordered(DeleteSlot)
 
 
 # -- what the ad says ------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from roost.model.effects import (
     CancelBenchmarks,
     CancelTimer,
     ContinueJob,
-    DeleteDynamicSlot,
+    DeleteSlot,
     FetchWork,
     HardKill,
     KillFamily,
@@ -165,7 +165,7 @@ class AnySlot(RuleBasedStateMachine):
             case CancelBenchmarks():
                 assert self.benchmarks
                 self.benchmarks = False
-            case DeleteDynamicSlot():
+            case DeleteSlot():
                 assert not self.deleted
                 self.deleted = True
 

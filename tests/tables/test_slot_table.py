@@ -12,7 +12,7 @@ from roost.classad import ClassAd, parse_expression
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model.claims import ClaimRequest
-from roost.model.reasons import Reason
+from roost.model.reasons import Leaving, Reason
 from roost.model.slots import SlotKind
 from roost.policy.catalogue.machine import STARTD
 from roost.startd import states as at
@@ -177,6 +177,11 @@ CASES: Final = [
         [("10", R.DRAINING), ("22", R.STARTER_GONE), ("36", R.DRAINING)],
     ),
     Case(at.CLAIMED, poll, [("10", R.OWNER_PRESENT), ("22", R.STARTER_GONE)], {"IS_OWNER": "true"}),
+    Case(
+        at.CLAIMED,
+        lambda h: h.feed(ev.SlotLeaves(reason=Leaving.SURPLUS)),
+        [("10", R.LEAVING), ("22", R.STARTER_GONE), ("1", R.OWNER_ABSENT)],
+    ),
     Case(
         at.BUSY,
         then(gone, lambda h: h.poll(100)),
@@ -435,6 +440,9 @@ def events(hand: Hand) -> list[ev.Event]:
         ev.CheckpointRequested(),
         ev.SlotBroken(text="the prolog ended with status 1"),
         ev.SlotMended(),
+        *(ev.SlotLeaves(reason=reason) for reason in Leaving),
+        ev.SlotStays(),
+        ev.SlotRemoved(),
         *(ev.ShutdownRequested(kind=kind) for kind in ev.ShutdownKind),
         *(ev.DrainRequested(request_id="9", schedule=schedule) for schedule in ev.DrainSchedule),
         ev.DrainOriginalsGone(),

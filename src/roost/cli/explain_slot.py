@@ -137,6 +137,8 @@ def show(answer: SlotAnswer) -> None:
         say(f"{answer.machine} does not answer; this is the last ad that the pool has of it.")
     if answer.evicting:
         say(f"Its starter is evicting the job by its own policy, and is {answer.evicting.lower()} it.")
+    if answer.leaving:
+        say(f"It takes no further job and vanishes once it is free: {answer.leaving}.")
     if answer.broken:
         say(f"It is closed: {answer.broken}. Once that is repaired, `roost reopen {answer.name}` opens it.")
     if answer.problem:

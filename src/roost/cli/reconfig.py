@@ -24,7 +24,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "reconfig",
         help="read the configuration again",
         description="Let the daemons of this machine read the configuration again. What is wrong with it is told, and "
-        "changes nothing. Another layout of the slots, another NATS server or database need a restart.",
+        "changes nothing. Slots that are not configured any more vanish once their jobs are gone. Other cores, memory "
+        "or resources of the machine, another NATS server or database need a restart.",
     )
     parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -42,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
                 complain(f"{role} has not answered within {_WAIT_S:g} s: see {home.log / role}.log")
             elif answer["ok"]:
                 say(f"{role:<8} read the configuration again")
+                for note in answer.get("notes", ()):
+                    say(f"{'':<8} {note}")
             else:
                 complain(f"{role} keeps its configuration: {answer['text']}")
         waiting = dict.fromkeys(name for each in answers.values() if each for name in each.get("restart", ()))

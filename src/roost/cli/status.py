@@ -17,8 +17,10 @@ from roost.wire.requests import central
 #: What the listing needs of each slot.
 _SHOWN: Final = (
     "Name", "Machine", "OpSys", "Arch", "State", "Activity", "LoadAvg", "Cpus", "Memory", "EnteredCurrentActivity",
-    "RemoteOwner", "SlotBrokenReason", "MachineProblem", "StarterJobState",
+    "RemoteOwner", "SlotBrokenReason", "SlotLeavingReason", "MachineProblem", "StarterJobState",
 )  # fmt: skip
+#: Attributes of a slot that takes no jobs, each with the reason.
+_CLOSED: Final = ("SlotBrokenReason", "SlotLeavingReason", "MachineProblem")
 #: StarterJobState while a starter evicts its job.
 EVICTING: Final = ("Vacating", "Killing")
 #: How many slots that take no jobs are named below the listing.
@@ -96,7 +98,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
     parts = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
     say("")
     say(counted(len(rows), "slot") + (f": {parts}" if parts else ""))
-    closed = [str(row.get("Name", "")) for row in rows if row.get("SlotBrokenReason") or row.get("MachineProblem")]
+    closed = [str(row.get("Name", "")) for row in rows if any(row.get(name) for name in _CLOSED)]
     if closed:
         more = f" and {len(closed) - _CLOSED_MAX} more" if len(closed) > _CLOSED_MAX else ""
         names = ", ".join(closed[:_CLOSED_MAX])

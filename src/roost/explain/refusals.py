@@ -25,6 +25,8 @@ def shut_by(slot: ClassAd) -> str:
     for attribute in ("MachineProblem", "SlotBrokenReason"):
         if isinstance(problem := slot.get(attribute), str):
             return problem
+    if isinstance(leaving := slot.get("SlotLeavingReason"), str):
+        return f"it vanishes once it is free: {leaving}"
     return ""
 
 

@@ -85,6 +85,7 @@ class SlotAnswer:
     fresh: bool
     #: Why it takes no jobs, a phrase each; "" where that is not so.
     broken: str
+    leaving: str
     problem: str
     drained: str
     fetching: Fetching | None
@@ -126,6 +127,7 @@ def explain_slot(question: SlotQuestion) -> SlotAnswer:
         job=question.job,
         fresh=question.fresh,
         broken=_text(ad, "SlotBrokenReason"),
+        leaving=_text(ad, "SlotLeavingReason"),
         problem=_text(ad, "MachineProblem"),
         drained=_text(ad, "DrainReason"),
         fetching=fetching(ad, question.now) if question.fresh else None,

@@ -17,7 +17,7 @@ from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.policy_check import refuse_unreadable
-from roost.lab.scenario import Deed, Expectation, JobExpectation, Scenario, ScenarioMachine, job_of
+from roost.lab.scenario import Deed, Expectation, JobExpectation, Order, Scenario, ScenarioMachine, job_of
 from roost.lab.scenario_dags import Flow, dag_misses
 from roost.lab.scenario_deeds import do, slot_named
 from roost.lab.scenario_failure import Explainer, timeline
@@ -33,6 +33,7 @@ from roost.sim.starter_quiet import reported_in
 from roost.sim.workload import Job
 from roost.sim.world import BEGINNING, Plan, World
 from roost.startd.idleness import connections
+from roost.startd.layout_change import PresentLayout
 from roost.startd.machine import Step
 from roost.startd.policy_inputs import Decision, Inputs, StepWorld
 from roost.startd.slot_state import SlotState
@@ -180,8 +181,9 @@ class _Run:
         refuse_unreadable(config)
         return config
 
-    def _plan(self, machine: ScenarioMachine, config: Config) -> MachinePlan:
-        pattern = make_pattern(config, machine.hardware)
+    def _plan(self, machine: ScenarioMachine, config: Config, present: PresentLayout | None = None) -> MachinePlan:
+        relaid = any(deed.order is Order.RECONFIG for deed in self.scenario.deeds)
+        pattern = make_pattern(config, machine.hardware, accounts=relaid, present=present)
         sensors = machine.sensors(self.start, connections(config))
         plan = pattern.machine(machine.name, sensors.owner, started_at=self.start, phase_s=0)
         return replace(plan, sensors=sensors)
@@ -190,7 +192,8 @@ class _Run:
         machines = self.scenario.machines
         machine = next((each for each in machines if each.name == deed.machine), machines[0])
         self.settings[machine.name] = (*self.settings[machine.name], *deed.settings)
-        return self._plan(machine, self._loaded(machine, self.settings[machine.name]))
+        config = self._loaded(machine, self.settings[machine.name])
+        return self._plan(machine, config, self._machine(machine.name).present)
 
     def _machine(self, name: str) -> Machine:
         """The machine of that name; "" for the first."""

@@ -152,8 +152,8 @@ class SplitSlot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteDynamicSlot:
-    """Give the resources of this dynamic slot back to its parent."""
+class DeleteSlot:
+    """Give the resources of this slot back to what it was cut from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +233,7 @@ Effect: TypeAlias = (
     | CancelTimer
     | PublishAd
     | SplitSlot
-    | DeleteDynamicSlot
+    | DeleteSlot
     | RunBenchmarks
     | CancelBenchmarks
     | StartBackfill

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from roost.classad import ClassAd, Expr
 from roost.model.claims import ClaimRequest
 from roost.model.identifiers import ClaimId
+from roost.model.reasons import Leaving
 
 
 class ShutdownKind(IntEnum):
@@ -217,6 +218,23 @@ class SlotMended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SlotLeaves:
+    """The machine is laid out anew, without this slot as it is: it takes no further job."""
+
+    reason: Leaving
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotStays:
+    """The machine is to have this slot after all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotRemoved:
+    """A leaving slot is free, and nothing is cut from it any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DrainRequested:
     """The machine is to be emptied; the machine's own checks have passed."""
 
@@ -289,6 +307,9 @@ Event: TypeAlias = (
     | VacateRequested
     | SlotBroken
     | SlotMended
+    | SlotLeaves
+    | SlotStays
+    | SlotRemoved
     | CheckpointRequested
     | ShutdownRequested
     | DrainRequested

@@ -52,6 +52,7 @@ class Reason(StrEnum):
     DRAINING = "draining"
     ALL_SLOTS_DRAINED = "all slots drained"
     DRAIN_OVER = "drain over"
+    LEAVING = "slot leaving"
 
 
 class Refusal(StrEnum):
@@ -71,6 +72,14 @@ class Refusal(StrEnum):
     OUTBID = "another claim took its place"
     CLAIM_ENDED = "the claim is being ended"
     DELETED = "the slot has been deleted"
+    LEAVING = "the slot is leaving: the machine is laid out anew"
+
+
+class Leaving(StrEnum):
+    """Why a slot is to vanish once its job is gone; the texts are SlotLeavingReason."""
+
+    SURPLUS = "the configuration has fewer slots of its type"
+    CHANGED = "the configuration gives the slot other resources"
 
 
 class HoldCode(IntEnum):

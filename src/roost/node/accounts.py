@@ -16,6 +16,7 @@ from roost.classad import ClassAd
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model.claims import Claim, ClaimKind
+from roost.model.identifiers import ClaimIdSource
 from roost.model.reasons import Refusal
 from roost.model.resources import Denied
 from roost.model.slots import SlotId, SlotKind
@@ -93,11 +94,11 @@ class Accounts:
 
     def _made(self, slot: SlotId, parent: Slot, effect: ef.SplitSlot, now: float) -> Slot:
         plan = self.division.cut(self.slots, slot, parent.plan)
-        self._block += 1
+        ids = self.fresh_ids()
         state = new_slot(
             plan.name,
             kind=SlotKind.DYNAMIC,
-            ids=self.host.ids(self._block),
+            ids=ids,
             now=now,
             ad=_over(parent.state.ad, plan.ad),
             machine=parent.state.machine,
@@ -126,10 +127,25 @@ class Accounts:
         return ad
 
     def delete(self, slot: Slot) -> None:
-        """Give a dynamic slot back."""
-        self.slots = _booked(self.slots.delete(slot.plan.id), slot)
+        """Give a slot back that nobody holds."""
+        slots, gone = self.slots, slot.plan.id
+        self.slots = _booked(slots.delete(gone) if gone.is_dynamic else slots.removed(gone), slot)
         self.host.slots.remove(slot)
         self._resize(slot.plan.id)
+
+    def fresh_ids(self) -> ClaimIdSource:
+        """Claim ids that no slot has had."""
+        self._block += 1
+        return self.host.ids(self._block)
+
+    def enter(self, made: Slot, like: SlotState | None) -> None:
+        """A static or partitionable slot has come; `like`: a slot of which sensors were read, None for none."""
+        if like is not None:
+            made.state = replace(
+                made.state, ad=_over(like.ad, made.plan.ad), machine=like.machine, benchmarks=like.benchmarks
+            )
+        self._insert(made)
+        self._resize(made.plan.id)
 
     def _insert(self, made: Slot) -> None:
         """Slots are in the order of their numbers, dynamic ones after their parent."""

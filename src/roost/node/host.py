@@ -13,7 +13,7 @@ What it does not do: look at a clock or at sensors (`poll` is handed the ads), k
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -26,10 +26,12 @@ from roost.model.changed import maker
 from roost.model.claims import ClaimKind
 from roost.model.identifiers import ClaimId, ClaimIdSource
 from roost.model.reasons import Refusal
+from roost.model.slots import SlotShape
 from roost.node.accounts import Accounts
 from roost.node.drains import Drains
 from roost.node.host_plan import Division, SlotPlan
 from roost.node.host_slots import Slot, Starter
+from roost.node.relayouts import Relayouts
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.machine import Step, step
 from roost.startd.policy_inputs import Inputs
@@ -90,6 +92,7 @@ class Host(Generic[S]):
         "drains",
         "ended",
         "observer",
+        "relayouts",
         "slots",
     )  # fmt: skip
 
@@ -116,6 +119,7 @@ class Host(Generic[S]):
         ]
         self.drains = Drains(self)
         self.accounts = None if division is None else Accounts(self, division)
+        self.relayouts = None if self.accounts is None else Relayouts(self, self.accounts)
         self.backfill_running = False
         #: What the daemon is to do with itself after a drain; None for nothing.
         self.ended: OnCompletion | None = None
@@ -222,8 +226,21 @@ class Host(Generic[S]):
         while inbox:
             inbox.popleft()(now)
 
+    def relaid(self, wanted: Iterable[SlotShape], now: float) -> list[Out[S]]:
+        """The host is to have other static and partitionable slots."""
+        assert self.relayouts is not None, "only a host with accounts is laid out anew"
+        self.relayouts.begin(wanted)
+        return self._settled(now)
+
+    def receive_within(self, slot: S, event: ev.Event, now: float) -> None:
+        """Something happens to a slot in the course of what is under way."""
+        self._step(slot, event, now)
+
     def _settled(self, now: float) -> list[Out[S]]:
         self._go_on(now)
+        if self.relayouts is not None and self.relayouts.under_way:
+            self.relayouts.progress(now)
+            self._go_on(now)
         outs, self._outs = self._outs, []
         return outs
 
@@ -251,8 +268,8 @@ class Host(Generic[S]):
         assert self.accounts is not None, "only a host with accounts has partitionable slots"
         self.accounts.split(slot, effect, now)
 
-    def _delete(self, slot: S, effect: ef.DeleteDynamicSlot, now: float) -> None:
-        assert self.accounts is not None, "only a host with accounts has dynamic slots"
+    def _delete(self, slot: S, effect: ef.DeleteSlot, now: float) -> None:
+        assert self.accounts is not None, "only a host with accounts has slots that go"
         self.accounts.delete(slot)
 
     def _count_badput(self, slot: S, effect: ef.CountBadput, now: float) -> None:
@@ -342,7 +359,7 @@ class Host(Generic[S]):
 #: How the orders of a slot are resolved that stay within the host; all others are for somebody else.
 _OF_SLOTS: Final[dict[type[Any], Callable[[Any, Any, Any, float], None]]] = {
     ef.SplitSlot: Host._split,
-    ef.DeleteDynamicSlot: Host._delete,
+    ef.DeleteSlot: Host._delete,
     ef.CountBadput: Host._count_badput,
     ef.ActivateStarter: Host._activate,
     ef.SoftKill: Host._soft_kill,

@@ -43,6 +43,8 @@ class Division:
     #: The ad of any slot, without what is sensed.
     ad_of: Callable[[MachineSlots, SlotId], ClassAd]
     name_of: Callable[[SlotId], str]
+    #: The plan of a static or partitionable slot.
+    plan_of: Callable[[MachineSlots, SlotId], SlotPlan]
     #: Number of a slot to what its configuration says of requests.
     requests: Mapping[int, RequestPolicy] = field(default_factory=dict)
     #: Numbers of dynamic slots that fetch work, or do not, otherwise than what they are cut from.

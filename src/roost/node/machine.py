@@ -14,7 +14,7 @@ from roost.model import events as ev
 from roost.model import starter_events as sev
 from roost.model.claims import Claim, ClaimRequest
 from roost.model.identifiers import ClaimId, ClaimIdSource
-from roost.model.slots import SlotId
+from roost.model.slots import SlotId, SlotShape
 from roost.model.starter import Cause
 from roost.node.cron import CronAd, published_on
 from roost.node.host import Host, Observer, Out
@@ -23,6 +23,7 @@ from roost.node.host_slots import Slot, Starter
 from roost.node.plan import NodePlan, Reading
 from roost.policy.decision import StepWorld
 from roost.startd.idleness import slot_idleness
+from roost.startd.layout_change import PresentLayout
 from roost.startd.load import CpuUse, MachineLoad, apportion
 from roost.startd.policy_inputs import Inputs
 from roost.startd.publication import slot_attributes
@@ -299,12 +300,39 @@ class Machine:
             ad.lay(layer)
         return ad
 
-    def reconfigure(self, plan: NodePlan) -> None:
-        """Work by another policy from now on. Slots stay as they are laid out; running jobs keep their starters'."""
+    @property
+    def present(self) -> PresentLayout:
+        """The slots that there are, for a plan that is to follow the present one."""
+        assert self.host.relayouts is not None
+        return self.host.relayouts.present
+
+    def awaited_layout(self) -> list[str]:
+        """What the machine waits for to have the slots that are configured, in sentences."""
+        relayouts, name_of = self.host.relayouts, self.plan.identity.name_of
+        assert relayouts is not None
+        leaving = [
+            f"{slot.name} takes no further job and vanishes once it is free: {slot.state.leaving}"
+            for slot in self.slots
+            if slot.state.leaving is not None and not slot.is_dynamic
+        ]
+        coming = [name_of(each) for each in relayouts.coming]
+        return leaving + [f"{name} comes once there is room for it" for name in coming]
+
+    def start_with(self, plan: NodePlan, shapes: Iterable[SlotShape], now: float) -> None:
+        """Begin with slots in which an earlier daemon left jobs; the plan was made with them present."""
+        accounts, relayouts = self.host.accounts, self.host.relayouts
+        assert accounts is not None and relayouts is not None
+        self.plan, accounts.division = plan, plan.division()
+        relayouts.start_with(shapes, now)
+
+    def reconfigure(self, plan: NodePlan, now: float) -> Outs:
+        """Work by another policy, and come to another layout, from now on. Running jobs keep their starters' policy.
+
+        The plan was made with the slots present that there are.
+        """
         accounts = self.host.accounts
         assert accounts is not None
-        self.plan = replace(plan, slots=self.plan.slots)
-        accounts.division = replace(self.plan.division(), slots=accounts.division.slots)
+        self.plan, accounts.division = plan, plan.division()
         for slot in self.slots:
             number = slot.plan.id.number
             if number in plan.policies:
@@ -316,3 +344,4 @@ class Machine:
                         ad=self.plan.fixed_ad(accounts.slots, slot.plan.id),
                     )
                 )
+        return self.host.relaid(plan.slots.fixed.values(), now)

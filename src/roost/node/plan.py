@@ -20,6 +20,7 @@ from roost.startd.configured import (
 )
 from roost.startd.idleness import Connections, Idleness, connections
 from roost.startd.layout import Layout, plan_layout
+from roost.startd.layout_change import PresentLayout, relayout
 from roost.startd.layout_machine import MachineSlots
 from roost.startd.layout_problems import LayoutRefused
 from roost.startd.load import LoadReading
@@ -62,20 +63,21 @@ class NodePlan:
         """The ad of a slot, without what is sensed."""
         return slot_ad(slots, slot, identity=self.identity, settings=self.settings[slot.number])
 
+    def slot_plan(self, slots: MachineSlots, slot: SlotId) -> SlotPlan:
+        """A static or partitionable slot as a host takes it."""
+        return SlotPlan(
+            name=self.identity.name_of(slot),
+            id=slot,
+            policy=self.policies[slot.number],
+            ad=self.fixed_ad(slots, slot),
+            cpus=int(slots.size(slot).cpus),
+            kind=slots.kind(slot),
+            starter=self.starters[slot.number],
+        )
+
     def slot_plans(self) -> list[SlotPlan]:
         """The static and partitionable slots as a host takes them."""
-        return [
-            SlotPlan(
-                name=self.identity.name_of(slot),
-                id=slot,
-                policy=self.policies[slot.number],
-                ad=self.fixed_ad(self.slots, slot),
-                cpus=int(self.slots.size(slot).cpus),
-                kind=self.slots.kind(slot),
-                starter=self.starters[slot.number],
-            )
-            for slot in self.slots.ids
-        ]
+        return [self.slot_plan(self.slots, slot) for slot in self.slots.ids]
 
     def division(self) -> Division:
         """How the machine may be divided further."""
@@ -83,6 +85,7 @@ class NodePlan:
             slots=self.slots,
             ad_of=self.fixed_ad,
             name_of=self.identity.name_of,
+            plan_of=self.slot_plan,
             requests={number: each.requests for number, each in self.settings.items()},
             fetches={slot: fetches for slot, (_, fetches) in self.dynamic_keywords.items()},
         )
@@ -112,22 +115,27 @@ def make_plan(
     zone_offset_s: int,
     as_root: bool = False,
     earlier: NodePlan | None = None,
+    present: PresentLayout | None = None,
 ) -> NodePlan | LayoutRefused:
     """Read the configuration of a machine, which root runs or not.
 
-    What is read once and for all is as in an `earlier` plan of its daemon. Raises ConfigError.
+    What is read once and for all is as in an `earlier` plan of its daemon. The plan is also for the slots that are
+    `present`, though they may have no place in its layout. Raises ConfigError.
     """
-    layout = plan_layout(config, reading)
+    layout = plan_layout(config, reading) if present is None else relayout(present, config, reading)
     if isinstance(layout, LayoutRefused):
         return layout
     slots = MachineSlots.of(layout)
-    settings = slot_settings(config, slots)
-    types = {slot.number: slot.type_id for slot in slots.fixed.values()}
+    shapes = slots.fixed if present is None else {**present.slots, **slots.fixed}
+    settings = slot_settings(config, slots, shapes.values())
+    types = {slot.number: slot.type_id for slot in shapes.values()}
     if earlier is None:
         keywords = {number: word for number in settings if (word := hook_keyword(config, number))}
         of_dynamic = dynamic_keywords(config)
     else:
-        keywords = dict(earlier.keywords)
+        new = sorted(settings.keys() - earlier.settings.keys())
+        found = {number: hook_keyword(config, number) for number in new}
+        keywords = {**earlier.keywords, **{number: word for number, word in found.items() if word}}
         of_dynamic = {slot: word for slot, (word, _) in earlier.dynamic_keywords.items()}
     return NodePlan(
         identity=identity,

@@ -15,6 +15,7 @@ from roost.model.plain import AdTexts, Plain, PlainError, resolved
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot, Outs
 from roost.startd import persisted as slots
+from roost.startd.layout_change import PresentLayout
 from roost.startd.persisted import MachineRecord, UnreadableRecord
 from roost.startd.resumption import resume
 from roost.starter import persisted as starters
@@ -66,8 +67,23 @@ def machine_record(machine: Machine) -> Plain:
             latches={slot.name: slot.latches for slot in machine.slots},
             dynamic=tuple(accounts.slots.dynamic.values()),
             next_block=accounts.next_block,
+            fixed=tuple(accounts.slots.fixed.values()),
         )
     )
+
+
+def left_slots(machine: Machine, shared: object, records: Mapping[str, object]) -> PresentLayout | None:
+    """The slots in which an earlier daemon left jobs, where the machine would have others now; None if it would not."""
+    try:
+        found = slots.restored_machine(shared)
+    except UnreadableRecord:
+        return None
+    name_of, here = machine.plan.identity.name_of, machine.plan.slots
+    cut = {each.id.number for each in found.dynamic if name_of(each.id) in records}
+    held = {each.number: each for each in found.fixed if each.number in cut or name_of(each.id) in records}
+    if all(here.fixed.get(number) == shape for number, shape in held.items()):
+        return None
+    return PresentLayout(resources=here.resources, slots=held, held=dict.fromkeys(held, 0.0))
 
 
 def restore(

@@ -57,6 +57,7 @@ from roost.runtime.sensors import Sensors
 from roost.runtime.slot_ads import SlotPublisher
 from roost.runtime.takeover import take_over
 from roost.runtime.trouble import AGAIN_S, Trouble
+from roost.startd.layout_change import PresentLayout
 from roost.startd.layout_problems import LayoutRefused
 from roost.startd.machine import Step
 from roost.startd.slot_ad import host_identity
@@ -172,7 +173,11 @@ class NodeDaemon:
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
 
-    def _plan(self, config: Config, earlier: NodePlan | None = None) -> NodePlan:
+    def plan_with(self, present: PresentLayout, config: Config | None = None) -> NodePlan:
+        """The plan of a machine that has slots already. Raises ConfigurationRefused."""
+        return self._plan(config or self.config, self.machine.plan, present)
+
+    def _plan(self, config: Config, earlier: NodePlan | None = None, present: PresentLayout | None = None) -> NodePlan:
         try:
             identity = host_identity(
                 config,
@@ -188,6 +193,7 @@ class NodeDaemon:
                 zone_offset_s=self.clock.zone_offset_s() if self._zone_offset_s is None else self._zone_offset_s,
                 as_root=can_switch_user(),
                 earlier=earlier,
+                present=present,
             )
             if isinstance(plan, LayoutRefused):
                 raise ConfigurationRefused(str(plan))
@@ -250,19 +256,23 @@ class NodeDaemon:
             _log.warning("%s", text)
         self.context.home.note_shortcoming(self.context.role, text)
 
-    async def reconfigure(self, config: Config) -> None:
-        """Other policy from the next poll on; another layout needs a restart."""
-        plan, programs = self._plan(config, self.machine.plan), self._cron_plan(config)
+    async def reconfigure(self, config: Config) -> list[str]:
+        """Other policy from the next poll on, and another layout as soon as slots are free; what is waited for."""
+        plan, programs = self.plan_with(self.machine.present, config), self._cron_plan(config)
         self._note_configuration(config)
         self.config = config
         await self._limit_memory()
-        self.machine.reconfigure(plan)
+        self.carry_out(self.machine.reconfigure(plan, self.clock.now()))
         self.fetching.reconfigure(config)
         self.backfill.reconfigure(config)
         self.chronicle.reconfigure(config)
         await self.cron.reconfigure(programs)
         self.ads.all_anew()
         self._poll_now.set()
+        waiting = self.machine.awaited_layout()
+        for line in waiting:
+            _log.info("%s", line)
+        return waiting
 
     async def stop(self, ending: DaemonEnding) -> None:
         """Let the jobs end, quickly or with their due time; or leave them running."""
@@ -353,7 +363,7 @@ class NodeDaemon:
         before, self._zone_offset_s = self._zone_offset_s, offset_s
         if before not in (None, offset_s):
             _log.info("local time is %+d s from UTC now; it was %+d s", offset_s, before)
-            self.machine.reconfigure(self._plan(self.config, self.machine.plan))
+            self.carry_out(self.machine.reconfigure(self.plan_with(self.machine.present), self.clock.now()))
 
     def job_failed(self, text: str) -> None:
         """A job could not be run here: the pool is to hear of it before another comes."""

@@ -255,7 +255,8 @@ def _shape(machine: Machine) -> object:
     """Which dynamic slots there are, and names of claims: without them no slot that was cut can be gone on with."""
     accounts = machine.host.accounts
     assert accounts is not None
-    return tuple(accounts.slots.dynamic.values()), accounts.next_block
+    slots = accounts.slots
+    return tuple(slots.dynamic.values()), tuple(slots.fixed.values()), accounts.next_block
 
 
 def _at(record: Mapping[str, object]) -> float:

@@ -71,8 +71,8 @@ class Daemon(Protocol):
     async def start(self) -> None:
         """Begin to work."""
 
-    async def reconfigure(self, config: Config) -> None:
-        """Work with another configuration from now on."""
+    async def reconfigure(self, config: Config) -> Sequence[str] | None:
+        """Work with another configuration from now on; what has to happen before all of it counts, in sentences."""
 
     async def stop(self, ending: Ending) -> None:
         """Come to an end."""
@@ -132,10 +132,10 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
         try:
             fresh = read_config(context)
             _log_as_configured(context, fresh)
-            await daemon.reconfigure(fresh)
+            notes = await daemon.reconfigure(fresh)
             waiting = waits_for_restart(config, fresh)
             _log.info("read the configuration again%s", f"; a restart has to follow for {waiting}" if waiting else "")
-            _tell_configured(context, "", waiting)
+            _tell_configured(context, "", waiting, notes or ())
         except ConfigurationRefused as problem:
             _log.error("the configuration stays as it was: %s", problem)
             _tell_configured(context, str(problem))
@@ -151,20 +151,36 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     await bus.close()
 
 
+_LAYOUT: Final = "startd.layout"
+_RESOURCES: Final = "startd.layout_resources"
+
+
 def waits_for_restart(started: Config, fresh: Config) -> list[str]:
     """What is set otherwise than when a daemon started, and counts only from its next start."""
     from roost.config.knob import Reload
     from roost.config.knobs import find
 
-    changed = changed_names(started, fresh)
-    return [name for name in changed if (knob := find(name)) is not None and knob.reload is Reload.RESTART]
+    changed = {name: knob for name in changed_names(started, fresh) if (knob := find(name)) is not None}
+    late = [name for name, knob in changed.items() if knob.reload is Reload.RESTART]
+    if any(changed[name].read_by in (_RESOURCES, _LAYOUT) for name in late):
+        # Slots are not laid out anew with what the machine does not divide yet.
+        late += [name for name, knob in changed.items() if knob.read_by == _LAYOUT and name not in late]
+    return late
 
 
-def _tell_configured(context: RoleContext, problem: str, waiting: Sequence[str] = ()) -> None:
+def _tell_configured(
+    context: RoleContext, problem: str, waiting: Sequence[str] = (), notes: Sequence[str] = ()
+) -> None:
     """Leave a word for `roost reconfig`, which waits for it."""
     path = context.home.run / f"{context.role}.configured"
     with contextlib.suppress(OSError):
-        told = {"at": context.clock.now(), "ok": not problem, "text": problem, "restart": list(waiting)}
+        told = {
+            "at": context.clock.now(),
+            "ok": not problem,
+            "text": problem,
+            "restart": list(waiting),
+            "notes": list(notes),
+        }
         write_whole(path, json.dumps(told))
 
 

@@ -19,7 +19,7 @@ from roost.model.codes import VacateCode
 from roost.model.starter import Ending
 from roost.model.starter_effects import StartJob
 from roost.node.machine import NodeSlot
-from roost.node.records import UnreadableRecord, restore, starter_of
+from roost.node.records import UnreadableRecord, left_slots, restore, starter_of
 from roost.runtime.family import Family, adopt
 from roost.runtime.hook_programs import remove_hook_calls
 from roost.runtime.records import RunRecord
@@ -46,6 +46,10 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
         machine.was_named(run)
     shared, slots = daemon.state.load(records)
     if shared is not None:
+        left = left_slots(machine, shared, slots)
+        plan = None if left is None else daemon.plan_with(left)
+        if left is not None and plan is not None:
+            machine.start_with(plan, left.slots.values(), daemon.clock.now())
         told = frozenset(run for run, record in records.items() if record.ticket and record.report is None)
         outs, problems = restore(machine, shared, slots, told, daemon.clock.now())
         for problem in problems:
@@ -54,6 +58,8 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
         for slot in [slot for slot in machine.slots if slot.starter is not None]:
             await _adopt(daemon, slot, records.get(slot.run, RunRecord()), starts=slot.name in again)
         daemon.carry_out(outs)
+        if plan is not None:
+            daemon.carry_out(machine.reconfigure(plan, daemon.clock.now()))
     here = {slot.run for slot in machine.slots if slot.starter is not None}
     for run, record in records.items():
         if run not in here:

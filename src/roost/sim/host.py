@@ -37,6 +37,7 @@ from roost.sim.process import Process
 from roost.sim.run import REPEATED, Run
 from roost.sim.watcher import Watcher
 from roost.startd.draining import DrainOrder, OnCompletion
+from roost.startd.layout_change import PresentLayout
 from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
 from roost.starter.machine import Step as StarterStep
@@ -119,6 +120,11 @@ class Machine:
         return self.host.slots
 
     @property
+    def present(self) -> PresentLayout | None:
+        """The slots that there are, for a plan that is to follow; None for a machine without accounts."""
+        return None if self.host.relayouts is None else self.host.relayouts.present
+
+    @property
     def polls(self) -> int:
         """Polls that happened."""
         return self.polling.count
@@ -157,19 +163,28 @@ class Machine:
                 slot.run.vanish(now)
 
     def reconfigure(self, plan: MachinePlan, now: float) -> None:
-        """The daemon reads its configuration anew: policies change, and what static slots publish; no slot is cut anew.
+        """The daemon reads its configuration anew: policies change, and what static slots publish.
 
-        Starters that are there keep the policy that they were started with.
+        Starters that are there keep the policy that they were started with. A machine that keeps accounts comes to the
+        layout of the plan as its slots become free; the plan was made with them `present`.
         """
         self.sync(now)
         self.plan = plan
+        accounts = self.host.accounts
         fresh = {each.id.number: each for each in plan.slots}
+        if accounts is not None and plan.division is not None:
+            accounts.division = plan.division
+            fixed = [each for each in accounts.slots.ids if not each.is_dynamic]
+            fresh = {each.number: plan.division.plan_of(accounts.slots, each) for each in fixed}
         for slot in self.slots:
             new = fresh[slot.plan.id.number]
             ad = new.ad if slot.plan.kind is SlotKind.STATIC else slot.plan.ad
             slot.resized(replace(slot.plan, policy=new.policy, starter=new.starter, ad=ad))
             if slot.run is not None:
                 slot.run.reconfigured()
+        if plan.division is not None:
+            wanted = plan.division.slots.fixed.values()
+            self._happen(lambda: self.host.relaid(wanted, now), now)
         self.polling.reconfigured(now)
         self.watcher.reconfigured(self)
 

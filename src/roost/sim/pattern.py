@@ -15,7 +15,7 @@ from roost.classad import ClassAd, ParseError
 from roost.config import Config, ConfigError, Host, LoadOptions, load
 from roost.defrag import policy as defrag
 from roost.defrag.policy import DefragPolicy
-from roost.model.slots import Filesystem, HostReading, SlotId, SlotKind
+from roost.model.slots import Filesystem, HostReading, SlotId, SlotKind, SlotShape
 from roost.negotiator.settings import Settings as NegotiatorSettings
 from roost.negotiator.settings import settings_from
 from roost.node.host_plan import Division, SlotPlan
@@ -28,6 +28,7 @@ from roost.sim.sensors import Sensors
 from roost.startd.configured import fetch_hook, hook_keyword, slot_policy
 from roost.startd.idleness import Connections, connections
 from roost.startd.layout import plan_layout
+from roost.startd.layout_change import PresentLayout, relayout
 from roost.startd.layout_machine import MachineSlots
 from roost.startd.layout_problems import LayoutRefused
 from roost.startd.policy_inputs import SlotPolicy
@@ -143,6 +144,8 @@ class Pattern:
     defrag: DefragPolicy | None = None
     #: Static slots keep accounts too.
     accounts: bool = False
+    #: Slots that have no place in the layout, and stay until they are free.
+    leaving: tuple[SlotShape, ...] = ()
     #: What of the description of slots counts for nothing, in sentences with their places.
     doubts: tuple[str, ...] = ()
     #: What all machines have in common; empty before the first, and where a random number makes each another one.
@@ -171,7 +174,7 @@ class Pattern:
         divided = self.accounts or any(self.slots.kind(slot) is SlotKind.PARTITIONABLE for slot in self.slots.ids)
         return MachinePlan(
             name=name,
-            slots=tuple(self._slot(slot, identity, kind, zone_offset_s) for slot in self.slots.ids),
+            slots=tuple(self._slot(self.slots, slot, identity, kind, zone_offset_s) for slot in self.slots.ids),
             sensors=Sensors(owner=owner, connected=kind.connected, zone_offset_s=zone_offset_s),
             polling_s=kind.polling_s,
             update_s=kind.update_s,
@@ -179,7 +182,7 @@ class Pattern:
             latch_names=kind.latch_names,
             neighbour_names=kind.neighbour_names,
             silent_hooks=kind.silent_hooks,
-            division=self._division(identity, kind.settings) if divided else None,
+            division=self._division(identity, kind, zone_offset_s) if divided else None,
         )
 
     def _kind(self) -> _Kind:
@@ -195,11 +198,12 @@ class Pattern:
 
     def _read(self) -> _Kind:
         config = self.config
-        settings = slot_settings(config, self.slots)
+        shapes = (*self.leaving, *self.slots.fixed.values())
+        settings = slot_settings(config, self.slots, shapes)
         return _Kind(
             settings=settings,
             starter=configured_policy(config),
-            policies={slot.number: self._policy(slot, settings[slot.number]) for slot in self.slots.ids},
+            policies={slot.number: self._policy(slot.id, settings[slot.number]) for slot in shapes},
             connected=connections(config),
             polling_s=config.get_int("POLLING_INTERVAL"),
             update_s=config.get_int("UPDATE_INTERVAL"),
@@ -219,24 +223,27 @@ class Pattern:
         keyword = hook_keyword(self.config, slot.number)
         return slot_policy(self.config, mine.policy, keyword=keyword, backfill=True, zone_offset_s=0, chance_seed="")
 
-    def _slot(self, slot: SlotId, identity: HostIdentity, kind: _Kind, zone_offset_s: int) -> SlotPlan:
+    def _slot(
+        self, slots: MachineSlots, slot: SlotId, identity: HostIdentity, kind: _Kind, zone_offset_s: int
+    ) -> SlotPlan:
         seed = identity.machine
         return SlotPlan(
             name=identity.name_of(slot),
             id=slot,
             policy=replace(kind.policies[slot.number], zone_offset_s=zone_offset_s, chance_seed=seed),
-            ad=slot_ad(self.slots, slot, identity=identity, settings=kind.settings[slot.number]),
-            cpus=int(self.slots.size(slot).cpus),
-            kind=self.slots.kind(slot),
+            ad=slot_ad(slots, slot, identity=identity, settings=kind.settings[slot.number]),
+            cpus=int(slots.size(slot).cpus),
+            kind=slots.kind(slot),
             starter=replace(kind.starter, zone_offset_s=zone_offset_s, chance_seed=seed),
         )
 
-    def _division(self, identity: HostIdentity, settings: Mapping[int, SlotSettings]) -> Division:
+    def _division(self, identity: HostIdentity, kind: _Kind, zone_offset_s: int) -> Division:
         return Division(
             slots=self.slots,
-            ad_of=partial(_ad_of, identity, settings),
+            ad_of=partial(_ad_of, identity, kind.settings),
             name_of=identity.name_of,
-            requests={number: each.requests for number, each in settings.items()},
+            plan_of=lambda slots, slot: self._slot(slots, slot, identity, kind, zone_offset_s),
+            requests={number: each.requests for number, each in kind.settings.items()},
         )
 
 
@@ -259,12 +266,14 @@ def _ad_of(identity: HostIdentity, settings: Mapping[int, SlotSettings], slots: 
     return slot_ad(slots, slot, identity=identity, settings=settings[slot.number])
 
 
-def make_pattern(config: Config, hardware: Hardware, *, accounts: bool = False) -> Pattern:
-    """A kind of machine. Raises PatternError."""
+def make_pattern(
+    config: Config, hardware: Hardware, *, accounts: bool = False, present: PresentLayout | None = None
+) -> Pattern:
+    """A kind of machine; `present`: the slots of the one that becomes of that kind. Raises PatternError."""
     filesystem = Filesystem(name="disk", free_kb=hardware.disk_kb)
     reading = HostReading(cpus=hardware.cpus, memory_mb=hardware.memory_mb, swap_kb=0, filesystems={"/": filesystem})
     try:
-        layout = plan_layout(config, reading)
+        layout = plan_layout(config, reading) if present is None else relayout(present, config, reading)
         if isinstance(layout, LayoutRefused):
             raise PatternError(str(layout))
         return Pattern(
@@ -276,7 +285,8 @@ def make_pattern(config: Config, hardware: Hardware, *, accounts: bool = False) 
             queue=configured_queue(config),
             defrag=defrag.configured_policy(config, host=_CENTRAL) if defrag.is_wanted(config) else None,
             informs=config.get_bool("NEGOTIATOR_INFORM_STARTD", False, subsys="NEGOTIATOR"),
-            accounts=accounts,
+            accounts=accounts or present is not None,
+            leaving=() if present is None else tuple(present.slots.values()),
             doubts=tuple(map(str, layout.problems)),
         )
     except (ConfigError, ParseError) as error:

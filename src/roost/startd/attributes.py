@@ -68,7 +68,7 @@ _NAMES: Final = (
 OWNED: Final = frozenset(fold(name) for name in _NAMES)
 
 #: How they are spelled, for ads whose cells are set without their spelling.
-_SPELLED: Final = ClassAd(dict.fromkeys(("START", "SlotBrokenReason", *_NAMES), 0))
+_SPELLED: Final = ClassAd(dict.fromkeys(("START", "SlotBrokenReason", "SlotLeavingReason", *_NAMES), 0))
 _COPIED_KEYS: Final = tuple(fold(name) for name in COPIED_ALWAYS)
 _HELD: Final = frozenset((State.CLAIMED, State.PREEMPTING))
 #: Texts of states and activities: asking a member of an enumeration for its value is slow.
@@ -124,7 +124,7 @@ def _added(ad: ClassAd, state: SlotState, policy: SlotPolicy, now: float) -> Cla
     if state.draining is not None:
         start = None if state.draining.originals_gone else state.draining.start
         cells["start"] = _FALSE if start is None else start
-    if state.broken is not None:
+    if state.broken is not None or state.leaving is not None:
         cells["start"] = _FALSE
     job = state.claim.job_ad
     if job is not None and state.state in _HELD:
@@ -165,6 +165,8 @@ def add_known(cells: dict[str, Any], state: SlotState, now: float) -> None:
         cells["drainingrequestid"] = state.draining.request_id
     if state.broken is not None:
         cells["slotbrokenreason"] = state.broken
+    if state.leaving is not None:
+        cells["slotleavingreason"] = state.leaving.value
     fetching = state.fetching
     if fetching.spawned_at is not None:
         cells["lastfetchworkspawned"] = int(fetching.spawned_at)
@@ -331,6 +333,7 @@ def is_offered(state: SlotState) -> bool:
         or (state.preempting is not None and state.preempting.matched)
         or state.shutdown is not None
         or state.broken is not None
+        or state.leaving is not None
         or (state.draining is not None and (state.draining.start is None or state.draining.originals_gone))
     )
 

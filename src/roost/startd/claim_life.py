@@ -28,6 +28,7 @@ def takes_more(inputs: Inputs) -> bool:
         and state.pair != RETIRING
         and not state.in_retirement
         and state.shutdown is None
+        and state.leaving is None
         and not worklife(inputs)[0]
     )
 

@@ -119,6 +119,8 @@ def _unwilling(work: Work, request: ClaimRequest) -> Refusal | None:
     state = work.state
     if state.shutdown is not None:
         return Refusal.SHUTTING_DOWN
+    if state.leaving is not None:
+        return Refusal.LEAVING
     if drain_refuses(work):
         return Refusal.DRAINING
     accepted, _ = work.inputs.accepts(request.job_ad)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from roost.model.effects import DeleteSlot
 from roost.model.events import (
     DrainCancelled,
     DrainOriginalsGone,
@@ -16,7 +17,10 @@ from roost.model.events import (
     ShutdownKind,
     ShutdownRequested,
     SlotBroken,
+    SlotLeaves,
     SlotMended,
+    SlotRemoved,
+    SlotStays,
     VacateRequested,
 )
 from roost.model.reasons import Refusal, VacateReason
@@ -65,6 +69,41 @@ def slot_mended(work: Work, event: SlotMended) -> bool:
         return False
     work.update(broken=None)
     work.evaluating = True
+    return True
+
+
+def slot_leaves(work: Work, event: SlotLeaves) -> bool:
+    """The slot takes no further job. The present one runs to its end; a claim without a job ends at once."""
+    if work.state.leaving is event.reason:
+        return False
+    work.update(leaving=event.reason)
+    match work.state.state:
+        case State.MATCHED:
+            work.raised.add(On.CLEAR_ORDER)
+        case State.BACKFILL:
+            head_for_owner(work)
+        case State.CLAIMED if work.state.pair == CLAIMED:
+            work.evaluating = True
+        case _:
+            pass
+    return True
+
+
+def slot_stays(work: Work, event: SlotStays) -> bool:
+    """Jobs may come again."""
+    if work.state.leaving is None:
+        return False
+    work.update(leaving=None)
+    work.evaluating = True
+    return True
+
+
+def slot_removed(work: Work, event: SlotRemoved) -> bool:
+    """Only a free slot that leaves vanishes. Its accounts are the machine's."""
+    if work.state.leaving is None:
+        return False
+    work.update(deleted=True)
+    work.order(DeleteSlot())
     return True
 
 

@@ -53,7 +53,7 @@ def run_benchmarks(work: Work) -> Verdict:
 
 def start_backfill(work: Work) -> Verdict:
     """Only where a backfill system is configured, and not on the way down."""
-    if not work.policy.backfill or work.state.shutdown is not None:
+    if not work.policy.backfill or work.state.shutdown is not None or work.state.leaving is not None:
         return NO
     return _is(work.inputs.decide("START_BACKFILL"))
 
@@ -173,6 +173,7 @@ GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
     Guard.EVICTION_REMEMBERED: lambda work: plain(work.state.eviction.irrevocable),
     Guard.SUCCESSOR_WAITING: lambda work: plain(work.state.waiting is not None),
     Guard.SUCCESSOR_ACCEPTED: successor_accepted,
+    Guard.LEAVING: lambda work: plain(work.state.leaving is not None),
     Guard.WORKLIFE_OVER: worklife_over,
     Guard.DRAIN_GRACE_OVER: drain_grace_over,
     Guard.FETCHED_JOB_WAITING: lambda work: plain(

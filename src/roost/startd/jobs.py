@@ -65,6 +65,8 @@ def _activation_refused(work: Work, event: ActivationRequested) -> Refusal | Non
         return Refusal.UNKNOWN_CLAIM
     if work.state.shutdown is not None:
         return Refusal.SHUTTING_DOWN
+    if work.state.leaving is not None:
+        return Refusal.LEAVING
     if drain_refuses(work):
         return Refusal.DRAINING
     accepted, _ = work.inputs.accepts(event.job_ad)

@@ -52,17 +52,21 @@ class _Counted:
     kind: SlotKind
 
 
-def plan_layout(config: Config, reading: HostReading) -> Layout | LayoutRefused:
-    """Divide a machine as its configuration says."""
+def plan_layout(
+    config: Config, reading: HostReading, resources: MachineResources | None = None
+) -> Layout | LayoutRefused:
+    """Divide a machine as its configuration says; `resources`: what there is to divide, where that is known already."""
     try:
-        return _planned(config, reading)
+        return _planned(config, reading, resources)
     except ConfigError as error:
         return LayoutRefused(problems=(of_value(error),))
 
 
-def _planned(config: Config, reading: HostReading) -> Layout | LayoutRefused:
-    resources, found = machine_resources(config, reading)
-    problems = [*found, *_type_zero(config)]
+def _planned(config: Config, reading: HostReading, resources: MachineResources | None) -> Layout | LayoutRefused:
+    problems = [*_type_zero(config)]
+    if resources is None:
+        resources, found = machine_resources(config, reading)
+        problems = [*found, *problems]
     counted = list(_counted(config, resources, problems))
     total = sum(each.count for each in counted)
     if total > SLOTS_MAX:

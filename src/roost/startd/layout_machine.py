@@ -249,6 +249,38 @@ class MachineSlots:
             capacity[SWAP] = floor(swap_kb * Fraction(request.memory_mb) / max(1, shape.memory_mb))
         return Amounts(capacity)
 
+    # -- slots that come and go --------------------------------------------------------------------------
+
+    def removed(self, slot: SlotId) -> MachineSlots | Denied:
+        """The machine without a static or partitionable slot. Denied while it is claimed, or others are cut from it."""
+        if slot.is_dynamic or slot not in self:
+            return Denied(obstacles=(Unknown(name=str(slot)),))
+        shrunk = self.ledgers.without(str(slot))
+        if isinstance(shrunk, Denied):
+            return shrunk
+        fixed = {number: shape for number, shape in self.fixed.items() if number != slot.number}
+        return replace(self, ledgers=shrunk, fixed=fixed)
+
+    def without_slots(self) -> MachineSlots:
+        """The machine before it is divided."""
+        return MachineSlots.of(Layout(resources=self.resources, slots=()))
+
+    def added(self, shape: SlotShape) -> MachineSlots | Denied:
+        """The machine with one more static or partitionable slot. Denied unless its number and its share are free."""
+        if shape.number in self.fixed:
+            return Denied(obstacles=(AlreadyHeld(booking=str(shape.id), by=str(shape.id)),))
+        if shape.filesystem not in self.resources.disk_kb or not set(shape.custom) <= set(self.resources.names):
+            return Denied(obstacles=(Unknown(name=str(shape.id)),))
+        taken = {(name, unit) for each in self.fixed.values() for name, ids in each.assigned.items() for unit in ids}
+        known = {(each.name, unit) for each in self.resources.custom for unit in each.ids}
+        units = {(name, unit) for name, ids in shape.assigned.items() for unit in ids}
+        if units & taken or not units <= known:
+            return Denied(obstacles=(NotOffered(ledger=HOST, use=f"the units of {shape.id}"),))
+        grown = self.ledgers.divide(str(shape.id), parent=HOST, capacity=_slot_capacity(self.resources, shape))
+        if isinstance(grown, Denied):
+            return grown
+        return replace(self, ledgers=grown, fixed=dict(sorted({**self.fixed, shape.number: shape}.items())))
+
     # -- what changes while the machine runs -----------------------------------------------------------
 
     def refreshed(self, resources: MachineResources) -> MachineSlots:

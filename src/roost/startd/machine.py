@@ -21,7 +21,7 @@ from roost.classad.ad import MISSING
 from roost.model.changed import changed, changer, maker
 from roost.model.effects import (
     CancelTimer,
-    DeleteDynamicSlot,
+    DeleteSlot,
     Effect,
     PublishAd,
     SendActivationReply,
@@ -205,7 +205,7 @@ def delete_when_free(work: Work) -> bool:
     if work.raised - {On.CLAIM_REFUSED}:
         return False
     work.update(deleted=True)
-    work.order(DeleteDynamicSlot())
+    work.order(DeleteSlot())
     return True
 
 
@@ -284,6 +284,8 @@ def _shown_differently(before: SlotState, after: SlotState) -> bool:
     old, new = before.claim.activation, after.claim.activation
     if before.offered != after.offered:
         # Who is given the old one asks in vain; of a slot that was cut there is less, too.
+        return True
+    if before.leaving is not after.leaving:
         return True
     return (before.draining != after.draining and (before.draining is None) != (after.draining is None)) or (
         old is not None and new is not None and old.starter_state != new.starter_state

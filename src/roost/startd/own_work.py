@@ -158,6 +158,8 @@ def _rejection(work: Work, job: ClassAd) -> str:
         return f"the slot is {state.state} by now"
     if state.shutdown is not None:
         return "the daemon shuts down"
+    if state.leaving is not None:
+        return "the slot is leaving"
     if drain_refuses(work):
         return "the slot is draining"
     accepted, decision = work.inputs.accepts(job)

@@ -23,6 +23,7 @@ from typing import Final, TypeVar
 from roost.classad import ClassAd
 from roost.model.events import MachineFacts
 from roost.model.plain import AdTexts, Plain, PlainError, from_plain, to_plain
+from roost.model.slots import SlotShape
 from roost.startd.draining import MachineDraining
 from roost.startd.layout_machine import DynamicShape
 from roost.startd.slot_ad_latches import Latches
@@ -35,9 +36,9 @@ VERSION: Final = 1
 _SLOT: Final = "roost slot"
 _MACHINE: Final = "roost machine"
 
-#: Fields of a slot that its next poll gives it; and that it is broken, which somebody who starts the daemon anew has
-#: looked at.
-_SENSED: Final = frozenset(("ad", "machine", "broken"))
+#: Fields of a slot that its next poll gives it; that it is broken, which somebody who starts the daemon anew has looked
+#: at; and that it leaves, which follows from the configuration.
+_SENSED: Final = frozenset(("ad", "machine", "broken", "leaving"))
 
 T = TypeVar("T")
 
@@ -57,6 +58,8 @@ class MachineRecord:
     dynamic: tuple[DynamicShape, ...] = ()
     #: The first block of claim ids that no slot has had.
     next_block: int = 1
+    #: Static and partitionable slots: those that are held stay until their jobs are gone.
+    fixed: tuple[SlotShape, ...] = field(default=(), metadata={"added": True})
 
 
 def persisted(state: SlotState, ads: AdTexts | None = None) -> Plain:
@@ -66,7 +69,7 @@ def persisted(state: SlotState, ads: AdTexts | None = None) -> Plain:
 
 def restored(record: object, *, ad: ClassAd, machine: MachineFacts = NO_FACTS) -> SlotState:
     """The slot of a record, with the ad and the facts of a fresh look at the machine. Raises UnreadableRecord."""
-    state = _content(record, _SLOT, SlotState, {"ad": ad, "machine": machine, "broken": None})
+    state = _content(record, _SLOT, SlotState, {"ad": ad, "machine": machine, "broken": None, "leaving": None})
     found = violations(state)
     if found:
         raise UnreadableRecord(f"{state.name} in {state.pair}: {'; '.join(found)}. {_REMEDY}")

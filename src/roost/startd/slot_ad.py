@@ -13,13 +13,13 @@ State, claim and policy are the state machine's: it lays them over this ad. What
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roost.classad import ClassAd, Expr, parse_expression
 from roost.config import Config
-from roost.model.slots import SlotId, SlotKind, SlotSize
+from roost.model.slots import SlotId, SlotKind, SlotShape, SlotSize
 from roost.startd.idleness import Idleness
 from roost.startd.layout_machine import MachineSlots
 from roost.startd.layout_units import unit_attributes
@@ -85,10 +85,12 @@ class SlotSettings:
     requests: RequestPolicy = _NO_POLICY
 
 
-def slot_settings(config: Config, machine: MachineSlots) -> dict[int, SlotSettings]:
-    """The settings of every static and partitionable slot, by number. Raises `ConfigError`."""
+def slot_settings(
+    config: Config, machine: MachineSlots, shapes: Iterable[SlotShape] | None = None
+) -> dict[int, SlotSettings]:
+    """The settings of every static and partitionable slot, by number; or of these `shapes`. Raises `ConfigError`."""
     found = {}
-    for slot in machine.fixed.values():
+    for slot in machine.fixed.values() if shapes is None else shapes:
         published = configured_attributes(config, number=slot.number, type_id=slot.type_id)
         found[slot.number] = SlotSettings(
             attributes=published.attributes,

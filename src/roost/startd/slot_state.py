@@ -17,7 +17,7 @@ from roost.classad import ClassAd, Expr
 from roost.model.claims import Claim
 from roost.model.events import DrainSchedule, MachineFacts, ShutdownKind
 from roost.model.identifiers import ClaimId, ClaimIdSource
-from roost.model.reasons import Reason, VacateReason
+from roost.model.reasons import Leaving, Reason, VacateReason
 from roost.model.slots import SlotKind
 from roost.startd.states import PAIRS, Activity, Pair, State
 
@@ -125,6 +125,8 @@ class SlotState:
     shutdown: ShutdownKind | None = None
     #: SlotBrokenReason: why the slot takes no job until somebody has looked at it; None where it does.
     broken: str | None = None
+    #: SlotLeavingReason: why the slot is to vanish once its job is gone; None where it stays.
+    leaving: Leaving | None = None
     #: Deadlines, epoch s; that of the lease is in the claim.
     match_until: float | None = None
     vacate_until: float | None = None

@@ -102,6 +102,7 @@ class Guard(StrEnum):
     EVICTION_REMEMBERED = "an order to end the claim is remembered"
     SUCCESSOR_WAITING = "a preempting claim is waiting"
     SUCCESSOR_ACCEPTED = "a preempting claim is waiting and START is not FALSE for its job"
+    LEAVING = "the slot is to vanish"
     WORKLIFE_OVER = "the claim has run a job and is older than CLAIM_WORKLIFE"
     DRAIN_GRACE_OVER = "the machine is draining and the claim is older than MAX_DRAINING_ACTIVATION_DELAY"
     FETCHED_JOB_WAITING = "fetched work waits for its starter"
@@ -259,6 +260,7 @@ _CLAIMED: Final = (
     _from_idle_claim(at.VACATING, On.POLL, Guard.SUCCESSOR_WAITING, Reason.BETTER_MATCH),
     _from_idle_claim(at.VACATING, On.POLL, Guard.RETIREMENT_OVER, Reason.RETIREMENT_OVER),
     _from_idle_claim(at.VACATING, On.POLL, Guard.OWNER_PRESENT, Reason.OWNER_PRESENT),
+    _from_idle_claim(at.VACATING, On.POLL, Guard.LEAVING, Reason.LEAVING),
     _from_idle_claim(at.VACATING, On.POLL, Guard.WORKLIFE_OVER, Reason.WORKLIFE_OVER),
     _from_idle_claim(at.VACATING, On.POLL, Guard.DRAIN_GRACE_OVER, Reason.DRAINING),
 )

@@ -60,8 +60,9 @@ def check(before: SlotState, after: SlotState, taken: Sequence[Taken]) -> None:
 
 
 def _look_anywhere(state: SlotState, found: list[str]) -> None:
-    if state.deleted and (state.kind is not SlotKind.DYNAMIC or state.state not in (State.OWNER, State.UNCLAIMED)):
-        found.append("deleted, and not a free dynamic slot")
+    may_go = state.kind is SlotKind.DYNAMIC or state.leaving is not None
+    if state.deleted and (not may_go or state.state not in (State.OWNER, State.UNCLAIMED)):
+        found.append("deleted, and not a free dynamic or leaving slot")
     held = state.state in _HELD
     if held != (state.claim.granted_at is not None):
         found.append("a claim is granted exactly while the slot is Claimed or Preempting")

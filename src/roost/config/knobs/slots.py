@@ -7,6 +7,7 @@ from functools import partial
 from roost.config.knob import Knob, KnobType, Reload, Scope, Unread, knob
 
 _k = partial(knob, subsystem="STARTD", read_by="startd.slot_ad_config")
+_laid_out = partial(knob, subsystem="STARTD", reload=Reload.RECONFIG, read_by="startd.layout")
 _fixed = partial(knob, subsystem="STARTD", reload=Reload.RESTART, read_by="startd.layout")
 
 # One row a line, however long: it is a table.
@@ -21,14 +22,14 @@ KNOBS: tuple[Knob, ...] = (
     _k("RESERVED_DISK", KnobType.INTEGER, "0", "Disk space kept from jobs on the filesystem of EXECUTE.", unit="MB", low=0, read_by="startd.layout_resources"),
     _k("RESERVED_SWAP", KnobType.INTEGER, "0", "Swap space kept from jobs.", unit="MB", low=0, read_by="startd.layout_resources"),
     _fixed("EXECUTE", KnobType.PATH, "$(LOCAL_DIR)/execute", "Directory in which jobs' scratch directories are made.", scope=Scope.SLOT),
-    _fixed("NUM_SLOTS", KnobType.INTEGER, None, "Number of slots of type 0, each with an equal share; used when no typed slots are asked for.", low=0),
-    _fixed("NUM_SLOTS_TYPE_<N>", KnobType.INTEGER, "0", "Number of slots of type N.", low=0),
-    _fixed("SLOT_TYPE_<N>", KnobType.STRING, None, "Share of each resource that a slot of type N gets, for instance `cpus=2, ram=25%, auto`."),
-    _fixed("SLOT_TYPE_<N>_PARTITIONABLE", KnobType.BOOLEAN, "False", "Whether slots of type N are cut into dynamic slots to fit each job."),
+    _laid_out("NUM_SLOTS", KnobType.INTEGER, None, "Number of slots of type 0, each with an equal share; used when no typed slots are asked for.", low=0),
+    _laid_out("NUM_SLOTS_TYPE_<N>", KnobType.INTEGER, "0", "Number of slots of type N.", low=0),
+    _laid_out("SLOT_TYPE_<N>", KnobType.STRING, None, "Share of each resource that a slot of type N gets, for instance `cpus=2, ram=25%, auto`."),
+    _laid_out("SLOT_TYPE_<N>_PARTITIONABLE", KnobType.BOOLEAN, "False", "Whether slots of type N are cut into dynamic slots to fit each job."),
     _k("SLOT_TYPE_<N>_CONSUMPTION_POLICY", KnobType.BOOLEAN, None, "CONSUMPTION_POLICY for slots of type N.", read_by="startd.requests"),
     _k("SLOT_TYPE_<N>_STARTD_ATTRS", KnobType.LIST, None, "Names of macros published in the ads of slots of type N."),
-    _fixed("MAX_SLOT_TYPES", KnobType.INTEGER, "10", "Slot types 1 to this number less one are looked for.", low=1, high=1000),
-    _fixed("SLOT_CONFIG_FAILURE_MODE", KnobType.STRING, "Except", "What to do about slots that cannot be made: trim them, make none, or end.", words=("besteffort", "allornothing", "except")),
+    _laid_out("MAX_SLOT_TYPES", KnobType.INTEGER, "10", "Slot types 1 to this number less one are looked for.", low=1, high=1000),
+    _laid_out("SLOT_CONFIG_FAILURE_MODE", KnobType.STRING, "Except", "What to do about slots that cannot be made: trim them, make none, or end.", words=("besteffort", "allornothing", "except")),
     _fixed("MACHINE_RESOURCE_NAMES", KnobType.LIST, None, "Names of further resources of the machine, such as gpu.", read_by="startd.layout_resources"),
     _fixed("MACHINE_RESOURCE_<NAME>", KnobType.STRING, None, "Quantity of that resource, or a list of identifiers of its units.", read_by="startd.layout_resources"),
     _fixed("MACHINE_RESOURCE_INVENTORY_<NAME>", KnobType.STRING, None, "Command that prints the quantity or the identifiers of that resource.", read_by="startd.layout_resources"),

@@ -1,0 +1,126 @@
+"""From the slots that a host has to those that it is to have.
+
+`startd.layout_change` says what is wanted. A slot that is not wanted as it is *leaves*: it takes no further job, and
+vanishes when nobody holds it and nothing is cut from it. A slot that is wanted comes when its number and its share of
+the host are free. Nothing comes or goes while the host is drained or shut down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from roost.model import events as ev
+from roost.model.reasons import Leaving
+from roost.model.resources import Denied
+from roost.model.slots import SlotId, SlotShape
+from roost.startd.layout_change import PresentLayout
+from roost.startd.slot_state import SlotState, new_slot
+from roost.startd.states import State
+
+if TYPE_CHECKING:
+    from roost.node.accounts import Accounts
+    from roost.node.host import Host
+    from roost.node.host_slots import Slot
+
+_FREE = (State.OWNER, State.UNCLAIMED)
+
+
+class Relayouts:
+    """The changes of one host's layout."""
+
+    __slots__ = ("_last", "accounts", "host", "wanted")
+
+    def __init__(self, host: Host[Any], accounts: Accounts) -> None:
+        self.host = host
+        self.accounts = accounts
+        #: Static and partitionable slots that there are to be.
+        self.wanted: Mapping[int, SlotShape] = accounts.slots.fixed
+        #: A slot that is gone, for what sensors said; None if none is.
+        self._last: SlotState | None = None
+
+    @property
+    def under_way(self) -> bool:
+        """Whether the host has other slots than it is to have."""
+        fixed = self.accounts.slots.fixed
+        return self.wanted is not fixed and self.wanted != fixed
+
+    @property
+    def coming(self) -> list[SlotId]:
+        """The slots for which there is no room yet."""
+        fixed = self.accounts.slots.fixed
+        return [each.id for number, each in sorted(self.wanted.items()) if fixed.get(number) != each]
+
+    @property
+    def present(self) -> PresentLayout:
+        """The slots that there are."""
+        slots = self.accounts.slots
+        held: dict[int, float] = {}
+        for each in self.host.slots:
+            claim, number = each.state.claim, each.plan.id.number
+            if claim.granted_at is not None or each.plan.id.is_dynamic:
+                held[number] = max(claim.rank, held.get(number, claim.rank))
+        return PresentLayout(resources=slots.resources, slots=slots.fixed, held=held)
+
+    def begin(self, wanted: Iterable[SlotShape]) -> None:
+        """Another layout is wanted from now on."""
+        self.wanted = {each.number: each for each in wanted}
+        for slot in self.host.slots:
+            reason = self.reason(slot.plan.id.number)
+            if reason is not None:
+                self.host.tell(slot, ev.SlotLeaves(reason=reason))
+            elif slot.state.leaving is not None:
+                self.host.tell(slot, ev.SlotStays())
+
+    def reason(self, number: int) -> Leaving | None:
+        """Why a slot and what is cut from it leave; None where they stay."""
+        here, wanted = self.accounts.slots.fixed[number], self.wanted.get(number)
+        if wanted == here:
+            return None
+        return Leaving.CHANGED if wanted is not None and wanted.type_id == here.type_id else Leaving.SURPLUS
+
+    def progress(self, now: float) -> None:
+        """Let slots go that are free, and others come where there is room."""
+        host = self.host
+        if host.drains.draining.order is not None or any(each.state.shutdown is not None for each in host.slots):
+            return
+        for slot in list(host.slots):
+            if self._may_go(slot):
+                self._last = slot.state
+                host.receive_within(slot, ev.SlotRemoved(), now)
+        for number in sorted(self.wanted.keys() - self.accounts.slots.fixed.keys()):
+            grown = self.accounts.slots.added(self.wanted[number])
+            if not isinstance(grown, Denied):
+                self.accounts.slots = grown
+                self._come(SlotId(number), now)
+        if self.wanted == self.accounts.slots.fixed:
+            self.wanted = self.accounts.slots.fixed
+
+    def _may_go(self, slot: Slot) -> bool:
+        state = slot.state
+        if state.leaving is None or slot.plan.id.is_dynamic or state.state not in _FREE or state.fetching.running:
+            return False
+        return not self.accounts.slots.children(slot.plan.id)
+
+    def _come(self, slot: SlotId, now: float) -> None:
+        """Make a slot. What sensors say is taken from another until the next poll."""
+        accounts, host = self.accounts, self.host
+        plan = accounts.division.plan_of(accounts.slots, slot)
+        like = host.slots[0].state if host.slots else self._last
+        state = new_slot(plan.name, kind=plan.kind, ids=accounts.fresh_ids(), now=now, ad=plan.ad)
+        made = host.made(plan, state)
+        accounts.enter(made, like)
+        host.tell(made, ev.Polled(ad=made.state.ad, machine=made.state.machine))
+
+    def start_with(self, shapes: Iterable[SlotShape], now: float) -> None:
+        """Have these slots at first, as far as there is room, and no others: an earlier daemon left jobs in them."""
+        accounts, host = self.accounts, self.host
+        host.slots.clear()
+        accounts.slots = accounts.slots.without_slots()
+        for shape in shapes:
+            grown = accounts.slots.added(shape)
+            if not isinstance(grown, Denied):
+                accounts.slots = grown
+                self._come(shape.id, now)
+        # What is configured is wanted once the jobs are known again.
+        self.wanted = accounts.slots.fixed
