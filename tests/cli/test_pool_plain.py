@@ -21,6 +21,7 @@ from roost.runtime.chronicle import Chronicle
 from roost.runtime.machine import SystemHost
 from roost.wire import codec, messages, plain
 from roost.wire.errors import WireError
+from roost.wire.requests import queue
 
 DATA = st.recursive(
     st.none()
@@ -165,8 +166,8 @@ def test_a_command_without_a_pool_says_what_to_do(
 
 def test_a_job_whose_output_is_moved_is_waited_for_among_many() -> None:
     class Many:
-        def schedd(self, what: str, **args: object) -> object:
-            return {"clusters": [{"ClusterId": 1, "TransferringOutput": 300, "Idle": 2, "Suspended": 1}]}
+        def ask(self, request: queue.Overview) -> queue.Clusters:
+            return queue.Clusters(clusters=[{"ClusterId": 1, "TransferringOutput": 300, "Idle": 2, "Suspended": 1}])
 
     assert wait._counts(Many(), ["1"])["running"] == 300  # type: ignore[arg-type]
     assert sum(wait._counts(Many(), ["1"]).values()) == 303  # type: ignore[arg-type]

@@ -6,15 +6,17 @@ import argparse
 from dataclasses import dataclass
 from typing import Any, Final
 
-from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
+from roost.cli.pool import add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
+from roost.wire.requests import queue
+from roost.wire.structs import data_of
 
 
 @dataclass(frozen=True, slots=True)
 class Deed:
     """One of these commands."""
 
-    action: str
+    action: queue.Action
     help: str
     #: What has happened to a job, after "are".
     done: str
@@ -82,7 +84,7 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="all jobs that one may act upon")
 
 
-def chosen(args: argparse.Namespace) -> dict[str, Any]:
+def chosen(args: argparse.Namespace) -> queue.ChosenFields:
     """The choice as the queue is told it. Raises CommandError where nothing is chosen."""
     jobs = [each for each in args.job if each[:1].isdigit()]
     owners = [each for each in args.job if not each[:1].isdigit()]
@@ -90,7 +92,7 @@ def chosen(args: argparse.Namespace) -> dict[str, Any]:
         raise CommandError("name jobs, clusters or users, or give --constraint or --all")
     if jobs and owners:
         raise CommandError("name either jobs and clusters, or users")
-    return {"jobs": jobs, "owners": owners, "constraint": args.constraint}
+    return {"jobs": tuple(jobs), "owners": tuple(owners), "constraint": args.constraint}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -101,27 +103,14 @@ def run(args: argparse.Namespace) -> int:
         action = "remove-x"
     if getattr(args, "fast", False):
         action = "vacate-fast"
-    choice = chosen(args)
-    attributes = _attributes(args)
-
-    def ask(pool: Pool) -> Any:
-        return pool.schedd("act", action=action, reason=getattr(args, "reason", ""), attributes=attributes, **choice)
-
-    from roost.cli.pool import Refused
-
-    try:
-        data = with_pool(args, ask)
-    except Refused as refused:
-        data = refused.answer.data
-        if not isinstance(data, dict):
-            raise
-    return _tell(args, deed, data)
+    request = queue.Act(action=action, reason=getattr(args, "reason", ""), attributes=_attributes(args), **chosen(args))
+    return _tell(args, deed, with_pool(args, lambda pool: pool.ask(request)))
 
 
-def _attributes(args: argparse.Namespace) -> dict[str, Any]:
+def _attributes(args: argparse.Namespace) -> dict[str, Any] | None:
     names = getattr(args, "set", None) or ()
     if not names:
-        return {}
+        return None
     from roost.classad import ClassAd, ParseError, Syntax, parse_expression
     from roost.wire.ads import ad_data
 
@@ -137,12 +126,12 @@ def _attributes(args: argparse.Namespace) -> dict[str, Any]:
     return ad_data(ad)
 
 
-def _tell(args: argparse.Namespace, deed: Deed, data: dict[str, Any]) -> int:
+def _tell(args: argparse.Namespace, deed: Deed, told: queue.ActedUpon) -> int:
     if args.json:
-        print_json(data)
-    done = data["counts"].get("ok", 0)
+        print_json(data_of(told))
+    done = told.counts.get("ok", 0)
     # Of a cluster, a user or all, those are meant for which it makes sense.
-    meant = {job: why for job, why in data["refused"].items() if why not in _OF_STATUS or job in args.job}
+    meant = {job: why for job, why in told.refused.items() if why not in _OF_STATUS or job in args.job}
     if not args.json:
         if done:
             say(f"{counted(done, 'job')} {deed.done}")
@@ -151,5 +140,5 @@ def _tell(args: argparse.Namespace, deed: Deed, data: dict[str, Any]) -> int:
         if len(meant) > 10:
             complain(f"and {counted(len(meant) - 10, 'other job')} likewise")
         if not done and not meant:
-            complain(f"none of these jobs is {deed.needs}" if data["refused"] else "no job in the queue is meant")
+            complain(f"none of these jobs is {deed.needs}" if told.refused else "no job in the queue is meant")
     return Exit.OK if done and not meant else Exit.NO

@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.cli.pool import Pool, add_pool_options, counted, duration, print_json, with_pool
+from roost.cli.pool import add_pool_options, counted, duration, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.runtime.home import Home, HomeError
+from roost.wire.requests import queue
 
 if TYPE_CHECKING:
     from roost.dag import Dag
@@ -164,17 +165,13 @@ _COLUMNS: Final = ("Total", "Done", "Prerun", "Queued", "Postrun", "Ready", "Unr
 
 
 def _status(args: argparse.Namespace) -> int:
-    names = ["ClusterId", "Owner", "JobStatus", "QDate", "JobBatchName", "Cmd", "DAG_Status"]
-    names += [f"DAG_Nodes{each}" for each in _COLUMNS]
-
-    def ask(pool: Pool) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = pool.schedd(
-            "query", jobs=[str(each) for each in args.cluster], projection=names, limit=0,
-            constraint="DAG_NodesTotal =!= undefined",
-        )  # fmt: skip
-        return rows
-
-    rows = with_pool(args, ask)
+    names = ("ClusterId", "Owner", "JobStatus", "QDate", "JobBatchName", "Cmd", "DAG_Status")
+    request = queue.Query(
+        jobs=tuple(str(each) for each in args.cluster),
+        projection=(*names, *(f"DAG_Nodes{each}" for each in _COLUMNS)),
+        constraint="DAG_NodesTotal =!= undefined",
+    )
+    rows = with_pool(args, lambda pool: pool.ask(request))
     if args.json:
         print_json(rows)
         return Exit.OK

@@ -7,17 +7,21 @@ import logging.handlers
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from roost.cli.dag import contact_of, plan
 from roost.cli.pool import connected
 from roost.cli.terminal import CommandError, Exit, complain, guarded
 from roost.runtime.home import Home, user_name
+from roost.wire.requests import queue
+from roost.wire.requests.verb import Request
 
 if TYPE_CHECKING:
     from roost.config import Config
     from roost.dag import Dag
     from roost.schedd.submit import Submission
+
+R = TypeVar("R")
 
 #: Flags of the process that take a word, folded; those that take none.
 _WITH_WORD: Final = frozenset((
@@ -36,41 +40,42 @@ class QueueOfPool:
 
     def submit(self, submission: Submission) -> tuple[int, int]:
         """Cluster and number of jobs. Raises QueueAway, QueueRefused."""
-        taken = self._ask("submit", clusters=[each.to_data() for each in submission.clusters])
-        return int(taken[0]["cluster"]), int(taken[0]["jobs"])
+        taken = self._ask(queue.Submit(clusters=tuple(each.to_data() for each in submission.clusters)))
+        return taken[0].cluster, taken[0].jobs
 
     def remove(self, cluster: int, reason: str) -> None:
         """Remove a cluster; one that is gone is gone. Raises QueueAway."""
         from roost.runtime.workflow.process import QueueRefused
 
         try:
-            self._act("remove", cluster, reason=reason)
+            self._act(queue.Act(action="remove", jobs=(str(cluster),), reason=reason))
         except QueueRefused:
             return
 
     def tell(self, cluster: int, attributes: dict[str, Any]) -> None:
         """Change attributes of the run's own job. Raises QueueAway, QueueRefused."""
-        self._act("note", cluster, attributes=attributes)
+        self._act(queue.Act(action="note", jobs=(str(cluster),), attributes=attributes))
 
     def clusters_of(self, run_cluster: int) -> dict[int, tuple[str, int]]:
         """Cluster to node and number of jobs. Raises QueueAway."""
-        rows = self._ask(
-            "query", jobs=[], owners=[], projection=["ClusterId", "DAGNodeName", "TotalSubmitProcs"], limit=0,
-            constraint=f"DAGManJobId =?= {run_cluster}",
-        )  # fmt: skip
+        names = ("ClusterId", "DAGNodeName", "TotalSubmitProcs")
+        rows = self._ask(queue.Query(projection=names, constraint=f"DAGManJobId =?= {run_cluster}"))
         return {int(row["ClusterId"]): (str(row["DAGNodeName"]), int(row.get("TotalSubmitProcs", 1))) for row in rows}
 
-    def _act(self, action: str, cluster: int, *, reason: str = "", attributes: dict[str, Any] | None = None) -> None:
-        self._ask("act", action=action, jobs=[str(cluster)], owners=[], constraint=None, reason=reason,
-                  attributes=attributes or {})  # fmt: skip
+    def _act(self, request: queue.Act) -> None:
+        from roost.runtime.workflow.process import QueueRefused
 
-    def _ask(self, what: str, **args: Any) -> Any:
+        done = self._ask(request)
+        if not done.counts.get("ok"):
+            raise QueueRefused(f"{request.action}: {', '.join(done.refused.values()) or 'no such job'}")
+
+    def _ask(self, request: Request[R]) -> R:
         from roost.cli.pool import Refused
         from roost.runtime.workflow.process import QueueAway, QueueRefused
 
         try:
             with connected(self._home) as pool:
-                return pool.schedd(what, **args)
+                return pool.ask(request)
         except Refused as refused:
             raise QueueRefused(str(refused)) from None
         except CommandError as error:

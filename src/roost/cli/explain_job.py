@@ -24,7 +24,8 @@ from roost.policy.explain import Origin
 from roost.policy.explain.configured import configured_machine
 from roost.schedd.status import JobStatus
 from roost.wire.ads import ad_from
-from roost.wire.requests import central
+from roost.wire.requests import central, queue
+from roost.wire.structs import data_of
 
 #: Ads that are asked for at once.
 _ADS_AT_ONCE: Final = 500
@@ -95,12 +96,12 @@ def _asked(pool: Pool, name: str) -> tuple[dict[str, Any], dict[str, Any] | None
     """What the queue and the matchmaker have of a job. One that is new is looked at within moments."""
     until = time.monotonic() + _NEW_S
     while True:
-        asked: dict[str, Any] = pool.schedd("autocluster", job=name)
+        asked = pool.ask(queue.Autocluster(job=name))
         record = pool.ask(
-            central.ExplainJob(schedd=asked["schedd"], submitter=asked["submitter"], autocluster=asked["autocluster"])
+            central.ExplainJob(schedd=asked.schedd, submitter=asked.submitter, autocluster=asked.autocluster)
         )
-        if record is not None or asked.get("claim") or time.monotonic() > until:
-            return asked, record
+        if record is not None or asked.claim is not None or time.monotonic() > until:
+            return data_of(asked), record
         time.sleep(0.1)
 
 

@@ -6,9 +6,10 @@ import argparse
 import time
 from typing import Any, Final
 
-from roost.cli.pool import Pool, add_pool_options, arguments, duration, print_json, table, with_pool
+from roost.cli.pool import add_pool_options, arguments, duration, print_json, table, with_pool
 from roost.cli.queue import print_ads
 from roost.cli.terminal import Exit
+from roost.wire.requests import queue
 
 _SHOWN: Final = (
     "ClusterId",
@@ -48,14 +49,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Run ``history``."""
 
-    def ask(pool: Pool) -> list[dict[str, Any]]:
-        projection = [] if args.long else list(_SHOWN)
-        rows: list[dict[str, Any]] = pool.schedd(
-            "history", jobs=args.job, constraint=args.constraint, projection=projection, limit=args.limit
-        )
-        return rows
-
-    rows = with_pool(args, ask)
+    projection = () if args.long else tuple(_SHOWN)
+    request = queue.History(jobs=tuple(args.job), constraint=args.constraint, projection=projection, limit=args.limit)
+    rows = with_pool(args, lambda pool: pool.ask(request))
     if args.json:
         print_json(rows)
     elif args.long:

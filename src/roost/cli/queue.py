@@ -6,8 +6,9 @@ import argparse
 import time
 from typing import Any, Final
 
-from roost.cli.pool import Pool, add_pool_options, arguments, duration, print_json, table, with_pool
+from roost.cli.pool import add_pool_options, arguments, duration, print_json, table, with_pool
 from roost.cli.terminal import Exit, say, width
+from roost.wire.requests import queue
 
 _LETTERS: Final = "?IRXCH>S"
 #: More jobs than this are shown as clusters, unless all are asked for.
@@ -61,20 +62,17 @@ def run(args: argparse.Namespace) -> int:
     named = [name.strip() for name in args.attributes.split(",") if name.strip()] if args.attributes else []
     choice = _choice(args)
     whole = args.all or args.long or args.json or bool(named) or bool(args.limit)
-    projection: list[str] = [] if args.long else named or list(_SHOWN)
-
-    def ask(pool: Pool) -> tuple[Any, str]:
-        if whole:
-            found = pool.schedd("query", projection=projection, limit=args.limit, **choice)
-        else:
-            found = pool.schedd("overview", projection=projection, rows_max=ROWS_MAX, **choice)
-        return found, pool.contact["schedd"]
-
-    found, name = with_pool(args, ask)
-    if args.json:
+    projection = () if args.long else tuple(named or _SHOWN)
+    request: queue.Query | queue.Overview
+    if whole:
+        request = queue.Query(projection=projection, limit=args.limit, **choice)
+    else:
+        request = queue.Overview(projection=projection, rows_max=ROWS_MAX, **choice)
+    found, name = with_pool(args, lambda pool: (pool.ask(request), pool.contact["schedd"]))
+    if isinstance(found, queue.Clusters):
+        _clusters(found.clusters, name)
+    elif args.json:
         print_json(found)
-    elif isinstance(found, dict):
-        _clusters(found["clusters"], name)
     elif args.long or named:
         print_ads(found)
     else:
@@ -82,15 +80,15 @@ def run(args: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _choice(args: argparse.Namespace) -> dict[str, Any]:
+def _choice(args: argparse.Namespace) -> queue.ChosenFields:
     constraint = args.constraint
     if args.held:
         constraint = f"JobStatus == 5 && ({constraint or 'true'})"
     if args.running:
         constraint = f"(JobStatus == 2 || JobStatus == 6 || JobStatus == 7) && ({constraint or 'true'})"
     return {
-        "jobs": [each for each in args.job if each[:1].isdigit()],
-        "owners": [each for each in args.job if not each[:1].isdigit()],
+        "jobs": tuple(each for each in args.job if each[:1].isdigit()),
+        "owners": tuple(each for each in args.job if not each[:1].isdigit()),
         "constraint": constraint,
     }
 

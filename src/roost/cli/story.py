@@ -20,7 +20,7 @@ from roost.explain.happenings import Happening
 from roost.explain.story import job_story, machines, slot_story, submitter
 from roost.schedd.event_log import LoggedEvent, LogReader
 from roost.wire.ads import ad_from
-from roost.wire.requests import central
+from roost.wire.requests import central, queue
 from roost.wire.requests.machine import Story
 from roost.wire.requests.verb import Record
 
@@ -99,9 +99,8 @@ def job_ad(pool: Pool, name: str) -> tuple[str, dict[str, Any]]:
     if not _JOB.fullmatch(name):
         raise CommandError(f"{name!r} is not a job: write 12.0, or 12 for a cluster of one job")
     found: dict[str, dict[str, Any]] = {}
-    for what in ("query", "history"):
-        rows: list[dict[str, Any]] = pool.schedd(what, jobs=[name], projection=[], limit=2, constraint=None)
-        for row in rows:
+    for request in (queue.Query(jobs=(name,), limit=2), queue.History(jobs=(name,), limit=2)):
+        for row in pool.ask(request):
             found.setdefault(f"{row.get('ClusterId')}.{row.get('ProcId')}", row)
         if found and "." in name:
             break

@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
+from roost.cli.pool import add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.runtime import descriptions
 from roost.runtime.home import Home, HomeError, user_name
+from roost.wire.requests import queue
+from roost.wire.structs import data_of
 
 if TYPE_CHECKING:
     import argparse
@@ -53,24 +55,21 @@ def run(args: argparse.Namespace) -> int:
     if not submission.count:
         raise CommandError("the description comes to no job: nothing is submitted")
 
-    def ask(pool: Pool) -> list[dict[str, Any]]:
-        data: list[dict[str, Any]] = pool.schedd("submit", clusters=[plan.to_data() for plan in submission.clusters])
-        return data
-
-    taken = with_pool(args, ask)
+    request = queue.Submit(clusters=tuple(plan.to_data() for plan in submission.clusters))
+    taken = with_pool(args, lambda pool: pool.ask(request))
     if args.json:
-        print_json(taken)
+        print_json([data_of(each) for each in taken])
     else:
         for each in taken:
-            for warning in each.get("warnings", ()):
+            for warning in each.warnings:
                 complain(f"warning: {warning}")
-            say(f"{counted(each['jobs'], 'job')} submitted to cluster {each['cluster']}")
+            say(f"{counted(each.jobs, 'job')} submitted to cluster {each.cluster}")
     if not args.wait:
         return Exit.OK
     from roost.cli import wait
 
     sys.stdout.flush()
-    args.job, args.timeout, args.held = [str(each["cluster"]) for each in taken], None, False
+    args.job, args.timeout, args.held = [str(each.cluster) for each in taken], None, False
     return wait.run(args)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, say
 from roost.schedd.status import JobStatus
+from roost.wire.requests import queue
 
 #: First and longest pause between two questions, s.
 _FIRST_S: Final = 0.05
@@ -86,8 +87,8 @@ def _wait(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
 def _known(pool: Pool, jobs: list[str]) -> None:
     """Raises CommandError for a job that never was."""
     for name in jobs:
-        rows = pool.schedd("query", jobs=[name], projection=["ClusterId"], limit=1, constraint=None)
-        if not rows and not pool.schedd("history", jobs=[name], projection=["ClusterId"], limit=1, constraint=None):
+        rows = pool.ask(queue.Query(jobs=(name,), projection=("ClusterId",), limit=1))
+        if not rows and not pool.ask(queue.History(jobs=(name,), projection=("ClusterId",), limit=1)):
             raise CommandError(
                 f"there is no job {name}, and there was none: `roost queue` and `roost history` list them"
             )
@@ -95,10 +96,10 @@ def _known(pool: Pool, jobs: list[str]) -> None:
 
 def _counts(pool: Pool, jobs: list[str]) -> dict[str, int]:
     """State to number of the jobs that are waited for. Many jobs are only counted."""
-    found = pool.schedd("overview", jobs=jobs, projection=["JobStatus"], rows_max=_ROWS_MAX, constraint=None)
+    found = pool.ask(queue.Overview(jobs=tuple(jobs), projection=("JobStatus",), rows_max=_ROWS_MAX))
     counts: dict[str, int] = {}
-    if isinstance(found, dict):
-        for row in found["clusters"]:
+    if isinstance(found, queue.Clusters):
+        for row in found.clusters:
             for name, word in _COLUMNS.items():
                 counts[word] = counts.get(word, 0) + int(row.get(name, 0))
     else:
@@ -135,9 +136,8 @@ class Progress:
 
 
 def _held(pool: Pool, args: argparse.Namespace) -> dict[str, str]:
-    rows = pool.schedd(
-        "query", jobs=args.job, projection=["ClusterId", "ProcId", "HoldReason"], constraint="JobStatus == 5", limit=0
-    )
+    names = ("ClusterId", "ProcId", "HoldReason")
+    rows = pool.ask(queue.Query(jobs=tuple(args.job), projection=names, constraint="JobStatus == 5"))
     return {f"{row['ClusterId']}.{row['ProcId']}": row.get("HoldReason", "") for row in rows}
 
 
@@ -145,8 +145,8 @@ def _failed(pool: Pool, args: argparse.Namespace) -> dict[str, str]:
     """Jobs that have left the queue and did not end well: name to how."""
     if not args.job:
         return {}
-    names = ["ClusterId", "ProcId", "JobStatus", "ExitCode", "ExitBySignal", "ExitSignal", "RemoveReason"]
-    rows = pool.schedd("history", jobs=args.job, projection=names, limit=0, constraint=_ENDED_BADLY)
+    names = ("ClusterId", "ProcId", "JobStatus", "ExitCode", "ExitBySignal", "ExitSignal", "RemoveReason")
+    rows = pool.ask(queue.History(jobs=tuple(args.job), projection=names, constraint=_ENDED_BADLY))
     return {f"{row['ClusterId']}.{row['ProcId']}": _how(row) for row in rows}
 
 

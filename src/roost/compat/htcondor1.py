@@ -139,10 +139,10 @@ class Transaction:
             raise HTCondorInternalError("Job queue attempt without active transaction")
         with self._schedd._pool() as pool:
             taken = submitting.submitted(pool, submission)
-        number = int(taken[0]["cluster"])
-        self._clusters += [str(each["cluster"]) for each in taken]
+        number = taken[0].cluster
+        self._clusters += [str(each.cluster) for each in taken]
         ad = submitting.cluster_ad(submission.clusters[0], number)
-        return SubmitResult(number, 0, int(taken[0]["jobs"]), _first(ad))
+        return SubmitResult(number, 0, taken[0].jobs, _first(ad))
 
 
 class Submit(SecondSubmit):

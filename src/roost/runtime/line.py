@@ -90,7 +90,7 @@ class Line:
                 elif isinstance(piece.data, dict) and piece.more:
                     progress = f"; {piece.data.get('done')} of {piece.data.get('of')} jobs were done before"
                 if not piece.more:
-                    return piece._replace(data=rows)
+                    return piece._replace(data=rows) if piece.ok else piece
         except BusError:
             raise
         except TimeoutError:

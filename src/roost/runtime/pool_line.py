@@ -16,7 +16,6 @@ from roost.runtime.home import Home, HomeError
 from roost.runtime.line import ANSWER_S, Line
 from roost.wire.errors import WireError
 from roost.wire.plain import PlainAnswer
-from roost.wire.requests.queue import QUEUE
 from roost.wire.requests.verb import Daemon, Request, Verb, verb_of
 from roost.wire.structs import data_of, read
 
@@ -91,10 +90,6 @@ class PoolLine:
             raise self.error_class(f"{error}\n    hint: {hint}") from None
         return reply
 
-    def schedd(self, what: str, **args: Any) -> Any:
-        """Ask the queue. Raises `refused_class` and `error_class`."""
-        return self._asked(QUEUE[what], args)
-
     def _asked(self, verb: Verb, args: dict[str, Any], machine: str = "", within_s: float = ANSWER_S) -> Any:
         subjects = self.line.subjects
         if verb.daemon is Daemon.MACHINE:
@@ -136,7 +131,8 @@ class PoolLine:
             unknown = isinstance(error, NoAnswer) and not verb.question
             hint = "\n    hint: it may be done nonetheless, later: look before you say it again" if unknown else ""
             raise self.error_class(f"{error}{hint}") from None
-        if not answer.ok:
+        # An action that could be done to no job is a reply, too.
+        if not answer.ok and answer.data is None:
             raise self.refused_class(answer)
         return answer.data
 

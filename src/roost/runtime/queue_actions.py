@@ -24,6 +24,7 @@ from roost.schedd.commands import ABSENT
 from roost.schedd.identifiers import JobId
 from roost.schedd.ranges import Ranges
 from roost.wire.messages import Answer
+from roost.wire.requests.queue import ActedUpon
 
 if TYPE_CHECKING:
     from roost.runtime.schedd_daemon import ScheddDaemon
@@ -78,7 +79,8 @@ class Tally:
     @property
     def answer(self) -> Answer:
         """The answer once all parts are done."""
-        return Answer(ok=self._counts["ok"] > 0, data={"counts": dict(+self._counts), "refused": self._refused})
+        done = ActedUpon(counts=dict(+self._counts), refused=self._refused)
+        return Answer(ok=self._counts["ok"] > 0, data=done)
 
 
 class QueueActions:

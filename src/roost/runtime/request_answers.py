@@ -8,7 +8,8 @@ count for that. Any other exception is a defect: `Lanes` reports it as such, wit
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from enum import Enum
+from typing import Any, ClassVar, Final
 
 from roost.classad import Expr, ParseError, parse_expression
 from roost.runtime.budget import OverBudget, check_length
@@ -37,6 +38,15 @@ def expression(text: str | None, what: str) -> Expr | None:
         raise BadRequest(f"{what}: {error}") from None
 
 
+class Later(Enum):
+    """That an answer is sent by other means, once what it says is kept."""
+
+    LATER = 0
+
+
+LATER: Final = Later.LATER
+
+
 class RequestAnswers(ABC):
     """Answers the requests to one daemon."""
 
@@ -53,7 +63,7 @@ class RequestAnswers(ABC):
 
     @abstractmethod
     async def answered(self, request: Request[Any], sender: str, reply: str) -> object:
-        """The reply to a request, or an `Answer`; None for nothing. Pieces of it may be sent to `reply` before."""
+        """The reply to a request, or an `Answer`, or `LATER`. Pieces of it may be sent to `reply` before."""
 
     def denied(self, ask: Ask, sender: str, why: str) -> None:  # noqa: B027  (most daemons do nothing)
         """A user may not ask that: have it on record."""
@@ -76,4 +86,6 @@ class RequestAnswers(ABC):
             found = Answer(ok=False, code="not-found", text=str(error))
         except (BadRequest, WireError) as error:
             found = Answer(ok=False, code="bad-request", text=str(error))
+        if found is LATER:
+            return
         await self._bus.answer(reply, found if isinstance(found, Answer) else Answer(data=found))

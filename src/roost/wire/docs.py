@@ -154,11 +154,11 @@ def _type_name(kind: Any) -> str:
     if origin is Annotated:
         limit = inner[1]
         match limit:
-            case Between(least, most):
+            case Between(least=least, most=most):
                 return f"{_type_name(inner[0])} from {least:.15g} to {most:.15g}"
-            case Matching(_, about):
+            case Matching(about=about):
                 return f"string: {about}"
-            case OneOf(values):
+            case OneOf(values=values):
                 return _words(values())
     if origin in (Union, types.UnionType):
         return " or ".join(_type_name(each) for each in inner)

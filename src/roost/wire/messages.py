@@ -406,7 +406,7 @@ class Ask(Message, frozen=True, kw_only=True):
     """A request of a command: what, and the fields of its struct (`requests`), which `verbs` reads."""
 
     what: str
-    args: dict[str, Any] = {}
+    args: dict[str, object] = {}
 
 
 class Answer(Message, frozen=True, kw_only=True):

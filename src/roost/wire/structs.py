@@ -19,7 +19,6 @@ first read.
 from __future__ import annotations
 
 import functools
-import math
 import re
 import types
 from collections.abc import Callable, Hashable
@@ -30,7 +29,6 @@ from typing import (
     ClassVar,
     Final,
     Literal,
-    NamedTuple,
     TypeAlias,
     TypeVar,
     Union,
@@ -50,26 +48,44 @@ _Reader: TypeAlias = Callable[[Any], Any]
 #: Characters of a wrong value that an error shows.
 _SHOWN_MAX: Final = 60
 _INTEGER_MAX: Final = 2**63 - 1
+#: More is infinite, and no number is neither more nor less.
+_NUMBER_MAX: Final = 1.7976931348623157e308
 
 
-class Between(NamedTuple):
+class Between:
     """Of a number: its bounds, both included."""
 
-    least: float
-    most: float
+    def __init__(self, least: float, most: float) -> None:
+        self.least = least
+        self.most = most
+
+    def problem(self, value: Any) -> str:
+        """What is wrong with a value; "" for nothing."""
+        return "" if self.least <= value <= self.most else f"not between {self.least:.15g} and {self.most:.15g}"
 
 
-class Matching(NamedTuple):
+class Matching:
     """Of a string: a pattern for all of it, and what that describes."""
 
-    pattern: str
-    about: str
+    def __init__(self, pattern: str, about: str) -> None:
+        self.pattern = pattern
+        self.about = about
+
+    def problem(self, value: Any) -> str:
+        """What is wrong with a value; "" for nothing."""
+        return "" if re.fullmatch(self.pattern, value, re.ASCII) else f"not {self.about}"
 
 
-class OneOf(NamedTuple):
+class OneOf:
     """Of a string or number: the values that it can have, imported when they are first needed."""
 
-    values: Callable[[], tuple[object, ...]]
+    def __init__(self, values: Callable[[], tuple[object, ...]]) -> None:
+        self.values = values
+
+    def problem(self, value: Any) -> str:
+        """What is wrong with a value; "" for nothing."""
+        known = self.values()
+        return "" if value in known else f"not one of {', '.join(map(str, known))}"
 
 
 #: How many of something; what 0 means is said where it is used.
@@ -221,7 +237,7 @@ def _plain(kind: type) -> _Reader:
             return value
         if kind is int and found is int and -_INTEGER_MAX <= value <= _INTEGER_MAX:
             return value
-        if kind is float and found in (int, float) and abs(value) <= _INTEGER_MAX and math.isfinite(value):
+        if kind is float and found in (int, float) and abs(value) <= _NUMBER_MAX:
             return float(value)
         raise _Mismatch(f"{_shown(value)} is not {_PLAIN[kind]}")
 
@@ -231,16 +247,8 @@ def _plain(kind: type) -> _Reader:
 def _narrowed(reader: _Reader, limit: Between | Matching | OneOf) -> _Reader:
     def read(value: Any) -> Any:
         value = reader(value)
-        match limit:
-            case Between(least, most):
-                if not least <= value <= most:
-                    raise _Mismatch(f"{value} is not between {least:.15g} and {most:.15g}")
-            case Matching(pattern, about):
-                if re.fullmatch(pattern, value, re.ASCII) is None:
-                    raise _Mismatch(f"{_shown(value)} is not {about}")
-            case OneOf(values):
-                if value not in values():
-                    raise _Mismatch(f"{_shown(value)} is not one of {', '.join(map(str, values()))}")
+        if problem := limit.problem(value):
+            raise _Mismatch(f"{_shown(value)} is {problem}")
         return value
 
     return read
@@ -272,11 +280,14 @@ def _one_of(known: dict[Any, Any]) -> _Reader:
 
 
 def _sequence(origin: type, kind: Any, reader: _Reader) -> _Reader:
+    plain = {str} if kind is str else {dict} if kind == dict[str, Any] else None
+
     def read(value: Any) -> Any:
         if not isinstance(value, list):
             raise _Mismatch(f"{_shown(value)} is not a list")
-        if kind in (object, Any):
-            return origin(value)
+        if plain is not None and plain.issuperset(map(type, value)):
+            # Long lists are of ads, or names.
+            return value if origin is list else tuple(value)
         try:
             return origin([reader(each) for each in value])
         except _Mismatch:

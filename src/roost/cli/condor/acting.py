@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from roost.cli.condor.asking import PLACE_OPTIONS, Place
 from roost.cli.condor.choosing import Choice, job_id, owner
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.pool import Pool, Refused
+from roost.wire.requests import queue
 
 
 class Deed(NamedTuple):
     """One of these commands, or a way of it."""
 
-    action: str
+    action: queue.Action
     #: What the jobs have been.
     done: str
     #: What could not be done to them.
@@ -150,10 +151,11 @@ def _act(order: _Order, part: _Part, pool: Pool) -> dict[str, int]:
         choice = choice.but(f"JobStatus == {_REMOVED}")
     elif order.deed is _REMOVE_X:
         choice = _removed_only(pool, choice)
-    data = _asked(pool, order, choice) if choice.jobs or part.called else {"counts": {}, "refused": {}}
+    none = queue.ActedUpon(counts={}, refused={})
+    done = _asked(pool, order, choice) if choice.jobs or part.called else none
     gone = [job for job in part.choice.jobs if job not in choice.jobs]
-    counts = Counter(data["counts"]) + Counter({"bad-status": len(gone)} if gone else {})
-    refused = {**data["refused"], **dict.fromkeys(gone, "bad-status")}
+    counts = Counter(done.counts) + Counter({"bad-status": len(gone)} if gone else {})
+    refused = {**done.refused, **dict.fromkeys(gone, "bad-status")}
     if "long" in order.flags:
         _long(order, part, refused, counts)
     elif part.called:
@@ -163,17 +165,13 @@ def _act(order: _Order, part: _Part, pool: Pool) -> dict[str, int]:
     return dict(counts)
 
 
-def _asked(pool: Pool, order: _Order, choice: Choice) -> dict[str, Any]:
-    attributes = {} if order.subcode is None else {"HoldReasonSubCode": order.subcode}
+def _asked(pool: Pool, order: _Order, choice: Choice) -> queue.ActedUpon:
+    attributes = None if order.subcode is None else {"HoldReasonSubCode": order.subcode}
+    reason = f"{order.reason} (by user {pool.user})"
     try:
-        reason = f"{order.reason} (by user {pool.user})"
-        data = pool.schedd("act", action=order.deed.action, reason=reason, attributes=attributes, **choice.asked())
+        return pool.ask(queue.Act(action=order.deed.action, reason=reason, attributes=attributes, **choice.asked()))
     except Refused as refused:
-        data = refused.answer.data
-        if not isinstance(data, dict):
-            raise ToolError(f"Error: {refused}") from None
-    assert isinstance(data, dict)
-    return data
+        raise ToolError(f"Error: {refused}") from None
 
 
 def _removed_only(pool: Pool, choice: Choice) -> Choice:
@@ -183,7 +181,7 @@ def _removed_only(pool: Pool, choice: Choice) -> Choice:
 
 
 def _statuses(pool: Pool, jobs: tuple[str, ...]) -> dict[str, int]:
-    rows = pool.schedd("query", projection=["ClusterId", "ProcId", "JobStatus"], **Choice(jobs=jobs).asked())
+    rows = pool.ask(queue.Query(jobs=jobs, projection=("ClusterId", "ProcId", "JobStatus")))
     return {f"{row['ClusterId']}.{row['ProcId']}": int(row["JobStatus"]) for row in rows}
 
 
@@ -222,7 +220,7 @@ def _tell_part(order: _Order, part: _Part, counts: Counter[str], pool: Pool) -> 
             sys.stdout.write(f"All {part.called} have been {order.deed.done}\n")
         return {}
     sys.stdout.flush()
-    if not pool.schedd("query", projection=["ClusterId"], limit=1, **Choice().asked()):
+    if not pool.ask(queue.Query(projection=("ClusterId",), limit=1)):
         sys.stderr.write("There are no jobs in the queue\n")
         return {"empty": 1}
     if counts["permission-denied"]:

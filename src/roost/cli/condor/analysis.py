@@ -8,6 +8,7 @@ from typing import Final
 from roost.cli.condor.choosing import Choice
 from roost.cli.condor.printing.rows import Row
 from roost.cli.pool import Pool
+from roost.wire.requests import queue
 
 #: Jobs that are looked at in one call.
 JOBS_MAX: Final = 20
@@ -17,7 +18,7 @@ def analyze(pool: Pool, choice: Choice) -> int:
     """Tell of each job that is meant why it does not run, of the first `JOBS_MAX`."""
     from roost.cli.explain_pool import tell_job
 
-    found = pool.schedd("query", projection=[], limit=JOBS_MAX + 1, **choice.asked())
+    found = pool.ask(queue.Query(limit=JOBS_MAX + 1, **choice.asked()))
     sys.stdout.write(f"\n\n-- Schedd: {pool.contact['schedd']}\n")
     for data in found[:JOBS_MAX]:
         row = Row(data)

@@ -6,9 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.cli.condor.errors import UsageError
+from roost.wire.requests import queue
 
 if TYPE_CHECKING:
     from roost.cli.condor.printing.rows import Row
+    from roost.cli.pool import Pool
 
 _ID: Final = re.compile(r"(\d+)(?:\.(\d*))?\Z")
 
@@ -20,14 +22,20 @@ class Choice(NamedTuple):
     owners: tuple[str, ...] = ()
     constraint: str | None = None
 
-    def asked(self) -> dict[str, Any]:
-        """As a queue is asked."""
-        return {"jobs": list(self.jobs), "owners": list(self.owners), "constraint": self.constraint}
+    def asked(self) -> queue.ChosenFields:
+        """The fields of a request to the queue."""
+        return {"jobs": self.jobs, "owners": self.owners, "constraint": self.constraint}
 
     def but(self, clause: str) -> Choice:
         """Those of them for which a clause is true, too."""
         both = clause if self.constraint is None else f"({self.constraint}) && ({clause})"
         return self._replace(constraint=both)
+
+
+def clusters(pool: Pool, choice: Choice) -> list[dict[str, Any]]:
+    """A row for each cluster of the jobs that are meant."""
+    found = pool.ask(queue.Overview(projection=("ClusterId",), rows_max=-1, **choice.asked()))
+    return found.clusters if isinstance(found, queue.Clusters) else []
 
 
 def is_meant(row: Row, choice: Choice) -> bool:

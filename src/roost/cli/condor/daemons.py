@@ -17,6 +17,7 @@ from roost.cli.pool import Pool
 from roost.cli.terminal import CommandError
 from roost.runtime.home import Home, HomeError, host_name
 from roost.runtime.pool_line import is_called
+from roost.wire.requests import queue
 from roost.wire.requests.machine import Vacate
 
 _DAEMONS: Final = ("master", "schedd", "startd", "collector", "negotiator")
@@ -189,7 +190,7 @@ def _write_pid(order: _Order, home: Home) -> None:
 def _ask(pool: Pool, name: str, order: _Order) -> int:
     if name == "condor_reschedule":
         # Idle jobs and free slots start a cycle by themselves; to ask proves that the queue is there.
-        pool.schedd("summary")
+        pool.ask(queue.Summary())
         sys.stdout.write('Sent "Reschedule" command to local schedd\n')
         return 0
     failed = 0

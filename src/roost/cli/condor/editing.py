@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any, Final
+from typing import Final
 
 from roost.cli.condor.asking import PLACE_OPTIONS, Place
 from roost.cli.condor.choosing import Choice, job_id, owner
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.pool import Pool, Refused
+from roost.wire.requests import queue
 
 PRIO_OPTIONS: Final = (
     Option("p", "this priority", takes="N"),
@@ -39,7 +40,7 @@ def _named(word: str) -> Choice | None:
     return Choice(owners=(owner(word),)) if _NAME.match(owner(word)) else None
 
 
-def edit(pool: Pool, choice: Choice, attributes: dict[str, str]) -> dict[str, Any]:
+def edit(pool: Pool, choice: Choice, attributes: dict[str, str]) -> queue.ActedUpon:
     """Set attributes to expressions; what became of the jobs. Raises ToolError for an expression that can't be read."""
     from roost.classad import ClassAd, ParseError, Syntax, parse_expression
     from roost.wire.ads import ad_data
@@ -51,13 +52,9 @@ def edit(pool: Pool, choice: Choice, attributes: dict[str, str]) -> dict[str, An
         except ParseError as error:
             raise ToolError(f'Failed to set attribute "{name}": the value can\'t be read\n{error}') from None
     try:
-        data = pool.schedd("act", action="edit", attributes=ad_data(ad), **choice.asked())
+        return pool.ask(queue.Act(action="edit", attributes=ad_data(ad), **choice.asked()))
     except Refused as refused:
-        data = refused.answer.data
-        if not isinstance(data, dict):
-            raise ToolError(f"Error: {refused}") from None
-    assert isinstance(data, dict)
-    return data
+        raise ToolError(f"Error: {refused}") from None
 
 
 def run(name: str, arguments: list[str]) -> int:
@@ -93,7 +90,7 @@ def _prio(arguments: list[str]) -> int:
 
 
 def _set_priority(pool: Pool, called: str, choice: Choice, change: str) -> int:
-    rows = pool.schedd("query", projection=["ClusterId", "ProcId", "JobPrio"], **choice.asked())
+    rows = pool.ask(queue.Query(projection=("ClusterId", "ProcId", "JobPrio"), **choice.asked()))
     by_priority: dict[int, list[str]] = {}
     for row in rows:
         old = row.get("JobPrio", 0)
@@ -104,8 +101,8 @@ def _set_priority(pool: Pool, called: str, choice: Choice, change: str) -> int:
         return 1
     failed = 0
     for priority, jobs in by_priority.items():
-        data = edit(pool, Choice(jobs=tuple(jobs)), {"JobPrio": str(priority)})
-        for job in data["refused"]:
+        done = edit(pool, Choice(jobs=tuple(jobs)), {"JobPrio": str(priority)})
+        for job in done.refused:
             sys.stderr.write(f"Couldn't set new priority for job {job}\n")
             failed = 1
     return failed
@@ -185,8 +182,8 @@ _WHY: Final = {
 
 
 def _set_attributes(pool: Pool, choice: Choice, attributes: dict[str, str]) -> int:
-    data = edit(pool, choice, attributes)
-    done, refused = data["counts"].get("ok", 0), data["refused"]
+    told = edit(pool, choice, attributes)
+    done, refused = told.counts.get("ok", 0), told.refused
     if refused or not done:
         why = next((_WHY[each] for each in refused.values() if each in _WHY), "it can't be changed")
         text = why if refused else "no matching jobs are in the queue"

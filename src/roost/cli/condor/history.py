@@ -16,6 +16,7 @@ from roost.cli.condor.printing.columns import Column, Mask, lines
 from roost.cli.condor.printing.renderers import rendered
 from roost.cli.condor.printing.rows import Row, needed
 from roost.cli.pool import Pool, Refused
+from roost.wire.requests import queue
 
 if TYPE_CHECKING:
     from roost.schedd.history import Entry
@@ -139,14 +140,9 @@ def _of_queue(order: _Order) -> list[Row]:
     limit = order.limit or order.scan_limit
 
     def ask(pool: Pool) -> list[Row]:
-        rows = pool.schedd(
-            "history",
-            jobs=list(order.choice.jobs),
-            constraint=order.choice.constraint,
-            limit=limit,
-            **wanted.asked(),
-        )
-        return wanted.rows(rows)
+        choice = order.choice
+        request = queue.History(jobs=choice.jobs, constraint=choice.constraint, limit=limit, **wanted.asked())
+        return wanted.rows(pool.ask(request))
 
     try:
         return order.place.ask(ask)

@@ -7,13 +7,14 @@ import time
 from typing import Any, Final, NamedTuple
 
 from roost.cli.condor.asking import PLACE_OPTIONS, Place
-from roost.cli.condor.choosing import Choice, is_meant, job_id, owner
+from roost.cli.condor.choosing import Choice, clusters, is_meant, job_id, owner
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given, number
 from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output, Wanted, rows_of_file
 from roost.cli.condor.printing.columns import lines
 from roost.cli.condor.printing.rows import Row, needed
 from roost.cli.pool import Pool, Refused
+from roost.wire.requests import queue
 
 OPTIONS: Final = (
     *OUTPUT_OPTIONS,
@@ -175,7 +176,7 @@ def _where(query: Query, choice: Choice) -> Choice:
 
 
 def _fetch(pool: Pool, choice: Choice, wanted: Wanted, limit: int) -> list[Row]:
-    return wanted.rows(pool.schedd("query", limit=limit, **wanted.asked(), **choice.asked()))
+    return wanted.rows(pool.ask(queue.Query(limit=limit, **wanted.asked(), **choice.asked())))
 
 
 # -- tables --------------------------------------------------------------------------------------------------------
@@ -212,18 +213,13 @@ def _print(query: Query, table: Any, rows: list[Row]) -> None:
 def _batches(query: Query, pool: Pool, choice: Choice) -> None:
     from roost.cli.condor.queue_batches import batches, table
 
-    found = _overview(pool, choice)
+    found = clusters(pool, choice)
     sys.stdout.write(_title(pool))
     if "totals" not in query.flags:
         partial = choice.constraint is not None or any("." in job for job in choice.jobs)
         mask, rows = table(batches(found, whole=not partial), query.width)
         sys.stdout.writelines(lines(mask, rows))
     _tell_totals(pool, query, _counts_of_clusters(found))
-
-
-def _overview(pool: Pool, choice: Choice) -> list[dict[str, Any]]:
-    found = pool.schedd("overview", projection=["ClusterId"], rows_max=-1, **choice.asked())
-    return list(found["clusters"]) if isinstance(found, dict) else []
 
 
 def _title(pool: Pool) -> str:
@@ -267,7 +263,7 @@ def _counts_of_clusters(found: list[dict[str, Any]]) -> Totals:
 
 def _tell_totals(pool: Pool, query: Query, asked: Totals) -> None:
     said = [asked.line("query")]
-    everybody = _overview(pool, Choice())
+    everybody = clusters(pool, Choice())
     if "allusers" not in query.flags:
         mine = [row for row in everybody if row.get("Owner") == pool.user]
         said.append(_counts_of_clusters(mine).line(pool.user))

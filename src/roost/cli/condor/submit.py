@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from roost.cli.condor.asking import Place
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given, number
-from roost.cli.pool import Pool, Refused
+from roost.cli.pool import Refused
 from roost.cli.terminal import CommandError
 from roost.runtime.descriptions import SPOOLED
 from roost.runtime.home import Home, HomeError
+from roost.wire.requests import queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -202,21 +203,17 @@ def _tell(text: str) -> None:
 
 
 def _submit(order: Order, submission: Submission) -> int:
-    def ask(pool: Pool) -> list[dict[str, Any]]:
-        plans = [plan.to_data() for plan in submission.clusters]
-        rows: list[dict[str, Any]] = pool.schedd("submit", clusters=plans)
-        return rows
-
+    request = queue.Submit(clusters=tuple(plan.to_data() for plan in submission.clusters))
     try:
-        taken = order.place.ask(ask, lost="\nERROR: Can't find address of local schedd")
+        taken = order.place.ask(lambda pool: pool.ask(request), lost="\nERROR: Can't find address of local schedd")
     except Refused as refused:
         failed = "create cluster\n" if refused.answer.code == "too-many-jobs" else "submit job(s): "
         raise ToolError(f"\nERROR: Failed to {failed}{refused}") from None
     if "verbose" in order.flags:
-        _verbose([int(each["cluster"]) for each in taken], submission)
-    _told(order, [(int(each["cluster"]), int(each["jobs"])) for each in taken], "Submitting", "submitted")
+        _verbose([each.cluster for each in taken], submission)
+    _told(order, [(each.cluster, each.jobs) for each in taken], "Submitting", "submitted")
     if "terse" not in order.flags:
-        clusters = " ".join(str(each["cluster"]) for each in taken)
+        clusters = " ".join(str(each.cluster) for each in taken)
         _tell(f"To monitor your job(s), run: condor_watch_q -clusters {clusters}")
     return 0
 

@@ -15,6 +15,7 @@ from roost.cli.condor.editing import edit
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.pool import Pool
+from roost.wire.requests import queue
 
 OPTIONS: Final = (
     Option("all", "all jobs", least=1),
@@ -45,7 +46,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _fetched(pool: Pool, choice: Choice) -> int:
-    data = edit(pool, choice.but("JobStatus == 4"), {"StageOutFinish": str(int(time.time()))})
-    if not data["counts"].get("ok") and not pool.schedd("query", projection=["ClusterId"], limit=1, **choice.asked()):
+    done = edit(pool, choice.but("JobStatus == 4"), {"StageOutFinish": str(int(time.time()))})
+    if not done.counts.get("ok") and not pool.ask(queue.Query(projection=("ClusterId",), limit=1, **choice.asked())):
         raise ToolError("ERROR: Failed to spool job files: no such job is in the queue")
     return 0

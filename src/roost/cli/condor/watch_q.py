@@ -11,7 +11,7 @@ import time
 from typing import Any, Final
 
 from roost.cli.condor.asking import PLACE_OPTIONS, Place
-from roost.cli.condor.choosing import Choice, owner
+from roost.cli.condor.choosing import Choice, clusters, owner
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Given, Option, given
 from roost.cli.condor.printing.columns import lines
@@ -131,8 +131,7 @@ def _watch(order: _Order, pool: Pool) -> int:
 
 def _overview(pool: Pool, choice: Choice, seen: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
     """The clusters that are there or were there when we began to watch."""
-    found = pool.schedd("overview", projection=["ClusterId"], rows_max=-1, **choice.asked())
-    present = {int(row["ClusterId"]): row for row in (found["clusters"] if isinstance(found, dict) else [])}
+    present = {int(row["ClusterId"]): row for row in clusters(pool, choice)}
     for number, row in seen.items():
         if number not in present:
             kept = {key: value for key, value in row.items() if key not in _IN_QUEUE}

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from roost.classad import ParseError, parse_expression
 from roost.compat.classad2 import ExprTree
 from roost.compat.htcondor2.errors import HTCondorException
+from roost.wire.requests import queue
 
 JobSpec = str | list[str] | ExprTree | int
 
 _ID: Final = re.compile(r"\d+(\.\d+)?\Z")
 
 
-def asked(job_spec: JobSpec) -> dict[str, Any]:
+def asked(job_spec: JobSpec) -> queue.ChosenFields:
     """As a queue is asked. Raises TypeError, HTCondorException."""
     jobs: list[str] = []
     constraint: str | None = None
@@ -36,7 +37,7 @@ def asked(job_spec: JobSpec) -> dict[str, Any]:
                 constraint = "false"
         case _:
             raise TypeError("job_spec must be a list of strings, a string, an int, or an ExprTree")
-    return {"jobs": jobs, "owners": [], "constraint": constraint}
+    return {"jobs": tuple(jobs), "constraint": constraint}
 
 
 def constraint_text(constraint: object) -> str | None:

@@ -15,6 +15,7 @@ from roost.compat.htcondor2.errors import HTCondorException
 from roost.compat.htcondor2.parameters import Param
 from roost.compat.htcondor2.security import SecurityContext
 from roost.model.compatible import CONDOR_VERSION
+from roost.wire.requests import queue
 
 param = Param()
 _debugging: list[str] = []
@@ -101,7 +102,7 @@ def set_ready_state(state: str = "Ready") -> None:
 def ping(location: str | ClassAd, authz: str | None = None, security: SecurityContext | None = None) -> ClassAd:
     """Ask the pool something, and say who it takes this program for."""
     with connected(home_of(location) if isinstance(location, ClassAd) else None) as pool:
-        pool.schedd("summary")
+        pool.ask(queue.Summary())
         found: dict[str, Any] = {
             "AuthCommand": 60022,
             "AuthMethods": "NATS",

@@ -10,15 +10,16 @@ from roost.classad import ClassAd as Ad
 from roost.classad import ParseError, Syntax, parse_expression
 from roost.compat.classad2 import ClassAd, ExprTree
 from roost.compat.htcondor2 import submitting
-from roost.compat.htcondor2.asking import Pool, RefusedByPool, connected, home_of, wrapped
+from roost.compat.htcondor2.asking import Pool, connected, home_of, wrapped
 from roost.compat.htcondor2.enums import JobAction, QueryOpt, TransactionFlag
 from roost.compat.htcondor2.errors import HTCondorException
 from roost.compat.htcondor2.job_spec import JobSpec, asked, constraint_text
 from roost.compat.htcondor2.submit import Item, Submit
 from roost.compat.htcondor2.submit_result import SubmitResult
 from roost.wire.ads import ad_data
+from roost.wire.requests import queue
 
-_ACTIONS: Final = {
+_ACTIONS: Final[dict[JobAction, queue.Action]] = {
     JobAction.Hold: "hold",
     JobAction.Release: "release",
     JobAction.Remove: "remove",
@@ -72,7 +73,7 @@ class Schedd:
         with self._pool() as pool:
             found = submitting.plan(description, items, pool, spool=spool)
             taken = submitting.submitted(pool, found)
-        number, jobs = int(taken[0]["cluster"]), int(taken[0]["jobs"])
+        number, jobs = taken[0].cluster, taken[0].jobs
         return SubmitResult(number, 0, jobs, submitting.cluster_ad(found.clusters[0], number))
 
     def spool(self, result: SubmitResult) -> None:
@@ -83,7 +84,8 @@ class Schedd:
         value = ExprTree(str(int(time.time())))
         spec = asked(job_spec)
         done = "JobStatus == 4"
-        spec["constraint"] = done if spec["constraint"] is None else f"({spec['constraint']}) && {done}"
+        text = spec["constraint"]
+        spec["constraint"] = done if text is None else f"({text}) && {done}"
         self._edit(spec, "StageOutFinish", value)
 
     # -- questions ---------------------------------------------------------------------------------
@@ -98,15 +100,14 @@ class Schedd:
     ) -> list[ClassAd]:
         """The ads of jobs, or what `callback` makes of each."""
         opts = QueryOpt(opts)
-        names = [str(each) for each in projection or ()]
+        names = tuple(str(each) for each in projection or ())
         with self._pool() as pool:
-            owners = [pool.user] if opts & QueryOpt.DefaultMyJobsOnly else []
+            owners = (pool.user,) if opts & QueryOpt.DefaultMyJobsOnly else ()
             text = constraint_text(constraint)
             if opts & QueryOpt.SummaryOnly:
                 return [_summary(pool, owners, text)]
-            rows = pool.schedd(
-                "query", jobs=[], owners=owners, constraint=text, projection=names, raw=True, limit=max(0, limit)
-            )
+            request = queue.Query(owners=owners, constraint=text, projection=names, raw=True, limit=max(0, limit))
+            rows = pool.ask(request)
         ads = [wrapped(row) for row in rows]
         if opts & (QueryOpt.GroupBy | QueryOpt.AutoCluster):
             ads = _grouped(ads)
@@ -122,14 +123,13 @@ class Schedd:
         """Jobs that have left the queue, the last first, up to the one at which `since` is reached."""
         names, limit = [str(each) for each in projection or ()], max(0, match)
         with self._pool() as pool:
-            rows = pool.schedd(
-                "history",
-                jobs=[],
+            request = queue.History(
                 constraint=constraint_text(constraint),
-                projection=[] if since is not None else names,
+                projection=() if since is not None else tuple(names),
                 raw=True,
                 limit=0 if since is not None else limit,
             )
+            rows = pool.ask(request)
         ads = (wrapped(row) for row in rows)
         if since is None:
             return list(ads)
@@ -168,8 +168,7 @@ class Schedd:
             raise TypeError("action must be a JobAction") from None
         with self._pool() as pool:
             words = f"{reason or 'via the Python bindings'} (by user {pool.user})"
-            data = _acted(pool, action=deed, reason=reason or words, attributes={}, **asked(job_spec))
-        counts: dict[str, int] = data["counts"]
+            counts = pool.ask(queue.Act(action=deed, reason=reason or words, **asked(job_spec))).counts
         totals = {name: counts.get(code, 0) for name, code in _TOTALS.items()}
         return ClassAd({**totals, "TotalJobAds": sum(counts.values()), "TotalChangedAds": counts.get("ok", 0)})
 
@@ -182,19 +181,20 @@ class Schedd:
     ) -> int:
         """Set an attribute of jobs to an expression; how many there were. Raises HTCondorException for none."""
         found = self._edit(asked(job_spec), attr, value)
-        if not found["counts"].get("ok"):
-            why = ", ".join(sorted(set(found["refused"].values()))) or "no job is meant"
+        if not found.counts.get("ok"):
+            why = ", ".join(sorted(set(found.refused.values()))) or "no job is meant"
             raise HTCondorException(f"Failed to edit {attr}: {why}")
-        return int(found["counts"]["ok"])
+        return found.counts["ok"]
 
-    def _edit(self, spec: dict[str, Any], attr: str, value: object) -> dict[str, Any]:
+    def _edit(self, spec: queue.ChosenFields, attr: str, value: object) -> queue.ActedUpon:
         ad = Ad()
         try:
             ad[attr] = value._expr if isinstance(value, ExprTree) else parse_expression(str(value), Syntax.OLD)
         except ParseError as error:
             raise HTCondorException(f"Unable to parse the value of {attr}\n{error}") from None
         with self._pool() as pool:
-            return _acted(pool, action="edit", attributes=ad_data(ad), **spec)
+            done: queue.ActedUpon = pool.ask(queue.Act(action="edit", attributes=ad_data(ad), **spec))
+            return done
 
     def reschedule(self) -> None:
         """Nothing is to be done: the matchmaker hears of new jobs at once."""
@@ -214,20 +214,9 @@ class Schedd:
         raise HTCondorException("Roost knows no GSI proxies")
 
 
-def _acted(pool: Pool, **args: Any) -> dict[str, Any]:
-    try:
-        data = pool.schedd("act", **args)
-    except RefusedByPool as refused:
-        data = refused.answer.data
-        if not isinstance(data, dict):
-            raise
-    assert isinstance(data, dict)
-    return data
-
-
-def _summary(pool: Pool, owners: list[str], constraint: str | None) -> ClassAd:
+def _summary(pool: Pool, owners: tuple[str, ...], constraint: str | None) -> ClassAd:
     """How many jobs are in which state, as the last ad of a query tells it."""
-    rows = pool.schedd("query", jobs=[], owners=owners, constraint=constraint, projection=["JobStatus"])
+    rows = pool.ask(queue.Query(owners=owners, constraint=constraint, projection=("JobStatus",)))
     counts = dict.fromkeys(_STATES, 0)
     for row in rows:
         counts[row["JobStatus"]] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from roost.classad import ClassAd as Ad
 from roost.compat.classad2 import ClassAd
@@ -14,6 +14,7 @@ from roost.runtime.descriptions import SPOOLED, pool_config
 from roost.runtime.home import user_name
 from roost.runtime.submit_host import SystemSubmitHost
 from roost.schedd.submit import ClusterPlan, Submission, fill, read_submission
+from roost.wire.requests import queue
 
 if TYPE_CHECKING:
     from roost.compat.htcondor2.asking import Pool
@@ -73,7 +74,6 @@ def _filled(ad: Ad, cluster: int, proc: int, owner: str) -> Ad:
     return ad
 
 
-def submitted(pool: Pool, submission: Submission) -> list[dict[str, Any]]:
-    """Hand clusters to the queue; cluster and number of jobs of each."""
-    taken: list[dict[str, Any]] = pool.schedd("submit", clusters=[each.to_data() for each in submission.clusters])
-    return taken
+def submitted(pool: Pool, submission: Submission) -> list[queue.Submitted]:
+    """Hand clusters to the queue."""
+    return pool.ask(queue.Submit(clusters=tuple(each.to_data() for each in submission.clusters)))

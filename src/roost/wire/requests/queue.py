@@ -17,12 +17,20 @@ Action: TypeAlias = Literal[
 ]
 
 
-class Choice(TypedDict, total=False):
-    """The fields of `_Chosen`, for those who pass them on."""
+class ChosenFields(TypedDict, total=False):
+    """The fields by which jobs are chosen, for those who pass them on."""
 
     jobs: tuple[str, ...]
     owners: tuple[str, ...]
     constraint: str | None
+
+
+class ShownFields(TypedDict, total=False):
+    """The fields that say what is shown of jobs, for those who pass them on."""
+
+    projection: tuple[str, ...]
+    raw: bool
+    texts: tuple[str, ...]
 
 
 class _Chosen(Request[_R_co]):
@@ -65,8 +73,14 @@ class Act(_Chosen[ActedUpon]):
     action: Action
     #: Why, for the record.
     reason: str = ""
-    #: Of "edit" and "note": what the jobs' ads are to say.
+    #: Of "edit" and "note": what the jobs' ads are to say; of "hold": HoldReasonSubCode.
     attributes: AdData | None = None
+
+    def _problem(self) -> str:
+        if self.action in ("edit", "note"):
+            return ""
+        wrong = set(self.attributes or ()) - {"HoldReasonSubCode" if self.action == "hold" else ""}
+        return f"{self.action} does not take the attribute {min(wrong)}" if wrong else ""
 
 
 class Query(_Chosen[list[AdData]]):

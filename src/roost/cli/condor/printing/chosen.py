@@ -17,6 +17,7 @@ from roost.cli.condor.printing.autoformat import FLAGS, autoformat, formatted
 from roost.cli.condor.printing.columns import Mask, lines
 from roost.cli.condor.printing.print_format import PrintFormat, read_print_format
 from roost.cli.condor.printing.rows import Row, is_name, needed
+from roost.wire.requests.queue import ShownFields
 
 #: Options that say what is printed of each ad.
 OUTPUT_OPTIONS: Final = (
@@ -46,9 +47,9 @@ class Wanted(NamedTuple):
     #: Attributes that are wanted as they are where they are no strings.
     texts: tuple[str, ...] = ()
 
-    def asked(self) -> dict[str, Any]:
-        """As a queue is asked."""
-        return {"projection": self.names, "raw": self.raw, "texts": list(self.texts)}
+    def asked(self) -> ShownFields:
+        """The fields of a request to the queue."""
+        return {"projection": tuple(self.names), "raw": self.raw, "texts": self.texts}
 
     def rows(self, found: Iterable[dict[str, Any]]) -> list[Row]:
         """What came, as rows."""
