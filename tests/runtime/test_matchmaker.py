@@ -11,6 +11,7 @@ from roost.collector.table import AdTable
 from roost.config import ConfigError, MemoryHost, load_text
 from roost.negotiator.accounts import AccountError
 from roost.negotiator.snapshot import Request, Snapshot, SubmitterDemand
+from roost.negotiator.timing import at_once
 from roost.runtime.matchmaker import Matchmaker
 from roost.wire.requests.central import ChangeUser
 
@@ -79,7 +80,7 @@ def test_a_cycle_shows_itself_in_ads_and_its_policy_in_what_is_handed_out(tmp_pa
     snapshot = Snapshot(
         slots=ads.slots, claims=ads.claims, nodes=ads.senders, demands=(demand,), now=5.0, versions=ads.versions
     )
-    plan = found.cycle(snapshot, ads)
+    plan = at_once(found.cycle(snapshot, ads))
     (negotiator, account) = found.ads(plan, "central", 1, 0.5)
     assert (negotiator["MyType"], negotiator["LastNegotiationCycleRejections0"]) == ("Negotiator", 1)
     assert (account["Name"], account["WeightedResourcesUsed"]) == ("ann@x", 4.0)

@@ -81,13 +81,16 @@ class CentralAnswers(RequestAnswers):
                 trail = None if daemon.last is None else daemon.last.trail
                 return None if trail is None else _bounded(trail.about_slot, request.slot)
             case central.Users():
-                daemon.matchmaker.charge(self._table, daemon.clock.now(), at_once=True)
+                if not daemon.deciding.under_way:
+                    daemon.matchmaker.charge(self._table, daemon.clock.now(), at_once=True)
                 return daemon.matchmaker.users()
             case central.ChangeUser():
+                await daemon.deciding.over()
                 return self._change_user(request, sender)
             case central.Cycle():
                 return self._cycle()
             case central.Advertise():
+                await daemon.deciding.over()
                 return self._advertised(request, sender)
         raise AssertionError(f"a request of the table that the central manager does not answer: {request}")
 

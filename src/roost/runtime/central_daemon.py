@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import logging
 import math
-import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
@@ -33,6 +32,7 @@ from roost.runtime.bus import Bus
 from roost.runtime.central_answers import CentralAnswers
 from roost.runtime.central_audit import CentralAudit
 from roost.runtime.daemon_ads import central_identity
+from roost.runtime.deciding import Deciding, in_slices
 from roost.runtime.defragmenter import Defragmenter
 from roost.runtime.lanes import Lanes
 from roost.runtime.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
@@ -87,6 +87,7 @@ class CentralDaemon:
         self.lanes = Lanes(bus, self.answers.on_ask)
         self.request_time_max_s = time_max_of(config)
         self._bookings = Bookings()
+        self.deciding = Deciding()
         #: Job attributes that matching depends on; None while there was no cycle.
         self._significant: list[str] | None = None
         #: Until when it is waited for queues that tell their jobs apart by something else, on the loop's clock.
@@ -124,7 +125,7 @@ class CentralDaemon:
     def _came_back(self) -> None:
         """Whatever was sent lately may be lost."""
         self.matchmaker.told = False
-        self._bookings.all_lost()
+        self.deciding.change(self._bookings.all_lost)
         self.spawn(self._hello())
         self.spawn(self._repeat_significant())
 
@@ -133,6 +134,7 @@ class CentralDaemon:
 
     async def reconfigure(self, config: Config) -> None:
         """Take another configuration."""
+        await self.deciding.over()
         try:
             intervals = intervals_from(config)
             self.matchmaker.configure(config)
@@ -174,6 +176,7 @@ class CentralDaemon:
     async def _expire(self) -> None:
         while True:
             await asyncio.sleep(_EXPIRE_S)
+            await self.deciding.over()
             for name in self.table.expire(self.clock.now()):
                 _log.info("%s has not been heard of and is forgotten", name)
             await self._repeat_significant()
@@ -182,19 +185,22 @@ class CentralDaemon:
 
     def _on_slots(self, message: Message, sender: str, reply: str) -> None:
         if isinstance(message, m.SlotAds):
-            self._heard(self._slots, message, sender)
+            self._changes(self._slots, message, sender)
 
     def _on_demand(self, message: Message, sender: str, reply: str) -> None:
         if isinstance(message, m.Demand):
-            self._heard(self._demand, message, sender)
+            self._changes(self._demand, message, sender)
 
     def _on_ads(self, message: Message, sender: str, reply: str) -> None:
         if isinstance(message, m.DaemonAds):
-            self._heard(self._daemons, message, sender)
+            self._changes(self._daemons, message, sender)
 
     def _on_audit(self, message: Message, sender: str, reply: str) -> None:
         if isinstance(message, m.Audit):
             self._heard(self.audit.keeper.take, message, sender)
+
+    def _changes(self, take: Callable[[_M, str], None], message: _M, sender: str) -> None:
+        self.deciding.change(lambda: self._heard(take, message, sender))
 
     def _heard(self, take: Callable[[_M, str], None], message: _M, sender: str) -> None:
         try:
@@ -292,6 +298,7 @@ class CentralDaemon:
         """Charge users also while nothing is asked for, and show the accounts and the matchmaker to the pool."""
         while True:
             await asyncio.sleep(ACCOUNTS_EVERY_S)
+            await self.deciding.over()
             now = self.clock.now()
             charged = self.matchmaker.charge(self.table, now)
             if charged or self.cycles != self._shown_cycles or now - self._shown_at > SHOW_EVERY_S:
@@ -326,12 +333,12 @@ class CentralDaemon:
         snapshot = self._snapshot()
         if not snapshot.demands:
             return
-        began = time.perf_counter()
-        plan = self.last = self.matchmaker.cycle(snapshot, self.table)
-        self.last_s = time.perf_counter() - began
-        self.cycles += 1
-        await self._deliver(plan)
-        self.audit.record(self.matchmaker.decisions(plan, snapshot))
+        async with self.deciding.decision():
+            plan, self.last_s = await in_slices(self.matchmaker.cycle(snapshot, self.table))
+            self.last = plan
+            self.cycles += 1
+            await self._deliver(plan)
+            self.audit.record(self.matchmaker.decisions(plan, snapshot))
         if plan.matches:
             _log.info("cycle %d: %s in %.1f ms", self.cycles, dict(plan.record), self.last_s * 1000)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, assert_never
@@ -71,10 +70,10 @@ class Matchmaker:
 
     # -- cycles ------------------------------------------------------------------------------------
 
-    def cycle(self, snapshot: Snapshot, table: AdTable) -> Plan:
-        """Decide who gets what."""
+    def cycle(self, snapshot: Snapshot, table: AdTable) -> Steps[Plan]:
+        """Decide who gets what, in steps between which nothing may change that they are about."""
         self.charge(table, snapshot.now)
-        plan = _timed(negotiation(snapshot, settings=self.settings, accounts=self.accounts, memory=self.memory))
+        plan = yield from negotiation(snapshot, settings=self.settings, accounts=self.accounts, memory=self.memory)
         table.watch(self.memory.names)
         self.policy_log.write(lines(plan.findings, f"{snapshot.now:.3f}"))
         return plan
@@ -178,18 +177,6 @@ class Matchmaker:
             write_whole(self.path, json.dumps(self.accounts.to_json()), sync=True)
         except OSError as error:
             _log.error("can't write the accounts to %s: %s", self.path, error)
-
-
-def _timed(steps: Steps[Plan]) -> Plan:
-    """The result of steps, each of which is told how long they have taken."""
-    began = time.monotonic()
-    try:
-        next(steps)
-        while True:
-            steps.send(time.monotonic() - began)
-    except StopIteration as end:
-        plan: Plan = end.value
-        return plan
 
 
 #: Figure of a cycle's record to attribute.
