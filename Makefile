@@ -69,8 +69,8 @@ conformance: $(VENV)/ready ## compare N=1000000 cases with the reference library
 fuzz: $(VENV)/ready ## hostile input for a long time
 	ROOST_FUZZ_CASES=$(N) $(BIN)/python -m pytest -q tests/classad/test_hostile.py
 
-docs: $(VENV)/ready ## write the generated reference pages anew
-	$(BIN)/python -m roost.cli.manual docs
+docs: $(VENV)/ready ## write the generated reference pages, man pages and completions anew
+	$(BIN)/python -m roost.cli.manual docs share
 
 site: $(VENV)/ready ## build the documentation site in build/site, and check its links
 	$(BIN)/python website/build.py

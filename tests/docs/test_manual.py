@@ -8,6 +8,7 @@ from roost.cli import manual
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = manual.pages()
+INSTALLED = manual.installed()
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -15,8 +16,19 @@ def test_a_generated_page_is_current(path):
     assert (DOCS / path).read_text(encoding="utf-8") == PAGES[path], "run `make docs`"
 
 
+@pytest.mark.parametrize("path", INSTALLED)
+def test_a_file_to_be_installed_is_current(path):
+    assert (DOCS.parent / "share" / path).read_text(encoding="utf-8") == INSTALLED[path], "run `make docs`"
+
+
+def test_nothing_else_is_installed():
+    share = DOCS.parent / "share"
+    assert {str(path.relative_to(share)) for path in share.rglob("*") if path.is_file()} == set(INSTALLED)
+
+
 def test_the_program_writes_the_pages_and_says_how_it_is_called(tmp_path, capsys):
-    assert manual.main([str(tmp_path)]) == 0
-    assert (tmp_path / "lint/index.md").is_file()
+    assert manual.main([str(tmp_path / "docs"), str(tmp_path / "share")]) == 0
+    assert (tmp_path / "docs/lint/index.md").is_file()
+    assert (tmp_path / "share/man/man1/roost.1").is_file()
     assert manual.main([]) == 2
-    assert "DIRECTORY" in capsys.readouterr().err
+    assert "DOCS" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def test_every_command_that_needs_a_pool_is_on_the_page() -> None:
-    rest = {"cell", "classad", "config", "explain", "hook", "lab", "policy", "shims"}
+    rest = {"cell", "classad", "completion", "config", "explain", "help", "hook", "lab", "policy", "shims"}
     assert {name.split()[0] for name in pool_page.POOL_COMMANDS} - {"explain"} == set(COMMANDS) - rest
 
 

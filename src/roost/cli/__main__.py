@@ -14,9 +14,10 @@ from types import ModuleType
 from typing import Final
 
 from roost import __version__
+from roost.cli.parsing import Parser, deepest, refusal
 from roost.cli.terminal import Exit, guarded
 
-#: Subcommands in the order of the help, and the modules that they are in.
+#: Subcommands and the modules that they are in; `groups` says how the help shows them.
 COMMANDS: Final = {
     "up": "up",
     "down": "down",
@@ -48,6 +49,8 @@ COMMANDS: Final = {
     "lab": "lab",
     "policy": "policy",
     "shims": "shims",
+    "help": "help",
+    "completion": "completion",
 }
 
 
@@ -58,26 +61,46 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="roost", description="A workload manager whose heart is policy.")
-    parser.add_argument("--version", action="version", version=f"roost {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     modules = _modules(arguments)
+    parser, subparsers = _top()
     for module in dict.fromkeys(modules.values()):
         module.add_parser(subparsers)
     try:
         args, unknown = parser.parse_known_args(arguments)
-        if unknown:
-            # The usage of the command helps more than that of all of them.
-            subparsers.choices.get(args.command, parser).error(f"unrecognized arguments: {' '.join(unknown)}")
     except SystemExit as end:
         # argparse has said what there is to say.
         return Exit.OK if not end.code else Exit.BAD
+    if unknown:
+        raise refusal(deepest(parser, arguments), unknown)
     if args.command is None:
         parser.print_help(sys.stderr)
         return Exit.BAD
     code = modules[args.command].run(args)
     assert isinstance(code, int)
     return code
+
+
+class _Top(Parser):
+    """The parser of `roost` itself."""
+
+    def format_help(self) -> str:
+        from roost.cli.groups import overview
+
+        return overview(self)
+
+
+def _top() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
+    parser = _Top(prog="roost", description="A workload manager whose heart is policy.")
+    parser.add_argument("--version", action="version", version=f"roost {__version__}", help="print the version")
+    return parser, parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
+
+
+def parser_of_all() -> Parser:
+    """The parser of `roost` with all commands."""
+    parser, subparsers = _top()
+    for module in dict.fromkeys(_modules([]).values()):
+        module.add_parser(subparsers)
+    return parser
 
 
 def _modules(arguments: list[str]) -> dict[str, ModuleType]:

@@ -24,7 +24,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "dag", help="workflows: jobs that wait for one another", description="Workflows in the files of DAGMan."
     )
-    deeds = parser.add_subparsers(dest="deed", metavar="DEED", title="deeds", required=True)
+    deeds = parser.add_subparsers(dest="deed", metavar="COMMAND", title="commands", required=True)
     check = deeds.add_parser("check", help="say what is wrong with DAG files, and what they come to")
     check.add_argument("file", nargs="+", help="DAG file")
     check.add_argument("--json", action="store_true", help="print JSON")

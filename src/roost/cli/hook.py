@@ -49,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "hook", help="try a hook by hand", description="Programs that bring jobs to slots and are told of them."
     )
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    actions = parser.add_subparsers(dest="action", metavar="COMMAND", title="commands", required=True)
     test = actions.add_parser(
         "test",
         help="run one hook with sample ads, and say what would follow",

@@ -1,6 +1,7 @@
-"""``python -m roost.cli.manual DIRECTORY``: write the generated pages of the manual, those of every room.
+"""``python -m roost.cli.manual DOCS [SHARE]``: write the generated pages of the manual, those of every room.
 
-Each room makes its own pages, as a dict from path to text; a test holds the committed ones against it.
+Each room makes its own pages, as a dict from path to text; a test holds the committed ones against it. With SHARE, man
+pages and the scripts that complete commands in shells are written below it: the package installs them from there.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import sys
 from pathlib import Path
 
 from roost.classad import docs as classad
-from roost.cli import pool_page
+from roost.cli import completion, man_pages, pool_page
 from roost.cli.condor import page as condor
 from roost.config import docs as config
 from roost.dag import docs as dag
@@ -44,15 +45,26 @@ def pages() -> dict[str, str]:
     }
 
 
+def installed() -> dict[str, str]:
+    """Path below share/ to text: where shells and man(1) look below a prefix."""
+    return {
+        **{f"man/man1/{name}": text for name, text in man_pages.pages().items()},
+        "bash-completion/completions/roost": completion.script("bash"),
+        "zsh/site-functions/_roost": completion.script("zsh"),
+        "fish/vendor_completions.d/roost.fish": completion.script("fish"),
+    }
+
+
 def main(arguments: list[str]) -> int:
-    """Write the pages below the directory given."""
-    if len(arguments) != 1:
-        print("usage: python -m roost.cli.manual DIRECTORY", file=sys.stderr)
+    """Write the pages below the directories given."""
+    if len(arguments) not in (1, 2):
+        print("usage: python -m roost.cli.manual DOCS [SHARE]", file=sys.stderr)
         return 2
-    for path, text in pages().items():
-        file = Path(arguments[0]) / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+    for directory, texts in zip(arguments, (pages, installed), strict=False):
+        for path, text in texts().items():
+            file = Path(directory) / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
     return 0
 
 

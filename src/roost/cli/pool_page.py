@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Final
 
 from roost.cli.__main__ import COMMANDS
+from roost.cli.topics import TOPICS
 
 #: Commands of the page, in its order.
 POOL_COMMANDS: Final = (
@@ -27,28 +28,6 @@ _HEAD: Final = """\
 
 The commands that start a pool, hand jobs to it, and ask it what it does. A first walk through them is the
 [tutorial](../tutorial/first-pool.md); how a pool is kept running is in [operations](../guides/operations.md).
-
-**Which pool.** A pool lives in a state directory. It is the one that `--home` names, else the environment's
-`ROOST_HOME`, else `~/.local/state/roost`. Commands find the running pool through that directory and nothing else.
-
-**Jobs** are named `12.0` (cluster 12, job 0), whole clusters `12`, and all jobs of a user by the user's name.
-
-**JSON.** With `--json` a command prints one JSON document and nothing else on standard output. Values of attributes
-are themselves; an expression, a list or UNDEFINED is an object with one member, `expr`. Fields may be added, none is
-renamed.
-
-**Exit status** of every command:
-
-| status | meaning |
-|---|---|
-| 0 | it is done; the answer is yes |
-| 1 | the answer is no: no job is meant, a job failed, the job would not run, nothing is recorded |
-| 2 | it could not be done: wrong usage, no pool, a refusal, the time was over; the message says what to do |
-| 3 | a mistake in Roost itself; please report it |
-| 130 | ended by Ctrl-C |
-
-**Colours** are used on a terminal only, and not if `NO_COLOR` is set. A daemon that has died is started again within
-moments; commands wait up to three seconds for one before they give up.
 
 """
 
@@ -206,7 +185,13 @@ goes on.""",
 def page() -> str:
     """The page."""
     parsers = dict(_parsers())
-    return _HEAD + "\n".join(_section(name, parsers[name]) for name in POOL_COMMANDS)
+    head = "".join(f"**{topic.title}.**{_gap(topic.text)}{topic.text}\n\n" for topic in TOPICS.values())
+    return _HEAD + head + "\n".join(_section(name, parsers[name]) for name in POOL_COMMANDS)
+
+
+def _gap(text: str) -> str:
+    """What stands between a title and its text, which may be a table."""
+    return "\n\n" if text.startswith("|") else " "
 
 
 def _parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:

@@ -34,7 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "story", help="show what happened to a job or a slot", description="Show what happened, in order, and why."
     )
-    kinds = parser.add_subparsers(dest="kind", metavar="KIND", title="kinds", required=True)
+    kinds = parser.add_subparsers(dest="kind", metavar="COMMAND", title="commands", required=True)
     job = kinds.add_parser("job", help="a job", description="Show what happened to a job, and why.")
     add_pool_options(job)
     job.add_argument("name", metavar="ID", help="the job, as in 12.0; 12 for a cluster of one job")

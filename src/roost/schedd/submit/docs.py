@@ -255,3 +255,9 @@ def pages() -> dict[str, str]:
         "reference/submit-descriptions.md": "\n".join(commands_page()) + "\n",
         "reference/submit-errors.md": "\n".join(errors_page()) + "\n",
     }
+
+
+def meaning_of(command: str) -> tuple[tuple[str, ...], str, str] | None:
+    """All names of a command, the attributes that it sets, and what it means; None if there is no such command."""
+    found = ((names, attribute, meaning) for _, names, attribute, meaning in _rows() if command in names)
+    return next(found, None)

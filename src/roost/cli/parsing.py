@@ -1,0 +1,80 @@
+"""The parsers of `roost`: argparse's, whose refusals say what was probably meant.
+
+What it does not do: guess. A misspelt command or option is refused; the hint names the nearest one there is.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from roost.cli.terminal import CommandError
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser of `roost` or of one of its commands."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            raise CommandError(
+                f"{value!r} is not a command of {self.prog}\n"
+                f"    hint: {meant(str(value), action.choices)}`{self.prog} --help` lists the commands"
+            )
+        super()._check_value(action, value)
+
+
+def subparsers_of(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser] | None:
+    """The action that holds the commands of a parser; None for one that has none."""
+    return next((action for action in parser._actions if isinstance(action, argparse._SubParsersAction)), None)
+
+
+def deepest(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of the command that arguments name."""
+    for argument in arguments:
+        inner = subparsers_of(parser)
+        if inner is None:
+            break
+        parser = inner.choices.get(argument, parser)
+    return parser
+
+
+def refusal(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> CommandError:
+    """What to say of arguments that a command does not have."""
+    known = [option for action in parser._actions for option in action.option_strings]
+    first = next((each for each in unknown if each.startswith("-")), "")
+    name = first.partition("=")[0]
+    told = f"{name} is not an option" if first else f"{unknown[0]!r} is not an argument"
+    return CommandError(
+        f"{told} of {parser.prog}\n"
+        f"    hint: {meant(name, known) if first else ''}`{parser.prog} --help` lists what it takes"
+    )
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name that is most like one that is not there; None if none is."""
+    # Only after a mistake: what imports it must start at once.
+    from difflib import get_close_matches
+
+    by_folded = {each.lower(): each for each in names}
+    found = get_close_matches(name.lower(), by_folded, n=1, cutoff=0.6)
+    return by_folded[found[0]] if found else None
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """A question after the name that was probably meant, with a blank behind it; empty if there is none."""
+    found = nearest(name, names)
+    return f"did you mean {found}? " if found else ""
+
+
+def commands_of(
+    parser: argparse.ArgumentParser, words: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser, str]]:
+    """Every command below a parser: its words, its parser, and what it does in a line."""
+    inner = subparsers_of(parser)
+    if inner is None:
+        return
+    about = {choice.dest: choice.help or "" for choice in inner._choices_actions}
+    for name, each in inner.choices.items():
+        yield (*words, name), each, about.get(name, "")
+        yield from commands_of(each, (*words, name))

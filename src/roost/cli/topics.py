@@ -1,0 +1,63 @@
+"""What holds for all commands, in short texts: the topics of `roost help`, the head of the page of commands."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Topic(NamedTuple):
+    """One text."""
+
+    title: str
+    #: Paragraphs in Markdown, readable as they are.
+    text: str
+
+
+TOPICS: Final = {
+    "pools": Topic(
+        "Which pool",
+        """\
+A pool lives in a state directory. It is the one that `--home` names, else the environment's `ROOST_HOME`, else
+`~/.local/state/roost`. Commands find the running pool through that directory and nothing else.""",
+    ),
+    "jobs": Topic(
+        "Names of jobs",
+        """\
+A job is named `12.0` (cluster 12, job 0), a whole cluster `12`, and all jobs of a user by the user's name.""",
+    ),
+    "json": Topic(
+        "JSON",
+        """\
+With `--json` a command prints one JSON document and nothing else on standard output. Values of attributes
+are themselves; an expression, a list or UNDEFINED is an object with one member, `expr`. Fields may be added, none is
+renamed.""",
+    ),
+    "exit-status": Topic(
+        "Exit status",
+        """\
+| status | meaning |
+|---|---|
+| 0 | it is done; the answer is yes |
+| 1 | the answer is no: no job matched, a job failed, the job would not run, nothing is recorded |
+| 2 | it could not be done: wrong usage, no pool, a refusal, the time was over; the message says what to do |
+| 3 | an internal error; please report it |
+| 130 | ended by Ctrl-C |""",
+    ),
+    "environment": Topic(
+        "Environment",
+        """\
+| variable | effect |
+|---|---|
+| `ROOST_HOME` | state directory of the pool, where `--home` is not given |
+| `NO_COLOR` | no colours; they are used on a terminal only |
+| `COLUMNS` | width of tables |
+| `ROOST_TRACEBACK` | set to anything: an internal error shows where it happened |
+| `_CONDOR_NAME`, `_ROOST_NAME` | set the configuration value NAME |""",
+    ),
+    "waiting": Topic(
+        "Waiting for daemons",
+        """\
+A daemon that has died is started again within moments. Commands wait up to three seconds for one before they give
+up.""",
+    ),
+}

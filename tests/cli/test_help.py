@@ -1,0 +1,91 @@
+"""`roost --help` and `roost help`: groups, topics, and what was probably meant."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from roost.cli.__main__ import COMMANDS, main, parser_of_all
+from roost.cli.groups import GROUPS
+from roost.cli.parsing import commands_of
+from roost.cli.topics import TOPICS
+
+COMMAND_WORDS = [words for words, _, _ in commands_of(parser_of_all())]
+
+
+def out_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    assert main(arguments) == code
+    told = capsys.readouterr()
+    assert (told.err if code == 0 else told.out) == ""
+    return told.out if code == 0 else told.err
+
+
+def test_every_command_is_in_one_group() -> None:
+    assert sorted(name for group in GROUPS for name in group.commands) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.title)
+def test_the_help_shows_a_group_with_an_example_that_can_be_typed(
+    group: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = out_of(capsys, "--help")
+    assert f"{group.title}, for example `{group.example}`\n" in text  # type: ignore[attr-defined]
+    parser_of_all().parse_args(shlex.split(group.example)[1:])  # type: ignore[attr-defined]
+
+
+def test_help_without_a_topic_is_the_help_of_roost(capsys: pytest.CaptureFixture[str]) -> None:
+    assert out_of(capsys, "help") == out_of(capsys, "--help")
+
+
+@pytest.mark.parametrize("words", COMMAND_WORDS, ids=" ".join)
+def test_help_of_a_command_is_what_the_command_says(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    assert out_of(capsys, "help", *words) == out_of(capsys, *words, "--help")
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_help_of_a_topic_is_its_text(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert TOPICS[topic].text in out_of(capsys, "help", topic)
+
+
+@pytest.mark.parametrize(
+    ("topic", "lines"),
+    [
+        (
+            "max_jobs_running",
+            ["MAX_JOBS_RUNNING: knob of the configuration (integer; ≥ 0; default 10000; takes effect"],
+        ),
+        ("KeyboardIdle", ["KeyboardIdle: attribute of a machine ad (integer, s)"]),
+        ("START", ["START: knob of the configuration", "START: policy expression", "START: attribute of a machine ad"]),
+        ("request_memory", ["request_memory: command of submit descriptions (sets RequestMemory)"]),
+        ("rst101", ["# RST101: Arithmetic with a text"]),
+        ("JOB_STOP_COUNT", ["    No effect. Jobs are stopped at once."]),
+    ],
+)
+def test_help_of_a_name_says_what_it_is(topic: str, lines: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    text = out_of(capsys, "help", topic)
+    assert [line for line in lines if not any(each.startswith(line) for each in text.splitlines())] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("quue", "roost: 'quue' is not a command of roost\n    hint: did you mean queue? `roost --help` lists the"),
+        ("config chek", "'chek' is not a command of roost config\n    hint: did you mean check? `roost config --help`"),
+        ("queue --hed", "--hed is not an option of roost queue\n    hint: did you mean --held? `roost queue --help`"),
+        ("explain job 1.0 --hme=x", "--hme is not an option of roost explain job\n    hint: did you mean --home?"),
+        ("down now", "'now' is not an argument of roost down\n    hint: `roost down --help` lists what it takes"),
+        ("--versoin", "--versoin is not an option of roost\n    hint: did you mean --version?"),
+        ("help request_memry", "no help about 'request_memry'\n    hint: did you mean `roost help request_memory`?"),
+        ("help exit-statsu", "hint: did you mean `roost help exit-status`?"),
+        ("help zzzzqqqq", "hint: `roost help` lists the commands and topics"),
+        ("zzzz", "roost: 'zzzz' is not a command of roost\n    hint: `roost --help` lists the commands"),
+    ],
+)
+def test_what_is_misspelt_is_refused_with_what_was_meant(
+    arguments: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert told in out_of(capsys, *arguments.split(), code=2)
