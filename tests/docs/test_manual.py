@@ -27,7 +27,7 @@ def test_nothing_else_is_installed():
 
 
 def test_the_program_writes_the_pages_and_says_how_it_is_called(tmp_path, capsys):
-    assert manual.main([str(tmp_path / "docs"), str(tmp_path / "share")]) == 0
+    assert manual.main([str(tmp_path / "docs")]) == 0
     assert (tmp_path / "docs/lint/index.md").is_file()
     assert (tmp_path / "share/man/man1/roost.1").is_file()
     assert manual.main([]) == 2

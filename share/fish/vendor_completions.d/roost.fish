@@ -12,7 +12,7 @@ function __roost_at
     test (string join / $path) = (string join / $argv)
 end
 
-set -g __roost_paths up down status submit queue wait rm hold release suspend continue vacate edit history story story/job story/slot audit dag dag/check dag/submit dag/status dag/run drain reopen reconfig userprio advertise classad classad/eval classad/parse classad/match classad/convert classad/flatten classad/refs classad/repl config config/show config/get config/explain config/check config/dump explain explain/expr explain/job explain/slot hook hook/test lab lab/simulate lab/test lab/compare policy policy/lint policy/rules shims help completion
+set -g __roost_paths up down status submit queue wait rm hold release suspend continue vacate edit history story story/job story/slot audit dag dag/check dag/submit dag/status dag/run drain reopen reconfig userprio advertise classad classad/eval classad/parse classad/match classad/convert classad/flatten classad/refs classad/repl cell cell/check cell/diff cell/rules config config/show config/get config/explain config/check config/dump explain explain/expr explain/job explain/slot hook hook/test lab lab/simulate lab/test lab/compare policy policy/lint policy/rules shims help completion
 complete -c roost -f
 
 complete -c roost -n '__roost_at' -a up -d 'start a pool on this machine'
@@ -38,6 +38,7 @@ complete -c roost -n '__roost_at' -a reconfig -d 'read the configuration again'
 complete -c roost -n '__roost_at' -a userprio -d 'show or change users'\'' priorities'
 complete -c roost -n '__roost_at' -a advertise -d 'tell the pool of something by an ad'
 complete -c roost -n '__roost_at' -a classad -d 'evaluate, match and convert ClassAd expressions and ads'
+complete -c roost -n '__roost_at' -a cell -d 'check and compare configurations of Grid Engine cells'
 complete -c roost -n '__roost_at' -a config -d 'read, explain and check the configuration'
 complete -c roost -n '__roost_at' -a explain -d 'say why'
 complete -c roost -n '__roost_at' -a hook -d 'try a hook by hand'
@@ -268,6 +269,19 @@ complete -c roost -n '__roost_at classad refs' -l json -d 'print a JSON object a
 complete -c roost -n '__roost_at classad repl' -s h -l help -d 'show the help of this command'
 complete -c roost -n '__roost_at classad repl' -l my -r -F -d 'the ad to work in: an ad: a file, - for standard input, or its text: '\''[ … ]'\'', '\''{ … }'\'', '\''Name = expression'\'''
 complete -c roost -n '__roost_at classad repl' -l target -r -F -d 'the other ad of a match'
+complete -c roost -n '__roost_at cell' -a check -d 'report what is wrong in a cell, with a status of 1 if there are errors'
+complete -c roost -n '__roost_at cell' -a diff -d 'what must change for one cell to become the other, with a status of 1 if anything must'
+complete -c roost -n '__roost_at cell' -a rules -d 'the rules of check, or the page of one'
+complete -c roost -n '__roost_at cell' -s h -l help -d 'show the help of this command'
+complete -c roost -n '__roost_at cell check' -F
+complete -c roost -n '__roost_at cell check' -s h -l help -d 'show the help of this command'
+complete -c roost -n '__roost_at cell check' -l level -x -a 'error warning note' -d 'least severity shown and counted'
+complete -c roost -n '__roost_at cell check' -l strict -d 'count warnings as errors'
+complete -c roost -n '__roost_at cell check' -l json -d 'print one JSON document'
+complete -c roost -n '__roost_at cell diff' -F
+complete -c roost -n '__roost_at cell diff' -s h -l help -d 'show the help of this command'
+complete -c roost -n '__roost_at cell diff' -l json -d 'print one JSON document'
+complete -c roost -n '__roost_at cell rules' -s h -l help -d 'show the help of this command'
 complete -c roost -n '__roost_at config' -a show -d 'names in force with value and place'
 complete -c roost -n '__roost_at config' -a get -d 'the expanded value of names'
 complete -c roost -n '__roost_at config' -a explain -d 'where a value comes from, and each step of its expansion'
@@ -432,7 +446,7 @@ complete -c roost -n '__roost_at shims' -s h -l help -d 'show the help of this c
 complete -c roost -n '__roost_at shims' -l shell -x -a 'sh bash zsh dash ksh fish csh tcsh' -d 'whose words to print (default: SHELL'\''s, else sh)'
 complete -c roost -n '__roost_at shims' -l dir -x -a '(__fish_complete_directories)' -d 'where the scripts are written (default: below ~/.cache)'
 complete -c roost -n '__roost_at shims' -l path -d 'print the directory alone'
-complete -c roost -n '__roost_at help' -a 'up down status submit queue wait rm hold release suspend continue vacate edit history story audit dag drain reopen reconfig userprio advertise classad config explain hook lab policy shims help completion'
+complete -c roost -n '__roost_at help' -a 'up down status submit queue wait rm hold release suspend continue vacate edit history story audit dag drain reopen reconfig userprio advertise classad cell config explain hook lab policy shims help completion'
 complete -c roost -n '__roost_at help' -s h -l help -d 'show the help of this command'
 complete -c roost -n '__roost_at completion' -a 'bash zsh fish'
 complete -c roost -n '__roost_at completion' -s h -l help -d 'show the help of this command'

@@ -29,7 +29,7 @@ GROUPS: Final = (
         "roost up --detach",
         ("up", "down", "status", "drain", "reopen", "reconfig", "userprio", "advertise"),
     ),
-    Group("Engineer policy", "roost policy lint roost.config", ("policy", "config", "lab", "classad", "hook")),
+    Group("Engineer policy", "roost policy lint roost.config", ("policy", "config", "lab", "classad", "hook", "cell")),
     Group("Help yourself", "roost help MAX_JOBS_RUNNING", ("help", "completion", "shims")),
 )
 

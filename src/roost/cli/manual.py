@@ -1,7 +1,7 @@
-"""``python -m roost.cli.manual DOCS [SHARE]``: write the generated pages of the manual, those of every room.
+"""``python -m roost.cli.manual DOCS``: write the generated pages of the manual, those of every room.
 
-Each room makes its own pages, as a dict from path to text; a test holds the committed ones against it. With SHARE, man
-pages and the scripts that complete commands in shells are written below it: the package installs them from there.
+Each room makes its own pages, as a dict from path to text; a test holds the committed ones against it. Man pages and the
+scripts that complete commands in shells go into `share` next to DOCS: the package installs them from there.
 """
 
 from __future__ import annotations
@@ -56,13 +56,14 @@ def installed() -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages below the directories given."""
-    if len(arguments) not in (1, 2):
-        print("usage: python -m roost.cli.manual DOCS [SHARE]", file=sys.stderr)
+    """Write the pages below the directory given, and what is installed next to it."""
+    if len(arguments) != 1:
+        print("usage: python -m roost.cli.manual DOCS", file=sys.stderr)
         return 2
-    for directory, texts in zip(arguments, (pages, installed), strict=False):
-        for path, text in texts().items():
-            file = Path(directory) / path
+    docs = Path(arguments[0]).resolve()
+    for directory, texts in ((docs, pages()), (docs.parent / "share", installed())):
+        for path, text in texts.items():
+            file = directory / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
     return 0
