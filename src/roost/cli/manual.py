@@ -1,7 +1,7 @@
 """``python -m roost.cli.manual DOCS``: write the generated pages of the manual, those of every room.
 
-Each room makes its own pages, as a dict from path to text; a test holds the committed ones against it. Man pages and the
-scripts that complete commands in shells go into `share` next to DOCS: the package installs them from there.
+Each room makes its own pages, as a dict from path to text; a test holds the committed ones against it. Man pages and
+the scripts that complete commands in shells go into `share` next to DOCS: the package installs them from there.
 """
 
 from __future__ import annotations
