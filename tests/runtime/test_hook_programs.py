@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from roost.classad import ClassAd
+from roost.runtime import hook_programs
 from roost.runtime.hook_programs import (
     OUTPUT_BYTES_MAX,
     HookCall,
@@ -23,6 +25,7 @@ from roost.runtime.hook_programs import (
     run_hook,
     script_call,
 )
+from roost.runtime.sandbox import remove_tree
 from roost.runtime.shepherd.processes import MARK
 from tests.runtime.kit import Beacon, Place, run
 
@@ -183,6 +186,32 @@ def test_a_call_that_is_cancelled_again_and_again_is_over_only_when_all_of_it_is
                 await asyncio.sleep(0)
             assert task.cancelled()
             assert not one_place.left()
+
+    run(work())
+
+
+def test_a_call_that_is_cancelled_while_its_files_are_removed_leaves_nothing(
+    one_place: Place, execute: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _hook(one_place, "#!/bin/sh\nexit 0\n")
+    removing, may = threading.Event(), threading.Event()
+
+    def slowly(place: Path) -> None:
+        removing.set()
+        may.wait()
+        remove_tree(place)
+
+    monkeypatch.setattr(hook_programs, "remove_tree", slowly)
+
+    async def work() -> None:
+        async with one_place.nursery() as nursery:
+            task = asyncio.create_task(run_hook(nursery, execute, HookCall(key=one_place.key("1"), path=path)))
+            await asyncio.to_thread(removing.wait)
+            task.cancel()
+            asyncio.get_running_loop().call_later(0.1, may.set)
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert not list(execute.iterdir())
 
     run(work())
 

@@ -162,9 +162,17 @@ async def _called(nursery: Nursery, execute: Path, call: HookCall) -> HookResult
     except (OSError, NurseryFailed, OrderTooLarge, AlreadyStarted) as problem:
         return HookFailed(text=str(problem), by_call=isinstance(problem, OrderTooLarge))
     finally:
-        # A thread can't be cancelled: nothing is removed while it still writes.
-        await asyncio.wait([prepared])
-        await asyncio.shield(asyncio.to_thread(remove_tree, place))
+        cleaned = asyncio.ensure_future(_clean_up(prepared, place))
+        # A call that is cancelled now is over when nothing of it is left, and `run_hook` says that it was cancelled.
+        while not cleaned.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([cleaned])
+
+
+async def _clean_up(prepared: asyncio.Future[None], place: Path) -> None:
+    # A thread cannot be cancelled: nothing is removed while it still writes.
+    await asyncio.wait([prepared])
+    await asyncio.to_thread(remove_tree, place)
 
 
 async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | HookFailed:

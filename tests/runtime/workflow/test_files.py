@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -40,19 +41,46 @@ def test_a_dag_that_runs_is_not_run_twice_and_one_that_died_goes_on(tmp_path: Pa
         lock.write_text(f"{text}\n")
         with pytest.raises(Locked, match=f"process {os.getppid()}"):
             take_lock(lock, own_job="8", patience_s=0)
-    for text in ("999999999 12", f"{owner} another-boot 7", "", "of another program"):
+    for text in ("999999999 12", f"{owner} another-boot 7"):
         lock.write_text(f"{text}\n")
         assert take_lock(lock)
 
 
+def test_a_lock_that_names_no_process_is_waited_for(tmp_path: Path) -> None:
+    lock = tmp_path / "x.dag.lock"
+    for text in ("", "of another program"):
+        lock.write_text(f"{text}\n")
+        began = time.monotonic()
+        assert take_lock(lock, patience_s=0.3)
+        assert time.monotonic() - began >= 0.3
+        lock.write_text(f"{text}\n")
+        gone = threading.Timer(0.2, lock.unlink)
+        gone.start()
+        assert take_lock(lock, patience_s=3600)
+        gone.join()
+        assert lock.read_text().split()[0] == str(os.getpid())
+
+
+def test_of_runs_that_find_a_dead_owner_together_one_has_the_lock(tmp_path: Path) -> None:
+    for number in range(5):
+        lock = tmp_path / f"{number}.dag.lock"
+        lock.write_text("999999999 12 another-boot 7\n")
+        assert sorted(_said_by_four(lock)) == ["has it", "locked", "locked", "locked"]
+
+
 def test_of_runs_that_begin_together_one_has_the_lock(tmp_path: Path) -> None:
+    assert sorted(_said_by_four(tmp_path / "x.dag.lock")) == ["has it", "locked", "locked", "locked"]
+
+
+def _said_by_four(lock: Path) -> list[str]:
+    """What four runs say that are begun at the same instant."""
     script = (
         "import sys\nfrom pathlib import Path\nfrom roost.runtime.workflow.files import Locked, take_lock\n"
         "sys.stdin.readline()\n"
         "try:\n    take_lock(Path(sys.argv[1]), own_job=sys.argv[2], patience_s=0)\n    print('has it', flush=True)\n"
         "except Locked:\n    print('locked', flush=True)\nsys.stdin.readline()\n"
     )
-    command = [sys.executable, "-c", script, str(tmp_path / "x.dag.lock")]
+    command = [sys.executable, "-c", script, str(lock)]
     runs = [
         subprocess.Popen([*command, str(job)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for job in range(4)
@@ -67,7 +95,7 @@ def test_of_runs_that_begin_together_one_has_the_lock(tmp_path: Path) -> None:
             said = [run.stdout.readline().strip() for run in runs if run.stdout is not None]
     for run in runs:
         run.communicate()
-    assert sorted(said) == ["has it", "locked", "locked", "locked"]
+    return said
 
 
 def test_a_process_that_has_ended_owns_no_lock_though_nothing_has_waited_for_it(tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import itertools
 import os
 import time
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from roost.runtime.shepherd.processes import boot_id, is_alive, start_of
 from roost.runtime.whole_files import write_first, write_whole
@@ -115,27 +118,52 @@ def take_lock(path: Path, *, own_job: str = "", patience_s: float = LOCKED_S) ->
 
     A process that has ended owns nothing, even while nobody has waited for it. One that runs is waited for: an earlier
     process of the same run, `own_job`, is on its way out if the queue has started another, and is waited for however
-    long that takes; anybody else's for `patience_s`.
+    long that takes; any other for `patience_s`. A lock that names no process is waited for as long: its run may be that
+    of another program, and removes it at its end; after that it is taken over.
     """
-    left = path.exists()
-    until = time.monotonic() + patience_s
-    while (owner := _owner(path)) is not None and owner.is_alive:
-        if not (own_job and owner.job == own_job) and time.monotonic() >= until:
+    text = f"{os.getpid()} {start_of(os.getpid())} {boot_id()} {own_job}\n"
+    left, until = False, time.monotonic() + patience_s
+    while True:
+        try:
+            write_first(path, text)
+            return left
+        except FileExistsError:
+            left = True
+        is_late = time.monotonic() >= until
+        owner = _take_over(path, text, is_late=is_late)
+        if owner is None:
+            return True
+        if is_late and isinstance(owner, _Owner) and not (own_job and owner.job == own_job):
             raise Locked(
                 f"{path}: process {owner.pid}{owner.job and f', job {owner.job},'} runs this DAG; wait for its end, or "
                 f"remove its job"
             )
         time.sleep(_LOOK_S)
-    text = f"{os.getpid()} {start_of(os.getpid())} {boot_id()} {own_job}\n"
-    if left:
-        write_whole(path, text)
-        return True
+
+
+def _take_over(path: Path, text: str, *, is_late: bool) -> _Owner | Unknown | None:
+    """Replace a lock that has no owner any more, one process after another; None if that is done, else its owner."""
     try:
-        write_first(path, text)
-    except FileExistsError:
-        # Another run was begun in the same moment.
-        return take_lock(path, own_job=own_job, patience_s=patience_s)
-    return False
+        file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return UNKNOWN
+    try:
+        # Where the file system has no such locks, runs that begin at the same instant are not told apart.
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            is_replaced = not os.path.samestat(os.fstat(file), path.stat())
+        except FileNotFoundError:
+            is_replaced = True
+        if is_replaced:
+            return UNKNOWN
+        owner = _owner(path)
+        if owner.is_alive if isinstance(owner, _Owner) else not is_late:
+            return owner
+        write_whole(path, text)
+        return None
+    finally:
+        os.close(file)
 
 
 class _Owner(NamedTuple):
@@ -152,10 +180,20 @@ class _Owner(NamedTuple):
         return self.pid != os.getpid() and self.boot in ("", boot_id()) and is_alive(self.pid, self.began)
 
 
-def _owner(path: Path) -> _Owner | None:
-    """The owner on record; None if there is none, or the file says nothing that could be judged."""
+class Unknown(Enum):
+    """The class of `UNKNOWN`."""
+
+    UNKNOWN = "unknown"
+
+
+#: The owner of a lock that names no process.
+UNKNOWN: Final[Literal[Unknown.UNKNOWN]] = Unknown.UNKNOWN
+
+
+def _owner(path: Path) -> _Owner | Unknown:
+    """The owner on record."""
     try:
         pid, began, boot, job, *_ = *path.read_text().split(), "", "", ""
         return _Owner(int(pid), int(began), boot, job)
     except (ValueError, OSError):
-        return None
+        return UNKNOWN
