@@ -291,6 +291,10 @@ class ReplayPool:
         source = Together([replace(job, ad=ad_of(job, self.jobs)) for job in jobs.values()])
         owner = next(iter(jobs.values())).owner
         self.schedd.feed(ev.Submitted(clusters=(source,), owner=owner, reply_to=""))
+        if number not in self.schedd.queue.book.clusters:
+            # It was refused, and another cluster gets its number.
+            self.ids = {name: job for name, job in self.ids.items() if name not in jobs}
+            return
         for name, job in jobs.items():
             past = past_of(job)
             if past is not None:
