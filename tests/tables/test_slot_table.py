@@ -176,6 +176,11 @@ CASES: Final = [
         then(lambda h: h.drain(drain_remaining_s=500.0), lambda h: h.poll(20)),
         [("10", R.DRAINING), ("22", R.STARTER_GONE), ("36", R.DRAINING)],
     ),
+    Case(
+        at.UNCLAIMED,
+        then(lambda h: h.drain(start=parse_expression("true"), drain_remaining_s=500.0), lambda h: h.request()),
+        [("5", R.CLAIM_ACCEPTED)],
+    ),
     Case(at.CLAIMED, poll, [("10", R.OWNER_PRESENT), ("22", R.STARTER_GONE)], {"IS_OWNER": "true"}),
     Case(
         at.CLAIMED,

@@ -196,7 +196,7 @@ complete -c roost -n '__roost_at drain' -l cancel -d 'stop draining: jobs may st
 complete -c roost -n '__roost_at drain' -l schedule -x -a 'graceful quick fast' -d 'graceful: jobs get retirement and vacate time; quick: vacate time; fast: neither (default: graceful)'
 complete -c roost -n '__roost_at drain' -l then -x -a 'nothing resume exit restart reconfig' -d 'what becomes of the empty machine (default: nothing)'
 complete -c roost -n '__roost_at drain' -l check -x -d 'drain only if this is true for every slot'
-complete -c roost -n '__roost_at drain' -l start -x -d 'jobs that may start while the machine is drained, on free parts of partitionable slots; static slots take none'
+complete -c roost -n '__roost_at drain' -l start -x -d 'jobs that may start while the machine is drained, on slots that are empty and free parts of others, until the last job is gone that ran before'
 complete -c roost -n '__roost_at drain' -l reason -x -d 'why; it is shown with the machine'
 complete -c roost -n '__roost_at drain' -l request-id -x -d 'cancel only this drain'
 complete -c roost -n '__roost_at reopen' -s h -l help -d 'show the help of this command'

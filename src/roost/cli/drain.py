@@ -39,8 +39,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--start",
         metavar="EXPR",
-        help="jobs that may start while the machine is drained, on free parts of partitionable slots; static slots "
-        "take none",
+        help="jobs that may start while the machine is drained, on slots that are empty and free parts of others, "
+        "until the last job is gone that ran before",
     )
     parser.add_argument("--reason", metavar="TEXT", default="", help="why; it is shown with the machine")
     parser.add_argument("--request-id", metavar="ID", default="", help="cancel only this drain")

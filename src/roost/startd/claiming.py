@@ -92,8 +92,6 @@ def _ask_for_free_slot(work: Work, event: ClaimRequested) -> Refusal | None:
     refusal = _unwilling(work, event.request)
     if not state.claim.id.matches(event.claim_id):
         return Refusal.UNKNOWN_CLAIM
-    if state.state is State.DRAINED and (refusal is None and state.kind is not SlotKind.PARTITIONABLE):
-        return Refusal.DRAINING
     if state.claim.request is not None:
         return Refusal.WRONG_STATE
     if refusal is not None:

@@ -178,6 +178,7 @@ _LETTERS: Final[Mapping[tuple[State, State], str]] = {
     (State.BACKFILL, State.CLAIMED): "M",
     (State.OWNER, State.DRAINED): "N",
     (State.DRAINED, State.OWNER): "O",
+    (State.DRAINED, State.CLAIMED): "D",
     (State.UNCLAIMED, State.DRAINED): "P",
 }
 
@@ -339,6 +340,8 @@ _BACKFILL: Final = (
 )
 
 _DRAINED: Final = (
+    # A drain with a START expression goes on offering the slots that are empty.
+    _row("5", at.DRAINED_RETIRING, at.CLAIMED, On.CLAIMED, (), Reason.CLAIM_ACCEPTED, Entry.GRANT_CLAIM),
     _row("35", at.DRAINED_RETIRING, at.OWNER, _BOTH, Guard.NOT_DRAINING, Reason.DRAIN_OVER, Entry.RENEW_CLAIM),
     _row("33", at.DRAINED_RETIRING, at.DRAINED, On.POLL, Guard.ALL_DRAINED, Reason.ALL_SLOTS_DRAINED),
     _row("34", at.DRAINED, at.OWNER, _BOTH, Guard.NOT_DRAINING, Reason.DRAIN_OVER, Entry.RENEW_CLAIM),
