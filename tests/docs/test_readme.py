@@ -33,3 +33,18 @@ def test_a_link_of_the_readme_leads_somewhere(target):
     if target == "docs/reference/benchmarks.md" and not (ROOT / target).exists():
         pytest.fail("write the page of figures")
     assert (ROOT / target).exists()
+
+
+def test_the_python_of_the_readme_runs():
+    from roost.classad import ClassAd
+
+    slot = ClassAd({"Memory": 2048})
+    slot.set("Requirements", "TARGET.RequestMemory <= Memory")
+    job = ClassAd({"RequestMemory": 1024})
+    job.set("Requirements", "TARGET.Memory >= RequestMemory")
+    names = {"slot_ads": [slot], "job_ad": job}
+    first, second = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    exec(first, names)
+    assert names["machine"].eval("START", ClassAd({"RequestMemory": 1024})) is True
+    exec(second, names)
+    assert list(names["mask"]) == [True]
