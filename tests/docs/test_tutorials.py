@@ -1,4 +1,4 @@
-"""The tutorials for owners and policy engineers: files are written and commands typed as shown, and print what is shown."""
+"""The tutorials for owners and policy engineers: files are written, commands typed, and print what is shown."""
 
 from __future__ import annotations
 
