@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +60,11 @@ def _list(args: argparse.Namespace) -> int:
 
 def _ads(args: argparse.Namespace) -> list[Any]:
     from roost.classad.forms import parse_ads
+    from roost.runtime.bounded_text import bounded_text
     from roost.wire.ads import ad_data
 
     try:
-        text = sys.stdin.read() if args.file == "-" else Path(args.file).read_text(encoding="utf-8", errors="replace")
+        text = bounded_text(None if args.file == "-" else Path(args.file))
     except OSError as error:
         raise CommandError(f"{args.file}: {error.strerror}") from None
     found = []

@@ -192,7 +192,7 @@ def _statements(file: str, read: Read, problems: Problems, via: Span | None, dep
         problems.report(DagCode.LIMIT, f"files are read within files more than {DEPTH_MAX} deep", place)
         return []
     if text is None:
-        problems.report(DagCode.FILE_MISSING, f"{file} can't be read", place)
+        problems.report(DagCode.FILE_MISSING, f"{file} cannot be read, or is longer than 67,108,864 characters", place)
         return []
     binary = nature(text)
     if binary:

@@ -25,8 +25,10 @@ from roost.runtime.store import LogPiece
 
 _log = logging.getLogger("roost.schedd")
 
-#: How far back a piece is looked for, bytes.
+#: How far back a piece is looked for, bytes, beside the size of all that are.
 LOOK_BACK_BYTES: Final = 256 * 1024
+#: What tells the beginning of a piece from other text: number, job and time of its first event.
+HEAD_BYTES: Final = 36
 #: What waits for logs that take nothing, characters over all logs; of more the oldest is given up.
 WAITING_CHARS_MAX: Final = 16_000_000
 
@@ -121,21 +123,38 @@ class LogFiles:
 
 
 def _write(hands: Hands, path: str, parts: list[LogPiece], again: bool) -> None:
-    tail = _tail(hands, path) if again else b""
     texts = [part.text.encode("utf-8", "surrogateescape") for part in parts]
-    data = b"".join(text for text in texts if text not in tail)
+    data = _missing(texts, _tail(hands, path, sum(map(len, texts)))) if again else b"".join(texts)
     if data:
         hands.append(path, data)
 
 
-def _tail(hands: Hands, path: str) -> bytes:
+def _missing(texts: list[bytes], tail: bytes) -> bytes:
+    """What of texts is not in the end of a log yet; the writer may have been killed in the middle of one."""
+    found: list[bytes] = []
+    for text in texts:
+        if text not in tail:
+            found.append(text if found else text[_begun(text, tail) :])
+    return b"".join(found)
+
+
+def _begun(text: bytes, tail: bytes) -> int:
+    """How many bytes of a text are at the very end of a log."""
+    at = tail.rfind(text[:HEAD_BYTES])
+    if at >= 0:
+        return len(tail) - at if text.startswith(tail[at:]) else 0
+    return next((size for size in range(HEAD_BYTES, 0, -1) if tail.endswith(text[:size])), 0)
+
+
+def _tail(hands: Hands, path: str, size_bytes: int) -> bytes:
+    """The end of a log: as much as pieces of that size, and what others have added since."""
     try:
         file = hands.open(path)
     except (FileNotFoundError, PermissionError):
         # A log may be one that its user can write and not read.
         return b""
     try:
-        size = os.fstat(file).st_size
-        return os.pread(file, LOOK_BACK_BYTES, max(0, size - LOOK_BACK_BYTES))
+        size, most = os.fstat(file).st_size, LOOK_BACK_BYTES + size_bytes
+        return os.pread(file, most, max(0, size - most))
     finally:
         os.close(file)

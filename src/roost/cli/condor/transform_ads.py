@@ -11,6 +11,7 @@ from roost.cli.condor.options import Given, Option, given
 from roost.cli.condor.printing import documents
 from roost.cli.condor.printing.chosen import rows_of_file
 from roost.cli.condor.printing.rows import Row
+from roost.runtime.bounded_text import bounded_text
 
 OPTIONS: Final = (
     Option("rules", "the rules; may be repeated", takes="FILE", least=1),
@@ -97,7 +98,7 @@ def _texts(order: _Order) -> list[tuple[str, str]]:
     found = []
     for path in order.rules:
         try:
-            text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8", errors="replace")
+            text = bounded_text(None if path == "-" else Path(path))
         except OSError as error:
             raise ToolError(f"ERROR : could not open rules file {path}: {error.strerror}") from None
         found.append((path, text))

@@ -12,6 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from roost.runtime.bounded_text import bounded_text
 from roost.runtime.shepherd.processes import boot_id, is_alive, start_of
 from roost.runtime.whole_files import write_first, write_whole
 
@@ -102,9 +103,9 @@ def unused(path: Path) -> Path:
 
 
 def read_text(path: str) -> str | None:
-    """The text of a file; None where it can't be read."""
+    """The text of a file; None where it cannot be read, or is too long."""
     try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
+        return bounded_text(Path(path))
     except OSError:
         return None
 

@@ -14,6 +14,7 @@ from roost.config.not_text import joined
 from roost.dag import Node, NodeKind
 from roost.dag.run import Run
 from roost.dag.states import NodeState
+from roost.runtime.bounded_text import bounded_text
 from roost.runtime.submit_host import SystemSubmitHost
 from roost.runtime.workflow.description import SubmitOptions, inner_description
 from roost.schedd.submit import Submission, read_submission
@@ -67,7 +68,7 @@ class Submitter:
             return node.text, f"the description of node {node.name} at {node.span}"
         path = directory / node.submit
         try:
-            return path.read_text(encoding="utf-8", errors="replace"), node.submit
+            return bounded_text(path), node.submit
         except OSError as error:
             raise BadNode(f"{path}: {error.strerror}") from None
 
