@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from roost.sim.fault_run import main, run_seed
+from roost.sim.world import World
 from roost.sim.worlds import LAYOUTS, POLICIES, drawn
 
 #: A sample of what `make sim` runs; 7 takes as long as all others together.
@@ -28,6 +31,17 @@ def test_seeds_differ_in_everything_that_matters() -> None:
 def test_a_seed_is_one_world_and_one_run() -> None:
     assert drawn(7).plan.faults == drawn(7).plan.faults
     assert run_seed(4).digest == run_seed(4).digest
+
+
+def test_a_queue_that_starts_again_tells_jobs_apart_by_what_matters_to_slots() -> None:
+    plan = drawn(234).plan
+    assert plan.faults.queue_death_s or plan.faults.queue_cut
+    deaths = []
+    world = World(replace(plan, days=0.2), sinks=(lambda each: deaths.append(each["what"] == "dead"),))
+    world.run()
+    assert any(deaths)
+    assert "issuspendablejob" in world.queue.core.told_significant
+    assert world.queue.core.told_significant == world.matcher.significant
 
 
 @pytest.mark.parametrize("seed", [3, 100])

@@ -94,7 +94,8 @@ class Negotiation:
         #: Claim that was given away to when, epoch s.
         self.promised: dict[str, float] = {}
         #: Attributes of jobs that matching depends on, and texts of START while draining that were looked at for them.
-        self._significant: tuple[str, ...] = ()
+        #: Attributes of jobs that matter, as the queue was told.
+        self.significant: tuple[str, ...] = ()
         self._starts: set[str] = set()
         #: Autocluster to what the queue was told last of why it got nothing.
         self._told: dict[int, str] = {}
@@ -132,7 +133,7 @@ class Negotiation:
         self._divided = [machine for machine in self.machines if machine.plan.division is not None]
         for slot in slots:
             self.look(slot)
-        self._significant = ()
+        self.significant = ()
         kinds = {(id(slot.plan.policy.expressions), *slot.plan.ad.cells): slot for slot in slots}
         self._tell_significant(kinds.values())
 
@@ -141,9 +142,13 @@ class Negotiation:
         table = Table()
         for slot in slots:
             table.put(slot.plan.name, pool_ad(slot, self.engine.now))
-        self._significant = tuple(sorted({*self._significant, *significant(table, self.settings)}))
+        self.significant = tuple(sorted({*self.significant, *significant(table, self.settings)}))
+        self.tell_queue()
+
+    def tell_queue(self) -> None:
+        """Tell it once more: a queue that has started again knows nothing of it."""
         policy = identity(self.settings.policy)
-        self.queue.feed(ev.SignificantChanged(attributes=self._significant, policy=policy))
+        self.queue.feed(ev.SignificantChanged(attributes=self.significant, policy=policy))
 
     def look(self, slot: Slot) -> None:
         """A slot has changed."""

@@ -308,6 +308,7 @@ class World:
         def live(then: float) -> None:
             self.recorder.write(then, "alive", machine="queue")
             self.queue.revive(then)
+            self.matcher.tell_queue()
             if self.plan.faults.queue_cut:
                 self.queue.die_after(1 + int(self._away.expovariate(1 / self.plan.faults.queue_cut)))
 
