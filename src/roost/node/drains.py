@@ -53,6 +53,12 @@ class Drains:
         if self.draining.order is not None:
             self._led_to(draining.progress(self.draining, self._states, now))
 
+    def look_for_originals(self, now: float) -> None:
+        """Something has happened: once the jobs are gone that ran when the drain began, no slot takes another."""
+        order = self.draining.order
+        if order is not None and order.start is not None and not self.draining.originals_gone:
+            self.progress(now)
+
     def attributes(self, now: float) -> dict[str, Any]:
         """What the ads of all slots say of drains, and of what one would cost."""
         return draining.attributes(self.draining, self._states, self._policies, now)

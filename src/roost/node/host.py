@@ -238,6 +238,9 @@ class Host(Generic[S]):
 
     def _settled(self, now: float) -> list[Out[S]]:
         self._go_on(now)
+        if self.drains.draining.order is not None:
+            self.drains.look_for_originals(now)
+            self._go_on(now)
         if self.relayouts is not None and self.relayouts.under_way:
             self.relayouts.progress(now)
             self._go_on(now)
