@@ -4,7 +4,7 @@ Zensical renders the pages of `docs/`. This program does what it leaves open:
 
 * `Stage` copies the pages, and the files outside `docs/` that they link to, to where the generator reads them; a
   program or a submit description becomes a page that shows it, and links are rewritten;
-* `draw` makes the diagrams, so that no reader's browser has to load a library from elsewhere;
+* `finish` makes the diagrams, so that no reader's browser has to load a library from elsewhere;
 * `lost_links` checks every link and anchor of the HTML that came out, whatever the generator said.
 
 What it does not do: publish. The site is a directory of plain files; links between them are relative, so it works from
@@ -31,6 +31,9 @@ DOCS = ROOT / "docs"
 _CODE = re.compile(r"^(?P<fence>```|~~~).*?^(?P=fence)[ \t]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?P<open>\]\()(?P<path>[^)#\s]*)(?P<anchor>#[^)\s]*)?\)")
 _DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: Of a rendered page: a cell of a table, and a name in it.
+_CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
+_NAME = re.compile(r"(?<=<code>)[^<]+(?=</code>)")
 #: Larger files that pages link to are not shown.
 _SHOWN_BYTES_MAX = 200_000
 #: A diagram that is wider than the window shrinks to this, and is scrolled from there on.
@@ -101,6 +104,9 @@ class Stage:
             return f'<div class="diagram" id="{name}"></div>'
 
         text = _DIAGRAM.sub(drawn, text)
+        if source.is_relative_to(DOCS / "lint") and re.fullmatch(r"[A-Z]+\d+\.md", source.name):
+            # Pages of rules are too many for the navigation.
+            text = f"[All rules](index.md)\n\n{text}"
         parts, at = [], 0
         for code in _CODE.finditer(text):
             parts += [_LINK.sub(linked, text[at : code.start()]), code[0]]
@@ -115,25 +121,33 @@ def _shown(source: Path) -> str:
     return f"# {source.name}\n\n`{source.relative_to(ROOT)}`\n\n~~~~{language}\n{text.rstrip()}\n~~~~\n"
 
 
-def draw(site: Path, diagrams: dict[str, tuple[str, str]]) -> None:
-    """Put the diagrams into the pages, as SVG that shrinks with the window."""
+def finish(site: Path, diagrams: dict[str, tuple[str, str]]) -> None:
+    """Draw the diagrams, and let long names in tables end a line where a word of them ends."""
+    for page in site.rglob("*.html"):
+        text = draw(page.read_text(encoding="utf-8"), diagrams)
+        text = _CELL.sub(
+            lambda cell: _NAME.sub(lambda name: re.sub(r"[/_](?=\w)", r"\g<0><wbr>", name[0]), cell[0]), text
+        )
+        page.write_text(text, encoding="utf-8")
+
+
+def draw(text: str, diagrams: dict[str, tuple[str, str]]) -> str:
+    """A page with its diagrams, as SVG that shrinks with the window."""
     import mmdr
 
-    for page in site.rglob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        for name in re.findall(r'<div class="diagram" id="([^"]+)"></div>', text):
-            title, source = diagrams[name]
-            svg = mmdr.render(source).svg().replace("merman", f"{name}-svg")
-            svg = svg.replace("hsl(-120, 0%, 80%)", "#fff").replace(
-                ".edgeLabel rect{opacity:0.5", ".edgeLabel rect{opacity:1"
-            )
-            wide = re.findall(r'viewBox="\S+ \S+ (\S+) ', svg)[0]
-            style = f"width:clamp(min({wide}px,{_LEAST_PX}px),100%,{wide}px)"
-            svg = re.sub(r'(<svg[^>]*) width="100%"([^>]*) style="[^"]*"', rf'\1\2 style="{style}"', svg, count=1)
-            label = html.escape(f"Diagram: {title}", quote=True)
-            whole = f'<div class="diagram" id="{name}" role="img" aria-label="{label}">{svg}</div>'
-            text = text.replace(f'<div class="diagram" id="{name}"></div>', whole)
-        page.write_text(text, encoding="utf-8")
+    for name in re.findall(r'<div class="diagram" id="([^"]+)"></div>', text):
+        title, source = diagrams[name]
+        svg = mmdr.render(source).svg().replace("merman", f"{name}-svg")
+        svg = svg.replace("hsl(-120, 0%, 80%)", "#fff").replace(
+            ".edgeLabel rect{opacity:0.5", ".edgeLabel rect{opacity:1"
+        )
+        wide = re.findall(r'viewBox="\S+ \S+ (\S+) ', svg)[0]
+        style = f"width:clamp(min({wide}px,{_LEAST_PX}px),100%,{wide}px)"
+        svg = re.sub(r'(<svg[^>]*) width="100%"([^>]*) style="[^"]*"', rf'\1\2 style="{style}"', svg, count=1)
+        label = html.escape(f"Diagram: {title}", quote=True)
+        whole = f'<div class="diagram" id="{name}" role="img" aria-label="{label}">{svg}</div>'
+        text = text.replace(f'<div class="diagram" id="{name}"></div>', whole)
+    return text
 
 
 class _Links(HTMLParser):
@@ -188,7 +202,7 @@ def build(output: Path) -> int:
     if done.returncode:
         raise SystemExit(f"zensical: exit status {done.returncode}\n{done.stdout}{done.stderr}")
     shutil.move(work / "site", output)
-    draw(output, stage.diagrams)
+    finish(output, stage.diagrams)
     if lost := lost_links(output):
         raise SystemExit("\n".join(["links that lead nowhere:", *lost]))
     shutil.rmtree(work)

@@ -101,6 +101,8 @@ def test_the_site_builds_and_needs_nothing_of_other_servers(tmp_path: Path) -> N
     assert loaded == []
     states = pages[site / "concepts/slot-states.html"]
     assert states.count('<div class="diagram"') == states.count('<svg id="diagram-') == 1
+    assert ">All rules</a>" in pages[site / "lint/RST101.html"]
+    assert "<code>starter/<wbr>transitions.py</code>" in pages[site / "documents.html"]
     assert "37 (P)" in states and "mermaid" not in states
     # Search works on the reader's side, from an index that has the words of the pages.
     assert "MAX_JOBS_RUNNING" in (site / "search.json").read_text(encoding="utf-8")
