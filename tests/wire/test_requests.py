@@ -11,7 +11,7 @@ from roost.schedd.events import Action
 from roost.wire.codec import decode, encode
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask
-from roost.wire.requests import central, machine, queue
+from roost.wire.requests import cell, central, machine, queue
 from roost.wire.requests.verb import Daemon, Request, Verb
 from roost.wire.structs import Struct, data_of, read, replaced
 from roost.wire.verbs import VERBS, ask_of, request_of
@@ -41,6 +41,9 @@ REQUESTS: tuple[Request[Any], ...] = (
     machine.Reopen(slot="slot1@m"),
     machine.Story(slot="slot1@m", job="1.0", limit=5),
     machine.Vacate(slot="slot1@m", fast=True),
+    cell.ChangeCell(revision=3, put={"cqueues/all.q": "qname all.q"}, drop=("calendars/night",)),
+    cell.CellLog(limit=7),
+    cell.ReadCell(),
     queue.Act(action="edit", jobs=("1.0", "2"), owners=("ann",), constraint="TRUE", reason="r", attributes={"A": 1}),
     queue.Autocluster(job="1.0"),
     queue.History(jobs=("1",), constraint="TRUE", projection=("A",), raw=True, texts=("A",), limit=2),

@@ -12,7 +12,7 @@ function __roost_at
     test (string join / $path) = (string join / $argv)
 end
 
-set -g __roost_paths up down status submit queue wait rm hold release suspend continue vacate edit history story story/job story/slot audit dag dag/check dag/submit dag/status dag/run drain reopen reconfig userprio advertise classad classad/eval classad/parse classad/match classad/convert classad/flatten classad/refs classad/repl cell cell/check cell/diff cell/rules config config/show config/get config/explain config/check config/dump explain explain/expr explain/job explain/slot hook hook/test lab lab/simulate lab/test lab/compare policy policy/lint policy/rules shims help completion
+set -g __roost_paths up down status submit queue wait rm hold release suspend continue vacate edit history story story/job story/slot audit dag dag/check dag/submit dag/status dag/run drain reopen reconfig userprio advertise classad classad/eval classad/parse classad/match classad/convert classad/flatten classad/refs classad/repl cell cell/check cell/diff cell/import cell/apply cell/export cell/log cell/rules config config/show config/get config/explain config/check config/dump explain explain/expr explain/job explain/slot hook hook/test lab lab/simulate lab/test lab/compare policy policy/lint policy/rules shims help completion
 complete -c roost -f
 
 complete -c roost -n '__roost_at' -a up -d 'start a pool on this machine'
@@ -38,7 +38,7 @@ complete -c roost -n '__roost_at' -a reconfig -d 'read the configuration again'
 complete -c roost -n '__roost_at' -a userprio -d 'show or change users'\'' priorities'
 complete -c roost -n '__roost_at' -a advertise -d 'tell the pool of something by an ad'
 complete -c roost -n '__roost_at' -a classad -d 'evaluate, match and convert ClassAd expressions and ads'
-complete -c roost -n '__roost_at' -a cell -d 'check and compare configurations of Grid Engine cells'
+complete -c roost -n '__roost_at' -a cell -d 'check, compare and apply configurations of Grid Engine cells'
 complete -c roost -n '__roost_at' -a config -d 'read, explain and check the configuration'
 complete -c roost -n '__roost_at' -a explain -d 'say why'
 complete -c roost -n '__roost_at' -a hook -d 'try a hook by hand'
@@ -270,7 +270,11 @@ complete -c roost -n '__roost_at classad repl' -s h -l help -d 'show the help of
 complete -c roost -n '__roost_at classad repl' -l my -r -F -d 'the ad to work in: an ad: a file, - for standard input, or its text: '\''[ … ]'\'', '\''{ … }'\'', '\''Name = expression'\'''
 complete -c roost -n '__roost_at classad repl' -l target -r -F -d 'the other ad of a match'
 complete -c roost -n '__roost_at cell' -a check -d 'report what is wrong in a cell, with a status of 1 if there are errors'
-complete -c roost -n '__roost_at cell' -a diff -d 'what must change for one cell to become the other, with a status of 1 if anything must'
+complete -c roost -n '__roost_at cell' -a diff -d 'what must change for the pool'\''s cell, or OLD, to become NEW, with a status of 1 if anything must'
+complete -c roost -n '__roost_at cell' -a import -d 'give a cell, or an object of it, to the pool'
+complete -c roost -n '__roost_at cell' -a apply -d 'make the pool'\''s cell the same as a directory'
+complete -c roost -n '__roost_at cell' -a export -d 'write the pool'\''s cell into a directory'
+complete -c roost -n '__roost_at cell' -a log -d 'who changed the pool'\''s cell, when and how'
 complete -c roost -n '__roost_at cell' -a rules -d 'the rules of check, or the page of one'
 complete -c roost -n '__roost_at cell' -s h -l help -d 'show the help of this command'
 complete -c roost -n '__roost_at cell check' -F
@@ -280,7 +284,26 @@ complete -c roost -n '__roost_at cell check' -l strict -d 'count warnings as err
 complete -c roost -n '__roost_at cell check' -l json -d 'print one JSON document'
 complete -c roost -n '__roost_at cell diff' -F
 complete -c roost -n '__roost_at cell diff' -s h -l help -d 'show the help of this command'
-complete -c roost -n '__roost_at cell diff' -l json -d 'print one JSON document'
+complete -c roost -n '__roost_at cell diff' -l home -x -a '(__fish_complete_directories)' -d 'state directory of the pool (default: ROOST_HOME)'
+complete -c roost -n '__roost_at cell diff' -l json -d 'print JSON'
+complete -c roost -n '__roost_at cell import' -F
+complete -c roost -n '__roost_at cell import' -s h -l help -d 'show the help of this command'
+complete -c roost -n '__roost_at cell import' -l replace -d 'replace the cell that the pool has'
+complete -c roost -n '__roost_at cell import' -l home -x -a '(__fish_complete_directories)' -d 'state directory of the pool (default: ROOST_HOME)'
+complete -c roost -n '__roost_at cell import' -l json -d 'print JSON'
+complete -c roost -n '__roost_at cell apply' -F
+complete -c roost -n '__roost_at cell apply' -s h -l help -d 'show the help of this command'
+complete -c roost -n '__roost_at cell apply' -l plan -d 'only show what would change'
+complete -c roost -n '__roost_at cell apply' -l home -x -a '(__fish_complete_directories)' -d 'state directory of the pool (default: ROOST_HOME)'
+complete -c roost -n '__roost_at cell apply' -l json -d 'print JSON'
+complete -c roost -n '__roost_at cell export' -F
+complete -c roost -n '__roost_at cell export' -s h -l help -d 'show the help of this command'
+complete -c roost -n '__roost_at cell export' -l home -x -a '(__fish_complete_directories)' -d 'state directory of the pool (default: ROOST_HOME)'
+complete -c roost -n '__roost_at cell export' -l json -d 'print JSON'
+complete -c roost -n '__roost_at cell log' -s h -l help -d 'show the help of this command'
+complete -c roost -n '__roost_at cell log' -l limit -x -d 'at most so many changes, the last first'
+complete -c roost -n '__roost_at cell log' -l home -x -a '(__fish_complete_directories)' -d 'state directory of the pool (default: ROOST_HOME)'
+complete -c roost -n '__roost_at cell log' -l json -d 'print JSON'
 complete -c roost -n '__roost_at cell rules' -s h -l help -d 'show the help of this command'
 complete -c roost -n '__roost_at config' -a show -d 'names in force with value and place'
 complete -c roost -n '__roost_at config' -a get -d 'the expanded value of names'

@@ -1,4 +1,4 @@
-"""``roost cell``: the configuration of a Grid Engine cell as text: check it, and compare two of them.
+"""``roost cell``: the configuration of a Grid Engine cell, as text and in a pool.
 
 A cell is a directory as Grid Engine's own `save_sge_config.sh` writes it, a tar archive of one, or a file that
 `qconf -s…` printed. Nothing is decided here: the room `roost.gridengine` reads, checks and compares.
@@ -10,11 +10,14 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from typing import Final
 
-from roost.cli.cell_files import CellFiles, Unreadable, program, read_files, read_standard_input
+from roost.cli import cell_pool
+from roost.cli.cell_files import Unreadable, program
+from roost.cli.cell_words import change_document, change_lines, counted
+from roost.cli.pool import add_pool_options
 from roost.gridengine.cell import Cell, read_cell
-from roost.gridengine.difference import Change, Verb, difference
+from roost.gridengine.difference import difference
 from roost.gridengine.lint import Report, all_rules, alone, check
 from roost.gridengine.problems import Refused
 from roost.gridengine.references import settle_cell
@@ -23,12 +26,11 @@ from roost.policy.lint.pages import page
 
 #: findings that `check` shows; --json has them all
 FINDINGS_SHOWN_MAX = 200
-_SIGNS = {Verb.ADD: "+", Verb.MODIFY: "~", Verb.DELETE: "-"}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``cell`` and its commands."""
-    parser = subparsers.add_parser("cell", help="check and compare configurations of Grid Engine cells")
+    parser = subparsers.add_parser("cell", help="check, compare and apply configurations of Grid Engine cells")
     commands = parser.add_subparsers(dest="cell_command", required=True, metavar="COMMAND")
     text = "report what is wrong in a cell, with a status of 1 if there are errors"
     checking = commands.add_parser("check", help=text, description=text)
@@ -38,20 +40,40 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     checking.add_argument("--strict", action="store_true", help="count warnings as errors")
     checking.add_argument("--json", action="store_true", help="print one JSON document")
-    text = "what must change for one cell to become the other, with a status of 1 if anything must"
-    comparing = commands.add_parser("diff", help=text, description=text)
-    comparing.add_argument("before", metavar="OLD", help="directory or tar archive")
-    comparing.add_argument("after", metavar="NEW", help="directory or tar archive; - is standard input")
-    comparing.add_argument("--json", action="store_true", help="print one JSON document")
+    text = "what must change for the pool's cell, or OLD, to become NEW, with a status of 1 if anything must"
+    comparing = commands.add_parser(
+        "diff", help=text, description=text, usage="%(prog)s [-h] [--home DIR] [--json] [OLD] NEW"
+    )
+    comparing.add_argument("before", metavar="OLD", help="directory or tar archive; without it the cell of the pool")
+    comparing.add_argument("after", nargs="?", metavar="NEW", help="directory or tar archive; - is standard input")
+    add_pool_options(comparing)
+    _add_pool_commands(commands)
     text = "the rules of check, or the page of one"
     rules = commands.add_parser("rules", help=text, description=text)
     rules.add_argument("code", nargs="?", metavar="CODE", help="rule whose page is printed")
 
 
+def _add_pool_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    taking = commands.add_parser("import", help="give a cell, or an object of it, to the pool")
+    taking.add_argument(
+        "path", metavar="PATH", help="directory, tar archive, or file that qconf -s… printed; - is standard input"
+    )
+    taking.add_argument("--replace", action="store_true", help="replace the cell that the pool has")
+    making = commands.add_parser("apply", help="make the pool's cell the same as a directory")
+    making.add_argument("path", metavar="DIR", help="directory or tar archive; - is standard input")
+    making.add_argument("--plan", action="store_true", help="only show what would change")
+    writing = commands.add_parser("export", help="write the pool's cell into a directory")
+    writing.add_argument("path", metavar="DIR", help="directory, which is made if it is not there")
+    telling = commands.add_parser("log", help="who changed the pool's cell, when and how")
+    telling.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many changes, the last first")
+    for parser in (taking, making, writing, telling):
+        add_pool_options(parser)
+
+
 def run(args: argparse.Namespace) -> int:
     """Carry out a ``cell`` command; gives the exit status."""
     try:
-        status: int = {"check": _check, "diff": _diff, "rules": _rules}[args.cell_command](args)
+        status: int = _COMMANDS[args.cell_command](args)
     except Unreadable as error:
         print(f"roost cell: {error}", file=sys.stderr)
         return 2
@@ -62,12 +84,8 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _files(path: str) -> CellFiles:
-    return read_standard_input(sys.stdin.buffer) if path == "-" else read_files(Path(path))
-
-
 def _check(args: argparse.Namespace) -> int:
-    source = _files(args.path)
+    source = cell_pool.source(args.path)
     report = check(source.files, source.under, program) if source.whole else alone(source.files)
     least = Severity(args.level).level
     shown = [one for one in report.findings if one.severity.level >= least]
@@ -118,40 +136,19 @@ def _settled(files: Mapping[str, str]) -> Cell:
 
 
 def _diff(args: argparse.Namespace) -> int:
-    changes = difference(_settled(_files(args.before).files), _settled(_files(args.after).files))
+    if args.after is None:
+        changes = cell_pool.difference_with_pool(args)
+    else:
+        changes = difference(
+            _settled(cell_pool.source(args.before).files), _settled(cell_pool.source(args.after).files)
+        )
     if args.json:
-        print(json.dumps([_change(one) for one in changes], indent=2))
+        print(json.dumps([change_document(one) for one in changes], indent=2))
     else:
         for one in changes:
             print("\n".join(change_lines(one)))
         print(counted(changes))
     return int(bool(changes))
-
-
-def change_lines(change: Change) -> Iterator[str]:
-    """A change as text."""
-    yield f"{_SIGNS[change.verb]} {change.what}"
-    for attribute, before, after in change.details:
-        yield f"    {attribute}: {before or '(not set)'} -> {after or '(not set)'}"
-
-
-def counted(changes: tuple[Change, ...]) -> str:
-    """How many objects are added, modified and deleted."""
-    if not changes:
-        return "no difference"
-    numbers = [(sum(one.verb is verb for one in changes), verb) for verb in Verb]
-    return ", ".join(f"{number} to {verb}" for number, verb in numbers if number)
-
-
-def _change(change: Change) -> dict[str, object]:
-    return {
-        "verb": str(change.verb),
-        "kind": change.kind,
-        "name": change.name,
-        "attributes": [
-            {"attribute": attribute, "before": before, "after": after} for attribute, before, after in change.details
-        ],
-    }
 
 
 def _rules(args: argparse.Namespace) -> int:
@@ -166,3 +163,14 @@ def _rules(args: argparse.Namespace) -> int:
         return 2
     print(page(found.as_rule()), end="")
     return 0
+
+
+_COMMANDS: Final = {
+    "apply": cell_pool.apply,
+    "check": _check,
+    "diff": _diff,
+    "export": cell_pool.export,
+    "import": cell_pool.take,
+    "log": cell_pool.log,
+    "rules": _rules,
+}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from roost.classad import ClassAd, Expr
 from roost.runtime.budget import Budget
 from roost.runtime.bus import ROWS_PER_ANSWER
+from roost.runtime.cell_answers import CellAnswers
 from roost.runtime.past_jobs import PastJobs, shown_as
 from roost.runtime.permission import refusal
 from roost.runtime.queue_actions import QueueActions, Selection
@@ -26,7 +27,7 @@ from roost.schedd.submit import ClusterPlan
 from roost.schedd.submit.plan import PlanError
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.messages import Answer
-from roost.wire.requests import queue
+from roost.wire.requests import cell, queue
 from roost.wire.requests.verb import AdData, Daemon, Request, Verb
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class QueueAnswers(RequestAnswers):
         self._numbers = itertools.count(1)
         self.past = PastJobs()
         self.actions = QueueActions(daemon)
+        self.cell = CellAnswers(daemon)
 
     def refusal(self, verb: Verb, sender: str) -> Answer | None:
         """Why a request is not answered; None if it is."""
@@ -70,6 +72,12 @@ class QueueAnswers(RequestAnswers):
                 return await self._summary()
             case queue.Autocluster():
                 return self._autocluster(request)
+            case cell.ReadCell():
+                return await self.cell.read()
+            case cell.CellLog():
+                return await self.cell.log(request)
+            case cell.ChangeCell():
+                return await self.cell.change(request, sender)
         raise AssertionError(f"a request of the table that the queue does not answer: {request}")
 
     def _budget(self, what: str, reply: str) -> Budget:

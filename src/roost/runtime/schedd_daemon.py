@@ -16,10 +16,10 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar
 
 from roost.config import Config, ConfigError
 from roost.config.access import access
@@ -58,6 +58,7 @@ from roost.wire.errors import WireError
 from roost.wire.messages import Message
 
 _log = logging.getLogger("roost.schedd")
+_T = TypeVar("_T")
 
 #: A commit of so many steps or more is followed by another after this time at the earliest, s: what is busy gains more
 #: by a larger group than it loses by waiting.
@@ -182,7 +183,7 @@ class ScheddDaemon:
             queue.restore_job(PutJob(job=job.job, status=JobStatus(job.status), attributes=job.attributes))
         queue.book.next_cluster = max(queue.book.next_cluster, kept.next_cluster)
         self.logs.write_again(kept.log_pieces)
-        self._note(kept.noted)
+        self.tell(kept.noted)
         self._note_configuration(None)
         self.feed(ev.Started(claims=kept.claims))
         _log.info("%d clusters, %d claims were kept", len(kept.clusters), len(kept.claims))
@@ -265,6 +266,10 @@ class ScheddDaemon:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._kept.reached(self._fed), ANSWER_ANYWAY_S)
 
+    async def on_store(self, work: Callable[..., _T], *arguments: Any) -> _T:
+        """Do something with the database in its thread. Raises StoreError."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something beside."""
         self._tasks = [task for task in self._tasks if not task.done()]
@@ -299,7 +304,7 @@ class ScheddDaemon:
                     return
                 pieces = done.pieces
                 await self.copies.took(changes)
-                self._note(done.noted)
+                self.tell(done.noted)
             else:
                 self._written += written
             if pieces:
@@ -354,7 +359,7 @@ class ScheddDaemon:
                 )
             )
 
-    def _note(self, noted: tuple[Noted, ...]) -> None:
+    def tell(self, noted: tuple[Noted, ...]) -> None:
         """Tell decisions that are on disk."""
         for each in noted:
             self._noted.append((self.audit.add([each.record]), each.id))

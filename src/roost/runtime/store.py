@@ -38,6 +38,7 @@ from sqlalchemy import (
 )
 
 from roost.classad import ClassAd
+from roost.runtime.cell_store import CellCommit, KeptCell, create_cell_tables, read_changes, read_kept, write_commit
 from roost.runtime.database import RESTORE, Database, Schema, meta_value
 from roost.runtime.database_guard import Damaged
 from roost.schedd import changes as ch
@@ -150,7 +151,13 @@ def _with_told(connection: Connection) -> None:
 
 
 #: What brings a database of version n to n + 1; its length is the present version.
-MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first, _with_outbox, _with_past_clusters, _with_told)
+MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (
+    _first,
+    _with_outbox,
+    _with_past_clusters,
+    _with_told,
+    create_cell_tables,
+)
 SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={"next_cluster": "1"}, lock=7261, writer="queue")
 
 
@@ -331,6 +338,25 @@ class Store:
         self._past = batch.past(self._past)
         self._next_piece, self._next_noted = batch.next_piece, batch.next_noted
         return Committed(pieces=tuple(batch.pieces), noted=tuple(batch.noted))
+
+    def cell(self) -> KeptCell:
+        """The Grid Engine cell of the pool. Raises StoreError."""
+        with self.database.reading() as connection:
+            return read_kept(connection)
+
+    def cell_changes(self, limit: int) -> list[tuple[int, float, str, Any]]:
+        """The last changes of the cell, the last first: revision, time, actor, changes. Raises StoreError."""
+        with self.database.reading() as connection:
+            return read_changes(connection, limit)
+
+    def keep_cell(self, commit: CellCommit) -> tuple[Noted, ...]:
+        """Keep a change of the cell, and what is now to be told of it. Raises StoreError."""
+        noted = Noted(id=self._next_noted, record=commit.record)
+        with self.database.changing() as connection:
+            write_commit(connection, commit)
+            _add(connection, OUTBOX, [{"id": noted.id, "record": _dumped(noted.record)}])
+        self._next_noted += 1
+        return (noted,)
 
     def keep_state(self, name: str, value: Any) -> None:
         """Keep a small JSON value under a name. Raises StoreError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias, TypedDict, TypeVar
 
+from roost.wire.requests.cell import CELL_VERBS
 from roost.wire.requests.verb import JOBS_PATTERN, AdData, Asker, Daemon, Record, Request, Verb, question, table
 from roost.wire.structs import Between, Count, Matching, Struct
 
@@ -190,4 +191,5 @@ QUEUE: Final[dict[str, Verb]] = table(
     question("query", Query, "jobs and their ads"),
     Verb("submit", Submit, Asker.USER, "submit jobs, which the asker owns"),
     question("summary", Summary, "how many jobs there are in each state"),
+    *CELL_VERBS,
 )

@@ -1,0 +1,198 @@
+"""``roost cell import``, ``export``, ``apply``, ``log``, and ``diff`` with a pool: the cell that a pool keeps.
+
+What changes is shown before it happens, and the pool is asked for it on the revision of its cell that was looked at: if
+somebody else changes the cell in between, nothing happens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from roost.cli.cell_files import CellFiles, Unreadable, read_files, read_standard_input
+from roost.cli.cell_words import change_document, change_lines, counted
+from roost.cli.pool import Pool, print_json, with_pool
+from roost.gridengine.cell import NOT_OBJECTS, Cell, file_of, new_cell, read_cell, write_cell
+from roost.gridengine.changes import replace
+from roost.gridengine.difference import Change, Verb
+from roost.gridengine.problems import Refused
+from roost.wire.requests.cell import CellChange, CellLog, ChangeCell, ReadCell
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PoolCell:
+    """The cell of a pool as it was looked at."""
+
+    revision: int
+    files: Mapping[str, str]
+
+    @property
+    def cell(self) -> Cell:
+        """The cell; without objects if the pool has none."""
+        return read_cell(self.files) if self.files else Cell()
+
+
+def looked_at(pool: Pool) -> PoolCell:
+    """The cell of a pool."""
+    rows = pool.ask(ReadCell())
+    return PoolCell(revision=rows[0].revision if rows else 0, files={row.name: row.text for row in rows})
+
+
+def source(path: str) -> CellFiles:
+    """The files of a path, `-` for standard input."""
+    return read_standard_input(sys.stdin.buffer) if path == "-" else read_files(Path(path))
+
+
+def configured(cell: Cell) -> Cell:
+    """A cell without what hosts reported to the system that wrote it."""
+    hosts = {name: dataclasses.replace(host, load_values=(), processors=0) for name, host in cell.hosts.items()}
+    return dataclasses.replace(cell, hosts=hosts)
+
+
+def wanted(given: CellFiles, present: PoolCell) -> Cell:
+    """The cell that files ask for: the whole one, or the present one with one object changed."""
+    if given.whole:
+        return configured(read_cell(given.files))
+    base = present.files or write_cell(new_cell())
+    return configured(read_cell({**base, **given.files}))
+
+
+def take(args: argparse.Namespace) -> int:
+    """Run ``import``."""
+    given = source(args.path)
+
+    def work(pool: Pool) -> int:
+        present = looked_at(pool)
+        if given.whole and present.files and not args.replace:
+            hint = "`roost cell apply` makes it the same as a directory, `--replace` replaces it"
+            raise Unreadable(f"the pool has a cell already, of revision {present.revision}; {hint}")
+        left_out = sorted(set(given.files) & set(NOT_OBJECTS))
+        if left_out and not args.json:
+            print(f"not part of a cell, and left out: {', '.join(left_out)}")
+        return _change(pool, present, wanted(given, present), args)
+
+    return with_pool(args, work)
+
+
+def apply(args: argparse.Namespace) -> int:
+    """Run ``apply``."""
+    given = source(args.path)
+    if not given.whole:
+        raise Unreadable(f"{args.path} is one object; `roost cell import` takes it")
+    return with_pool(args, lambda pool: _change(pool, present := looked_at(pool), wanted(given, present), args))
+
+
+def _change(pool: Pool, present: PoolCell, cell: Cell, args: argparse.Namespace) -> int:
+    """Show what changes, and have it changed."""
+    changed = replace(present.cell, cell)
+    plan_only = getattr(args, "plan", False)
+    if not args.json:
+        _show(changed.changes)
+    revision = present.revision
+    if (changed.changes or not present.files) and not plan_only:
+        # The plan is on the screen before anything happens.
+        sys.stdout.flush()
+        files = write_cell(changed.cell)
+        put = {name: text for name, text in files.items() if present.files.get(name) != text}
+        drop = tuple(name for name in present.files if name not in files)
+        revision = pool.ask(ChangeCell(revision=present.revision, put=put, drop=drop)).revision
+    if args.json:
+        done = revision != present.revision
+        print_json({"revision": revision, "done": done, "changes": [change_document(one) for one in changed.changes]})
+    elif plan_only:
+        print("nothing is changed: --plan")
+    elif revision != present.revision:
+        print(f"the pool's cell has revision {revision}")
+    return 0
+
+
+def _show(changes: tuple[Change, ...]) -> None:
+    for one in changes:
+        print("\n".join(change_lines(one)))
+    print(counted(changes))
+
+
+def export(args: argparse.Namespace) -> int:
+    """Run ``export``."""
+    present = with_pool(args, looked_at)
+    if not present.files:
+        raise Unreadable("the pool has no cell; `roost cell import` gives it one")
+    directory = Path(args.path)
+    written = _write(directory, present.files)
+    if args.json:
+        print_json({"revision": present.revision, "files": sorted(present.files)})
+    else:
+        print(f"revision {present.revision}: {len(present.files)} files in {directory}, {written} of them changed")
+    return 0
+
+
+def _write(directory: Path, files: Mapping[str, str]) -> int:
+    """Write the files, and remove those of objects that are gone; gives how many differ from what was there."""
+    there = read_files(directory).files if directory.is_dir() and any(directory.iterdir()) else {}
+    strange = sorted(name for name in there if name not in NOT_OBJECTS and not _is_object(name, there[name]))
+    if strange:
+        raise Unreadable(f"{directory}/{strange[0]} does not belong to a cell; export to an empty directory")
+    changed = 0
+    for name, text in files.items():
+        if there.get(name) != text:
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            changed += 1
+    for name in there:
+        if name not in files and name not in NOT_OBJECTS:
+            (directory / name).unlink()
+            changed += 1
+    return changed
+
+
+def _is_object(name: str, text: str) -> bool:
+    try:
+        return not text or file_of(text, name) == name
+    except Refused:
+        # It is an object's that cannot be read, if its directory is one of a cell.
+        return "/" in name
+
+
+def difference_with_pool(args: argparse.Namespace) -> tuple[Change, ...]:
+    """What must change for the pool's cell to become that of a directory."""
+    given = source(args.before)
+
+    def work(pool: Pool) -> tuple[Change, ...]:
+        present = looked_at(pool)
+        return replace(present.cell, wanted(given, present)).changes
+
+    return with_pool(args, work)
+
+
+def log(args: argparse.Namespace) -> int:
+    """Run ``log``."""
+    entries = with_pool(args, lambda pool: pool.ask(CellLog(limit=args.limit)))
+    if args.json:
+        print_json(
+            [
+                {
+                    "revision": one.revision,
+                    "at": one.at,
+                    "actor": one.actor,
+                    "changes": [change_document(_change_of(each)) for each in one.changes],
+                }
+                for one in entries
+            ]
+        )
+        return 0
+    for one in entries:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.at))
+        print(f"revision {one.revision}, {when}, {one.actor}")
+        for each in one.changes:
+            print("\n".join(f"    {line}" for line in change_lines(_change_of(each))))
+    return 0
+
+
+def _change_of(told: CellChange) -> Change:
+    details = tuple((one.name, one.before, one.after) for one in told.attributes)
+    return Change(verb=Verb(told.verb), kind=told.kind, name=told.name, details=details)

@@ -1,0 +1,81 @@
+"""What a queue can be asked about the Grid Engine cell of its pool: its text, changes of it, and who made them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from roost.wire.requests.verb import Asker, Request, Verb, question
+from roost.wire.structs import Between, Count, Struct
+
+
+class CellFile(Struct):
+    """The text of one object, as `roost cell export` writes it."""
+
+    #: As in the directory of a cell, such as ``cqueues/all.q``.
+    name: str
+    text: str
+    #: Number of the change after which the cell is so; the same in all rows.
+    revision: int
+
+
+class ReadCell(Request[list[CellFile]]):
+    """The cell of the pool; no rows if it has none."""
+
+
+class ChangedAttribute(Struct):
+    """An attribute before and after a change; empty where it is not there."""
+
+    name: str
+    before: str = ""
+    after: str = ""
+
+
+class CellChange(Struct):
+    """A change of one object."""
+
+    #: add, modify or delete
+    verb: str
+    kind: str
+    name: str
+    attributes: tuple[ChangedAttribute, ...] = ()
+
+
+class CellChanged(Struct):
+    """What a change of the cell did."""
+
+    #: The number of the change; that of the last one if nothing changed.
+    revision: int
+    changes: tuple[CellChange, ...]
+
+
+class ChangeCell(Request[CellChanged]):
+    """Change the cell: texts of objects, new or changed, and objects that go. All of it happens, or nothing."""
+
+    #: The change that the asker has seen last; where there was another since, nothing happens. 0 is no cell.
+    revision: Count
+    put: dict[str, str]
+    drop: tuple[str, ...] = ()
+
+
+class CellEntry(Struct):
+    """A change that was made."""
+
+    revision: int
+    #: Epoch s.
+    at: float
+    #: Whose it was.
+    actor: str
+    changes: tuple[CellChange, ...]
+
+
+class CellLog(Request[list[CellEntry]]):
+    """The last changes of the cell, the last first."""
+
+    limit: Annotated[int, Between(1, 1000)] = 20
+
+
+CELL_VERBS: Final = (
+    question("cell", ReadCell, "the Grid Engine cell of the pool"),
+    Verb("cell-change", ChangeCell, Asker.ADMINISTRATOR, "change the Grid Engine cell of the pool"),
+    question("cell-log", CellLog, "who changed the Grid Engine cell, when and how"),
+)
