@@ -62,6 +62,7 @@ def test_help_of_a_topic_is_its_text(topic: str, capsys: pytest.CaptureFixture[s
         ("START", ["START: knob of the configuration", "START: policy expression", "START: attribute of a machine ad"]),
         ("request_memory", ["request_memory: command of submit descriptions (sets RequestMemory)"]),
         ("rst101", ["# RST101: Arithmetic with a text"]),
+        ("RGE101", ["# RGE101: "]),
         ("JOB_STOP_COUNT", ["    No effect. Jobs are stopped at once."]),
     ],
 )

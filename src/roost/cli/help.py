@@ -59,13 +59,15 @@ def _explained(name: str) -> Iterator[str]:
 
 
 def _rule(name: str) -> Iterator[str]:
-    if not re.fullmatch(r"(?i)RST\d{3}", name):
+    code = name.upper()
+    if not re.fullmatch(r"[A-Z]{3}\d{3}", code):
         return
-    from roost.policy.lint.pages import pages
+    from roost.gridengine import lint as cells
+    from roost.policy import lint
+    from roost.policy.lint.pages import page
 
-    page = pages().get(f"{name.upper()}.md")
-    if page is not None:
-        yield page.strip()
+    rules = [*lint.all_rules(), *(rule.as_rule() for rule in cells.all_rules())]
+    yield from (page(rule).strip() for rule in rules if rule.code == code)
 
 
 def _knob(name: str) -> Iterator[str]:
