@@ -5,7 +5,8 @@ owners, users and administrators do. It runs in simulation and on real daemons w
 jobs do has to be the same (`roost.lab.replay.comparison`). A case in which the worlds differ is written as a scenario
 file, so that it can be run, cut down and kept.
 
-Things happen some seconds away from polls and rounds of matching, whose order the two worlds need not share.
+Things happen some seconds away from polls and from one another, and so do jobs end that began with them: the two worlds
+need not share the order of what happens at the same instant.
 
 What it does not do: excuse anything, but by an entry in `EXCUSED`.
 """
@@ -13,8 +14,9 @@ What it does not do: excuse anything, but by an entry in `EXCUSED`.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -29,7 +31,9 @@ from roost.lab.scenario_file import read_scenarios
 from roost.sim.chance import stream
 
 #: Seeds whose differences are known and right, each with the reason.
-EXCUSED: Final[Mapping[int, str]] = {}
+EXCUSED: Final[Mapping[int, str]] = {
+    20: "a queue that was away waits up to 120 s for slots that it was given meanwhile; since when, differs",
+}
 #: How long a case may take, s of real time.
 LIMIT_S: Final = 600.0
 #: Cases of one call at most.
@@ -46,24 +50,36 @@ POLICIES: Final[Mapping[str, str]] = {
     "ranked": _ALWAYS + 'RANK = (Owner == "boss") * 10\n',
     "by owner": _ALWAYS + 'START = TARGET.Group =!= "b"\nIS_OWNER = False\n',
     "limited": _ALWAYS + "PREEMPT = TotalJobRunTime > 1200\n",
+    "hooked": _ALWAYS + "STARTER_JOB_HOOK_KEYWORD = SITE\n",
 }
+#: No job makes room for another one sooner. Users whose jobs take turns without an end do so faster than worlds agree.
+_SEDATE: Final = "time() - EnteredCurrentState > 900"
 #: Knobs that a case may set, with their values.
 _KNOBS: Final[Mapping[str, Sequence[str]]] = {
     "MAXJOBRETIREMENTTIME": ("0", "600", "3600"),
-    "MachineMaxVacateTime": ("20", "120", "600"),
+    "MachineMaxVacateTime": ("21", "121", "601"),
     "CLAIM_WORKLIFE": ("0", "600", "1200"),
     "MAX_JOBS_RUNNING": ("1", "10"),
     "SYSTEM_PERIODIC_HOLD": ("JobStatus == 2 && time() - JobCurrentStartDate > 1500",),
     "SYSTEM_PERIODIC_VACATE": ("JobStatus == 2 && time() - JobCurrentStartDate > 900",),
     "NEGOTIATOR_CONSIDER_EARLY_PREEMPTION": ("True", "False"),
+    "PREEMPTION_REQUIREMENTS": ("False", "RemoteUserPrio > SubmitterUserPrio", _SEDATE),
+    "LICENSE_LIMIT": ("1",),
 }
 _LAYOUTS: Final = (
     (1, ""),
     (2, ""),
     (2, "SLOT_TYPE_1 = 100%\nSLOT_TYPE_1_PARTITIONABLE = True\nNUM_SLOTS_TYPE_1 = 1\n"),
+    (4, "SLOT_TYPE_1 = 75%\nNUM_SLOTS_TYPE_1 = 1\nSLOT_TYPE_2 = 25%\nNUM_SLOTS_TYPE_2 = 1\n"),
 )  # fmt: skip
-#: Things happen so far from full minutes, s.
-_OFF_S: Final = 17
+#: What the programs around a job do in a case that has some.
+_HOOKS: Final = (
+    'SITE_HOOK_PREPARE_JOB = { takes = "41s" }',
+    'SITE_HOOK_PREPARE_JOB = { takes = "6s", status = [3, 0] }',
+    'SITE_HOOK_PREPARE_JOB = { takes = "1s" }\nSITE_HOOK_JOB_EXIT = { takes = "31s" }',
+)
+#: Seconds after full minutes at which things happen: each of a case at another, and none at a poll.
+_SECONDS: Final = range(2, 60, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,28 +109,34 @@ def case_of(seed: int) -> Case:
         lines += ["[settings]", *(f'{name} = "{value}"' for name, value in knobs.items())]
     for name, attributes in jobs.items():
         lines += [f"[jobs.{name}]", *(f"{key} = {value}" for key, value in attributes.items())]
-    steps = _steps(chance, list(jobs))
+    steps = _steps(chance, list(jobs), alone=cpus == 1)
+    if policy == "hooked":
+        lines += ["[hooks]", chance.choice(_HOOKS)]
     lines += ["[[scenario]]", f'name = "case {seed}"', "steps = [", *(f"  {step}," for step in steps), "]"]
     return Case(seed, "\n".join(lines) + "\n")
 
 
 def _job(chance: Random) -> dict[str, str]:
-    found = {"run": f'"{chance.choice((3, 11, 29, 90))}m"', "farewell": f'"{chance.choice((0, 2, 8, 40))}s"'}
+    found = {"run": f'"{chance.choice((3, 11, 29, 90))}m"', "farewell": f'"{chance.choice((0, 1, 9, 41))}s"'}
     maybe = {
         "Owner": ('"ada"', '"boss"', '"eve"'),
         "stubborn": ("true",),
         "checkpoints": ("true",),
         "JobLeaseDuration": ("600", "1200"),
         "MaxJobRetirementTime": ("0", "300"),
-        "JobMaxVacateTime": ("5", "60"),
+        "JobMaxVacateTime": ("6", "61"),
         "JobPrio": ("5", "-5"),
         "Group": ('"b"',),
         "exit_code": ("1", "[1, 0]"),
         "OnExitRemove": ('"ExitCode =?= 0 || NumJobCompletions > 2"',),
         "OnExitHold": ('"ExitCode =!= 0"',),
-        "PeriodicHold": ('"JobStatus == 2 && time() - JobCurrentStartDate > 700"',),
+        "PeriodicHold": ('"JobStatus == 2 && time() - JobCurrentStartDate > 730"',),
         "PeriodicRelease": ('"NumHolds < 2 && time() - EnteredCurrentStatus > 400"',),
         "PeriodicRemove": ('"NumJobStarts > 3"',),
+        "RequestCpus": ("2",),
+        "KeepClaimIdle": ("300",),
+        "ConcurrencyLimits": ('"license"',),
+        "WantGracefulRemoval": ("true",),
     }
     for name, values in maybe.items():
         if chance.random() < 0.2:
@@ -122,7 +144,7 @@ def _job(chance: Random) -> dict[str, str]:
     return found
 
 
-def _steps(chance: Random, jobs: list[str]) -> list[str]:
+def _steps(chance: Random, jobs: list[str], *, alone: bool) -> list[str]:
     end_min = 100
     found: list[tuple[int, str]] = []
     submitted = {name: chance.randrange(1, 40) for name in jobs}
@@ -130,27 +152,48 @@ def _steps(chance: Random, jobs: list[str]) -> list[str]:
     for _ in range(chance.randrange(0, 5)):
         name = chance.choice(jobs)
         at = chance.randrange(submitted[name] + 1, end_min - 20)
-        found.append((at, _deed(chance, name)))
+        found.append((at, _deed(chance, name, alone=alone)))
     if chance.random() < 0.2:
         at = chance.randrange(20, 60)
-        how = chance.choice(("graceful", "quick", "fast"))
-        found += [(at, f'drain = "{how}"'), (at + 20, "cancel_drain = true")]
+        found += chance.choice(_DRAINS)(at, chance.choice(("graceful", "quick", "fast")))
+    if chance.random() < 0.2:
+        at, away_min = chance.randrange(10, 60), chance.choice((2, 15, 30))
+        found += [(at, 'queue = "away"'), (at + away_min, 'queue = "back"')]
+    if chance.random() < 0.15:
+        found.append((chance.randrange(10, 70), "restart = true"))
     # No two things happen in the same minute.
     minutes: dict[int, str] = {}
     for at, what in sorted(found):
         while at in minutes:
             at += 1
         minutes[at] = what
-    steps = [f'{{ at = "{at}m{_OFF_S}s", {what} }}' for at, what in sorted(minutes.items())]
+    seconds = itertools.cycle(chance.sample(_SECONDS, len(_SECONDS)))
+    steps = [f'{{ at = "{at}m{next(seconds)}s", {what} }}' for at, what in sorted(minutes.items())]
     return [*steps, f'{{ at = "{max(end_min, *minutes) + 5}m", expect = {{ "1 + 1" = 2 }} }}']
 
 
-def _deed(chance: Random, job: str) -> str:
-    weighted = (
+#: How a machine is drained, and what ends that.
+_DRAINS: Final[Sequence[Callable[[int, str], list[tuple[int, str]]]]] = (
+    lambda at, how: [(at, f'drain = "{how}"'), (at + 20, "cancel_drain = true")],
+    lambda at, how: [(at, f'drain = {{ how = "{how}", then = "resume" }}')],
+    lambda at, how: [
+        (at, f"""drain = {{ how = "{how}", start = 'Owner == "boss"' }}"""),
+        (at + 20, "cancel_drain = true"),
+    ],
+)
+
+
+def _deed(chance: Random, job: str, *, alone: bool) -> str:
+    weighted = [
         f'hold = "{job}"', f'release = "{job}"', f'remove = "{job}"', f'vacate_job = "{job}"', f'suspend = "{job}"',
-        f'continue = "{job}"', 'keys = "30s"', 'keys = "12m"', 'vacate = "graceful"', 'vacate = "fast"',
+        f'continue = "{job}"', 'keys = "30s"', 'keys = "12m"', 'remote_keys = "2m"',
         'reconfig = { MAXJOBRETIREMENTTIME = "900" }', 'reconfig = { START = "False" }',
-    )  # fmt: skip
+        'reconfig = { CLAIM_WORKLIFE = "0" }', f'reconfig = {{ PREEMPTION_REQUIREMENTS = "{_SEDATE}" }}',
+        """reconfig = { START = "True", RANK = '(Owner == "eve") * 5' }""",
+    ]  # fmt: skip
+    if alone:
+        # The others have slots that are alike, and who has the first one is a matter of chance.
+        weighted += ['vacate = "graceful"', 'vacate = "fast"', "checkpoint = true", 'load = 0.9, for = "8m"']
     return chance.choice(weighted)
 
 

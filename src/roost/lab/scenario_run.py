@@ -146,6 +146,7 @@ class _Run:
             informs=pattern.informs,
             days=scenario.end_s / 86_400,
             cycle_s=scenario.cycle_s,
+            eager=True,
             start=self.start,
         )
         values = [value for each in scenario.expectations for value in each.values]

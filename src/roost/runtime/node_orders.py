@@ -44,6 +44,7 @@ class NodeOrders:
         #: The hands of each starter.
         self.runners: dict[Starter, Runner] = {}
         self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
+        self._benchmarks: dict[NodeSlot, asyncio.Task[None]] = {}
 
     def drop_timers(self) -> None:
         """Nothing is due any more."""
@@ -79,10 +80,12 @@ class NodeOrders:
                 if slot.starter is not None:
                     daemon.spawn(self._kill_all(slot, slot.starter))
             case ef.RunBenchmarks():
-                daemon.spawn(self._benchmark(slot))
+                self._benchmarks[slot] = daemon.spawn(self._benchmark(slot))
+            case ef.CancelBenchmarks():
+                self._cancel_benchmarks(slot)
             case ef.Warn(expression=expression, text=text):
                 _log.warning("%s: %s: %s", slot.name, expression, text)
-            case ef.CheckpointJob() | ef.SendDeactivationReply() | ef.SendAliveReply() | ef.CancelBenchmarks():
+            case ef.CheckpointJob() | ef.SendDeactivationReply() | ef.SendAliveReply():
                 pass
             case OfferLeftovers():
                 # The matchmaker hears of what is left with the slot's next ad, which is under way.
@@ -126,6 +129,12 @@ class NodeOrders:
     async def _benchmark(self, slot: NodeSlot) -> None:
         mips, kflops = await self._daemon.benchmark()
         self._happened(slot, ev.BenchmarksFinished(mips=mips, kflops=kflops))
+
+    def _cancel_benchmarks(self, slot: NodeSlot) -> None:
+        """A slot has something else to do, unless it is their end that is being told."""
+        task = self._benchmarks.pop(slot, None)
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
 
     def after_drain(self) -> None:
         """A drain that is over may have something to follow it."""

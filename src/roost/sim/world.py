@@ -100,6 +100,8 @@ class Plan:
     scripts: Mapping[str, Script] = field(default_factory=dict)
     #: What administrators order.
     orders: tuple[Order, ...] = ()
+    #: Match as soon as a slot or a job changes, as a real pool does, and not only every `cycle_s`.
+    eager: bool = False
     #: Poll whenever a poll is due, and show the matchmaker all slots in every cycle, though it can't matter.
     exhaustive: bool = False
 
@@ -159,6 +161,8 @@ class World:
         stream(plan.seed, "matcher").shuffle(order)
         pool = self.engine, self.bus, self.queue, self.machines, plan.cycle_s, order, plan.negotiator
         self.matcher = Negotiation(*pool, informs=plan.informs, singly=not plan.exhaustive)
+        if plan.eager:
+            self.queue.watchers.append(lambda now: self.matcher.more())
         self.defragmentation = None if plan.defrag is None else self._defragmentation(plan.defrag)
         for wanted in plan.orders:
             self.engine.at(plan.start + wanted.at_s, partial(self._carry_out, wanted))
@@ -342,6 +346,8 @@ class World:
                 job=job,
             )
         self.matcher.look(slot)
+        if self.plan.eager and step.transitions:
+            self.matcher.more()
         self.checker.check_slot(slot)
         if self._on_step is not None:
             self._on_step(machine, slot, step, now)
