@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -23,6 +25,24 @@ def out_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -
 
 def test_every_command_is_in_one_group() -> None:
     assert sorted(name for group in GROUPS for name in group.commands) == sorted(COMMANDS)
+
+
+def test_the_groups_say_of_a_command_what_its_parser_says() -> None:
+    told = {words[0]: about for words, _, about in commands_of(parser_of_all()) if len(words) == 1}
+    assert {name: about for group in GROUPS for name, about in group.commands.items()} == told
+
+
+@pytest.mark.parametrize("arguments", ["--version", "--help", "", "quue"])
+def test_no_command_is_imported_where_none_is_named(arguments: str) -> None:
+    """All of them take a second and a half."""
+    program = (
+        "import sys; from roost.cli.__main__ import COMMANDS, main; main(sys.argv[1:]); "
+        "print([name for name in COMMANDS.values() if f'roost.cli.{name}' in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments.split()], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.title)

@@ -65,6 +65,8 @@ def _run(arguments: list[str]) -> int:
     parser, subparsers = _top()
     for module in dict.fromkeys(modules.values()):
         module.add_parser(subparsers)
+    if not modules:
+        _add_names(subparsers)
     try:
         args, unknown = parser.parse_known_args(arguments)
     except SystemExit as end:
@@ -98,15 +100,25 @@ def _top() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
 def parser_of_all() -> Parser:
     """The parser of `roost` with all commands."""
     parser, subparsers = _top()
-    for module in dict.fromkeys(_modules([]).values()):
+    for module in dict.fromkeys(map(_module, COMMANDS)):
         module.add_parser(subparsers)
     return parser
 
 
-def _modules(arguments: list[str]) -> dict[str, ModuleType]:
-    """The module of the command that is asked for; all of them where it is not clear."""
-    asked = [argument for argument in arguments[:1] if argument in COMMANDS]
-    return {name: import_module(f"roost.cli.{COMMANDS[name]}") for name in asked or COMMANDS}
+def _modules(arguments: Sequence[str]) -> dict[str, ModuleType]:
+    """The module of the command that is asked for; empty if none is."""
+    asked = next((argument for argument in arguments if not argument.startswith("-")), "")
+    return {asked: _module(asked)} if asked in COMMANDS else {}
+
+
+def _module(command: str) -> ModuleType:
+    return import_module(f"roost.cli.{COMMANDS[command]}")
+
+
+def _add_names(subparsers: argparse._SubParsersAction[Parser]) -> None:
+    """Make all commands known by name, where one is misspelt or none is named; none of them is run."""
+    for name in COMMANDS:
+        subparsers.add_parser(name)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Final, NamedTuple
 
-from roost.cli.parsing import subparsers_of
-
 
 class Group(NamedTuple):
     """Commands that belong together."""
@@ -14,35 +12,82 @@ class Group(NamedTuple):
     title: str
     #: A command line that can be typed as it is.
     example: str
-    commands: tuple[str, ...]
+    #: Command to what it does, in the words of its parser: the help of all commands imports none of their modules.
+    commands: dict[str, str]
 
 
 GROUPS: Final = (
     Group(
         "Run jobs",
         "roost submit hello.sub --wait",
-        ("submit", "queue", "wait", "rm", "hold", "release", "suspend", "continue", "vacate", "edit", "history", "dag"),
+        {
+            "submit": "submit jobs",
+            "queue": "list the jobs in the queue",
+            "wait": "wait for jobs to finish",
+            "rm": "remove jobs from the queue",
+            "hold": "put jobs on hold",
+            "release": "let held jobs wait again",
+            "suspend": "let running jobs stand still",
+            "continue": "let suspended jobs go on",
+            "vacate": "get running jobs off their machines; they wait again",
+            "edit": "change attributes of jobs",
+            "history": "list jobs that have left the queue",
+            "dag": "workflows: jobs that wait for one another",
+        },
     ),
-    Group("Ask why", "roost explain job 12.0", ("explain", "story", "audit")),
+    Group(
+        "Ask why",
+        "roost explain job 12.0",
+        {
+            "explain": "say why",
+            "story": "show what happened to a job or a slot",
+            "audit": "list the decisions of the pool, by whom and why",
+        },
+    ),
     Group(
         "Run a pool",
         "roost up --detach",
-        ("up", "down", "status", "drain", "reopen", "reconfig", "userprio", "advertise"),
+        {
+            "up": "start a pool on this machine",
+            "down": "end the pool on this machine",
+            "status": "show the machines of the pool",
+            "drain": "empty a machine of its jobs",
+            "reopen": "let slots take jobs again that a failed prolog or epilog has closed",
+            "reconfig": "read the configuration again",
+            "userprio": "show or change users' priorities",
+            "advertise": "tell the pool of something by an ad",
+        },
     ),
-    Group("Engineer policy", "roost policy lint roost.config", ("policy", "config", "lab", "classad", "hook", "cell")),
-    Group("Help yourself", "roost help MAX_JOBS_RUNNING", ("help", "completion", "shims")),
+    Group(
+        "Engineer policy",
+        "roost policy lint roost.config",
+        {
+            "policy": "check policy before it acts",
+            "config": "read, explain and check the configuration",
+            "lab": "simulate, test and compare policies",
+            "classad": "evaluate, match and convert ClassAd expressions and ads",
+            "hook": "try a hook by hand",
+            "cell": "check, compare and apply configurations of Grid Engine cells",
+        },
+    ),
+    Group(
+        "Help yourself",
+        "roost help MAX_JOBS_RUNNING",
+        {
+            "help": "explain a command, knob, attribute or finding",
+            "completion": "print a script that completes commands in your shell",
+            "shims": "put another system's commands on the PATH",
+        },
+    ),
 )
 
 
 def overview(parser: argparse.ArgumentParser) -> str:
     """The text of `roost --help`: the commands in their groups, each with an example."""
-    inner = subparsers_of(parser)
-    assert inner is not None
-    about = {choice.dest: choice.help or "" for choice in inner._choices_actions}
     lines = ["usage: roost COMMAND …", "", parser.description or ""]
     for group in GROUPS:
         lines += ["", f"{group.title}, for example `{group.example}`"]
-        lines += [f"  {name:<12}{about[name]}" for name in group.commands]
+        lines += [f"  {name:<12}{about}" for name, about in group.commands.items()]
     lines += [
         "",
         "`roost help COMMAND` or `roost COMMAND --help` says what a command takes, and `roost help TOPIC` explains",
