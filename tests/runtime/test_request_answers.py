@@ -39,7 +39,7 @@ class _Central(RequestAnswers):
     def denied(self, ask: Ask, sender: str, why: str) -> None:
         self.notes.append(f"{sender} {ask.what}: {why}")
 
-    async def answered(self, request: Request[Any], sender: str, reply: str) -> object:
+    async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
         match request:
             case central.Ads():
                 assert expression(request.constraint, "the constraint") is not None

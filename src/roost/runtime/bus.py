@@ -20,7 +20,7 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 
-from roost.runtime.bus_settings import BusError, BusSettings
+from roost.runtime.bus_settings import BusError, BusSettings, new_request_id
 from roost.wire.codec import decode, encode, expect
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask, Message
@@ -41,10 +41,13 @@ Handler = Callable[[Message, str, str], Awaitable[None] | None]
 
 def internal_error(message: Message, sender: str, error: Exception) -> Answer:
     """Put a defect of ours that a message brought to light into the log; what its sender is told."""
-    what = message.what if isinstance(message, Ask) else type(message).__name__
-    _log.error("internal error (a bug in Roost): %s of %s", what, sender, exc_info=error)
+    what, named = type(message).__name__, ""
+    if isinstance(message, Ask):
+        what, named = message.what, f"request {message.id}" if message.id else ""
+    _log.error("internal error (a bug in Roost): %s of %s%s", what, sender, named and f", {named}", exc_info=error)
     text = f"{what}: internal error (a bug in Roost): {error!r}"
-    return Answer(ok=False, code="internal", text=text, remedy="the daemon's log says where; please report it")
+    remedy = f"the daemon's log says where{named and f', under {named!r}'}; please report it"
+    return Answer(ok=False, code="internal", text=text, remedy=remedy)
 
 
 class Carrier(Protocol):
@@ -203,7 +206,7 @@ class Bus:
         inbox = self._nats.new_inbox()
         subscription = await self._nats.subscribe(inbox)
         try:
-            await self._nats.publish(subject, encode(ask), reply=inbox)
+            await self._nats.publish(subject, encode(msgspec.structs.replace(ask, id=new_request_id())), reply=inbox)
             while True:
                 raw = await subscription.next_msg(timeout=timeout_s)
                 if raw.headers and raw.headers.get("Status") == "503":

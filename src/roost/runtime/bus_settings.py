@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 
@@ -26,3 +27,8 @@ class BusSettings(NamedTuple):
     name: str
     user: str = ""
     password: str = ""
+
+
+def new_request_id() -> str:
+    """An id by which the logs name a request."""
+    return os.urandom(4).hex()

@@ -67,7 +67,7 @@ class CentralAnswers(RequestAnswers):
         """A user may not ask that: have it on record."""
         self._daemon.audit.command(_words(ask), sender, user=str(ask.args.get("user", "")), refusal=why)
 
-    async def answered(self, request: Request[Any], sender: str, reply: str) -> object:
+    async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
         """The reply to a request."""
         daemon = self._daemon
         match request:

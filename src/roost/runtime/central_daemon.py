@@ -29,6 +29,7 @@ from roost.negotiator.timing import Pace, Wish
 from roost.runtime.bookings import Bookings
 from roost.runtime.budget import time_max_of
 from roost.runtime.bus import Bus
+from roost.runtime.causes import bracketed
 from roost.runtime.central_answers import CentralAnswers
 from roost.runtime.central_audit import CentralAudit
 from roost.runtime.daemon_ads import central_identity
@@ -382,10 +383,13 @@ class CentralDaemon:
     async def _deliver(self, plan: Plan) -> None:
         now = self.clock.now()
         by_queue: dict[str, list[m.Match]] = {}
+        causes = self._bookings.causes() if plan.matches else {}
         if self.informs:
             await self._inform(plan)
         for match in plan.matches:
             self._bookings.promise(match, now)
+            cause = bracketed(causes.get((match.schedd, match.job), ""))
+            _log.info("%s is given to %s for job %s or one like it%s", match.slot, match.submitter, match.job, cause)
             kept = self.table.get(SLOT, match.slot)
             assert kept is not None
             by_queue.setdefault(match.schedd, []).append(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.runtime.causes import cause_id
 from roost.runtime.daemon_ads import REFRESH_S, scheduler_ad
 from roost.wire import messages as m
 from roost.wire.ads import ad_data
@@ -130,6 +131,14 @@ class Demands:
             known = group.autocluster in self._known or group.autocluster in told
             ad = {} if known else ad_data(self._daemon.queue.book.autoclusters.sample(group.autocluster))
             told.add(group.autocluster)
-            count = min(group.count, self._daemon.queue.book.clusters[group.cluster].room, places)
-            found.append(m.Request(autocluster=group.autocluster, ad=ad, count=count, job=f"{group.cluster}.{first}"))
+            cluster = self._daemon.queue.book.clusters[group.cluster]
+            found.append(
+                m.Request(
+                    autocluster=group.autocluster,
+                    ad=ad,
+                    count=min(group.count, cluster.room, places),
+                    job=f"{group.cluster}.{first}",
+                    request=cause_id(cluster.ad),
+                )
+            )
         return found

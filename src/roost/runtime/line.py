@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
-from roost.runtime.bus_settings import BusError, BusSettings, NoAnswer, NobodyThere
+from roost.runtime.bus_settings import BusError, BusSettings, NoAnswer, NobodyThere, new_request_id
 from roost.wire.errors import WireError
 from roost.wire.plain import PlainAnswer, answer_of, ask_bytes
 from roost.wire.subjects import Subjects
@@ -82,7 +82,7 @@ class Line:
         rows: list[Any] = []
         progress = ""
         try:
-            for piece in self._pieces(subject, ask_bytes(what, args), timeout_s):
+            for piece in self._pieces(subject, ask_bytes(what, args, new_request_id()), timeout_s):
                 if not piece.more and not rows:
                     return piece
                 if isinstance(piece.data, list):

@@ -60,7 +60,7 @@ class NodeAnswers(RequestAnswers):
         """A user may not ask that: have it on record."""
         self._record(AuditKind.COMMAND, ask.what, sender, self._daemon.clock.now(), why)
 
-    async def answered(self, request: Request[Any], sender: str, reply: str) -> object:
+    async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
         """The reply to a request."""
         now = self._daemon.clock.now()
         match request:

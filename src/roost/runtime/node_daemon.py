@@ -32,6 +32,7 @@ from roost.runtime.audit_sender import AuditSender
 from roost.runtime.backfill import BackfillClient, ClientAround
 from roost.runtime.benchmarks import run_benchmarks
 from roost.runtime.bus import Carrier
+from roost.runtime.causes import bracketed, cause_id
 from roost.runtime.chronicle import Chronicle
 from roost.runtime.cron import CronAround, CronPrograms
 from roost.runtime.daemon_ads import REFRESH_S, master_ad
@@ -404,8 +405,10 @@ class NodeDaemon:
             _log.warning("%s takes no jobs until `roost reopen %s`: %s", slot.name, slot.name, taken.state.broken)
         if taken.transitions and self._poll_is_far:
             self._poll_as_if_claimed()
+        job = taken.state.claim.job_ad
+        cause = bracketed(cause_id(before.claim.job_ad if job is None else job)) if taken.transitions else ""
         for each in taken.transitions:
-            _log.info("%s: %s -> %s (%s: %s)", slot.name, each.source, each.target, each.number, each.reason)
+            _log.info("%s: %s -> %s (%s: %s)%s", slot.name, each.source, each.target, each.number, each.reason, cause)
             self.chronicle.note(slot.plan.id.number, before, taken.state, each)
             if is_eviction(each):
                 place = "" if each.decision is None else self.chronicle.place(each.decision.name, slot.plan.id.number)

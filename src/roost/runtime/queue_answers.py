@@ -55,11 +55,11 @@ class QueueAnswers(RequestAnswers):
         refused = refusal(verb, sender, self._daemon.settings.superusers, self._daemon.lists)
         return self._daemon.watch.refusal() if refused is None and not verb.question else refused
 
-    async def answered(self, request: Request[Any], sender: str, reply: str) -> object:
+    async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
         """The reply to a request."""
         match request:
             case queue.Submit():
-                return self._submit(request, sender, reply)
+                return self._submit(request, sender, reply, request_id)
             case queue.Query():
                 return await self._query(request, reply)
             case queue.Overview():
@@ -105,14 +105,16 @@ class QueueAnswers(RequestAnswers):
 
     # -- changes -------------------------------------------------------------------------------------
 
-    def _submit(self, asked: queue.Submit, sender: str, reply: str) -> Later:
+    def _submit(self, asked: queue.Submit, sender: str, reply: str, request_id: str) -> Later:
         try:
             clusters = [ClusterPlan.from_data(data) for data in asked.clusters]
         except PlanError as error:
             raise BadRequest(f"submit.clusters: {error}") from None
         if not sum(each.count for each in clusters):
             raise BadRequest("nothing is submitted")
-        self._daemon.feed(ev.Submitted(clusters=tuple(clusters), owner=sender, reply_to=self._reply_to(reply)))
+        self._daemon.feed(
+            ev.Submitted(clusters=tuple(clusters), owner=sender, reply_to=self._reply_to(reply), request=request_id)
+        )
         return LATER
 
     async def _act(self, asked: queue.Act, sender: str, reply: str) -> Answer:

@@ -7,6 +7,7 @@ count for that. Any other exception is a defect: `Lanes` reports it as such, wit
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from enum import Enum
 from typing import Any, ClassVar, Final
@@ -19,7 +20,9 @@ from roost.runtime.permission import DENIED
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask
 from roost.wire.requests.verb import Daemon, Request, Verb
-from roost.wire.verbs import asked_verb, request_of
+from roost.wire.verbs import VERBS, asked_verb, request_of
+
+_log = logging.getLogger("roost.requests")
 
 
 class BadRequest(Exception):
@@ -62,11 +65,23 @@ class RequestAnswers(ABC):
         """Why a request is not answered; None if it is."""
 
     @abstractmethod
-    async def answered(self, request: Request[Any], sender: str, reply: str) -> object:
-        """The reply to a request, or an `Answer`, or `LATER`. Pieces of it may be sent to `reply` before."""
+    async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
+        """The reply to a request, or an `Answer`, or `LATER`. Pieces of it may be sent to `reply` before.
+
+        `request_id` is how the logs name the request.
+        """
 
     def denied(self, ask: Ask, sender: str, why: str) -> None:  # noqa: B027  (most daemons do nothing)
         """A user may not ask that: have it on record."""
+
+    def _note(self, ask: Ask, sender: str, found: object) -> None:
+        """Name a request that changes something in the log, and how it was answered."""
+        verb = VERBS[self.of].get(ask.what)
+        if verb is not None and not verb.question:
+            outcome = "under way" if found is LATER else "done"
+            if isinstance(found, Answer) and not found.ok:
+                outcome = found.code or "nothing was done"
+            _log.info("request %s of %s: %s: %s", ask.id or "without an id", sender, ask.what, outcome)
 
     async def on_ask(self, ask: Ask, sender: str, reply: str) -> None:
         """Answer a request."""
@@ -77,7 +92,7 @@ class RequestAnswers(ABC):
                 if found.code == DENIED:
                     self.denied(ask, sender, found.text)
             else:
-                found = await self.answered(request_of(self.of, ask), sender, reply)
+                found = await self.answered(request_of(self.of, ask), sender, reply, ask.id)
         except OverBudget as error:
             found = Answer(ok=False, code="over-budget", text=str(error), remedy=error.remedy)
         except StoreError as error:
@@ -86,6 +101,7 @@ class RequestAnswers(ABC):
             found = Answer(ok=False, code="not-found", text=str(error))
         except (BadRequest, WireError) as error:
             found = Answer(ok=False, code="bad-request", text=str(error))
+        self._note(ask, sender, found)
         if found is LATER:
             return
         await self._bus.answer(reply, found if isinstance(found, Answer) else Answer(data=found))

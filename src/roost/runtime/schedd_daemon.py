@@ -27,6 +27,7 @@ from roost.config.in_force import configuration_record
 from roost.runtime.audit_sender import AuditSender
 from roost.runtime.budget import time_max_of
 from roost.runtime.bus import Bus
+from roost.runtime.causes import bracketed, cause_id
 from roost.runtime.database_guard import Damaged, StoreError
 from roost.runtime.database_watch import DatabaseWatch
 from roost.runtime.demands import OFFER_GAP_S, OFFER_LATER_S, Demands
@@ -420,11 +421,19 @@ class ScheddDaemon:
             case ef.ForgetFiles(job=job, last=int(last)):
                 self.spool.forget_all(job, last)
             case _:
+                if isinstance(effect, ef.StartRun):
+                    self._log_run(effect.claim_id, f"run {effect.run} begins on {effect.node}")
                 node, message = order_to(effect, self.context.name, self.settings.alive_interval_s)
                 if node == self.local.name:
                     await self.local.tell(message)
                 elif node:
                     await self.bus.send(self.subjects.node(node, self.context.name), message)
+
+    def _log_run(self, claim_id: str, what: str) -> None:
+        claim = self.queue.holder.claims.get(claim_id)
+        cluster = None if claim is None or claim.job is None else self.queue.book.clusters.get(claim.job.cluster)
+        if claim is not None and cluster is not None:
+            _log.info("job %s: %s%s", claim.job, what, bracketed(cause_id(cluster.ad)))
 
     async def _reply(self, reply: ef.Reply) -> None:
         answer = m.Answer(ok=reply.ok, code=reply.code, text=reply.text, remedy=reply.remedy, data=reply.data)
@@ -467,6 +476,8 @@ class ScheddDaemon:
         try:
             check_speaker(self.queue.holder.claims, message, sender)
             for event in events_of(message, sender):
+                if isinstance(event, ev.RunEnded):
+                    self._log_run(event.claim_id, f"run {event.run} ended: {event.ending}")
                 self.feed(event)
         except WireError as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)

@@ -30,7 +30,7 @@ ONE_BY_ONE_MAX: Final = 10_000
 _NUMBERS: Final = frozenset(("procid", "globaljobid"))
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 #: What no transform may change: it says whose job it is.
-_KEPT: Final = ("ClusterId", "ProcId", "Owner", "User", "QDate", "GlobalJobId", *COUNTERS)
+_KEPT: Final = ("ClusterId", "ProcId", "Owner", "User", "QDate", "GlobalJobId", "SubmitRequestId", *COUNTERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,8 @@ class Submitted:
     clusters: tuple[JobSource, ...]
     owner: str
     reply_to: str
+    #: The id of the request, by which the logs of all daemons name it; "" for none.
+    request: str = ""
 
 
 class Action(StrEnum):

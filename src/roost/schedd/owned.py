@@ -37,7 +37,7 @@ ZERO_SECONDS: Final = (
 COUNTERS: Final = ("NumJobStarts", "NumShadowStarts", "JobRunCount")
 COUNTED: Final = frozenset(map(fold, COUNTERS))
 
-_IDENTITY: Final = _folded("ClusterId ProcId Owner User OsUser QDate GlobalJobId")
+_IDENTITY: Final = _folded("ClusterId ProcId Owner User OsUser QDate GlobalJobId SubmitRequestId")
 #: What a job is.
 IMMUTABLE: Final = _IDENTITY | _folded("MyType TargetType JobStatus JobUniverse")
 _HOLD: Final = _folded("HoldReason HoldReasonCode HoldReasonSubCode")

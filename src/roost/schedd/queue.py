@@ -235,7 +235,7 @@ class Queue:
         found: list[tuple[Cluster, list[str]]] = []
         for source in event.clusters:
             if source.count:
-                cluster = self._cluster(source, event.owner, self.book.next_cluster + len(found), int(turn.now))
+                cluster = self._cluster(source, event, self.book.next_cluster + len(found), int(turn.now))
                 rules.transform(cluster, turn.world)
                 check_groups(cluster)
                 check_priority(cluster)
@@ -246,9 +246,9 @@ class Queue:
         remedy = "Submit fewer jobs, or ask the administrator for a higher limit."
         turn.order(Reply(to=event.reply_to, ok=False, code="too-many-jobs", text=text, remedy=remedy))
 
-    def _cluster(self, source: JobSource, owner: str, number: int, now: int) -> Cluster:
+    def _cluster(self, source: JobSource, event: Submitted, number: int, now: int) -> Cluster:
         """A cluster that is not in the queue yet."""
-        settings = self.holder.settings
+        settings, owner = self.holder.settings, event.owner
         source = source.for_cluster(number)
         ad = source.common.copy()
         for name in [each for each in ad if fold(each) in settings.secure]:
@@ -267,6 +267,8 @@ class Queue:
                 "GlobalJobId": settings.name,
             }
         )
+        if event.request:
+            ad["SubmitRequestId"] = event.request
         if "ScheddInterval" in ad:
             # What Requirements of a job with a time to start at refer to.
             ad["ScheddInterval"] = settings.interval_s

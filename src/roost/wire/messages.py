@@ -8,7 +8,7 @@ A sender names what an answer should carry in `reply_to`; it comes back unchange
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -16,6 +16,8 @@ from roost.wire.ads import AdData
 
 #: Of the protocol. Raised when an old reader would misunderstand a new message.
 VERSION: Final = 1
+#: Characters of the id of a request.
+REQUEST_ID_MAX: Final = 32
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type", omit_defaults=True):
@@ -321,6 +323,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     count: int
     #: The first of them, "12.0".
     job: str
+    #: The id of the request that submitted them, for the log.
+    request: str = ""
 
 
 class Demand(Message, frozen=True, kw_only=True):
@@ -407,6 +411,8 @@ class Ask(Message, frozen=True, kw_only=True):
 
     what: str
     args: dict[str, object] = {}
+    #: By which logs name the request; the asker makes it up.
+    id: Annotated[str, msgspec.Meta(max_length=REQUEST_ID_MAX)] = ""
 
 
 class Answer(Message, frozen=True, kw_only=True):

@@ -30,11 +30,13 @@ class PlainAnswer(NamedTuple):
     more: bool = False
 
 
-def ask_bytes(what: str, args: dict[str, Any]) -> bytes:
+def ask_bytes(what: str, args: dict[str, Any], request_id: str = "") -> bytes:
     """The bytes of an `Ask`. Raises WireError for one that is too large or holds what JSON has no form for."""
     message: dict[str, Any] = {"type": "Ask", "v": VERSION, "what": what}
     if args:
         message["args"] = args
+    if request_id:
+        message["id"] = request_id
     try:
         data = json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
     except (TypeError, ValueError, RecursionError) as error:

@@ -20,6 +20,7 @@ IDENTITY: tuple[Attribute, ...] = (
     _row("ClusterId", Kind.INTEGER, "Number of the submission.", low=1, always=True),
     _row("ProcId", Kind.INTEGER, "Number of the job in its submission.", low=0, always=True),
     _row("GlobalJobId", Kind.STRING, "Name of the job, unique in the pool.", always=True),
+    _row("SubmitRequestId", Kind.STRING, "Id of the request that submitted the job; the logs of all daemons name it."),
     _row("MyType", Kind.STRING, "Job.", always=True),
     _row("TargetType", Kind.STRING, "Machine.", always=True),
     _row("Owner", Kind.STRING, "Account of the user who submitted the job.", always=True),
