@@ -28,6 +28,7 @@ def test_a_job_is_followed_from_its_submission_to_its_end_by_one_id(shared: Pool
         assert begun is not None, queue
         assert queue[2] == f"job {job}: run {begun[1]} ended: exit [{request}]"
         assert len(queue) == 3
+        assert f"submitted, request {request}" in shared("story", "job", job)
         machine = eventually(lambda request=request: lines(shared, "node", request))
         assert any(re.search(r"-> Claimed/Busy \(11: activation\)", line) for line in machine), machine
     # A claim that the first job leaves may be used again by the second, without a match of its own.

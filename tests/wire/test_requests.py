@@ -130,6 +130,43 @@ def test_a_malformed_request_is_refused_with_the_name_of_the_field(
     assert text in str(refused.value)
 
 
+#: What commands of the first version sent, as it was on the wire.
+FORMER: tuple[tuple[Daemon, str, Request[Any]], ...] = (
+    (
+        Daemon.QUEUE,
+        '{"type":"Ask","v":1,"what":"query","args":{"projection":["ClusterId"],"limit":0,"jobs":["1.0"],"owners":[],'
+        '"constraint":null}}',
+        queue.Query(projection=("ClusterId",), jobs=("1.0",)),
+    ),
+    (
+        Daemon.QUEUE,
+        '{"type":"Ask","v":1,"what":"act","args":{"action":"remove","reason":"","attributes":{},"jobs":["7"],"owners":[],'
+        '"constraint":null}}',
+        queue.Act(action="remove", jobs=("7",), attributes={}),
+    ),
+    (
+        Daemon.CENTRAL,
+        '{"type":"Ask","v":1,"what":"ads","args":{"kind":"Machine","constraint":null,"projection":["Name"]}}',
+        central.Ads(kind="Machine", projection=("Name",)),
+    ),
+    (
+        Daemon.MACHINE,
+        '{"type":"Ask","v":1,"what":"drain","user":"ann","args":{"schedule":10,"on_completion":1,"check":null,"start":null,'
+        '"reason":"r"}}',
+        machine.Drain(schedule=10, on_completion=1, reason="r"),
+    ),
+)
+
+
+@pytest.mark.parametrize(("daemon", "text", "request_"), FORMER, ids=[each[1][29:35] for each in FORMER])
+def test_what_commands_of_the_first_version_sent_is_understood(
+    daemon: Daemon, text: str, request_: Request[Any]
+) -> None:
+    message = decode(text.encode())
+    assert isinstance(message, Ask)
+    assert request_of(daemon, message) == request_
+
+
 def test_a_long_value_is_cut_in_the_error() -> None:
     with pytest.raises(WireError) as refused:
         request_of(Daemon.QUEUE, Ask(what="query", args={"jobs": "x" * 10_000}))

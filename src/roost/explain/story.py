@@ -66,7 +66,7 @@ def job_story(
     and `kept_out` those of its submitter that kept jobs out of matchmaking.
     """
     records = list(records)
-    told = list(of_events(events, ad) if events else _dates(ad, name))
+    told = [_with_request(each, ad) for each in (of_events(events, ad) if events else _dates(ad, name))]
     decided = sorted((each for each in decisions if _is_told(each)), key=lambda each: float(each["at"]))
     told, rest = _with_decisions(_refined(told, records, decided), decided)
     # What the job's log says itself, its slot need not say again without a reason.
@@ -74,6 +74,14 @@ def job_story(
     told += [_of_job(each, name) for each in rest if not _is_recorded(each)]
     told += [of_audit(each) for each in kept_out if _is_told(each) and _was_there(ad, each)]
     return sorted(told, key=lambda each: each.at)
+
+
+def _with_request(happening: Happening, ad: ClassAd) -> Happening:
+    """The submission, with the id by which the logs of all daemons name its request."""
+    request = ad.get("SubmitRequestId")
+    if happening.milestone is not Milestone.SUBMITTED or not isinstance(request, str):
+        return happening
+    return happening._replace(what=f"{happening.what}, request {request}")
 
 
 def slot_story(slot: str, records: Iterable[Record], decisions: Iterable[Record]) -> list[Happening]:
