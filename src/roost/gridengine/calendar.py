@@ -158,8 +158,10 @@ def _times(text: str) -> tuple[Span, ...]:
 
 def _date(text: str) -> tuple[int, int, int]:
     parts = text.split(".")
-    if not parts[0].isdigit():
+    if not text[:1].isdigit():
         raise _Bad(f'"{text}" is not a state specifier')
+    if not parts[0].isdigit():
+        raise _Bad('missing "." after day')
     if len(parts) != 3 or not parts[2].isdigit():
         raise _Bad('missing "." after month')
     day = _bounded(parts[0], 1, 31, "day")

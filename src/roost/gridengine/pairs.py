@@ -133,7 +133,7 @@ def _flags(known: tuple[str, ...], what: str, none: bool) -> Callable[[str], tup
             if flag not in known:
                 raise BadValue(f'unknown specifier "{word}" for {what}', remedy)
             if flag in found:
-                raise BadValue(f'specifier "{word}" given twice for {what}', remedy)
+                raise BadValue(f'specifier "{word}" given twice for "{what}"', remedy)
             found.append(flag)
         return tuple(flag for flag in known if flag in found)
 
@@ -152,7 +152,7 @@ def _subordination(text: str) -> Subordination:
     found: list[Subordinate] = []
     for word in (each for each in re.split(r"[\s,]+", text.strip()) if each):
         queue, equals, threshold = word.partition("=")
-        if equals and not threshold.isdigit():
+        if equals and not re.fullmatch(r"-?\d+", threshold):
             raise _bad(text, _REMEDY)
         found.append(Subordinate(queue, int(threshold) if equals and int(threshold) else None))
     return Subordination(tuple(found))
@@ -188,7 +188,7 @@ ADJUSTMENTS: Final = ValueType("pairs", _adjustments, _show_pairs, "name=value s
 FACTORS: Final = ValueType("factors", _factors, _show_factors, "name=number separated by commas, or NONE")
 QUEUE_TYPE: Final = ValueType(
     "queue type",
-    _flags((BATCH, INTERACTIVE), "qtype", none=True),
+    _flags((BATCH, INTERACTIVE), "", none=True),
     lambda value: " ".join(value) or NONE,
     "BATCH, INTERACTIVE, both, or NONE",
 )

@@ -60,7 +60,7 @@ def _slots(value: int) -> str | None:
 
 
 def _urgency_slots(value: str) -> str | None:
-    if value.casefold() in ("min", "max", "avg") or value.isdigit():
+    if value.casefold() in ("min", "max", "avg") or re.match(r"\d", value):
         return None
     return f'rejecting invalid urgency_slots setting "{value}"'
 

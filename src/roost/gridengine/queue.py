@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from roost.config.finding import Span
@@ -196,7 +196,12 @@ def split_overrides(entry: Entry) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _override_values(row: Row, entry: Entry) -> tuple[Any, dict[str, Any]]:
-    default, written = split_overrides(entry)
+    text, written = split_overrides(entry)
+    if row.check:
+        # Grid Engine reads all values before it looks at their ranges.
+        for each in (text, *(value for _, value in written)):
+            value_of(replace(row, check=None), each, entry.span)
+    default = value_of(row, text, entry.span)
     values: dict[str, Any] = {}
     for domain, text in written:
         if not domain:
@@ -204,7 +209,7 @@ def _override_values(row: Row, entry: Entry) -> tuple[Any, dict[str, Any]]:
         if domain in values:
             raise _refused(f'Value for "{domain}" is multiply defined', entry, "Keep one of them.")
         values[domain] = value_of(row, text, entry.span)
-    return value_of(row, default, entry.span), groups_first(values)
+    return default, groups_first(values)
 
 
 def groups_first(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 `#` at the start of a line begins a comment. A backslash at the end of a line continues it; blanks before the backslash
 and at the start of the next line count as one. All attributes of an object must be there, each once. `show` prints what
-`qconf -s…` prints with SGE_SINGLE_LINE set, which is also what `save_sge_config.sh` writes.
+`qconf -s…` prints with SGE_SINGLE_LINE set, which is also what `save_sge_config.sh` writes; `wrapped` breaks
+long lines as `qconf` does otherwise.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from roost.gridengine.rows import Row
 from roost.gridengine.values import BadValue
 
 _CONTINUED: Final = re.compile(r"([ \t]*)\\\n([ \t]*)")
+#: columns after which `qconf` goes on in the next line
+LINE_LENGTH_MAX: Final = 80
 
 
 class Entry(NamedTuple):
@@ -97,6 +100,33 @@ def values_of(rows: Sequence[Row], found: Mapping[str, Entry]) -> dict[str, Any]
 def show(pairs: Iterable[tuple[str, str]], width: int) -> str:
     """The flat form of attributes and their texts, each on one line."""
     return "".join(f"{name + ' ':<{width}}{text}\n" for name, text in pairs)
+
+
+def wrapped(text: str, indent: int | None = None) -> str:
+    """The flat form as `qconf` prints it without SGE_SINGLE_LINE: long values go on in further lines.
+
+    A value is broken behind a comma or a blank. Further lines begin in the column of the value, or at `indent`, which
+    is 3 for resource quota sets.
+    """
+    return "".join(f"{line}\n" for each in text.splitlines() for line in _folded(each, indent))
+
+
+def _folded(line: str, indent: int | None) -> Iterator[str]:
+    found = re.match(r"\s*\S+\s+", line)
+    if len(line) <= LINE_LENGTH_MAX or found is None or line.startswith("#"):
+        yield line
+        return
+    present, begun = found.group(), False
+    parts = re.findall(r"[^ ,]*[ ,]+|[^ ,]+", line[found.end() :])
+    for number, part in enumerate(parts, 1):
+        # A line that goes on ends in a blank and a backslash.
+        room = LINE_LENGTH_MAX - (2 if number < len(parts) else 0)
+        if begun and len((present + part).rstrip()) > room:
+            yield f"{present.rstrip()} \\"
+            present = " " * (found.end() if indent is None else indent)
+        present += part
+        begun = True
+    yield present.rstrip()
 
 
 def shown(rows: Sequence[Row], values: object) -> list[tuple[str, str]]:

@@ -181,6 +181,8 @@ def _integer(text: str) -> Quantity:
 def words(text: str, separators: str) -> tuple[str, ...]:
     """The words of a list, each once, in order; empty if the first is NONE."""
     found = [word for word in re.split(f"[{separators}]+", text) if word]
+    if not found:
+        raise BadValue(f'error parsing value "{text}"', "Write names, or NONE.")
     return () if found and is_none(found[0]) else tuple(dict.fromkeys(found))
 
 
