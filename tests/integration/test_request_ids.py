@@ -9,8 +9,7 @@ from tests.integration.kit import Pool, eventually
 
 def lines(pool: Pool, role: str, request: str) -> list[str]:
     """What a daemon's log says of a request, without the times."""
-    text = (pool.home / "log" / f"{role}.log").read_text()
-    return [line.partition(": ")[2] for line in text.splitlines() if request in line]
+    return [line.partition(": ")[2] for line in _text(pool, role).splitlines() if request in line]
 
 
 def test_a_job_is_followed_from_its_submission_to_its_end_by_one_id(shared: Pool) -> None:
@@ -36,10 +35,22 @@ def test_a_job_is_followed_from_its_submission_to_its_end_by_one_id(shared: Pool
     assert re.fullmatch(rf"\S+ is given to \S+ for job {first}\.0 or one like it \[{ids[0]}\]", matched[0]), matched
 
 
+def test_a_request_that_ends_a_run_is_in_the_log_of_its_machine(shared: Pool) -> None:
+    number = shared.submit("executable = /bin/sleep\narguments = 600\nqueue\n")
+    shared.seen(f"{number}.0", JobStatus=2)
+    shared("rm", str(number))
+    told = eventually(lambda: re.findall(r"run \S+ of \S+ is to end: remove \[([0-9a-f]{8})\]", _text(shared, "node")))
+    assert f"request {told[-1]} of " in _text(shared, "schedd")
+    assert told[-1] != shared.job(f"{number}.0")["SubmitRequestId"]
+
+
+def _text(pool: Pool, role: str) -> str:
+    return (pool.home / "log" / f"{role}.log").read_text()
+
+
 def test_a_request_that_changes_something_is_in_the_log_of_the_daemon_that_carried_it_out(shared: Pool) -> None:
     number = shared.submit("executable = /bin/sleep\narguments = 600\nhold = true\nqueue\n")
     shared("rm", str(number))
     shared.try_("rm", str(number))
-    text = (shared.home / "log" / "schedd.log").read_text()
-    told = re.findall(r"INFO roost\.requests: request [0-9a-f]{8} of \S+: act: (.*)", text)
+    told = re.findall(r"INFO roost\.requests: request [0-9a-f]{8} of \S+: act: (.*)", _text(shared, "schedd"))
     assert told[-2:] == ["done", "nothing was done"]

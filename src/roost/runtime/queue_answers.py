@@ -65,7 +65,7 @@ class QueueAnswers(RequestAnswers):
             case queue.Overview():
                 return await self._overview(request, reply)
             case queue.Act():
-                return await self._act(request, sender, reply)
+                return await self._act(request, sender, reply, request_id)
             case queue.History():
                 return await self._history(request, reply)
             case queue.Summary():
@@ -117,7 +117,7 @@ class QueueAnswers(RequestAnswers):
         )
         return LATER
 
-    async def _act(self, asked: queue.Act, sender: str, reply: str) -> Answer:
+    async def _act(self, asked: queue.Act, sender: str, reply: str, request_id: str) -> Answer:
         budget = self._budget("choosing the jobs", reply)
         jobs = Selection()
         async for job in self._chosen(asked, budget):
@@ -130,6 +130,7 @@ class QueueAnswers(RequestAnswers):
             superuser=sender in self._daemon.settings.superusers,
             reason=asked.reason,
             attributes=ad_from(asked.attributes or {}, "act.attributes"),
+            request=request_id,
         )
         return await self.actions.act(acted, jobs, asked.jobs, reply)
 

@@ -39,6 +39,7 @@ def order_to(effect: ef.Effect, schedd: str, alive_interval_s: float) -> tuple[s
                 subcode=effect.subcode,
                 text=effect.text,
                 hard=effect.hard,
+                request=effect.request,
             )
         case ef.StandStill(claim_id=claim_id, still=still):
             message = m.SuspendJob(claim_id=claim_id) if still else m.ContinueJob(claim_id=claim_id)

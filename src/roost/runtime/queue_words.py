@@ -11,6 +11,7 @@ from roost.model.claims import ClaimRequest
 from roost.model.reasons import Refusal
 from roost.model.starter import Cause, Ending, OrderedBy
 from roost.node.machine import Outs
+from roost.runtime.causes import bracketed
 from roost.wire import messages as m
 from roost.wire.ads import ad_from
 from roost.wire.errors import WireError
@@ -133,6 +134,7 @@ class QueueWords:
             if message.run not in self._daemon.reports:
                 self._daemon.mail.to_queue(sender, m.ClaimsKnown(reply_to="end", known={}, unknown=[message.claim_id]))
             return None
+        _log.info("run %s of %s is to end: %s%s", message.run, sender, message.ending, bracketed(message.request))
         return self._machine.end_run(message.claim_id, message.run, cause, hard=message.hard, now=now)
 
     def _reconnect(self, message: m.Reconnect, sender: str, now: float) -> Outs:

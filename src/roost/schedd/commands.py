@@ -48,6 +48,7 @@ _KINDS: Final = {
 
 def acted(turn: Turn, holder: Holder, event: Acted) -> None:
     """Do what was asked for to every job that it can be done to."""
+    turn.request = event.request
     counts: Counter[str] = Counter()
     results = {}
     done_ruling, denied_ruling = _ruling(event, Effect.DONE), _ruling(event, Effect.REFUSED)
@@ -196,6 +197,7 @@ def _end_run(
                 subcode=subcode,
                 text=text,
                 hard=hard,
+                request=turn.request,
             )
         )
 

@@ -51,6 +51,8 @@ class EndRun:
     subcode: int = 0
     text: str = ""
     hard: bool = False
+    #: The id of the request that ends it; "" where the queue does by itself.
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

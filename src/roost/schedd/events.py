@@ -54,6 +54,8 @@ class Acted:
     reason: str = ""
     #: For `EDIT` and `NOTE`: name to value or expression.
     attributes: ClassAd = field(default_factory=ClassAd)
+    #: As of `Submitted`.
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

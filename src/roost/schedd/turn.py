@@ -50,7 +50,7 @@ class Turn:
 
     __slots__ = (
         "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_told", "_world", "book",
-        "changes", "dropped", "effects", "now", "transitions", "unplanned", "user_maps", "zone",
+        "changes", "dropped", "effects", "now", "request", "transitions", "unplanned", "user_maps", "zone",
     )  # fmt: skip
 
     def __init__(
@@ -87,6 +87,8 @@ class Turn:
         self.user_maps = user_maps
         #: Jobs whose crontab makes no sense, and why.
         self.unplanned: dict[JobId, tuple[Job, str]] = {}
+        #: The id of the request that this step carries out; "" where nobody asked for it.
+        self.request = ""
 
     @property
     def world(self) -> World:

@@ -74,6 +74,8 @@ class EndJob(Message, frozen=True, kw_only=True):
     text: str = ""
     #: At once, without time for its own end.
     hard: bool = False
+    #: The id of the request that ends it, for the log; "" where the queue does by itself.
+    request: str = ""
 
 
 class SuspendJob(Message, frozen=True, kw_only=True):
