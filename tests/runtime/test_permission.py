@@ -15,12 +15,12 @@ from roost.wire.verbs import VERBS, asked_verb
 ADMINISTRATORS = frozenset(("root", "admin"))
 #: What users may ask for; of `act` the queue looks at each job.
 OF_USERS = {
-    Daemon.QUEUE: {"act", "autocluster", "history", "overview", "query", "submit", "summary"},
+    Daemon.QUEUE: {"act", "autocluster", "cell", "cell-log", "history", "overview", "query", "submit", "summary"},
     Daemon.MACHINE: {"ads", "origins", "story"},
     Daemon.CENTRAL: {"ads", "advertise", "audit", "cycle", "explain-job", "explain-slot", "userprio"},
 }
 OF_ADMINISTRATORS = {
-    Daemon.QUEUE: set(),
+    Daemon.QUEUE: {"cell-change"},
     Daemon.MACHINE: {"cancel-drain", "drain", "poll", "reopen", "vacate"},
     Daemon.CENTRAL: {"userprio-set"},
 }
@@ -65,7 +65,9 @@ def test_a_refusal_says_what_and_whom_to_ask() -> None:
 
 
 def test_questions_change_nothing() -> None:
-    changing = {"act", "submit", "drain", "cancel-drain", "poll", "reopen", "vacate", "advertise", "userprio-set"}
+    changing = {
+        "act", "submit", "cell-change", "drain", "cancel-drain", "poll", "reopen", "vacate", "advertise", "userprio-set",
+    }  # fmt: skip
     assert {name for table in VERBS.values() for name, verb in table.items() if not verb.question} == changing
 
 
