@@ -66,7 +66,8 @@ def test_a_refusal_says_what_and_whom_to_ask() -> None:
 
 def test_questions_change_nothing() -> None:
     changing = {
-        "act", "submit", "cell-change", "drain", "cancel-drain", "poll", "reopen", "vacate", "advertise", "userprio-set",
+        "act", "submit", "cell-change", "drain", "cancel-drain", "poll", "reopen", "vacate", "advertise",
+        "userprio-set",
     }  # fmt: skip
     assert {name for table in VERBS.values() for name, verb in table.items() if not verb.question} == changing
 
