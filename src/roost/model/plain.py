@@ -159,13 +159,25 @@ def _ad_texts(ad: ClassAd) -> Plain:
 
 def _cell_text(cell: object) -> str:
     kind = type(cell)
-    if isinstance(cell, str) and _SIMPLE.fullmatch(cell):
-        return f'"{cell}"'
+    if isinstance(cell, str):
+        return _string_text(cell) if len(cell) <= _KEPT_CHARS else _text_of_string(cell)
     if kind is int:
         return str(cell)
     if kind is bool:
         return "true" if cell else "false"
     return _expression_text(cell) if isinstance(cell, Expr) else unparse(item_node(cell), exact=True)
+
+
+#: Texts of longer strings are not kept.
+_KEPT_CHARS: Final = 200
+
+
+def _text_of_string(value: str) -> str:
+    return f'"{value}"' if _SIMPLE.fullmatch(value) else unparse(item_node(value), exact=True)
+
+
+#: Most strings are those of other jobs as well.
+_string_text: Final = lru_cache(maxsize=4096)(_text_of_string)
 
 
 @lru_cache(maxsize=4096)

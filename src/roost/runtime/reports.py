@@ -14,6 +14,7 @@ import logging
 import os
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,6 +40,8 @@ class Reports:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        #: The same as text: a path is joined three times a run.
+        self._prefix = f"{directory}/"
         #: Run to queue and report.
         self._waiting: dict[str, tuple[str, RunEnded]] = {}
         #: Runs that somebody works on.
@@ -141,7 +144,7 @@ class Reports:
 
     def _add(self, run: str, line: bytes) -> None:
         """Add a line in one go: whoever is killed leaves all of it or nothing."""
-        descriptor = os.open(self.record(run), _HOW, 0o600)
+        descriptor = os.open(f"{self._prefix}{file_name(run)}{SUFFIX}", _HOW, 0o600)
         try:
             # A line before it may have been cut off by a full disk.
             line = b"\n" + line + b"\n"
@@ -152,9 +155,10 @@ class Reports:
 
     def _remove(self, run: str) -> None:
         with contextlib.suppress(OSError):
-            self.record(run).unlink(missing_ok=True)
+            os.unlink(f"{self._prefix}{file_name(run)}{SUFFIX}")  # noqa: PTH108
 
 
+@lru_cache(maxsize=1024)
 def file_name(run: str) -> str:
     """The name of a run, or of a slot, as that of a file; no two have the same."""
     plain = _MARKS.sub("_", run, count=2)

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from roost.classad.ad import Cell, ClassAd
+from roost.classad.ad import Cell, ClassAd, key_of
 from roost.classad.errors import ParseError
 from roost.classad.expr import Expr, expression_later, parse_expression
 from roost.classad.forms.building import put_node
@@ -254,7 +254,14 @@ def _shown(text: str) -> str:
 
 def format_old(ad: ClassAd, order: Order = Order.REFERENCE) -> str:
     """The lines of an ad; one line end for an empty one."""
-    return "".join([f"{_line(name, ad[name])}\n" for name in names_of(ad, order)]) or "\n"
+    if ad.chained is not None:
+        return "".join([f"{_line(name, ad[name])}\n" for name in names_of(ad, order)]) or "\n"
+    lines = []
+    for name in names_of(ad, order):
+        cell = ad.cells[key_of(name)]
+        lines.append(_line(name, ad[name] if isinstance(cell, Expr) else cell))
+    lines.append("")
+    return "\n".join(lines) or "\n"
 
 
 def _line(name: str, cell: Cell) -> str:
