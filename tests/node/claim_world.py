@@ -20,7 +20,7 @@ from roost.model import starter_events as sev
 from roost.node.host import Out
 from roost.node.host_slots import Starter
 from roost.node.machine import NodeSlot, Outs
-from roost.runtime.node_messages import claim_answer, ended_run
+from roost.runtime.node_messages import activation_answer, claim_answer, ended_run
 from roost.runtime.queue_messages import events_of, order_to
 from roost.runtime.queue_words import QueueWords
 from roost.schedd import effects as qef
@@ -223,9 +223,8 @@ class World:
             case ef.SendClaimReply(accepted=accepted):
                 ad = ad_data(self.machine.ad(slot, self.now)) if accepted else None
                 self._send_to_queue(claim_answer(slot, effect, ad)[1])
-            case ef.SendActivationReply(reply_to=run, accepted=accepted, refusal=refusal):
-                claim_id, text = slot.state.claim.id.text, str(refusal or "")
-                self._send_to_queue(m.ActivationAnswered(claim_id=claim_id, run=run, accepted=accepted, refusal=text))
+            case ef.SendActivationReply():
+                self._send_to_queue(activation_answer(effect)[1])
             case ef.TellSchedd(claim_id=claim, reason=reason, cause=cause):
                 code, run = 0 if cause is None else int(cause), self.reports.run_of(claim.text)
                 self._send_to_queue(m.ClaimGone(claim_id=claim.text, reason=str(reason), code=code, run=run))

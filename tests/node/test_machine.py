@@ -14,6 +14,7 @@ from roost.node.machine import Machine, Outs
 from roost.node.plan import Reading
 from roost.node.records import restore
 from roost.runtime.load_log import load_lines
+from roost.runtime.node_messages import activation_answer, claim_answer
 from roost.startd.idleness import Idleness
 from roost.startd.load import LoadReading
 from tests.node.kit import NOW, SENSED, granted, machine, reborn, request, started
@@ -52,6 +53,24 @@ def test_a_claim_that_no_slot_has_is_known_to_nobody() -> None:
     assert made.claim(slot.name, "<here>#1#2#x", request("x"), NOW) is None
     assert made.activate("<here>#1#2#x", "1.0#1@q", ClassAd(), NOW) is None
     assert made.about_claim("x", lambda each: ev.AliveReceived(claim_id=each), NOW) is None
+
+
+def test_answers_name_the_claim_that_was_asked_about_and_go_to_the_queue_that_asked() -> None:
+    made = machine("IS_OWNER = True\n", cores=1)
+    (slot,) = made.slots
+    asked = slot.state.claim.id.text
+    outs = made.claim(slot.name, asked, request(asked), NOW)
+    (reply,) = (out.effect for out in outs or () if isinstance(out.effect, ef.SendClaimReply))
+    assert reply.accepted
+    # The claim has ended in the step that granted it, and the slot offers another one.
+    offered = slot.state.claim.id.text
+    assert offered != asked
+    schedd, answer = claim_answer(slot, reply, None)
+    assert (schedd, answer.asked_id, answer.claim_id) == ("q", asked, asked)
+    outs = made.activate(offered, "1.0#1@q", ClassAd(), NOW, schedd="q")
+    (refused,) = (out.effect for out in outs or () if isinstance(out.effect, ef.SendActivationReply))
+    schedd, told = activation_answer(refused)
+    assert (schedd, told.claim_id, told.run, told.accepted) == ("q", offered, "1.0#1@q", False)
 
 
 def test_a_run_begins_once_however_often_it_is_ordered() -> None:

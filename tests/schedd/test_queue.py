@@ -20,7 +20,7 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
 from roost.schedd.limits import Limits, Present
 from roost.schedd.owned import RECORDED
-from roost.schedd.pacing import FREE_TRIES, MISS_GAP_S, PAUSE_S_MAX
+from roost.schedd.pacing import FREE_TRIES, MISS_GAP_S, PAUSE_S_MAX, Pauses
 from roost.schedd.provisioned import provisioned
 from roost.schedd.queue import Queue
 from roost.schedd.ranges import Ranges
@@ -655,7 +655,7 @@ def test_jobs_that_machines_refuse_over_and_over_are_offered_less_and_less_often
         world.now += 2 * MISS_GAP_S
         if pause is not None:
             world.feed(ev.Ticked())
-            world.queue.holder.pauses.missed(number, world.now)
+            world.queue.holder.pauses.missed(JobId(number, 0), world.now)
             assert not world.queue.offered(world.now)
             world.now = pause.until
             assert any(isinstance(each, ef.OfferJobs) for each in world.queue.step(ev.Ticked(), world.now).effects)
@@ -665,12 +665,22 @@ def test_jobs_that_machines_refuse_over_and_over_are_offered_less_and_less_often
     world.match()
     everything_arrives(world)
     assert world.queue.counts()["running"] == 1
-    world.queue.holder.pauses.missed(number, world.now)
+    world.queue.holder.pauses.missed(JobId(number, 0), world.now)
     assert world.queue.holder.pauses.of(number, world.now) is None
     world.check()
 
 
-def test_a_run_that_ends_before_its_program_ran_counts_as_a_miss() -> None:
+def test_misses_of_several_jobs_at_once_count_once_and_tries_of_one_job_each() -> None:
+    together, alone = Pauses(), Pauses()
+    for number in range(FREE_TRIES + 1):
+        together.missed(JobId(1, number), 100.0)
+        alone.missed(JobId(1, 0), 100.0 + number * MISS_GAP_S / 10)
+    assert together.of(1, 100.0) is None
+    assert alone.of(1, 100.1) is not None
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_run_that_ends_before_its_program_ran_counts_as_a_miss(lost: bool) -> None:
     world = World()
     number = world.submit(source(1))
     for _ in range(FREE_TRIES + 1):
@@ -684,7 +694,8 @@ def test_a_run_that_ends_before_its_program_ran_counts_as_a_miss() -> None:
         assert job is not None
         end = ev.RunEnded(node=order.node, claim_id=job.claim_id, run=job.run, at=world.now, ending="evict",
                           started=False, text="the machine could not start it")  # fmt: skip
-        world.feed(end)
+        gone = ev.ClaimLost(claim_id=job.claim_id, reason="owner present")
+        world.feed(gone if lost else end)
         world.now += 2 * MISS_GAP_S
         for queue in world.to_node.values():
             queue.clear()

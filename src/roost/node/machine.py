@@ -167,8 +167,11 @@ class Machine:
         """The slot that one was cut from, which its holder asked for; "" if it was not cut."""
         return next((each.name for each in self.slots if each.plan.id == slot.plan.id.parent), "")
 
-    def activate(self, claim_id: str, run: str, job_ad: ClassAd, now: float) -> Outs | None:
-        """A queue wants a job to run on its claim; None if no slot knows the claim. Said twice it counts once."""
+    def activate(self, claim_id: str, run: str, job_ad: ClassAd, now: float, *, schedd: str = "") -> Outs | None:
+        """A queue wants a job to run on its claim; None if no slot knows the claim. Said twice it counts once.
+
+        The answer names queue, claim and run: meanwhile the slot may have another claim, or nobody's.
+        """
         found = self.slot_of(claim_id)
         if found is None:
             return None
@@ -178,7 +181,8 @@ class Machine:
         before = slot.run
         if slot.starter is None:
             slot.run = run
-        event = ev.ActivationRequested(claim_id=known, job_ad=job_ad, reply_to=run)
+        reply_to = f"{schedd}|{claim_id}|{run}"
+        event = ev.ActivationRequested(claim_id=known, job_ad=job_ad, reply_to=reply_to)
         outs = self.host.receive(slot, event, now)
         if slot.starter is None:
             # The order was refused: repeated, it is judged and answered again.

@@ -60,7 +60,11 @@ def lost_run(slot: NodeSlot, starter: Starter, at: float) -> m.RunEnded:
 
 
 def claim_answer(slot: NodeSlot, effect: ef.SendClaimReply, ad: dict[str, Any] | None) -> tuple[str, m.ClaimAnswered]:
-    """A queue, and whether it has the slot; `ad` is the slot's for one that has."""
+    """A queue, and whether it has the slot; `ad` is the slot's for one that has.
+
+    What is granted is what was asked for. The slot itself may have ended that claim in the same step, and offer its
+    next one, which is not this queue's.
+    """
     schedd, _, asked = effect.reply_to.rpartition("|")
     accepted = effect.accepted
     return schedd, m.ClaimAnswered(
@@ -68,10 +72,17 @@ def claim_answer(slot: NodeSlot, effect: ef.SendClaimReply, ad: dict[str, Any] |
         reply_to=asked,
         accepted=accepted,
         refusal="" if effect.refusal is None else str(effect.refusal),
-        claim_id=slot.state.claim.id.text if accepted else asked,
+        claim_id=asked,
         slot=slot.name,
         slot_ad=ad,
     )
+
+
+def activation_answer(effect: ef.SendActivationReply) -> tuple[str, m.ActivationAnswered]:
+    """A queue, and whether its job is taken."""
+    schedd, claim_id, run = effect.reply_to.split("|", 2)
+    text = "" if effect.refusal is None else str(effect.refusal)
+    return schedd, m.ActivationAnswered(claim_id=claim_id, run=run, accepted=effect.accepted, refusal=text)
 
 
 def platform_of(config: Config) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from roost.model.events import Timer
 from roost.node.host import OfferLeftovers, Out
 from roost.node.host_slots import Starter
 from roost.node.machine import NodeSlot
-from roost.runtime.node_messages import claim_answer, ended_run
+from roost.runtime.node_messages import activation_answer, claim_answer, ended_run
 from roost.runtime.runner import Runner, Surroundings
 from roost.startd.draining import OnCompletion
 from roost.startd.states import State
@@ -66,11 +66,8 @@ class NodeOrders:
             case ef.SendClaimReply():
                 ad = ad_data(self._machine.ad(slot, daemon.clock.now())) if effect.accepted else None
                 mail.to_queue(*claim_answer(slot, effect, ad))
-            case ef.SendActivationReply(reply_to=run, accepted=accepted, refusal=refusal):
-                text = "" if refusal is None else str(refusal)
-                claim_id = slot.state.claim.id.text
-                answer = m.ActivationAnswered(claim_id=claim_id, run=run, accepted=accepted, refusal=text)
-                mail.to_queue(slot.schedd, answer)
+            case ef.SendActivationReply():
+                mail.to_queue(*activation_answer(effect))
             case ef.TellSchedd(schedd=schedd, claim_id=claim, reason=reason, cause=cause):
                 text = str(reason) if cause is None else cause.text
                 code = 0 if cause is None else int(cause)

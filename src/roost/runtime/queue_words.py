@@ -54,7 +54,8 @@ class QueueWords:
             case m.KeepAlive(claim_ids=claim_ids, reply_to=reply_to):
                 return self._keep_alive(claim_ids, reply_to, sender, now)
             case m.ActivateClaim():
-                outs = machine.activate(message.claim_id, message.run, ad_from(message.job_ad, "job_ad"), now)
+                job_ad = ad_from(message.job_ad, "job_ad")
+                outs = machine.activate(message.claim_id, message.run, job_ad, now, schedd=sender)
                 if outs is None:
                     refusal = str(Refusal.UNKNOWN_CLAIM)
                     self._daemon.mail.to_queue(

@@ -11,16 +11,19 @@ Pauses are not kept over a restart of the queue, and do not hold up jobs on clai
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
+
+from roost.schedd.identifiers import JobId
 
 #: Misses in a row that cost nothing.
 FREE_TRIES: Final = 3
-#: Misses within this time of one that counted are of one cause, and count with it, s.
+#: Misses of different jobs within this time of one that counted are of one cause, and count with it, s.
 MISS_GAP_S: Final = 0.1
-#: The first pause, and the longest, s.
+#: The first pause, and the longest, s. A tick sees that a pause is over: this one is over well before its sixth tick,
+#: however long the messages of the try took that began with a tick.
 PAUSE_S: Final = 1.0
-PAUSE_S_MAX: Final = 30.0
+PAUSE_S_MAX: Final = 28.0
 
 
 @dataclass(slots=True)
@@ -33,6 +36,8 @@ class Pause:
     missed_at: float = 0.0
     #: Its end has been seen.
     is_over: bool = True
+    #: Numbers of the jobs whose misses counted as the last one.
+    procs: set[int] = field(default_factory=set)
 
 
 class Pauses:
@@ -49,13 +54,15 @@ class Pauses:
         """When the next pause ends, or ended without having been noticed, epoch s; None if there is none."""
         return min((pause.until for pause in self._pauses.values() if not pause.is_over), default=None)
 
-    def missed(self, cluster: int, now: float) -> None:
+    def missed(self, job: JobId, now: float) -> None:
         """A job had a slot, or was promised one, and did not begin."""
-        pause = self._pauses.setdefault(cluster, Pause())
-        if 0 <= now - pause.missed_at < MISS_GAP_S or self.of(cluster, now) is not None:
-            # What was on its way to other machines at the same time.
+        pause = self._pauses.setdefault(job.cluster, Pause())
+        soon = 0 <= now - pause.missed_at < MISS_GAP_S
+        if self.of(job.cluster, now) is not None or (soon and job.proc not in pause.procs):
+            # What was on its way to other machines at the same time. The next try of the same job was not.
+            pause.procs.add(job.proc)
             return
-        pause.missed_at = now
+        pause.missed_at, pause.procs = now, {job.proc}
         pause.misses += 1
         over = pause.misses - FREE_TRIES - 1
         if over >= 0:

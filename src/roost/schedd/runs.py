@@ -119,7 +119,7 @@ def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
         turn.drop(claim)
         if job is not None:
             turn.set(job, LastRejMatchTime=int(turn.now), LastRejMatchReason=event.refusal or "claim refused")
-            holder.pauses.missed(job.id.cluster, turn.now)
+            holder.pauses.missed(job.id, turn.now)
             _back_to_idle(turn, job)
         return
     move_claim(claim, ClaimOn.GRANTED)
@@ -334,7 +334,7 @@ def run_refused(turn: Turn, holder: Holder, event: RunRefused) -> None:
     if job is not None:
         _run_over(turn, job)
         turn.set(job, CurrentHosts=0, RemoteHost=None, LastRejMatchReason=event.refusal or "run refused")
-        holder.pauses.missed(job.id.cluster, turn.now)
+        holder.pauses.missed(job.id, turn.now)
         _settle(turn, job)
     if claim is not None and claim.run == event.run:
         claim.job, claim.run = None, ""
@@ -482,7 +482,7 @@ def _outcome(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
             turn.decided(job, ruling)
         case _:
             if not event.started:
-                holder.pauses.missed(job.id.cluster, turn.now)
+                holder.pauses.missed(job.id, turn.now)
             requeue(turn, job, code=event.code or VacateCode.STARTER_ERROR, subcode=event.subcode, text=event.text)
 
 
@@ -507,6 +507,9 @@ def claim_lost(turn: Turn, holder: Holder, event: ClaimLost) -> None:
     if not was_running:
         _back_to_idle(turn, job)
         return
+    if not began:
+        # A slot that takes a claim and drops it at once would be asked again at once, for ever.
+        holder.pauses.missed(job.id, turn.now)
     turn.set(job, CurrentHosts=0, LastRemoteHost=claim.slot, RemoteHost=None, ShadowBday=None)
     if job.status in (JobStatus.REMOVED, JobStatus.HELD) or not began:
         _settle(turn, job)

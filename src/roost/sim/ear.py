@@ -201,7 +201,8 @@ class Ear:
         before = slot.run_name
         if slot.starter is None:
             slot.run_name = order.run
-        event = nev.ActivationRequested(claim_id=known, job_ad=order.job_ad, reply_to=order.run)
+        reply_to = f"{order.claim_id}|{order.run}"
+        event = nev.ActivationRequested(claim_id=known, job_ad=order.job_ad, reply_to=reply_to)
         self.machine.tell(slot, event, now)
         if slot.starter is None and order.run not in self.reports:
             # The order was refused: repeated, it is judged and answered again.
@@ -278,17 +279,18 @@ class Ear:
                 asked_id=asked,
                 accepted=accepted,
                 refusal="" if effect.refusal is None else str(effect.refusal),
-                claim_id=slot.state.claim.id.text if accepted else asked,
+                claim_id=asked,
                 slot=slot.plan.name,
                 slot_ad=pool_ad(slot, now) if accepted else None,
             )
         )
 
-    def activation_reply(self, slot: Slot, effect: slot_ef.SendActivationReply) -> None:
+    def activation_reply(self, effect: slot_ef.SendActivationReply) -> None:
         """A slot has taken a job, or has not."""
         if not effect.accepted:
+            claim_id, _, run = effect.reply_to.partition("|")
             text = "" if effect.refusal is None else str(effect.refusal)
-            self._say(ev.RunRefused(claim_id=slot.state.claim.id.text, run=effect.reply_to, refusal=text))
+            self._say(ev.RunRefused(claim_id=claim_id, run=run, refusal=text))
 
     def claim_gone(self, effect: slot_ef.TellSchedd) -> None:
         """A claim is over."""

@@ -317,7 +317,7 @@ class Machine:
                 if effect.accepted and slot.plan.id.is_dynamic:
                     self.watcher.divided(self)
             case ef.SendActivationReply():
-                self.ear.activation_reply(slot, effect)
+                self.ear.activation_reply(effect)
             case ef.TellSchedd():
                 self.ear.claim_gone(effect)
             case ef.SendAliveReply() | OfferLeftovers():
