@@ -170,7 +170,7 @@ def test_the_story_of_a_job_whose_machine_its_owner_wanted_back(desk: Desk) -> N
     assert "`roost edit`" not in words and "roost explain slot slot1@" in words
     out, _ = desk("story", "job", job)
     words = [line.split(f"job {job}", 1)[1].split()[0] for line in out.splitlines() if f"  job {job} " in line]
-    assert words == ["submitted", "started", "suspended", "evicted:"]
+    assert words == ["submitted,", "started", "suspended", "evicted:"]
     assert "KeyboardIdle < 3: KeyboardIdle is 0" in out and "evicted" in out and "suspended" in out
     kinds = {each["kind"] for each in desk.json("story", "job", job)}
     assert kinds == {"job", "slot"}
