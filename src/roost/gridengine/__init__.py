@@ -17,6 +17,9 @@ What they mean
     `complex.value_number`, `quota.dynamic_limit`, `calendar.Calendar.state_at` and `scheduler.formula_terms` turn
     texts into what a scheduling run computes with.
 
+What starts
+    `scheduling` is the scheduling run: a pure function from a snapshot of a cell with its jobs to a plan.
+
 Values that Grid Engine prints back as they were written, such as ``1:00:00`` and ``1.5G``, are `values.Quantity`: the
 text and the number. Errors are `problems.Refused`, with Grid Engine's own words, the place and a remedy.
 """

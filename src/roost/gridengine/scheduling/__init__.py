@@ -1,0 +1,78 @@
+"""The scheduling run of a Grid Engine cell: a pure function from a snapshot to a plan.
+
+`run` computes priorities and dispatches the tasks that wait, best priority first, each to the best instance that takes
+it: the one with the fewest soft requests unmet, then by load or sequence number. Every dispatch is booked before the
+next job is looked at: slots and consumables on `global`, the host and the instance, exclusive use, load adjustments,
+and queues that it suspends on its host. Jobs that wait keep the reasons of what refused them, in the words of
+`qstat -j`. The same snapshot gives the same plan.
+
+What it does not do
+    Parallel jobs, reservations and advance reservations have no field in a snapshot: the caller keeps such jobs.
+    A cell whose configuration needs what the run lacks is refused with `NotScheduled`, which names all of it: enabled
+    resource quota sets, suspend thresholds, slot-wise subordination, and functional or share tree tickets.
+    Override tickets count for nothing: the share of tickets is 0.5 for each job.
+
+The modules
+    `snapshot` and `plan` are the two ends. `loads`, `ledger` and `states` hold what changes during a run,
+    `matching` says whether a job fits, `priority` orders jobs, `dispatch` is the loop, `sentences` has the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roost.gridengine.scheduling.dispatch import Dispatcher
+from roost.gridengine.scheduling.plan import Dispatch, Plan, Priority
+from roost.gridengine.scheduling.snapshot import (
+    Grant,
+    HostReport,
+    PendingJob,
+    Request,
+    RunningTask,
+    Snapshot,
+)
+
+__all__ = [
+    "Dispatch",
+    "Grant",
+    "HostReport",
+    "NotScheduled",
+    "PendingJob",
+    "Plan",
+    "Priority",
+    "Request",
+    "RunningTask",
+    "Snapshot",
+    "run",
+    "unsupported",
+]
+
+
+class NotScheduled(Exception):
+    """The cell is configured with what the run does not do."""
+
+
+def unsupported(snapshot: Snapshot) -> Iterator[str]:
+    """What the configuration of a cell wants and the run does not do."""
+    cell = snapshot.cell
+    for name, one in cell.quota_sets.items():
+        if one.enabled:
+            yield f"resource quota set {name}"
+    for name, queue in cell.queues.items():
+        settings = [queue.defaults]
+        settings += [one.settings for one in snapshot.instances if one.queue == name]
+        if any(one.suspend_thresholds for one in settings):
+            yield f"suspend_thresholds of queue {name}"
+        if any(one.subordinate_list.slots is not None for one in settings):
+            yield f"slot-wise subordinate_list of queue {name}"
+    for attribute in ("weight_tickets_functional", "weight_tickets_share"):
+        if getattr(cell.scheduler, attribute):
+            yield attribute
+
+
+def run(snapshot: Snapshot) -> Plan:
+    """Decide what starts; raise `NotScheduled` if the cell wants what the run does not do."""
+    missing = list(unsupported(snapshot))
+    if missing:
+        raise NotScheduled(f"the scheduling run does not do these yet: {', '.join(missing)}; take them out of the cell")
+    return Dispatcher(snapshot).plan()

@@ -1,0 +1,56 @@
+"""What a scheduling run decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from roost.gridengine.scheduling.snapshot import Grant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispatch:
+    """A task that is to start."""
+
+    job: int
+    task: int
+    grants: tuple[Grant, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priority:
+    """A job's priority and what it is made of, as `qstat -pri` and `qstat -urg` show it."""
+
+    priority: float
+    #: `qsub -p`, urgency and tickets, each from 0 to 1
+    posix: float
+    urgency_share: float
+    tickets: float
+    resources: float
+    waiting: float
+    deadline: float
+
+    @property
+    def urgency(self) -> float:
+        """The sum that the share is made from."""
+        return self.resources + self.waiting + self.deadline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The result of a run."""
+
+    #: in the order of the decisions
+    dispatches: tuple[Dispatch, ...]
+    #: of running and waiting jobs, by number
+    priorities: Mapping[int, Priority]
+    #: why instances took no job at all, in the words of `qstat -j`; true for every job that waits
+    dropped: tuple[str, ...]
+    #: why each job that waits did not start, in the same words, by number
+    reasons: Mapping[int, tuple[str, ...]]
+    #: letters of each instance after the run, as `qstat -f` shows them; instances without letters are left out
+    states: Mapping[str, str]
+
+    def scheduling_info(self, job: int) -> tuple[str, ...]:
+        """The lines that `qstat -j` prints as scheduling info of a job; empty if it does not wait."""
+        return (*self.dropped, *self.reasons[job]) if job in self.reasons else ()

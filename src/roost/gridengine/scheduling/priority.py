@@ -1,0 +1,97 @@
+"""Priorities: `qsub -p`, urgency, and their weights.
+
+The urgency of a job is what its resources add (amount times the complex's urgency; texts count once; every job asks for
+a slot), what waiting adds by the second, and what a deadline adds that comes nearer. Over all jobs that run or wait it
+is stretched from 0 to 1; where all have the same, it is 0.5. Tickets are not computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from roost.gridengine.complex import Complex, value_number
+from roost.gridengine.scheduler import SchedulerConfiguration
+from roost.gridengine.scheduling.ledger import SLOTS
+from roost.gridengine.scheduling.plan import Priority
+from roost.gridengine.scheduling.snapshot import Request, Snapshot
+
+#: `qsub -p` goes from here to its negative
+_LOWEST: Final = -1024
+#: the share of every job where there are no tickets
+_NO_TICKETS: Final = 0.5
+
+
+class _Job(NamedTuple):
+    number: int
+    request: Request
+    posix: int
+    submitted: float
+    deadline: float | None
+    slots: int
+
+
+def _jobs(snapshot: Snapshot) -> Iterable[_Job]:
+    for task in snapshot.running:
+        slots = sum([grant.slots for grant in task.grants])
+        yield _Job(task.job, task.request, task.priority, task.submitted, task.deadline, slots)
+    for job in snapshot.pending:
+        yield _Job(job.number, job.request, job.priority, job.submitted, job.deadline, 1)
+
+
+def resource_urgency(request: Request, slots: int, complexes: Mapping[str, Complex]) -> float:
+    """What the hard requests of a job and its slots add to its urgency."""
+    total = complexes[SLOTS].urgency_number * slots if SLOTS in complexes else 0.0
+    for name, text in request.hard:
+        definition = complexes.get(name)
+        if definition is None:
+            continue
+        value = value_number(definition.type, text)
+        urgency = definition.urgency_number
+        total += urgency if definition.type.is_text or value is None else urgency * value * slots
+    return total
+
+
+def _deadline(deadline: float | None, weight: float, now: float) -> float:
+    return 0.0 if deadline is None else weight / max(deadline - now, 1.0)
+
+
+def priorities(snapshot: Snapshot) -> dict[int, Priority]:
+    """The priority of each job, by number; a job that runs and waits has that of its waiting tasks."""
+    scheduler, complexes = snapshot.cell.scheduler, snapshot.cell.complexes
+    kinds: dict[tuple[Request, int], float] = {}
+    parts: dict[int, tuple[_Job, float, float, float]] = {}
+    for job in _jobs(snapshot):
+        key = (job.request, job.slots)
+        if key not in kinds:
+            kinds[key] = resource_urgency(job.request, job.slots, complexes)
+        waiting = scheduler.weight_waiting_time * max(snapshot.now - job.submitted, 0.0)
+        parts[job.number] = job, kinds[key], waiting, _deadline(job.deadline, scheduler.weight_deadline, snapshot.now)
+    sums = [resources + waiting + deadline for _, resources, waiting, deadline in parts.values()]
+    low, high = min(sums, default=0.0), max(sums, default=0.0)
+    return {number: _priority(scheduler, *part, low=low, high=high) for number, part in parts.items()}
+
+
+def _priority(
+    scheduler: SchedulerConfiguration,
+    job: _Job,
+    resources: float,
+    waiting: float,
+    deadline: float,
+    *,
+    low: float,
+    high: float,
+) -> Priority:
+    posix = (job.posix - _LOWEST) / (-2 * _LOWEST)
+    urgency = (resources + waiting + deadline - low) / (high - low) if high > low else 0.5
+    return Priority(
+        priority=scheduler.weight_priority * posix
+        + scheduler.weight_urgency * urgency
+        + scheduler.weight_ticket * _NO_TICKETS,
+        posix=posix,
+        urgency_share=urgency,
+        tickets=_NO_TICKETS,
+        resources=resources,
+        waiting=waiting,
+        deadline=deadline,
+    )

@@ -1,0 +1,116 @@
+"""What a scheduling run sees: the cell, its hosts as they reported, what runs, and what waits."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from roost.gridengine.cell import Cell
+from roost.gridengine.instances import QueueInstance
+from roost.gridengine.pairs import Pair
+
+#: letters of instances that the pool knows; the run finds out all others by itself
+GIVEN_STATES: Final = "dsEu"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a job asks for. Jobs with equal requests are of one kind: what refuses one refuses all."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+    #: empty for none
+    project: str = ""
+    #: ``-l``: complexes under their full names
+    hard: tuple[Pair, ...] = ()
+    soft: tuple[Pair, ...] = ()
+    #: ``-q``: queues, instances and queue domains, with wildcards; empty allows all
+    queues: tuple[str, ...] = ()
+    soft_queues: tuple[str, ...] = ()
+    #: ``-now y``: needs an interactive queue
+    interactive: bool = False
+    #: ``-ckpt``; empty for none
+    checkpoint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingJob:
+    """A job with tasks that wait."""
+
+    number: int
+    request: Request
+    #: seconds since the epoch
+    submitted: float
+    #: ``-p``
+    priority: int = 0
+    #: ``-dl``, seconds since the epoch
+    deadline: float | None = None
+    #: the tasks that wait; task 0 is the only one of a job that is not an array
+    tasks: tuple[int, ...] = (0,)
+    #: ``-tc``: how many tasks may run at a time; 0 is no limit
+    concurrency: int = 0
+    #: ``-h``, or `qhold`
+    held: bool = False
+    #: ``-hold_jid``: a predecessor has not left yet
+    depends: bool = False
+    error: bool = False
+    #: ``-a``, seconds since the epoch
+    not_before: float = 0.0
+
+
+class Grant(NamedTuple):
+    """Slots of an instance."""
+
+    instance: str
+    slots: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningTask:
+    """A task that runs, or was dispatched and will; the first grant is that of the master."""
+
+    job: int
+    task: int
+    request: Request
+    grants: tuple[Grant, ...]
+    submitted: float
+    started: float
+    priority: int = 0
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostReport:
+    """What an execution host reported last."""
+
+    time: float
+    #: load values by complex, as reported, without scaling
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """All that a run looks at."""
+
+    cell: Cell
+    #: as `roost.gridengine.instances.resolve` gives them
+    instances: tuple[QueueInstance, ...]
+    reports: Mapping[str, HostReport]
+    now: float
+    #: the same moment as local time, for calendars
+    local_time: datetime.datetime
+    #: letters of `GIVEN_STATES` by instance
+    states: Mapping[str, str] = field(default_factory=dict)
+    running: tuple[RunningTask, ...] = ()
+    pending: tuple[PendingJob, ...] = ()
+    #: whether ``-q`` with the name of a queue or instance also asks for its forced resources; 8.1.9 says no
+    forced_implied_by_queue_request: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse states that the run would not look at."""
+        for name, letters in self.states.items():
+            if unknown := set(letters) - set(GIVEN_STATES):
+                message = f'state "{"".join(sorted(unknown))}" of {name} is not one of {GIVEN_STATES}'
+                raise ValueError(message)

@@ -1,0 +1,203 @@
+"""Placements and reasons that the real Grid Engine 8.1.9 gave in recorded sessions, in its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.gridengine.scheduling.cells import cell, job, places, plan, running
+
+_CLOSED = "cqueues/all.q: slots 1\n"
+
+
+def test_full_queues() -> None:
+    busy = tuple(running(number, f"all.q@node{number}") for number in (1, 2, 3))
+    found = plan(cell(_CLOSED), job(9), running=busy)
+    assert sorted(found.scheduling_info(9)) == [
+        "All queues dropped because of overload or full",
+        *(f'queue instance "all.q@node{number}" dropped because it is full' for number in (1, 2, 3)),
+    ]
+
+
+def test_a_hard_queue_names_what_is_left_out_as_a_whole() -> None:
+    two = cell("execution/node1: complex_values hot=1", "hot hot INT <= YES NO 0 0", queues=("b.q",))
+    found = plan(two, job(1, "hot=9", queues=("all.q@node1",)))
+    assert set(found.scheduling_info(1)) == {
+        'cannot run in queue "b.q" because it is not contained in its hard queue list (-q)',
+        'cannot run in queue "node2" because it is not contained in its hard queue list (-q)',
+        'cannot run in queue "node3" because it is not contained in its hard queue list (-q)',
+        '(-l hot=9) cannot run at host "node1" because it offers only hf:hot=1.000000',
+    }
+
+
+@pytest.mark.parametrize(
+    ("edits", "definition", "asked", "reason"),
+    [
+        (
+            "execution/global: complex_values lic=0",
+            "lic lic INT <= YES YES 0 0",
+            "lic=9",
+            "(-l lic=9) cannot run globally because it offers only gc:lic=0.000000",
+        ),
+        (
+            "cqueues/all.q: complex_values disk=2",
+            "disk disk INT <= YES YES 0 0",
+            "disk=3",
+            '(-l disk=3) cannot run in queue "all.q@node3" because it offers only qc:disk=2.000000',
+        ),
+        (
+            "",
+            "lic lic INT <= YES YES 0 0",
+            "lic=1",
+            '(-l lic=1) cannot run in queue "all.q@node2" because job requests unknown resource (lic)',
+        ),
+        (
+            "execution/node1: complex_values mem_free=512M",
+            "",
+            "mem_free=1G",
+            '(-l mem_free=1G) cannot run at host "node1" because it offers only hf:mem_free=512.000M',
+        ),
+        (
+            "cqueues/all.q: h_rt INFINITY,[node3=20]",
+            "",
+            "h_rt=60",
+            '(-l h_rt=60) cannot run in queue "all.q@node3" because it offers only qf:h_rt=00:00:20',
+        ),
+        (
+            "",
+            "",
+            "arch=nonsense",
+            '(-l arch=nonsense) cannot run at host "node2" because it offers only hl:arch=lx-amd64',
+        ),
+        (
+            "",
+            "",
+            "num_proc=77",
+            '(-l num_proc=77) cannot run at host "node2" because it offers only hl:num_proc=2.000000',
+        ),
+        (
+            "",
+            "",
+            "qname=nodeX",
+            '(-l qname=nodeX) cannot run in queue "all.q@node2" because it offers only qf:qname=all.q',
+        ),
+        (
+            "cqueues/all.q: complex_values gpu=TRUE",
+            "gpu gpu BOOL == FORCED NO 0 0",
+            "gpu=false",
+            '(-l gpu=false) cannot run in queue "all.q" because of cluster queue',
+        ),
+        (
+            "cqueues/all.q: complex_values gpu=TRUE",
+            "gpu gpu BOOL == FORCED NO 0 0",
+            "",
+            "does not request 'forced' resource \"gpu\" of queue instance all.q@node3",
+        ),
+        (
+            "execution/node3: complex_values scratch=6",
+            "scratch scr INT <= FORCED YES 0 0",
+            "",
+            "does not request 'forced' resource \"scratch\" of host node3",
+        ),
+        (
+            "execution/global: complex_values gpu=TRUE",
+            "gpu gpu BOOL == FORCED NO 0 0",
+            "",
+            "does not request 'forced' resource \"gpu\" of host global",
+        ),
+        (
+            "execution/node1: complex_values slots=0",
+            "",
+            "",
+            '(-l NONE) cannot run at host "node1" because it offers only hc:slots=0.000000',
+        ),
+        (
+            "execution/node1: complex_values wmem=0",
+            "wmem wmem MEMORY <= YES YES 1G 0",
+            "",
+            '(-l NONE) cannot run at host "node1" because for default request it offers only hc:wmem=0.000',
+        ),
+        (
+            "",
+            "excl excl BOOL EXCL YES YES 0 1000",
+            "excl=TRUE",
+            '(-l excl=TRUE) cannot run in queue "all.q@node3" because job requests unknown resource (excl)',
+        ),
+        ("execution/node1: user_lists deadlineusers", "", "", 'has no permission for host "node1"'),
+        ("cqueues/all.q: user_lists deadlineusers", "", "", 'has no permission for cluster queue "all.q"'),
+        ("cqueues/all.q: user_lists NONE,[node3=deadlineusers]", "", "", 'has no permission for queue "all.q@node3"'),
+        (
+            "cqueues/all.q: projects p1",
+            "",
+            "",
+            '(no project) does not have the correct project to run in cluster queue "all.q"',
+        ),
+    ],
+)
+def test_reasons(edits: str, definition: str, asked: str, reason: str) -> None:
+    # More jobs than there are slots, so that the last one keeps what refused it.
+    jobs = [job(number, *([asked] if asked else [])) for number in range(1, 14)]
+    found = plan(cell(edits, definition), *jobs)
+    assert reason in found.scheduling_info(13)
+
+
+def test_exclusive_hosts_refuse_both_ways() -> None:
+    one = cell(
+        "execution/node1: complex_values excl=TRUE\nhostgroups/@allhosts: hostlist node1",
+        "excl excl BOOL EXCL YES YES 0 0",
+    )
+    taken = plan(one, job(2, "excl=TRUE"), running=(running(1, "all.q@node1"),))
+    assert taken.reasons[2] == (
+        '(-l excl=TRUE) cannot run at host "node1" because exclusive resource (excl) is already in use',
+    )
+    closed = plan(one, job(2), running=(running(1, "all.q@node1", "excl=TRUE"),))
+    assert closed.reasons[2] == (
+        '(-l NONE) cannot run at host "node1" because for default request exclusive resource (excl) is already in use',
+    )
+
+
+def test_adjustments_close_hosts_and_their_figures_are_those_of_grid_engine() -> None:
+    one = cell(
+        "schedconf: job_load_adjustments np_load_avg=2.0\nschedconf: load_adjustment_decay_time 0:0:30\n"
+        "hostgroups/@allhosts: hostlist node1"
+    )
+    young = tuple(running(number, "all.q@node1", age=3) for number in (1, 2))
+    assert plan(one, job(9), running=young).dropped == (
+        'queue instance "all.q@node1" dropped because it is overloaded: '
+        "np_load_avg=1.800000 (= 0.000000 + 2.0 * 1.800000 with nproc=2) >= 1.75",
+        "All queues dropped because of overload or full",
+    )
+    assert places(plan(one, job(1), job(2), job(3))) == {1: ["all.q@node1"], 2: ["all.q@node1"]}
+    assert places(plan(one, job(9), running=tuple(running(n, "all.q@node1", age=31) for n in (1, 2)))) == {
+        9: ["all.q@node1"]
+    }
+
+
+def test_load_without_adjustment() -> None:
+    one = cell("hostgroups/@allhosts: hostlist node2")
+    found = plan(one, job(1), loads={"node2": {"np_load_avg": "1.8"}})
+    assert found.dropped[0] == (
+        'queue instance "all.q@node2" dropped because it is overloaded: '
+        "np_load_avg=1.800000 (no load adjustment) >= 1.75"
+    )
+    assert found.states == {"all.q@node2": "a"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"held": True}, "Job is in hold state"),
+        ({"error": True}, "Job is in error state"),
+        ({"depends": True}, "job dropped because of job dependencies"),
+        ({"not_before": 4e9}, "execution time not reached"),
+    ],
+)
+def test_jobs_that_may_not_start_yet(fields: dict[str, Any], reason: str) -> None:
+    assert plan(cell(), job(1, **fields)).reasons == {1: (reason,)}
+
+
+def test_array_tasks_start_up_to_their_limit() -> None:
+    found = plan(cell(), job(5, tasks=(2, 3, 4), concurrency=2), running=(running(5, "all.q@node1", task=1),))
+    assert [(one.job, one.task) for one in found.dispatches] == [(5, 2)]
+    assert found.reasons == {5: ("not all array tasks may be started due to 'max_aj_instances'",)}
