@@ -11,8 +11,6 @@ from roost.gridengine.scheduling import NotScheduled, run
 from roost.gridengine.scheduling.expression import satisfies
 from tests.gridengine.scheduling.cells import NOW, cell, job, pairs, places, plan, running, snapshot
 
-_QUOTA = "{\n name q\n description NONE\n enabled TRUE\n limit users * to slots=1\n}\n"
-
 
 def test_priorities_are_those_of_the_recorded_session() -> None:
     one = cell(
@@ -155,7 +153,6 @@ def test_limits_on_users() -> None:
     [
         ("cqueues/all.q: suspend_thresholds np_load_avg=2", {}, "suspend_thresholds of queue all.q"),
         ("schedconf: weight_tickets_share 10", {}, "weight_tickets_share"),
-        ("", {"resource_quotas/q": _QUOTA}, "resource quota set q"),
     ],
 )
 def test_what_the_run_does_not_do_is_refused(edits: str, files: dict[str, str], missing: str) -> None:

@@ -2,18 +2,18 @@
 
 `run` computes priorities and dispatches the tasks that wait, best priority first, each to the best instance that takes
 it: the one with the fewest soft requests unmet, then by load or sequence number. Every dispatch is booked before the
-next job is looked at: slots and consumables on `global`, the host and the instance, exclusive use, load adjustments,
-and queues that it suspends on its host. Jobs that wait keep the reasons of what refused them, in the words of
-`qstat -j`. The same snapshot gives the same plan.
+next job is looked at: slots and consumables on `global`, the host and the instance, exclusive use, resource quotas,
+load adjustments, and queues that it suspends on its host. Jobs that wait keep the reasons of what refused them, in the
+words of `qstat -j`. The same snapshot gives the same plan.
 
 What it does not do
     Parallel jobs, reservations and advance reservations have no field in a snapshot: the caller keeps such jobs.
-    A cell whose configuration needs what the run lacks is refused with `NotScheduled`, which names all of it: enabled
-    resource quota sets, suspend thresholds, slot-wise subordination, and functional or share tree tickets.
+    A cell whose configuration needs what the run lacks is refused with `NotScheduled`, which names all of it: suspend
+    thresholds, slot-wise subordination, and functional or share tree tickets.
     Override tickets count for nothing: the share of tickets is 0.5 for each job.
 
 The modules
-    `snapshot` and `plan` are the two ends. `loads`, `ledger` and `states` hold what changes during a run,
+    `snapshot` and `plan` are the two ends. `loads`, `ledger`, `quotas` and `states` hold what changes during a run,
     `matching` says whether a job fits, `priority` orders jobs, `dispatch` is the loop, `sentences` has the words.
 """
 
@@ -55,9 +55,6 @@ class NotScheduled(Exception):
 def unsupported(snapshot: Snapshot) -> Iterator[str]:
     """What the configuration of a cell wants and the run does not do."""
     cell = snapshot.cell
-    for name, one in cell.quota_sets.items():
-        if one.enabled:
-            yield f"resource quota set {name}"
     for name, queue in cell.queues.items():
         settings = [queue.defaults]
         settings += [one.settings for one in snapshot.instances if one.queue == name]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from roost.gridengine.host import GLOBAL
@@ -17,10 +18,11 @@ from roost.gridengine.instances import QueueInstance
 from roost.gridengine.scheduler import formula_terms
 from roost.gridengine.scheduling import sentences
 from roost.gridengine.scheduling.ledger import Ledger
-from roost.gridengine.scheduling.loads import NO_LOAD, Loads
+from roost.gridengine.scheduling.loads import NO_LOAD, Loads, rises
 from roost.gridengine.scheduling.matching import Kind, Matcher
 from roost.gridengine.scheduling.plan import Dispatch, Plan
 from roost.gridengine.scheduling.priority import priorities
+from roost.gridengine.scheduling.quotas import Quotas
 from roost.gridengine.scheduling.snapshot import Grant, PendingJob, Request, Snapshot
 from roost.gridengine.scheduling.states import States
 
@@ -38,11 +40,23 @@ class Order:
         self._by_sequence = scheduler.queue_sort_method == _BY_SEQUENCE
         self._terms = tuple(formula_terms(scheduler.load_formula))
         self._instances = snapshot.instances
+        #: whether loads can only rise during the run
+        self._moves_back = all(
+            weight >= 0 and rises(definition) and not definition.is_consumable and loads.adjustments.get(name, 0.0) >= 0
+            for name, weight in self._terms
+            if name and (definition := snapshot.cell.complexes.get(name)) is not None
+        )
         self._keys: dict[int, _Key] = {}
         self._sorted: list[_Key] = []
 
-    def __iter__(self) -> Iterator[int]:
-        return (key[2] for key in self._sorted)
+    def since(self, kind: Kind) -> Iterator[int]:
+        """The instances that may take a kind, best first; all that came before refused it, and can only move back."""
+        first = bisect_left(self._sorted, kind.start) if self._moves_back else 0
+        return (key[2] for key in islice(self._sorted, first, None))
+
+    def found(self, kind: Kind, position: int) -> None:
+        """Remember the first instance that takes a kind."""
+        kind.start = self._keys[position]
 
     def __len__(self) -> int:
         return len(self._sorted)
@@ -88,6 +102,7 @@ class Dispatcher:
         self._loads = Loads(snapshot)
         self._ledger = Ledger(snapshot, self._loads)
         self._states = States(snapshot, self._loads, self._ledger)
+        self._quotas = Quotas(snapshot, self._loads, self._ledger)
         self._matcher = Matcher(snapshot, self._loads, self._ledger)
         self._order = Order(snapshot, self._loads, self._ledger)
         self._kinds: dict[Request, Kind] = {}
@@ -188,6 +203,7 @@ class Dispatcher:
         if self._forgets:
             kind.refused.clear()
             kind.reasons.clear()
+            kind.hosts.clear()
         elif kind.exhausted:
             return False
         refusal = self._matcher.cell_refusal(kind)
@@ -206,17 +222,19 @@ class Dispatcher:
         refused = kind.refused
         best, fewest = None, 0
         asks_softly = bool(kind.soft or kind.request.soft_queues)
-        for position in self._order:
+        for position in self._order.since(kind):
             if position in refused:
                 continue
             instance = self._instances[position]
-            refusal = self._matcher.refusal(kind, instance)
+            refusal = self._quotas.refusal(kind.request, instance, kind.needs) or self._matcher.refusal(kind, instance)
             if refusal is not None:
                 refused.add(position)
                 kind.reasons[refusal] = None
                 continue
             unmet = self._matcher.unmet(kind, instance) if asks_softly else 0
             if not unmet:
+                if not asks_softly and not self._forgets:
+                    self._order.found(kind, position)
                 return position
             if best is None or unmet < fewest:
                 best, fewest = position, unmet
@@ -226,6 +244,7 @@ class Dispatcher:
         instance: QueueInstance = self._instances[position]
         grants = (Grant(instance.name, 1),)
         self._ledger.book(grants, kind.needs, kind.exclusive)
+        self._quotas.book(kind.request, grants, kind.needs)
         self._loads.add(grants)
         self._count(job, kind.request.user)
         self._dispatches.append(Dispatch(job=job, task=task, grants=grants))

@@ -7,6 +7,7 @@ job. A consumable must be left on every level that has a capacity. What no level
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -63,6 +64,8 @@ class Kind:
     label: str
     #: positions of instances that refused
     refused: set[int] = field(default_factory=set)
+    #: where in the order the first instance was that took it
+    start: tuple[float, float, int] = (-math.inf, 0.0, 0)
     #: nothing takes it any more
     exhausted: bool = False
     #: the reasons, each once, in order
@@ -198,12 +201,12 @@ class Matcher:
         if project:
             return project
         if request.interactive and not settings.interactive:
-            return f'queue instance "{name}" is not an interactive queue'
+            return f'cannot run in queue instance "{name}" because it is not of type interactive'
         if request.checkpoint:
             if request.checkpoint not in settings.ckpt_list:
                 return f'queue instance "{name}" does not offer the checkpointing interface "{request.checkpoint}"'
         elif not request.interactive and not settings.batch:
-            return f'queue instance "{name}" is not a batch queue'
+            return f'cannot run in queue instance "{name}" because it is not of type batch'
         return None
 
     def _room_refusal(self, kind: Kind, instance: QueueInstance) -> str | None:
@@ -212,13 +215,18 @@ class Matcher:
         return (
             self._forced_refusal(kind, host, f"host {host}", instance)
             or self._forced_refusal(kind, name, f"queue instance {name}", instance)
-            or self._stock_refusal(kind, host, 1, at_host)
-            or self._exclusive_refusal(kind, host, at_host)
+            or self._remembered(kind, host, self._stock_refusal(kind, host, 1, at_host))
+            or self._remembered(kind, host, self._exclusive_refusal(kind, host, at_host))
             or self._wish_refusal(kind, instance)
             or self._stock_refusal(kind, name, 2, in_queue)
             or self._exclusive_refusal(kind, name, in_queue)
             or self._unknown_refusal(kind, instance)
         )
+
+    def _remembered(self, kind: Kind, host: str, refusal: str | None) -> str | None:
+        if refusal is not None:
+            kind.hosts[host] = refusal
+        return refusal
 
     def _forced_refusal(self, kind: Kind, place: str, called: str, instance: QueueInstance | None) -> str | None:
         forced = self._forced[place]

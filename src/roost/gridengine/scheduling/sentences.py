@@ -51,6 +51,6 @@ def amount(definition: Complex, value: float | str) -> str:
             minutes, second = divmod(int(value), 60)
             return f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
         case Type.BOOL:
-            return "1" if value else "0"
+            return "true" if value else "false"
         case _:
             return f"{value:.6f}"

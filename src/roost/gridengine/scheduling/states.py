@@ -82,10 +82,10 @@ class States:
         definition = self._complexes.get(threshold.name)
         limit = value_number(definition.type, threshold.text) if definition else None
         if definition is None or (limit is None and not definition.type.is_text):
-            return f"no complex attribute for threshold {threshold.name}"
+            return f'no such complex attribute for threshold "{threshold.name}"'
         found = self._measured(instance, definition, adjusted)
         if found is None:
-            return f"no load value for threshold {threshold.name}"
+            return f'no value for complex attribute "{threshold.name}"'
         value, host = found
         wanted: Value = threshold.text if limit is None else limit
         alarm = related(definition, value, wanted) if limit is not None else not related(definition, wanted, value)
