@@ -61,8 +61,13 @@ def test_what_nobody_is_heard_to_take_is_taken_back() -> None:
     _give(bookings, "s1", 10.0)
     bookings.tidy(10.0 + HEARD_S)
     assert _left(bookings) == 2
+    assert not bookings.questions()
     bookings.tidy(10.1 + HEARD_S)
-    assert (_left(bookings), bookings.promised) == (3, {})
+    assert not bookings.promised
+    assert _left(bookings) == 0, "a queue that is away would have every slot that gets free"
+    (question,) = bookings.questions().values()
+    bookings.wanted(_demand(2, 3, heard=question.serial), "q")
+    assert (_left(bookings), bookings.questions()) == (3, {})
 
 
 def test_a_slot_whose_queue_heard_is_kept_for_it_for_a_while() -> None:

@@ -2,6 +2,7 @@
 
 A slot that was given away is not given again until its machine offers another claim, or until MATCH_TIMEOUT has passed.
 What a queue was given and has not been seen to act upon is not given to it again.
+A queue that does not say that it heard is asked whether it is there, and is given nothing until it speaks.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class _Queue:
     serial: int = 0
     #: What it was told last of requests that got nothing.
     rejected: dict[str, str] = field(default_factory=dict)
+    #: It did not say in time that it heard what it was given: until it speaks again it may be away.
+    is_silent: bool = False
 
     def pending(self, submitter: str, autocluster: int) -> int:
         """Jobs of an autocluster that a slot is on its way to."""
@@ -66,7 +69,7 @@ class _Queue:
         fresh = {each.autocluster: ad_from(each.ad) for each in requests if each.ad}
         present = {each.autocluster for each in requests}
         self.ads = {number: ad for number, ad in (self.ads | fresh).items() if number in present}
-        self.demand = demand
+        self.demand, self.is_silent = demand, False
         self._keep(lambda each: each[0] > demand.heard)
 
     def lost(self, before: float) -> list[str]:
@@ -135,17 +138,30 @@ class Bookings:
 
     # -- what is given -------------------------------------------------------------------------------
 
+    def questions(self) -> dict[str, m.Matched]:
+        """Silent queue to a message without a match, to which it says what it wants if it is there."""
+        found = {}
+        for schedd, queue in self._queues.items():
+            if queue.is_silent:
+                queue.serial += 1
+                found[schedd] = m.Matched(matches=[], rejected={}, serial=queue.serial)
+        return found
+
     def tidy(self, now: float) -> None:
         """Take back what nobody has been heard to take."""
         for queue in self._queues.values():
-            self._take_back(queue, now - HEARD_S)
+            # Slots that it is given while it is away would each be kept for it for so long.
+            queue.is_silent = self._take_back(queue, now - HEARD_S) or queue.is_silent
         self.promised = {name: each for name, each in self.promised.items() if now - each[1] <= PROMISE_S}
         self._pledges = {name: each for name, each in self._pledges.items() if name in self.promised}
         self._takers = {name: each for name, each in self._takers.items() if name in self.promised}
 
-    def _take_back(self, queue: _Queue, before: float) -> None:
-        for slot in queue.lost(before):
+    def _take_back(self, queue: _Queue, before: float) -> bool:
+        """Whether anything was given before then and not heard of since."""
+        lost = queue.lost(before)
+        for slot in lost:
             self.promised.pop(slot, None)
+        return bool(lost)
 
     @property
     def pledges(self) -> tuple[Pledge, ...]:
@@ -166,7 +182,7 @@ class Bookings:
         """Queue, submitter, the queue's demand, and what is still to be matched of it."""
         found = []
         for schedd, queue in sorted(self._queues.items()):
-            if queue.demand is None:
+            if queue.demand is None or queue.is_silent:
                 continue
             for submitter, wanted in queue.demand.submitters.items():
                 requests = []

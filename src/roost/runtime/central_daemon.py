@@ -332,6 +332,8 @@ class CentralDaemon:
     async def _cycle(self) -> None:
         await self._tell_significant()
         snapshot = self._snapshot()
+        for schedd, question in self._bookings.questions().items():
+            await self.bus.send(self.subjects.given(schedd, self.context.name), question)
         if not snapshot.demands:
             return
         async with self.deciding.decision():
