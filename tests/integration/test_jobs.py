@@ -190,14 +190,50 @@ transfer_checkpoint_files = state
 checkpoint_exit_code = 85
 transfer_output_files = state
 output = out
+arguments = {directory}
 """
-    script = "test -f state && read n < state || n=0; n=$((n+1)); echo $n > state; test $n -ge 3 && exit 0; exit 85"
+    script = """
+test -f state && read n < state || n=0
+n=$((n+1)); echo $n > state
+test $n -lt 3 && exit 85
+until test -f $1/go; do sleep 0.1; done
+"""
     cluster = shared.submit(text, script)
+    # Saved twice: the queue and the event log say so while the job runs.
+    eventually(lambda: shared.job(f"{cluster}.0")["NumCkpts"] == 2)
+    assert shared.job(f"{cluster}.0")["JobStatus"] == 2
+    eventually(lambda: shared.events(cluster).count("003") == 2)
+    assert "005" not in shared.events(cluster)
+    (directory / "go").touch()
     shared.wait(cluster)
     assert (directory / "state").read_text() == "3\n"
     ad = shared.job(f"{cluster}.0")
-    assert ad["ExitCode"] == 0
-    assert "004" not in shared.events(cluster)
+    assert (ad["ExitCode"], ad["NumCkpts"]) == (0, 2)
+    events = shared.events(cluster)
+    assert "004" not in events
+    assert events.count("003") == 2
+
+
+def test_each_checkpoint_that_the_machine_asks_for_is_in_the_log_while_the_job_runs(start: Callable[..., Pool]) -> None:
+    pool = start("POLLING_INTERVAL = 1\nPERIODIC_CHECKPOINT = CurrentTime - LastPeriodicCheckpoint > 2\n")
+    text = """
+should_transfer_files = YES
+transfer_checkpoint_files = state
+checkpoint_exit_code = 85
++WantCheckpointSignal = True
++CheckpointSig = "SIGUSR2"
+"""
+    script = """
+test -f state && read n < state || n=0
+trap 'echo $((n+1)) > state; exit 85' USR2
+while :; do sleep 0.1; done
+"""
+    cluster = pool.submit(text, script)
+    eventually(lambda: pool.events(cluster).count("003") >= 2)
+    ad = pool.job(f"{cluster}.0")
+    assert (ad["JobStatus"], ad["NumShadowStarts"]) == (2, 1)
+    assert ad["NumCkpts"] >= 2
+    assert "004" not in pool.events(cluster)
 
 
 def test_what_a_job_printed_before_its_checkpoint_is_kept_when_it_is_evicted_after_it(shared: Pool) -> None:

@@ -816,6 +816,40 @@ def test_the_administrator_names_the_attributes_that_tell_jobs_apart() -> None:
     assert len(set(autoclusters("Colour"))) == 2
 
 
+def test_a_checkpoint_is_counted_and_logged_when_it_is_heard_of_and_not_again_as_its_run_ends() -> None:
+    world = World()
+    number = world.submit(source(1, UserLog="/l"))
+    assert world.match()
+    everything_arrives(world)
+    job = world.queue.book.find(JobId(number, 0))
+    assert job is not None
+    claim_id, run, seen = job.claim_id, job.run, []
+
+    def feed(event: ev.Event) -> None:
+        changes = world.queue.step(event, world.now).changes
+        logged = [each.text.splitlines()[:2] for each in changes if isinstance(each, AppendLog)]
+        saved = [lines[1].split(",")[0].strip() for lines in logged if lines[0].startswith("003 ")]
+        seen.append((job.ad.eval("NumCkpts"), job.ad.eval("LastCkptTime") == int(world.now), saved))
+
+    # The word of the second is late, that of the third is lost.
+    for count in (1, 2, 1, 4):
+        world.now += 10
+        used = ClassAd({"RemoteUserCpu": 5.0 * count})
+        feed(ev.RunSaved(claim_id=claim_id, run=run, at=world.now, checkpoints=count, attributes=used))
+    world.now += 10
+    end = ev.RunEnded(node="a", claim_id=claim_id, run=run, at=world.now, ending="evict", started=True, checkpoints=5)
+    feed(end)
+    feed(ev.RunSaved(claim_id=claim_id, run=run, at=world.now, checkpoints=6, attributes=ClassAd()))
+    assert seen == [
+        (1, True, ["Usr 0 00:00:05"]),
+        (2, True, ["Usr 0 00:00:10"]),
+        (2, False, []),
+        (4, True, ["Usr 0 00:00:20"]),
+        (5, True, ["Usr 0 00:00:20"]),
+        (5, True, []),
+    ]
+
+
 def test_checkpoints_of_runs_are_counted() -> None:
     world = World()
     number = world.submit(source(1))

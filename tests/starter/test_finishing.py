@@ -14,6 +14,7 @@ from roost.model.starter_effects import (
     KillProcesses,
     Quit,
     RemoveSandbox,
+    ReportCheckpoint,
     ReportExit,
     ReportUsage,
     RunHook,
@@ -228,7 +229,7 @@ def test_a_job_that_ends_to_be_saved_is_saved_and_started_again() -> None:
     hand = after(6, SAVED)()
     assert hand.at == "Running/Checkpoint"
     hand.feed(ev.CheckpointTransferred(run=1))
-    assert hand.orders == [StartJob(run=2, job_ad=hand.job)]
+    assert hand.orders[1:] == [StartJob(run=2, job_ad=hand.job)]
     hand.feed(ev.JobEnded(run=1, exit_code=0))
     assert hand.at == "Preparing/Start"
     hand.feed(ev.JobStarted(run=2, pid=99), ev.JobEnded(run=2, exit_code=0))
@@ -238,7 +239,16 @@ def test_a_job_that_ends_to_be_saved_is_saved_and_started_again() -> None:
 
 def test_a_saved_job_that_needs_no_files_moved_is_started_again_at_once() -> None:
     hand = Hand(job=job(SuccessCheckpointExitCode=85)).running().ended(85)
-    assert (hand.at, hand.orders) == ("Preparing/Start", [KillProcesses(), StartJob(run=2, job_ad=hand.job)])
+    (told,) = [order for order in hand.orders if isinstance(order, ReportCheckpoint)]
+    assert (hand.at, hand.orders) == ("Preparing/Start", [KillProcesses(), told, StartJob(run=2, job_ad=hand.job)])
+
+
+def test_the_queue_hears_of_each_checkpoint_when_it_is_saved() -> None:
+    hand = after(6, SAVED)()
+    assert not [order for order in hand.orders if isinstance(order, ReportCheckpoint)]
+    hand.feed(ev.CheckpointTransferred(run=1))
+    (told,) = [order for order in hand.orders if isinstance(order, ReportCheckpoint)]
+    assert told.checkpoints == 1
 
 
 def test_a_state_that_cannot_be_saved_holds_the_job() -> None:
@@ -261,7 +271,8 @@ def test_after_a_hard_kill_nothing_is_saved() -> None:
 
 def test_a_job_that_stands_still_while_it_is_saved_is_started_again_when_it_may_go_on() -> None:
     hand = after(6, SAVED, ev.SuspendOrdered(), ev.CheckpointTransferred(run=1))()
-    assert (hand.at, hand.orders) == ("Suspended/Unstarted", [])
+    (told,) = hand.orders
+    assert (hand.at, isinstance(told, ReportCheckpoint)) == ("Suspended/Unstarted", True)
     hand.feed(ev.ContinueOrdered())
     assert hand.orders == [StartJob(run=2, job_ad=hand.job)]
 

@@ -120,6 +120,15 @@ class ReportUsage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportCheckpoint:
+    """Tell the queue that the job's state has been saved."""
+
+    #: How often in this run.
+    checkpoints: int
+    attributes: ClassAd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportEviction:
     """Tell the startd that the job is being got rid of though the startd did not order it."""
 
@@ -179,6 +188,7 @@ StarterEffect: TypeAlias = (
     | AbortWork
     | RemoveSandbox
     | ReportUsage
+    | ReportCheckpoint
     | ReportEviction
     | ReportExit
     | Warn

@@ -161,6 +161,9 @@ class NodeOrders:
                 pass
             case sef.ReportUsage(attributes=attributes):
                 mail.to_queue(slot.schedd, m.JobMeasured(attributes=ad_data(attributes), **about))
+            case sef.ReportCheckpoint(checkpoints=number, attributes=attributes):
+                told = m.JobCheckpointed(checkpoints=number, attributes=ad_data(attributes), **about)
+                mail.to_queue(slot.schedd, told)
             case sef.ReportExit(report=report):
                 hands = self.runner_of(slot, starter)
                 traffic = (hands.transfers.sent, hands.transfers.received)

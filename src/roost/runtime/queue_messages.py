@@ -107,6 +107,16 @@ def events_of(message: Message, sender: str) -> list[ev.Event]:
         case m.JobMeasured():
             attributes = ad_from(message.attributes, "attributes")
             return [ev.RunMeasured(claim_id=message.claim_id, run=message.run, at=message.at, attributes=attributes)]
+        case m.JobCheckpointed():
+            return [
+                ev.RunSaved(
+                    claim_id=message.claim_id,
+                    run=message.run,
+                    at=message.at,
+                    checkpoints=message.checkpoints,
+                    attributes=ad_from(message.attributes, "attributes"),
+                )
+            ]
         case m.RunEnded():
             return [_ended(message, sender)]
         case m.ClaimGone():

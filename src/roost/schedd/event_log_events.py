@@ -10,6 +10,7 @@ from roost.classad import ClassAd, Value
 from roost.classad.records import dataclass, field
 from roost.schedd.event_log_base import Event, Submission, WithReason, after, given, text_of, whole_of
 from roost.schedd.event_log_parts import (
+    Bill,
     Lines,
     LogFormatError,
     Traffic,
@@ -112,6 +113,11 @@ class Checkpointed(Event):
     run: Usage = field(default_factory=Usage)
     local: Usage = field(default_factory=Usage)
     sent: int = 0
+
+    @classmethod
+    def of(cls, ad: ClassAd) -> Self:
+        """From a job's ad: what the run has used so far."""
+        return cls(run=Bill.of(ad).run)
 
     def lines(self) -> Iterator[str]:
         yield "Job was checkpointed."

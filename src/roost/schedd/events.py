@@ -133,6 +133,18 @@ class FilesMoved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunSaved:
+    """The job's state has been saved."""
+
+    claim_id: str
+    run: str
+    at: float
+    #: How often in this run.
+    checkpoints: int
+    attributes: ClassAd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunMeasured:
     """What the job uses."""
 
@@ -248,6 +260,7 @@ Event: TypeAlias = (
     | RunBegan
     | RunStoodStill
     | RunMeasured
+    | RunSaved
     | FilesMoved
     | RunEnded
     | ClaimLost

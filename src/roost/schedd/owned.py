@@ -47,8 +47,8 @@ _HAPPENED: Final = frozenset(map(fold, (*ZEROES, *ZERO_SECONDS))) | _folded(
     "ExitSignal JobCoreDumped JobCurrentStartDate JobCurrentStartExecutingDate JobLastStartDate JobStartDate "
     "LastCheckpointPlatform LastCkptTime LastHoldReason LastHoldReasonCode LastHoldReasonSubCode LastJobStatus "
     "LastMatchTime LastRejMatchReason LastRejMatchTime LastRemoteHost LastRunBytesRecvd LastRunBytesSent "
-    "LastVacateTime NumJobMatches NumVacates ReleaseReason RemoteHost RemovalTold RemoveReason ShadowBday StartdIpAddr "
-    "VacateReason VacateReasonCode VacateReasonSubCode"
+    "LastVacateTime NumCkptsThisRun NumJobMatches NumVacates ReleaseReason RemoteHost RemovalTold RemoveReason "
+    "ShadowBday StartdIpAddr VacateReason VacateReasonCode VacateReasonSubCode"
 )
 RECORDED: Final = _HAPPENED | _HOLD
 #: What a submission cannot set. A job may be submitted on hold, with the reason.

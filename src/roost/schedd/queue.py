@@ -39,6 +39,7 @@ from roost.schedd.events import (
     RunEnded,
     RunMeasured,
     RunRefused,
+    RunSaved,
     RunStoodStill,
     SignificantChanged,
     Started,
@@ -173,6 +174,8 @@ class Queue:
                 run_news.run_stood_still(turn, event)
             case FilesMoved():
                 run_news.files_moved(turn, self.holder, event)
+            case RunSaved():
+                run_news.run_saved(turn, event)
             case RunMeasured():
                 run_news.run_measured(turn, event)
             case RunEnded():

@@ -11,7 +11,7 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.schedd import event_log as log
 from roost.schedd.book import GROUPS, Job
-from roost.schedd.events import FilesMoved, RunMeasured, RunStoodStill
+from roost.schedd.events import FilesMoved, RunMeasured, RunSaved, RunStoodStill
 from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_transitions import On
@@ -20,7 +20,7 @@ from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
 
 #: Of what a machine says of a job, what is not taken over: the queue knows better, and policies rely on it.
-_OWN: Final = IMMUTABLE | COUNTED | frozenset(map(fold, (*GROUPS, "JobStartDate")))
+_OWN: Final = IMMUTABLE | COUNTED | frozenset(map(fold, (*GROUPS, "JobStartDate", "NumCkptsThisRun")))
 #: ImageSize, KiB, has to grow by this part before the event log is told again.
 _GROWTH: Final = 1.0
 #: What machines say of files that are moved, to what the log says.
@@ -80,6 +80,22 @@ def files_moved(turn: Turn, holder: Holder, event: FilesMoved) -> None:
         turn.move(job, On.OUTPUT_BEGAN)
     elif stage is log.TransferStage.OUTPUT_FINISHED and job.status is JobStatus.TRANSFERRING_OUTPUT:
         turn.move(job, On.OUTPUT_MOVED)
+
+
+def run_saved(turn: Turn, event: RunSaved) -> None:
+    """The job's state has been saved."""
+    job = present(turn, event.run, event.claim_id)
+    if job is not None:
+        take_over(job, event.attributes)
+        count_checkpoints(turn, job, event.checkpoints, event.at)
+
+
+def count_checkpoints(turn: Turn, job: Job, of_run: int, at: float) -> None:
+    """Count checkpoints of the present run that were not heard of yet; `of_run`: how many it has made."""
+    more = of_run - job.whole("numckptsthisrun")
+    if more > 0:
+        turn.set(job, NumCkpts=job.whole("numckpts") + more, NumCkptsThisRun=of_run, LastCkptTime=int(at))
+        turn.log(job, log.Checkpointed.of)
 
 
 def run_measured(turn: Turn, event: RunMeasured) -> None:

@@ -39,7 +39,7 @@ from roost.schedd.local import is_local
 from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
 from roost.schedd.pool_policy import forbids, kept
 from roost.schedd.provisioned import provisioned
-from roost.schedd.run_news import address, count_suspension, present, take_over
+from roost.schedd.run_news import address, count_checkpoints, count_suspension, present, take_over
 from roost.schedd.status import LEAVING, JobStatus
 from roost.schedd.turn import Turn
 
@@ -252,6 +252,7 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
         ShadowBday=now,
         JobCurrentStartDate=now,
         JobCurrentStartExecutingDate=None,
+        NumCkptsThisRun=None,
         JobStartDate=job.whole("jobstartdate") or now,
         RemoteHost=claim.slot,
         CurrentHosts=1,
@@ -404,6 +405,7 @@ def _job_ended(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
     was_suspended = job.status is JobStatus.SUSPENDED
     if was_suspended:
         count_suspension(turn, job, int(event.at))
+    count_checkpoints(turn, job, event.checkpoints, event.at)
     _end_bookkeeping(turn, job, event)
     _run_over(turn, job)
     if job.status is JobStatus.REMOVED:
@@ -438,8 +440,6 @@ def _end_bookkeeping(turn: Turn, job: Job, event: RunEnded) -> None:
         sums[of_all] = _number(job.ad.cell(fold(of_all))) + _number(event.attributes.cell(fold(of_run)))
     if event.ending == "exit" or event.output == "kept" or event.checkpoints:
         # What it did is not lost.
-        if event.checkpoints:
-            sums |= {"NumCkpts": job.whole("numckpts") + event.checkpoints, "LastCkptTime": int(event.at)}
         sums["CommittedTime"] = job.whole("committedtime") + wall_s
         sums["CommittedSlotTime"] = _number(job.ad.cell("committedslottime")) + slot_s
     turn.set(

@@ -331,6 +331,12 @@ class Ear:
         if starter.kind is ClaimKind.SCHEDD:
             self._say(ev.RunMeasured(**self._of_run(slot, starter, now), attributes=attributes))
 
+    def saved(self, slot: Slot, starter: Starter, number: int, attributes: ClassAd, now: float) -> None:
+        """A job's state has been saved, for the `number`-th time in its run."""
+        if starter.kind is ClaimKind.SCHEDD:
+            about = self._of_run(slot, starter, now)
+            self._say(ev.RunSaved(**about, checkpoints=number, attributes=attributes))
+
     def ended(self, slot: Slot, starter: Starter, report: ExitReport, now: float) -> None:
         """A starter reports the end of a run."""
         if starter.kind is not ClaimKind.SCHEDD:

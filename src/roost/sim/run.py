@@ -137,6 +137,8 @@ class Run:
                 self.machine.ear.stood_still(self.slot, self.starter, False, now)
             case ef.SignalJob(signal=signal):
                 self._signal(signal, now)
+            case ef.ReportCheckpoint(checkpoints=number, attributes=attributes):
+                self.machine.ear.saved(self.slot, self.starter, number, attributes, now)
             case ef.ReportUsage(attributes=attributes):
                 self.reported = attributes
                 if self.machine.watcher.measures(self.process.job):

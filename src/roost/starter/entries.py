@@ -18,6 +18,7 @@ from roost.model.starter_effects import (
     KillProcesses,
     Quit,
     RemoveSandbox,
+    ReportCheckpoint,
     ReportEviction,
     ReportExit,
     RunHook,
@@ -34,7 +35,7 @@ from roost.starter.deferral import defer, note_missed
 from roost.starter.endings import EVICTED, weightier
 from roost.starter.hooks import HookProgram
 from roost.starter.signals import DEFAULT, signal_named, soft_kill_attribute
-from roost.starter.starter_ad import exit_attributes, vacate_attributes
+from roost.starter.starter_ad import exit_attributes, update_attributes, vacate_attributes
 from roost.starter.starter_state import Deadlines, StarterState
 from roost.starter.states import Stage
 from roost.starter.transfer_plan import moves_files, output_due
@@ -130,10 +131,17 @@ def sweep(work: Work) -> None:
     work.order(KillProcesses())
 
 
+def count_checkpoint(work: Work) -> None:
+    """The state is where the next start finds it: the queue hears of that at once."""
+    work.update(checkpoints=work.state.checkpoints + 1)
+    attributes = update_attributes(work.state, work.now)
+    work.order(ReportCheckpoint(checkpoints=work.state.checkpoints, attributes=attributes))
+
+
 def transfer_checkpoint(work: Work) -> None:
     """Where no files are moved the state is where it should be already."""
     if not _files_are_moved(work):
-        work.update(checkpoints=work.state.checkpoints + 1)
+        count_checkpoint(work)
         return
     work.order(TransferCheckpoint(run=work.state.run, job_ad=work.state.job_ad))
     work.update(doing=Doing.CHECKPOINT)

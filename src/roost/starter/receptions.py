@@ -24,7 +24,7 @@ from roost.model.starter import (
 from roost.model.starter_effects import SignalJob, Warn
 from roost.starter import states as at
 from roost.starter.endings import weightier
-from roost.starter.entries import shorten_vacate_hook, stop_clock, vacate_limit_s
+from roost.starter.entries import count_checkpoint, shorten_vacate_hook, stop_clock, vacate_limit_s
 from roost.starter.signals import DEFAULT, signal_named
 from roost.starter.starter_state import ProgramEnd
 from roost.starter.states import EVALUATED, PAIRS, WITH_PROCESS, Pair, State
@@ -216,7 +216,7 @@ def checkpoint_transferred(work: Work, event: ev.CheckpointTransferred) -> bool:
     """The state counts as saved."""
     if event.run != work.state.run:
         return False
-    work.update(checkpoints=work.state.checkpoints + 1)
+    count_checkpoint(work)
     return work_done(work, event)
 
 

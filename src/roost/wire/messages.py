@@ -198,6 +198,17 @@ class JobMeasured(Message, frozen=True, kw_only=True):
     attributes: AdData
 
 
+class JobCheckpointed(Message, frozen=True, kw_only=True):
+    """The job's state has been saved."""
+
+    claim_id: str
+    run: str
+    at: float
+    #: How often in this run.
+    checkpoints: int
+    attributes: AdData
+
+
 class FileMoved(Message, frozen=True, kw_only=True):
     """A stage of moving files: "input-started", "input-finished", "output-started" or "output-finished"."""
 

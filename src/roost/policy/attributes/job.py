@@ -224,6 +224,7 @@ LIFE: tuple[Attribute, ...] = (
     _row("NumHolds", Kind.INTEGER, "Times the job was held.", Unit.COUNT),
     _row("NumSystemHolds", Kind.INTEGER, "Times the job was held, but not by its user.", Unit.COUNT),
     _row("NumCkpts", Kind.INTEGER, "Times the state was saved.", Unit.COUNT),
+    _row("NumCkptsThisRun", Kind.INTEGER, "Times the state was saved in the current run.", Unit.COUNT),
     _row("LastCkptTime", Kind.INTEGER, "When the state was last saved.", Unit.INSTANT),
     _row(
         "LastCheckpointPlatform",
