@@ -225,12 +225,12 @@ def test_values_are_literals(roost: Roost) -> None:
     [
         ("", "not JSON"),
         ("{", "not JSON"),
-        ("[1]", "no JSON object"),
+        ("[1]", "not a JSON object"),
         ("{}", "expr is missing"),
-        ('{"expr": 5}', "expr is no string"),
-        ('{"expr": null}', "expr is no string"),
-        ('{"expr": "1", "my": {}}', "my is no string"),
-        ('{"expr": "1", "target": 1}', "target is no string"),
+        ('{"expr": 5}', "expr is not a string"),
+        ('{"expr": null}', "expr is not a string"),
+        ('{"expr": "1", "my": {}}', "my is not a string"),
+        ('{"expr": "1", "target": 1}', "target is not a string"),
         (b'{"expr": "\xff"', "not JSON"),
         ("[" * 100_000, "not JSON"),
     ],
@@ -332,7 +332,7 @@ def test_convert_is_strict_unless_told(roost: Roost) -> None:
 def test_convert_warns_of_what_the_old_form_cannot_hold(roost: Roost) -> None:
     done = roost("classad", "convert", "--to", "old", r'[ a = "x\ny"; b = 1 ]')
     assert done.code == 0
-    assert "can't hold a as it is" in done.err
+    assert "cannot hold a as it is" in done.err
 
 
 def test_flatten_and_refs(roost: Roost) -> None:

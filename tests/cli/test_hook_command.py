@@ -81,7 +81,7 @@ def test_a_prolog_has_the_words_and_variables_that_a_machine_gives_it(hook: Call
 def test_no_output_is_no_work_and_no_ad_is_said_to_be_none(hook: Callable[..., Any]) -> None:
     assert "There is no work" in hook("FETCH_WORK", "#!/bin/sh\n")[1]["follows"][0]
     status, told, _ = hook("FETCH_WORK", "#!/bin/sh\necho nothing of use\n")
-    assert status == 1 and "is no ad" in told["failed"]
+    assert status == 1 and "is not an ad" in told["failed"]
 
 
 @pytest.mark.parametrize(

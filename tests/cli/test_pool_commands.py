@@ -235,7 +235,7 @@ def test_jobs_that_are_gone_or_never_were_are_no_mistake_of_the_queue(desk: Desk
     desk("rm", gone)
     assert desk("wait", gone, "--timeout", "1", status=1)[0].startswith(f"job {gone} was removed")
     assert "there is no job" in desk("wait", f"{gone}9", "--timeout", "1", status=2)[1]
-    assert "nobody called x@y has used the pool" in desk("userprio", "x@y", status=1)[1]
+    assert "no user called x@y has used the pool" in desk("userprio", "x@y", status=1)[1]
     assert desk("edit", gone, "--set", "A=((", status=2)[1].startswith("roost: --set A: 1:2: this ( is not closed")
 
 
@@ -244,7 +244,7 @@ def test_a_machine_is_drained_and_comes_back(desk: Desk) -> None:
     assert "hint: `roost drain --cancel` ends that one" in desk("drain", status=2)[1]
     eventually(lambda: "Drained" in desk("status")[0])
     assert "It is drained: new disk." in desk("explain", "slot", "slot1")[0]
-    assert "not drained any more" in desk("drain", "--cancel")[0]
+    assert "no longer draining" in desk("drain", "--cancel")[0]
     eventually(lambda: "Unclaimed" in desk("status")[0])
 
 

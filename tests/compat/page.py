@@ -92,7 +92,7 @@ _POOL: Final = (
         "ABORT-DAG-ON may end it with any, and HTCondor's would start it again and again",
     ),
     (
-        "Functions of Python can't be registered for expressions (`classad.register`)",
+        "Functions of Python cannot be registered for expressions (`classad.register`)",
         "expressions are evaluated by daemons, which know no functions of a program's",
     ),
     (

@@ -39,7 +39,7 @@ class Difference(NamedTuple):
 
 DIFFERENCES: Final = (
     Difference(
-        "An object that an ad can't hold, given in a dict, is a ClassAdException, TypeError or OverflowError",
+        "An object that an ad cannot hold, given in a dict, is a ClassAdException, TypeError or OverflowError",
         "HTCondor's module raises a SystemError there, which tells nothing",
         (
             "c.ClassAd({'a':object()})",
@@ -54,7 +54,7 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "An ExprTree can be pickled and copied",
-        "HTCondor's can't; an ad with expressions can, in both",
+        "HTCondor's cannot; an ad with expressions can, in both",
         ("pickle.dumps(c.ExprTree('a'))", "copy.deepcopy(c.ExprTree('a'))"),
     ),
     Difference(
@@ -83,7 +83,7 @@ DIFFERENCES: Final = (
         ("c.parseOne('[a=1] junk')",),
     ),
     Difference(
-        "flatten leaves what it can't know",
+        "flatten leaves what it cannot know",
         "HTCondor's may change the value of an expression: see tests/conformance/differences.md",
         (
             "long.flatten(c.ExprTree('zz && false'))",

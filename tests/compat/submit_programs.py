@@ -31,7 +31,7 @@ DIFFERENCES: Final = (
         ("str(U)",),
     ),
     Difference(
-        "Lines of a Submit may be given as keyword arguments that are no texts",
+        "Lines of a Submit may be given as keyword arguments that are not texts",
         "as in a dict, where HTCondor's takes them",
         ("str(h.Submit(a=1,b=2))",),
     ),
@@ -42,7 +42,7 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "A Submit can be pickled",
-        "HTCondor's can't",
+        "HTCondor's cannot",
         ("str(pickle.loads(pickle.dumps(T)))",),
     ),
     Difference(

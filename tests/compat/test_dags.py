@@ -62,7 +62,7 @@ def files(directory: Path) -> dict[str, list[str]]:
     """What was written; lines in an order that does not depend on that of sets.
 
     HTCondor's forgets the description of the final node, and says of a category's limit that a node of its name is in a
-    category: with either the DAG can't run.
+    category: with either the DAG cannot run.
     """
     written = [path for path in directory.iterdir() if path.name != "fin.sub"]
     return {path.name: sorted(path.read_text().replace("CATEGORY c 2", "MAXJOBS c 2").splitlines()) for path in written}

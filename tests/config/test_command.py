@@ -123,7 +123,7 @@ def test_what_is_asked_for_in_vain_is_said(root: Path, capsys: pytest.CaptureFix
     assert lines[:3] == [
         "roost config: no name matches Zz*",
         "roost config: E is empty",
-        "roost config: NONSENSE is no daemon that Roost knows",
+        "roost config: NONSENSE is not a daemon that Roost knows",
     ]
     assert len(lines) == 4
     assert "X -> Y -> X" in lines[3]
@@ -289,7 +289,7 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path) -> None:
         ("SLOT_TYPE_1 = foo=3", "error: SLOT_TYPE_1: "),
         ("SLOT_TYPE_1 = cpus=1/0", "error: SLOT_TYPE_1: "),
         ("SLOT_TYPE_1 = disk=1000", "error: SLOT_TYPE_1: "),
-        ("MACHINE_RESOURCE_gpu = a, b\nSLOT_TYPE_1 = cpus=1, memory=1, gpu=1", "slot of type 1 number 3 of 3 can't"),
+        ("MACHINE_RESOURCE_gpu = a, b\nSLOT_TYPE_1 = cpus=1, memory=1, gpu=1", "slot of type 1 number 3 of 3 cannot"),
     ],
 )
 def test_check_and_lint_report_slots_that_a_start_refuses(
@@ -312,7 +312,7 @@ def test_slots_too_large_for_this_machine_only_are_a_warning_that_names_it(
     path.write_text("SLOT_TYPE_1 = memory=900000000\nNUM_SLOTS_TYPE_1 = 1\n", encoding="utf-8")
     assert roost("check", "-c", str(path)) == 0
     out = capsys.readouterr().out
-    assert "warning: SLOT_TYPE_1: slot of type 1 number 1 of 1 can't be made" in out
+    assert "warning: SLOT_TYPE_1: slot of type 1 number 1 of 1 cannot be made" in out
     assert "on this machine, which has " in out
     main(["policy", "lint", str(path)])
     assert "slots-" not in capsys.readouterr().out

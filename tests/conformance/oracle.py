@@ -101,7 +101,7 @@ def available() -> str | None:
     if done.returncode == 0:
         return None
     last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-    return f"the reference library (package htcondor) can't be imported: {last[0]}"
+    return f"the reference library (package htcondor) cannot be imported: {last[0]}"
 
 
 def _start() -> subprocess.Popen[str]:

@@ -123,7 +123,7 @@ class Library:
         try:
             return str(one.matches(other))
         except (*self.refusal, UnicodeDecodeError, SystemError):
-            # Requirements with a string that the binding can't hand to Python are no truth either.
+            # Requirements with a string that the binding cannot hand to Python are no truth either.
             return "False"
 
     def _tree(self, text: str) -> Any:
@@ -167,7 +167,7 @@ class Library:
         return self._encode(value, tree, scope, other, text)
 
     def _encode_refused(self, tree: Any, scope: Any, other: Any) -> str:
-        # Evaluation fails, or it gives an instant that Python's datetime can't hold.
+        # Evaluation fails, or it gives an instant that Python's datetime cannot hold.
         try:
             printed = repr(tree.simplify(scope, other))
         except (*self.refusal, SystemError):
@@ -197,7 +197,7 @@ class Library:
             question = self.tree(f"isReltime({text if text is not None else repr(tree)})")
             is_duration = question.eval(scope, other) is True
         except self.refusal:
-            # The library can't read what it printed: a selection's name lost its quotes.
+            # The library cannot read what it printed: a selection's name lost its quotes.
             is_duration = repr(tree.simplify(scope, other)).startswith("relTime(")
         if is_duration:
             return f"rt:{value!r}"

@@ -286,7 +286,7 @@ def test_what_comes_late_or_twice_changes_nothing() -> None:
     assert told.tell(o.ScriptEnded(node="A", point=ScriptPoint.POST, status=1)) == ()
     assert told.tell(o.SubmitRefused(node="A", text="x", final=True)) == ()
     assert told.tell(o.NodeSubmitted(node="A", cluster=9, jobs=1)) == (
-        o.RemoveJobs(cluster=9, reason="the node does not want it any more"),
+        o.RemoveJobs(cluster=9, reason="the node no longer wants it"),
     )
 
 

@@ -110,7 +110,7 @@ def _explained(pool: Pool, student: int, held: int) -> None:
 
 def _foolish_questions(pool: Pool) -> None:
     for words, said in (
-        (("--kind", "fun"), "'fun' is no kind of decision: discard, veto"),
+        (("--kind", "fun"), "'fun' is not a valid kind of decision: discard, veto"),
         (("--job", "x"), "'x' is neither a job (12.0) nor a cluster (12)"),
         (("--since", "yesterday"), "--since is 'yesterday': write how long ago"),
         (("-n", "-1"), "-n is a number of decisions, 0 for all"),

@@ -353,7 +353,7 @@ def test_nobody_can_speak_as_somebody_else(start: Start) -> None:
     contact = json.loads((pool.home / "run" / "contact.json").read_text())
     subjects = Subjects(contact["pool"])
     claim = json.loads(pool("status", "--json"))
-    assert "ClaimId" not in json.dumps(claim), "claims are no secrets if they are shown"
+    assert "ClaimId" not in json.dumps(claim), "claims are not secrets if they are shown"
     false_end = encode(
         RunEnded(
             claim_id="x", run=f"{cluster}.0#1@{contact['schedd']}", at=0.0, ending="exit", started=True, exit_code=0

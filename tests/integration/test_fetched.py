@@ -51,7 +51,7 @@ def test_each_slot_has_its_own_source_and_a_hung_crashing_or_babbling_one_blocks
         "LATE": "#!/bin/sh\nsleep 1000\n",
         "CRASH": "#!/bin/sh\necho 'Cmd = \"/bin/true\"'\nkill -SEGV $$\n",
         "BABBLE": "#!/bin/sh\nyes\n",
-        "NOAD": "#!/bin/sh\necho this is no ad\n",
+        "NOAD": "#!/bin/sh\necho this is not an ad\n",
         "OPEN": "#!/bin/sh\necho 'Cmd = \"/bin/true\"'\n",
     }
     lines = ""
@@ -73,7 +73,7 @@ def test_each_slot_has_its_own_source_and_a_hung_crashing_or_babbling_one_blocks
             for word in (
                 "took longer than 1 s and was killed",
                 "printed more than 1048576 bytes and was killed",
-                "what it printed is no ad",
+                "what it printed is not an ad",
                 "was killed by signal 11; taken as no work",
                 f"everybody may write to {hooks.place}/open (chmod o-w)",
             )

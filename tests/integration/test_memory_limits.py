@@ -69,7 +69,7 @@ def test_limits_begin_and_end_by_reconfig(start: Start) -> None:
 
 
 def test_where_memory_cannot_be_limited_the_pool_starts_and_says_so(start: Start) -> None:
-    # A group can't be made below what is no group but a file.
+    # A group cannot be made below what is no group but a file.
     pool = start(f"{_SLOTS}CGROUP_MEMORY_LIMIT_POLICY = hard\nBASE_CGROUP = cgroup.procs\n")
     pool.down()
     done = pool.try_("up", "-d")

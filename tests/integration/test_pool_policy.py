@@ -49,7 +49,7 @@ def test_the_policy_holds_for_matches_and_for_claims_that_are_used_again(start: 
         ad = pool.job(f"{job}.0")
         assert (ad["JobStatus"], ad.get("NumJobStarts", 0)) == (1, 0)
 
-    # An expression that can't be read keeps the former policy in force, and is told.
+    # An expression that cannot be read keeps the former policy in force, and is told.
     configured(pool, 'TARGET.Kind =!= "student"', 'TARGET.Kind =!= ("student"')
     refused = pool.try_("reconfig")
     assert refused.returncode != 0 or "NEGOTIATOR_PE_RESOURCE_EXPR" in eventually(

@@ -98,7 +98,7 @@ def test_an_impossible_layout_is_refused_whole(start: Start) -> None:
     refused = pool.try_("reconfig")
     assert refused.returncode == 2
     assert "node keeps its configuration" in refused.stderr
-    assert "slot of type 1 number 5 of 5 can't be made" in refused.stderr
+    assert "slot of type 1 number 5 of 5 cannot be made" in refused.stderr
     assert "number 5 of 5" in (pool.home / "log" / "node.log").read_text()
     slots = _slots(pool)
     assert set(slots) == {"slot1", "slot2"} and "Room" not in slots["slot1"]

@@ -69,7 +69,7 @@ def _daemons(pool: Pool, word: str) -> dict[str, str]:
         (lambda pool: _wal(pool).unlink(), "queue.sqlite-wal, the log of its last changes, is gone"),
         (lambda pool: os.truncate(_wal(pool), 5000), "was truncated"),
         (lambda pool: _overwrite(_wal(pool), 8000, 9000), "was overwritten"),
-        (lambda pool: _overwrite(_db(pool), 0, 100), "it is not a SQLite database any more"),
+        (lambda pool: _overwrite(_db(pool), 0, 100), "it is no longer a SQLite database"),
     ],
     ids=["deleted", "replaced", "log gone", "log cut", "log garbage", "header garbage"],
 )
@@ -84,7 +84,7 @@ def test_a_destroyed_database_is_noticed_and_nothing_is_confirmed(
         other.execute("VACUUM INTO ?", (str(backup),))
     destroy(pool)
     said = _daemons(pool, word)["schedd"]
-    assert "Nothing is confirmed any more" in said and "restore the backup" in said
+    assert "No more requests are confirmed" in said and "restore the backup" in said
     assert pool.try_("status", "--daemons").returncode == 1
     for words in (("submit",), ("rm", str(runs)), ("edit", str(runs), "--set", "JobPrio=1")):
         refused = pool.try_(*words, text=f"{SLEEP}queue\n")

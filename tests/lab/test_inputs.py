@@ -51,7 +51,7 @@ def test_jobs_come_from_submit_files_and_ads(tmp_path: Path) -> None:
     [
         ("x.sub", "executable = /bin/x\nqueue in (\n", r"x\.sub:2"),
         ("x.ads", "a = = 1\n", r"x\.ads"),
-        ("x.ads", "SimRunTme = 1\n", "SimRunTme is no behaviour"),
+        ("x.ads", "SimRunTme = 1\n", "SimRunTme is not a behaviour"),
         ("x.ads", 'SimRunTime = "long"\n', "must be a number that is not"),
         ("x.ads", "SimMemory = {{9, 1}, {8, 1}}\n", "must rise"),
         ("x.ads", "SimMemory = 3\n", "list of times"),
@@ -62,7 +62,7 @@ def test_jobs_come_from_submit_files_and_ads(tmp_path: Path) -> None:
         ("x.ads", "SimSubmitTime = 90000\n", r"no job is submitted within 0\.2 days"),
         ("x.swf", "; nothing but comments\n", "no job in it"),
         ("x.swf", "1 0 1 -1" + " 1" * 14, "no job in it; 1 are recorded that never ran"),
-        ("x.swf", "; a\n\0\1", r"x\.swf:2: it is no text"),
+        ("x.swf", "; a\n\0\1", r"x\.swf:2: it is not text"),
         ("x.swf.gz", "", "no job in it"),
         ("x.sub", "", r"<end of .*x\.sub>:1:1: error: no executable"),
     ],
@@ -93,7 +93,7 @@ def test_recorded_jobs_may_be_packed_and_what_is_left_out_is_told(tmp_path: Path
 
 def test_a_packed_file_that_is_torn_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.swf.gz").write_bytes(gzip.compress(b"; " + b"a comment" * 99)[:-9])
-    with pytest.raises(LabError, match=r"x\.swf\.gz: it can't be unpacked"):
+    with pytest.raises(LabError, match=r"x\.swf\.gz: it cannot be unpacked"):
         plan_of(Request(configs=("/old",), machines=1, workload=(str(tmp_path / "x.swf.gz"),)), HOST)
 
 
@@ -186,7 +186,7 @@ def test_a_pool_of_groups_has_machines_of_each(tmp_path: Path) -> None:
         ("[[machines]]\nowners = 'cats'\n", "diurnal"),
         ("[[machines]]\nhabits = { weekday = 2 }\n", "at most 1"),
         ("[[machines]]\ncount = 100001\n", "more than 100,000"),
-        ("[[machines]\n", "it is no TOML"),
+        ("[[machines]\n", "it is not TOML"),
         ("[[machines]]\nname = 'm1'\n[[machines]]\nname = 'm'\ncount = 12\n", "2 machines have the name 'm10'"),
     ],
 )
@@ -289,5 +289,5 @@ def test_lines_of_a_toml_file_are_found() -> None:
 
 def test_a_policy_that_cannot_be_read_is_refused_with_its_places(tmp_path: Path) -> None:
     host = MemoryHost(files={"/bad": "START = Key <\n\nSTARTER_EVICT = (\n"})
-    with pytest.raises(LabError, match=r"(?s)/bad:1:1: START is no expression.*/bad:3:1: STARTER_EVICT"):
+    with pytest.raises(LabError, match=r"(?s)/bad:1:1: START is not an expression.*/bad:3:1: STARTER_EVICT"):
         plan_of(Request(configs=("/bad",), machines=1, days=0.1), host)

@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_read_keeps_nobody_from_the_others(
     (folder / "z.toml").write_text("policy = ''")
     assert _test(folder) == 2
     said = capsys.readouterr()
-    assert "a.toml:1:11: it is no TOML: Invalid" in said.err and "z.toml:1: there is no" in said.err
+    assert "a.toml:1:11: it is not TOML: Invalid" in said.err and "z.toml:1: there is no" in said.err
     assert "desktop.toml" in said.out
     assert _test(folder, "--json") == 2
     document = json.loads(capsys.readouterr().out)
@@ -122,12 +122,12 @@ STEPS = {
     "slot = 2, keys = 1": "it belongs to one of",
     "slot = 'two', expect = 'Owner'": "slot is a number",
     "reconfig = { START = [1] }": "must be a text as in a configuration",
-    "expect = 'Clamed'": "'Clamed' is no state",
-    "expect = { 'a +' = 1 }": "is no expression",
+    "expect = 'Clamed'": "'Clamed' is not a valid state",
+    "expect = { 'a +' = 1 }": "is not an expression",
     "expect = { jobs = { a = 'gone' } }": "no job 'a' has been submitted",
     "expect = { starter = 'Sleeping' }": "starter is one of",
     "expect = { against = 'z' }": "there is no job 'z'",
-    "update = { a = '=(' }": "is no expression",
+    "update = { a = '=(' }": "is not an expression",
 }
 
 

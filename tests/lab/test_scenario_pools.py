@@ -84,7 +84,7 @@ def test_a_description_stands_in_a_file_beside_the_scenario(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "steps", "problem"),
     [
-        (TWO, ['{ at = "1m", keys = "1m" }'], "there are several machines; say by on which is meant: left, right"),
+        (TWO, ['{ at = "1m", keys = "1m" }'], "there are several machines; name one with `on`: left, right"),
         (TWO, ['{ at = "1m", on = "top", keys = "1m" }'], "on is one of the machines left, right; found 'top'"),
         (TWO + "[jobs.a]\n", ['{ at = "1m", on = "left", submit = "a" }'], "on is a machine; it belongs to one of"),
         ("[machines.'a b']\n", [END], "'a b' is not a name of a machine"),

@@ -95,17 +95,17 @@ def test_a_pool_wide_template_is_in_the_guide(name: str) -> None:
 @pytest.mark.parametrize(
     ("use", "words"),
     [
-        ("Pool_Minimum_Memory(lots of it)", "it has to be a number above 0"),
-        ("Pool_Maximum_Starts(0)", "it has to be a whole number from 1"),
+        ("Pool_Minimum_Memory(lots of it)", "it must be a number above 0"),
+        ("Pool_Maximum_Starts(0)", "it must be a whole number from 1"),
         ("Pool_Confine_Group(a b, True)", "write it without quotes and blanks"),
-        ("Pool_Confine_Group(students, KFlops <)", "it can't be read as an expression"),
+        ("Pool_Confine_Group(students, KFlops <)", "it cannot be read as an expression"),
         ("Pool_Confine_Group(students)", "Pool_Confine_Group needs 2 arguments"),
         ("Pool_Daily_Window(22, 25, True)", "an hour is a number from 0 to 24"),
         ("Pool_Daily_Window(22, 22, True)", "begin and end are the same hour"),
         ("Pool_Maintenance(tomorrow, 2030-01-01T00:00:00Z, 60, True)", "write date and time of day as in"),
         ("Pool_Maintenance(2030-01-02T00:00:00Z, 2030-01-01T00:00:00Z, 60, True)", "it is over before it begins"),
-        ("Pool_User_Cap(ada, -1)", "it has to be a number above 0"),
-        ("Pool_Licences(mat lab, 5)", "it has to be the name of a macro"),
+        ("Pool_User_Cap(ada, -1)", "it must be a number above 0"),
+        ("Pool_Licences(mat lab, 5)", "it must be the name of a macro"),
     ],
 )
 def test_an_argument_that_makes_no_sense_is_reported_where_it_stands(use: str, words: str) -> None:

@@ -26,7 +26,7 @@ FORMS = (
     "ifThenElse({}, {}, {})", "(({}) == false)", "(true != ({} || {}))", "(({} && {}) =?= true)",
     "(({} || {}) =!= false)",
 )  # fmt: skip
-#: Forms in which a clause can be dispensable after all: sums of conditions, and tests that can't come out otherwise.
+#: Forms in which a clause can be dispensable after all: sums of conditions, and tests that cannot come out otherwise.
 COUNTING = (
     "(({} && {}) =?= undefined)", "(error =!= ({} || {}))", "((({} && {}) + ({} > 0)) > 1)", "((!({}) * 3) == 3)",
 )  # fmt: skip

@@ -73,7 +73,7 @@ def beacon(tmp_path: Path) -> Iterator[Beacon]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """A PostgreSQL server of one's own; its URL."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed, so that PostgreSQL can't be reached")
+    pytest.importorskip("psycopg", reason="psycopg is not installed, so that PostgreSQL cannot be reached")
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not programs:
         pytest.skip("PostgreSQL is not installed")

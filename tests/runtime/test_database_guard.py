@@ -76,7 +76,7 @@ SEEN_AT_ONCE = {
     "emptied": (_empty_meta, "its table meta was emptied"),
 }
 SEEN_SOON = {
-    "header": (lambda path: _overwrite(path, 0, 512), "it is not a SQLite database any more"),
+    "header": (lambda path: _overwrite(path, 0, 512), "it is no longer a SQLite database"),
     "log header": (lambda path: _overwrite(_wal(path), 0, 32), "queue.sqlite-wal.* was overwritten"),
     "log frame": (lambda path: _overwrite(_wal(path), 9000, 1), "queue.sqlite-wal.* was overwritten"),
     "log body": (lambda path: _overwrite(_wal(path), 8192, 20_000), "queue.sqlite-wal.* was overwritten"),

@@ -423,7 +423,7 @@ def test_a_queue_that_is_away_is_waited_for(tmp_path: Path, monkeypatch: pytest.
         async def request(self, subject: str, message: Message, timeout_s: float = 0.0) -> Message:
             self.misses += 1
             if self.misses % 60:
-                raise BusError("nobody is there to answer")
+                raise BusError("no reply")
             taken.append(message)
             return FileTaken(offset=len(message.data)) if isinstance(message, PutFile) else FileTaken()
 

@@ -154,7 +154,7 @@ def test_what_is_no_ad_is_said_to_be_none() -> None:
 )
 def test_an_ad_with_an_attribute_that_is_no_name_is_refused_whole(output: str, is_job: bool) -> None:
     found = printed_ad(output, is_job=is_job)
-    assert isinstance(found, HookFailed) and found.text.startswith("what it printed is no ad:")
+    assert isinstance(found, HookFailed) and found.text.startswith("what it printed is not an ad:")
 
 
 def test_a_hook_whose_call_is_cancelled_is_killed(one_place: Place, execute: Path, beacon: Beacon) -> None:

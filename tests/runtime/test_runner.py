@@ -35,4 +35,4 @@ def _logged(caplog: pytest.LogCaptureFixture, *, called_off: bool) -> list[str]:
 
 def test_work_that_fails_is_an_internal_error_unless_it_was_called_off(caplog: pytest.LogCaptureFixture) -> None:
     assert _logged(caplog, called_off=True) == []
-    assert _logged(caplog, called_off=False) == ["input of 1.0#1@q: a mistake in Roost"]
+    assert _logged(caplog, called_off=False) == ["input of 1.0#1@q: internal error"]

@@ -65,7 +65,7 @@ def test_a_file_replaces_readings_as_soon_as_it_changes(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("{", "Expecting"),
-        ("[]", "no JSON object"),
+        ("[]", "not a JSON object"),
         ('{"keybord_idle_s": 1}', "no reading 'keybord_idle_s'"),
         ('{"load": [1, 2]}', "load cannot be"),
         ('{"cpus": -1}', "cpus cannot be"),

@@ -452,7 +452,7 @@ class World:
             self.feed(ev.Ticked())
             held = [job for job in self.queue.book.ids() if self.queue.book.find(job).status is JobStatus.HELD]  # type: ignore[union-attr]
             if held:
-                # Some can't be helped: what they need of a machine is nowhere.
+                # Some cannot be helped: what they need of a machine is nowhere.
                 hopeless = self.now > since + 1500
                 self.act(ev.Action.REMOVE if hopeless else ev.Action.RELEASE, *held)
             while self.match():

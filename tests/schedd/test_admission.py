@@ -1,4 +1,4 @@
-"""Transforms and conditions of the administrator, as jobs are submitted; attributes that users can't change."""
+"""Transforms and conditions of the administrator, as jobs are submitted; attributes that users cannot change."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_rules_that_cant_be_read_are_left_out_and_named(text: str, said: str) ->
 def test_a_transform_that_fails_refuses_the_submission() -> None:
     target = queue("JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = SET X $(MY.RequestMemory) +\n")
     reply, _ = submit(target, source(1))
-    assert reply.text.startswith("JOB_TRANSFORM_a can't be carried out: JOB_TRANSFORM_a:1:")
+    assert reply.text.startswith("JOB_TRANSFORM_a cannot be carried out: JOB_TRANSFORM_a:1:")
 
 
 def test_rules_are_those_of_the_last_configuration() -> None:

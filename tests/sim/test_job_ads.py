@@ -43,9 +43,9 @@ def test_behaviour_may_be_told_beside_the_ads() -> None:
     [
         ("[ ClusterId = 1 ]", "job 1: it has no Owner"),
         ('[ Owner = "a"; ClusterId = 1 ] [ Owner = "a"; ClusterId = 1 ]', "job 2: ClusterId and ProcId"),
-        ('[ Owner = "a"; SimRunTime = "soon" ]', "SimRunTime is no number"),
+        ('[ Owner = "a"; SimRunTime = "soon" ]', "SimRunTime is not a number"),
         ('[ Owner = "a"; SimImageSize = { {5, 1}, {5, 2} } ]', "SimImageSize is a list of pairs"),
-        ('[ Owner = "a"; ProcId = -1 ]', "ProcId is no whole number"),
+        ('[ Owner = "a"; ProcId = -1 ]', "ProcId is not a whole number"),
     ],
 )
 def test_what_is_no_job_is_refused_with_its_place(text: str, said: str) -> None:

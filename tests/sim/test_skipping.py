@@ -1,4 +1,4 @@
-"""Worlds of all kinds, each run twice: what is left out because it can't matter changes nothing."""
+"""Worlds of all kinds, each run twice: what is left out because it cannot matter changes nothing."""
 
 from __future__ import annotations
 

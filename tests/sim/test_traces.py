@@ -117,7 +117,7 @@ def test_keys_that_are_pressed_in_the_last_line_go_on_being_pressed() -> None:
         ),
         ("machine,time\na b,1\n", "2: machine is a name of letters"),
         ("machine,time\nm1,1,2\n", "2: more cells than"),
-        (f"machine,time\nm1,{'1' * 200_000}\n", "2: it is no CSV"),
+        (f"machine,time\nm1,{'1' * 200_000}\n", "2: it is not CSV"),
     ],
 )
 def test_a_bad_trace_is_refused_with_line_column_and_remedy(text: str, complaint: str) -> None:

@@ -156,7 +156,7 @@ def test_no_member_may_be_missing_added_or_of_another_type() -> None:
         (("claim", "request", "job_ad", ""), "1", "slot.claim.request.job_ad: a name of an attribute"),
         (("spent_s",), [1.0], "the time spent is not told for each pair"),
         (("preempting",), None, "a claim without the id of a preempting one"),
-        (("activity",), "Benchmarking", "Claimed/Benchmarking is no legal pair"),
+        (("activity",), "Benchmarking", "Claimed/Benchmarking is not a legal pair"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(path: tuple[str, ...], value: object, message: str) -> None:

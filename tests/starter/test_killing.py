@@ -54,7 +54,7 @@ def test_the_soft_signal_is_the_one_that_the_job_asks_for(
 def test_what_is_no_signal_becomes_the_default_and_is_told() -> None:
     hand = Hand(job=job(KillSig="SIGNAL")).running().feed(soft())
     assert hand.orders == [
-        Warn(about="KillSig", text="SIGNAL is no signal; the job gets SIGTERM"),
+        Warn(about="KillSig", text="SIGNAL is not a signal; the job gets SIGTERM"),
         SignalJob(signal="SIGTERM"),
     ]
 

@@ -44,7 +44,7 @@ def test_a_record_of_version_1_is_read() -> None:
         ({"usage": {}}, "starter.usage.image_size_kib: a member is wanted"),
         ({"state": "Resting"}, "starter.state: one of 'Preparing'"),
         ({"cause": None}, "a job is got rid of without a cause"),
-        ({"stage": "Output"}, "Vacating/Output is no legal pair"),
+        ({"stage": "Output"}, "Vacating/Output is not a legal pair"),
         ({"more": 1}, "starter.more: nothing is wanted here"),
     ],
 )

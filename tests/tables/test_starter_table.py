@@ -203,7 +203,7 @@ Finishing/Cleanup
     SandboxRemoved                                : 47 → Done
 """
 
-#: The last pair in which an event can't have happened yet; where it is not listed, it always may have.
+#: The last pair in which an event cannot have happened yet; where it is not listed, it always may have.
 IMPOSSIBLE_THROUGH: Final = {
     "SandboxMade": None,
     "SandboxFailed": None,

@@ -76,7 +76,7 @@ class ClassAd(MutableMapping[str, Any]):
             from roost.classad.forms import parse_ad
 
             attributes = parse_ad(attributes)
-        # To find out that something is no ad takes long.
+        # To find out that something is not an ad takes long.
         if attributes.__class__ not in _NO_ADS and isinstance(attributes, ClassAd):
             self._copy_from(attributes)
         elif attributes:
@@ -188,7 +188,7 @@ class ClassAd(MutableMapping[str, Any]):
         try:
             return f"ClassAd({str(self)!r})"
         except ParseError as problem:
-            # An attribute whose parsing was put off can't be parsed; debuggers and logs must go on.
+            # An attribute whose parsing was put off cannot be parsed; debuggers and logs must go on.
             return f"<ClassAd of {len(self)} attributes, unreadable: {problem.message}>"
 
     def __copy__(self) -> ClassAd:
@@ -312,7 +312,7 @@ class ClassAd(MutableMapping[str, Any]):
         if ad is not None:
             links = [ad, *chain(ad)]
             if any(link is around for link in links for around in enclosing(self)):
-                raise ValueError("an ad can't be chained to itself, nor to one that holds it")
+                raise ValueError("an ad cannot be chained to itself, nor to one that holds it")
         self.chained = ad
 
     # -- evaluation ----------------------------------------------------------------------------
@@ -345,7 +345,7 @@ class ClassAd(MutableMapping[str, Any]):
         return target.matches(self, world) and self.matches(target, world)
 
     def rank(self, target: ClassAd, world: World = WORLD) -> float:
-        """How much this ad wants `target`: its Rank as a number; 0.0 for anything that is no number."""
+        """How much this ad wants `target`: its Rank as a number; 0.0 for anything that is not a number."""
         value = self.eval("rank", target, world) if "rank" in self else UNDEFINED
         return float(value) if isinstance(value, int | float) else 0.0
 
@@ -415,11 +415,11 @@ def check_name(name: str) -> str:
     if not isinstance(name, str):
         raise TypeError(f"an attribute name is a string, not a {type(name).__name__}")
     if not name:
-        raise ValueError("an attribute name can't be empty")
+        raise ValueError("an attribute name cannot be empty")
     if len(name) > NAME_BYTES_MAX or len(to_bytes(name)) > NAME_BYTES_MAX:
-        raise ValueError(f"an attribute name can't be longer than {NAME_BYTES_MAX} bytes")
+        raise ValueError(f"an attribute name cannot be longer than {NAME_BYTES_MAX} bytes")
     if "\0" in name:
-        raise ValueError("an attribute name can't hold a NUL character")
+        raise ValueError("an attribute name cannot hold a NUL character")
     return name
 
 
@@ -452,7 +452,7 @@ def _restore(cells: list[tuple[str, Cell]], chained: ClassAd | None) -> ClassAd:
 
 
 _NUMBERS: Final = frozenset((int, float))
-#: Classes of cells that are no ads: isinstance is slow where, as with a mapping, abstract classes are asked too.
+#: Classes of cells that are not ads: isinstance is slow where, as with a mapping, abstract classes are asked too.
 _NO_ADS: Final = frozenset((int, float, str, bool, tuple, dict, Exceptional, AbsTime, RelTime, ListValue, Expr))
 
 # At the end, for the modules need each other: evaluation works on ads, and ads evaluate.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def to_cell(value: Any, owner: ClassAd) -> Cell:
-    """What `owner` keeps for `value`. Raises TypeError, or ValueError for data the language can't hold.
+    """What `owner` keeps for `value`. Raises TypeError, or ValueError for data the language cannot hold.
 
     Subclasses of str, int and float (a StrEnum, NumPy's numbers) become plain ones. An ad that is nested elsewhere
     already, or that holds `owner`, is copied.
@@ -67,14 +67,14 @@ def _scalar(value: Any) -> Cell:
             return value
         case str():
             if "\0" in value:
-                raise ValueError("a ClassAd string can't hold a NUL character")
+                raise ValueError("a ClassAd string cannot hold a NUL character")
             return str.__str__(value)
         case float():
             return float(value)
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"a {type(value).__name__} can't be the value of a ClassAd attribute") from None
+        raise TypeError(f"a {type(value).__name__} cannot be the value of a ClassAd attribute") from None
     if not INT_MIN <= number <= INT_MAX:
         raise ValueError(f"{number} does not fit the 64 bits of a ClassAd integer")
     return number
@@ -97,9 +97,9 @@ def _list(items: list[Any] | tuple[Any, ...], owner: ClassAd) -> Expr:
 def _nested(value: ClassAd, owner: ClassAd) -> ClassAd:
     around = enclosing(owner)
     if len(around) + height_of(value) > AD_NESTING_MAX:
-        raise ValueError(f"ads can't be nested deeper than {AD_NESTING_MAX} levels")
+        raise ValueError(f"ads cannot be nested deeper than {AD_NESTING_MAX} levels")
     if any(link is ad for nested in nested_in(value) for link in chain(nested) for ad in around):
-        raise ValueError("an ad can't hold one that is chained to it")
+        raise ValueError("an ad cannot hold one that is chained to it")
     return value.copy() if value.scope is not None or any(value is ad for ad in around) else value
 
 

@@ -34,7 +34,7 @@ class Diagnosis:
     frames: Sequence[Frame]
 
     def missing_operand(self, token: Token) -> ParseError:
-        """`token`, just read, can't begin an operand."""
+        """`token`, just read, cannot begin an operand."""
         kind, value, start, end = token
         before = self._token(self.at - 2)
         if kind is Kind.END:
@@ -67,7 +67,7 @@ class Diagnosis:
         return _FOREIGN.get(f"{sign}{value}") if joined else None
 
     def unexpected_operator(self, token: Token) -> ParseError:
-        """`token`, the next one, can't follow the operand before it."""
+        """`token`, the next one, cannot follow the operand before it."""
         kind, value, start, end = token
         opened = self._innermost()
         if kind is Kind.END:
@@ -79,7 +79,7 @@ class Diagnosis:
             return self._error(message, start, end, code="operator", hint=hint)
         if value == "=":
             return self._error(
-                "an expression can't assign", start, end, code="operator", hint=self._foreign_operator(token)
+                "an expression cannot assign", start, end, code="operator", hint=self._foreign_operator(token)
             )
         if opened is None and value in (")", "]", "}"):
             return self._error(f"{value} closes nothing", start, end, code="bracket")
@@ -128,7 +128,7 @@ class Diagnosis:
         return self._error(message, start, start + 1, code="bracket", hint=hint)
 
     def bad_attribute_name(self, token: Token) -> ParseError:
-        """`token`, just read, can't be the name of an ad's attribute."""
+        """`token`, just read, cannot be the name of an ad's attribute."""
         kind, value, start, end = token
         if kind is Kind.END:
             return self._unclosed(self.frames[-1])

@@ -46,7 +46,7 @@ class Expr:
         set_field(self, "_text", None)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("an Expr can't be changed")
+        raise AttributeError("an Expr cannot be changed")
 
     @staticmethod
     def parse(text: str, syntax: Syntax = Syntax.NEW) -> Expr:
@@ -77,7 +77,7 @@ class Expr:
 
     @property
     def code(self) -> Code:
-        """The compiled form: a function of the evaluation state. A text that can't be parsed is ERROR."""
+        """The compiled form: a function of the evaluation state. A text that cannot be parsed is ERROR."""
         code = self._code
         if code is None:
             from roost.classad.evaluation import compile_tree

@@ -158,7 +158,7 @@ class _Lexer:
         return self.tokens
 
     def _other(self, part: str, start: int, after: int) -> None:
-        """A comment, or what can't stand here."""
+        """A comment, or what cannot stand here."""
         first = part[0]
         if first == "?":
             self.tokens.append((_PUNCT, "?:", start, after))
@@ -191,7 +191,7 @@ class _Lexer:
                 hint = f"write {spelled.lstrip('0') or '0'}; octal and hexadecimal numbers do not exist here"
                 if len(spelled) == 3 and self.text[max(0, start - 2) : start].strip("0123456789") == ",":
                     hint = "write numbers without commas"
-                raise self._error("a number can't begin with 0", start, after, code="number", hint=hint)
+                raise self._error("a number cannot begin with 0", start, after, code="number", hint=hint)
             number = 0 if len(spelled) > _INT_DIGITS else int(spelled)
             if negative:
                 number = -number
@@ -260,7 +260,7 @@ class _Lexer:
                 if byte == 0:
                     place = offset + found.start()
                     end = place + len(code) + 1
-                    raise self._error("a string can't hold a NUL character", place, end, code="string")
+                    raise self._error("a string cannot hold a NUL character", place, end, code="string")
                 data.append(byte)
             else:
                 data += to_bytes(_ESCAPES.get(code, code))

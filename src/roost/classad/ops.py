@@ -135,7 +135,7 @@ def _comparison(compare: Callable[[object, object], bool]) -> BinaryOp:
 
 
 def sortable(*texts: str) -> Sequence[str] | Sequence[bytes]:
-    """Folded strings as what sorts like their bytes: they themselves, unless bytes that are no UTF-8 may be in them."""
+    """Keys that sort folded strings by their bytes: the strings themselves, unless some may not be UTF-8."""
     return texts if all(map(str.isascii, texts)) else [to_bytes(text) for text in texts]
 
 

@@ -9,7 +9,7 @@ finds out.
 Precedence, low to high: ``?:`` conditional 0, ``||`` 1, ``&&`` 2, ``|`` 3, ``^`` 4, ``&`` 5, equality 6, order 7,
 shifts 8, sums 9, products 10, prefix operators 11, and the elvis operator ``?:``, selection and subscript 12.
 Binary operators associate to the left, the conditional and elvis to the right. The right operand of elvis is
-a postfix expression: it can't begin with a prefix operator.
+a postfix expression: it cannot begin with a prefix operator.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ ELVIS_PRECEDENCE: Final = 12
 _PREFIX: Final[dict[str, Op]] = {"-": Op.SUB, "+": Op.ADD, "!": Op.NOT, "~": Op.INVERT}
 
 
-#: Signs that end an operand and are no operators.
+#: Signs that end an operand and are not operators.
 _CLOSERS: Final = frozenset((")", "]", "}", ":", ",", ";"))
 
 _NO_PARTS: Final[list[Any]] = []
@@ -254,7 +254,7 @@ class Parser:
     # -- an operator is expected ---------------------------------------------------------------
 
     def _follows(self) -> bool:
-        """Read what follows an operand and is no infix operator: True if an operand is expected then, or nothing."""
+        """Read a token other than an infix operator after an operand; True if an operand, or nothing, may follow."""
         token = kind, sign, start, end = self._tokens[self.at]
         out = self._out
         if kind is not Kind.PUNCT or sign in _CLOSERS:

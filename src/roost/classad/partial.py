@@ -2,7 +2,7 @@
 
 The result has the same value as the original in every evaluation with that ad on the left side, whatever the
 other ad is. So ``x && false`` stays (x may be ERROR), and ``true && x`` becomes ``x`` only where x is a condition
-for sure. A name whose expression can't be computed stays a name. The clock and chance are left alone.
+for sure. A name whose expression cannot be computed stays a name. The clock and chance are left alone.
 
 Each attribute is looked at once. All that is computed comes out of the budget of one evaluation; when that is spent,
 the rest stays as it was written.

@@ -5,7 +5,7 @@ worth more: `warming` counts, and after `TRANSLATED_AFTER` evaluations the tree 
 function, which takes the place of the closures. Its result is exactly theirs; a test compares them.
 
 The function is a stack machine in local variables: the operand at stack level 3 is ``t3``. Attributes are
-read from the dict of their ad straight away. A cell that is no plain value (an expression, a nested ad, a name
+read from the dict of their ad straight away. A cell that is not a plain value (an expression, a nested ad, a name
 to look for elsewhere) is left to the closure of the name, and so is every node of a kind that is not written
 here. A comparison or a sum first tries the operand types that it nearly always meets, then calls its row in
 `ops`. A chain of ``&&`` or ``||`` and a conditional are loops that run once and are left by ``break``, so that
@@ -445,7 +445,7 @@ class _Writer:
         read = dict(self._cells)
         self._blocks += 1
         self._assign(f"t{level}", self._value(node, level))
-        # A block can't be empty.
+        # A block cannot be empty.
         self._line("pass")
         self._blocks -= 1
         self._cells = read

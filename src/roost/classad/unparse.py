@@ -272,7 +272,7 @@ _WORDS: Final = frozenset(("true", "false", "undefined", "error", "is", "isnt"))
 #: Words that are quoted as the name of an attribute; "parent" reads well without, but is printed so.
 _RESERVED: Final = _WORDS | {"parent"}
 _PLAIN: Final = (bool, int, float, str, Exceptional, AbsTime, RelTime)
-#: Durations from here on, and those that are no number, print as a real.
+#: Durations from here on, and those that are not a number, print as a real.
 _CLOCK_SECS_MAX: Final = 2.0**53
 _OLD_SPELLING: Final = {Op.IS: "=?=", Op.ISNT: "=!="}
 

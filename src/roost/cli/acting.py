@@ -27,24 +27,25 @@ class Deed:
 DEEDS: Final = {
     "rm": Deed("remove", "remove jobs from the queue", "removed", "still in the queue"),
     "hold": Deed("hold", "put jobs on hold", "held", "idle or running"),
-    "release": Deed("release", "let held jobs wait again", "released", "on hold, and off its machine"),
-    "suspend": Deed("suspend", "let running jobs stand still", "being suspended", "running"),
-    "continue": Deed("continue", "let suspended jobs go on", "being continued", "suspended"),
-    "vacate": Deed("vacate", "get running jobs off their machines; they wait again", "being vacated", "running"),
+    "release": Deed("release", "return held jobs to the queue", "released", "on hold, and off its machine"),
+    "suspend": Deed("suspend", "pause running jobs on their machines", "being suspended", "running"),
+    "continue": Deed("continue", "resume suspended jobs", "being continued", "suspended"),
+    "vacate": Deed(
+        "vacate", "evict running jobs from their machines and return them to the queue", "being vacated", "running"
+    ),
     "edit": Deed("edit", "change attributes of jobs", "changed", "in the queue"),
 }
 
 _WHY: Final = {
     "not-found": "it is not in the queue",
-    "permission-denied": "it is another user's",
-    "already-done": "it is so already",
+    "permission-denied": "it belongs to another user",
     "immutable": "one of these attributes cannot be changed after submission: it says what the job is, or "
     "IMMUTABLE_JOB_ATTRS names it",
     "protected": "only queue super users may change one of these attributes: it is the queue's record of the job, or "
     "PROTECTED_JOB_ATTRS names it",
-    "not-a-number": "JobPrio is a whole number from -2147483647 to 2147483647",
-    "bad-name": "names of attributes are letters, digits, _ and ., and begin with no digit",
-    "not-a-text": "groups are texts in quotes, and no expressions",
+    "not-a-number": "JobPrio must be a whole number from -2147483647 to 2147483647",
+    "bad-name": "attribute names consist of letters, digits, _ and . and do not begin with a digit",
+    "not-a-text": "groups are quoted strings, not expressions",
 }
 
 #: Of these, the ones that say how the job is just now.
@@ -71,7 +72,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
             )
         if name == "rm":
             parser.add_argument(
-                "-x", "--at-once", action="store_true", help="out of the queue at once, whatever still runs"
+                "-x", "--at-once", action="store_true", help="out of the queue at once, even if it is still running"
             )
         if name == "vacate":
             parser.add_argument("--fast", action="store_true", help="kill the jobs, without time for their own end")
@@ -126,6 +127,10 @@ def _attributes(args: argparse.Namespace) -> dict[str, Any] | None:
     return ad_data(ad)
 
 
+def _why(deed: Deed, refusal: str) -> str:
+    return f"it is already {deed.done}" if refusal == "already-done" else _WHY.get(refusal, f"it is not {deed.needs}")
+
+
 def _tell(args: argparse.Namespace, deed: Deed, told: queue.ActedUpon) -> int:
     if args.json:
         print_json(data_of(told))
@@ -136,9 +141,9 @@ def _tell(args: argparse.Namespace, deed: Deed, told: queue.ActedUpon) -> int:
         if done:
             say(f"{counted(done, 'job')} {deed.done}")
         for job, why in list(meant.items())[:10]:
-            complain(f"job {job}: {_WHY.get(why, f'it is not {deed.needs}')}")
+            complain(f"job {job}: {_why(deed, why)}")
         if len(meant) > 10:
             complain(f"and {counted(len(meant) - 10, 'other job')} likewise")
         if not done and not meant:
-            complain(f"none of these jobs is {deed.needs}" if told.refused else "no job in the queue is meant")
+            complain(f"none of these jobs is {deed.needs}" if told.refused else "no job matched")
     return Exit.OK if done and not meant else Exit.NO

@@ -38,7 +38,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``audit``."""
     parser = subparsers.add_parser(
         "audit",
-        help="list the decisions of the pool, by whom and why",
+        help="list the decisions of the pool with their authors and reasons",
         description="List the decisions of the pool, the newest first; export them; or tell what a policy that is "
         "only tried would have changed.",
     )
@@ -58,7 +58,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--configuration", metavar="DIGEST", help="taken under that configuration")
     parser.add_argument("--long", action="store_true", help="everything that is on record of each")
     parser.add_argument(
-        "-n", "--limit", metavar="N", type=int, default=40, help="no more than N decisions; 0 for all (default: 40)"
+        "-n", "--limit", metavar="N", type=int, default=40, help="at most N decisions; 0 for all (default: 40)"
     )
 
 
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 def _question(args: argparse.Namespace) -> central.AuditTrail:
     for kind in args.kind or ():
         if kind not in list(AuditKind):
-            raise CommandError(f"{kind!r} is no kind of decision: {', '.join(AuditKind)}")
+            raise CommandError(f"{kind!r} is not a valid kind of decision: {', '.join(AuditKind)}")
     if args.job and not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", args.job):
         raise CommandError(f"{args.job!r} is neither a job (12.0) nor a cluster (12)")
     if args.limit < 0:

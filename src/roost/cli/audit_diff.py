@@ -22,7 +22,9 @@ def show_diff(records: list[dict[str, Any]], *, as_json: bool) -> int:
     """Show records of what would have been, of the configuration that was tried last."""
     newest = max(records, key=lambda each: float(each["until"]), default=None)
     if newest is None:
-        complain("nothing would have been different: is one of NEGOTIATOR_PE_DRYRUN_* set, and did a cycle follow?")
+        complain(
+            "no decision would have been different: is one of NEGOTIATOR_PE_DRYRUN_* set, and has a cycle run since?"
+        )
         return Exit.NO
     shown = [each for each in records if each.get("configuration") == newest.get("configuration")]
     if as_json:

@@ -286,7 +286,7 @@ def _warn_unfaithful(ad: ClassAd) -> None:
     from roost.classad.forms.old import unfaithful
 
     for name in unfaithful(ad):
-        complain(f"warning: the old form can't hold {name} as it is: reading it back gives something else")
+        complain(f"warning: the old form cannot hold {name} as it is: reading it back gives something else")
 
 
 def _repl(args: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ A request is a line with a JSON object: ``expr`` (text in the new syntax) and, i
 
 * ``{"value": …, "type": …}``: the value as a literal in the new form, and the name of its type;
 * ``{"parse_error": {"message", "line", "column", "code", "hint", "in"}}``: ``in`` is expr, my or target;
-* ``{"error": {"message", "code"}}``: the line is no request.
+* ``{"error": {"message", "code"}}``: the line is not a request.
 
 A member ``id`` of the request comes back in the answer. What stands ready in the pipe is answered before
 the answers are flushed, so both a program that waits for each answer and one that sends thousands are
@@ -33,7 +33,7 @@ _CHUNK: Final = 256 * 1024
 
 
 class RequestError(Exception):
-    """A line is no request."""
+    """A line is not a request."""
 
 
 def serve(requests: IO[bytes], answers: IO[str]) -> None:
@@ -90,7 +90,7 @@ def _request(line: bytes) -> dict[str, Any]:
     except (RecursionError, ValueError) as error:
         raise RequestError(f"the line is not JSON that can be read: {error}") from None
     if not isinstance(request, dict):
-        raise RequestError("the line is no JSON object")
+        raise RequestError("the line is not a JSON object")
     if "expr" not in request:
         raise RequestError("the member expr is missing")
     return request
@@ -101,7 +101,7 @@ def _text(request: dict[str, Any], member: str) -> str | None:
     if text is None and member != "expr":
         return None
     if not isinstance(text, str):
-        raise RequestError(f"the member {member} is no string")
+        raise RequestError(f"the member {member} is not a string")
     return clean(text)
 
 

@@ -71,7 +71,7 @@ def expressions_from(texts: list[str], files: list[str], *, old: bool = False) -
 
 
 def tried_expressions(texts: list[str], files: list[str], *, old: bool = False) -> Iterator[Expr | ParseError]:
-    """The same, with the mistake of each text that is no expression in its place."""
+    """The same, with the mistake of each text that is not an expression in its place."""
     syntax = Syntax.OLD if old else Syntax.NEW
     for text in texts:
         try:
@@ -116,7 +116,7 @@ def _line_expression(line: str, number: int, origin: str, syntax: Syntax) -> Exp
 
 
 def clean(text: str) -> str:
-    """`text` without characters that are no part of any text: halves of surrogate pairs."""
+    """`text` without characters that are not part of any text: halves of surrogate pairs."""
     if text.isascii():
         return text
     return "".join("\ufffd" if "\ud800" <= c < "\udc80" or "\udcff" < c <= "\udfff" else c for c in text)

@@ -1,4 +1,4 @@
-"""Colour where a person reads: on a terminal, unless NO_COLOR is set or TERM says that it can't."""
+"""Colour where a person reads: on a terminal, unless NO_COLOR is set or TERM says that it cannot."""
 
 from __future__ import annotations
 

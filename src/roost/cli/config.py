@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
         ),
     )
     if args.subsystem.lower() not in SUBSYSTEMS:
-        print(f"roost config: {args.subsystem.upper()} is no daemon that Roost knows", file=sys.stderr)
+        print(f"roost config: {args.subsystem.upper()} is not a daemon that Roost knows", file=sys.stderr)
     status = _COMMANDS[args.config_command](config, args)
     if args.config_command != "check":
         _complain(config)
@@ -196,7 +196,7 @@ def _get(config: Config, args: argparse.Namespace) -> int:
 
 
 def _is_broken(config: Config, name: str, args: argparse.Namespace) -> bool:
-    """Whether a name has no value because it can't be expanded, which has been said."""
+    """Whether a name has no value because it cannot be expanded, which has been said."""
     try:
         config.get(name, slot=args.slot, slot_type=args.slot_type)
     except ConfigError:

@@ -25,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "dag", help="workflows: jobs that wait for one another", description="Workflows in the files of DAGMan."
     )
     deeds = parser.add_subparsers(dest="deed", metavar="COMMAND", title="commands", required=True)
-    check = deeds.add_parser("check", help="say what is wrong with DAG files, and what they come to")
+    check = deeds.add_parser("check", help="check DAG files, and print what they contain")
     check.add_argument("file", nargs="+", help="DAG file")
     check.add_argument("--json", action="store_true", help="print JSON")
     submit = deeds.add_parser("submit", help="submit DAG files as one run")
@@ -124,7 +124,7 @@ def _submit(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"cluster": cluster})
     else:
-        say(f"{files[0]} submitted to cluster {cluster}: `roost dag status {cluster}` tells how far it is")
+        say(f"{files[0]} submitted to cluster {cluster}: `roost dag status {cluster}` shows its progress")
     return Exit.OK
 
 

@@ -157,7 +157,7 @@ def _in_configuration(config: Config, args: argparse.Namespace, my: ClassAd | No
     if found is None and row is not None and row.submit_command is None:
         raise CommandError(f"{args.expression} is not configured and has no default")
     if found is None and _NAME.match(args.expression) and (meant := near(args.expression)):
-        complain(f"warning: {args.expression} is no knob; did you mean {meant}?")
+        complain(f"warning: {args.expression} is not a knob; did you mean {meant}?")
     if found is None:
         text = clean(config.expand(args.expression, subsys=subsys))
         question = _Question(expression=parse_expression(text), my=my)

@@ -26,10 +26,10 @@ GROUPS: Final = (
             "wait": "wait for jobs to finish",
             "rm": "remove jobs from the queue",
             "hold": "put jobs on hold",
-            "release": "let held jobs wait again",
-            "suspend": "let running jobs stand still",
-            "continue": "let suspended jobs go on",
-            "vacate": "get running jobs off their machines; they wait again",
+            "release": "return held jobs to the queue",
+            "suspend": "pause running jobs on their machines",
+            "continue": "resume suspended jobs",
+            "vacate": "evict running jobs from their machines and return them to the queue",
             "edit": "change attributes of jobs",
             "history": "list jobs that have left the queue",
             "dag": "workflows: jobs that wait for one another",
@@ -41,7 +41,7 @@ GROUPS: Final = (
         {
             "explain": "say why",
             "story": "show what happened to a job or a slot",
-            "audit": "list the decisions of the pool, by whom and why",
+            "audit": "list the decisions of the pool with their authors and reasons",
         },
     ),
     Group(

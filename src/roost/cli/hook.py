@@ -47,7 +47,7 @@ _SCRIPTS: Final = {"PROLOG": ScriptPoint.PROLOG, "EPILOG": ScriptPoint.EPILOG}
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``hook``."""
     parser = subparsers.add_parser(
-        "hook", help="try a hook by hand", description="Programs that bring jobs to slots and are told of them."
+        "hook", help="try a hook by hand", description="Programs that bring jobs to slots and report on them."
     )
     actions = parser.add_subparsers(dest="action", metavar="COMMAND", title="commands", required=True)
     test = actions.add_parser(

@@ -1,6 +1,6 @@
 """``roost lab``: simulate a policy, test it with scenarios, compare it with another.
 
-Exit codes: 0 when all is well, 1 when a scenario failed or an invariant was violated, 2 for input that can't be used.
+Exit codes: 0 when all is well, 1 when a scenario failed or an invariant was violated, 2 for input that cannot be used.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="the seed of everything (1)")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for records, summary and report")
     parser.add_argument(
-        "--exhaustive", action="store_true", help="poll even where polls can't matter: same run, slower"
+        "--exhaustive", action="store_true", help="poll even where polls cannot matter: same run, slower"
     )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--no-progress", action="store_true", help="do not show how far it is")

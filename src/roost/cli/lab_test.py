@@ -115,7 +115,7 @@ def _outcomes(args: argparse.Namespace, scenarios: list[Scenario], report: Repor
         with Crew(way, size) as crew:
             yield from crew.outcomes(scenarios, report.progress)
     except NoReplay as problem:
-        raise CommandError(f"real daemons can't be started: {problem}") from None
+        raise CommandError(f"real daemons cannot be started: {problem}") from None
 
 
 def _size(args: argparse.Namespace, scenarios: int) -> int:
@@ -153,7 +153,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _chosen(args: argparse.Namespace) -> tuple[list[tuple[Path, list[Scenario]]], list[str]]:
-    """The scenarios of each file, as the options want them, and what is wrong with files that can't be read."""
+    """The scenarios of each file, as the options want them, and what is wrong with files that cannot be read."""
     from dataclasses import replace
 
     from roost.lab.machines import LabError

@@ -32,14 +32,14 @@ class Report:
 
         self._whole = whole
         self._json = as_json
-        #: What is wrong with files that can't be read.
+        #: What is wrong with files that cannot be read.
         self._unread = list(unread)
         self._begun = time.monotonic()
         self._line = ProgressLine() if shows_progress else None
         self._made: Progress | None = None
         self._counts = {"scenarios": 0, "expectations": 0, "failed": 0}
         self._real = False
-        #: Scenarios that real daemons can't run.
+        #: Scenarios that real daemons cannot run.
         self._alone = 0
         #: The least coverage that was asked for, in percent, where it was not reached.
         self._missed: float | None = None

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return _show(submission, as_json=args.json)
     if not submission.count:
-        raise CommandError("the description comes to no job: nothing is submitted")
+        raise CommandError("the description produces no jobs: nothing was submitted")
 
     request = queue.Submit(clusters=tuple(plan.to_data() for plan in submission.clusters))
     taken = with_pool(args, lambda pool: pool.ask(request))

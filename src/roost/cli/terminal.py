@@ -22,7 +22,7 @@ class Exit(IntEnum):
     NO = 1
     #: Bad usage or bad input; the message is on standard error.
     BAD = 2
-    #: A mistake in Roost itself.
+    #: An internal error: a bug in Roost.
     INTERNAL = 3
     #: Ended by Ctrl-C, or by SIGTERM where something has to be taken down.
     INTERRUPTED = 130
@@ -133,7 +133,7 @@ def _unexpected(error: Exception, prefix: str, bad: int) -> int:
         traceback.print_exc()
     _failed(
         f"internal error: {type(error).__name__}: {error}\n"
-        f"    hint: this is a mistake in Roost; {_TRACEBACK_VARIABLE}=1 shows where it is; please report it",
+        f"    hint: this is a bug in Roost; {_TRACEBACK_VARIABLE}=1 shows where it is; please report it",
         prefix,
         bad,
     )

@@ -54,7 +54,7 @@ class _Mark:
 
     at: int
     text: str
-    #: Brackets and operators around an infix operator; None for what a piece can't end before.
+    #: Brackets and operators around an infix operator; None for what a piece cannot end before.
     depth: int | None
 
 

@@ -98,7 +98,7 @@ def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[s
         raise CommandError(str(error)) from None
     except OSError as error:
         where = error.filename or home.path
-        raise CommandError(f"{where}: {error.strerror}; mend that, or name another directory with --home") from None
+        raise CommandError(f"{where}: {error.strerror}; fix that, or name another directory with --home") from None
     tell(f"pool in {home.path} is down")
     return status
 
@@ -136,7 +136,7 @@ def start_detached(home: Home, roots: tuple[str, ...] | None) -> str:
             os.write(writer, str(error).encode())
         except Exception as error:
             traceback.print_exc()
-            os.write(writer, f"a mistake in Roost: {error!r}; see {home.log / 'master.log'}".encode())
+            os.write(writer, f"internal error: {error!r}; see {home.log / 'master.log'}".encode())
         finally:
             os._exit(status)
     os.close(writer)

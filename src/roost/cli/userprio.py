@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(rows)
     elif args.user and not rows:
-        complain(f"nobody called {' or '.join(args.user)} has used the pool: `roost userprio` lists who has")
+        complain(f"no user called {' or '.join(args.user)} has used the pool: `roost userprio` lists all users")
     else:
         _show(rows)
     return Exit.OK if rows or not args.user else Exit.NO
@@ -118,7 +118,7 @@ def _accounts(pool: Pool) -> list[dict[str, Any]]:
 
 def _show(rows: list[dict[str, Any]]) -> None:
     if not rows:
-        say("nobody has used the pool yet")
+        say("no user has used the pool yet")
         return
     columns = {
         "USER": "user", "PRIORITY": "priority", "FACTOR": "factor", "SLOTS": "slots", "USED H": "used_h",

@@ -23,7 +23,7 @@ __version__: str = CONDOR_VERSION_NUMBER
 
 
 class ClassAdParseError(ClassAdException, SyntaxError):
-    """A text is no ad or expression."""
+    """A text is not an ad or expression."""
 
 
 class ClassAdEvaluationError(ClassAdException, TypeError):
@@ -35,7 +35,7 @@ class ClassAdValueError(ClassAdException, ValueError):
 
 
 class ClassAdTypeError(ClassAdException, TypeError):
-    """An object can't be the value of an attribute."""
+    """An object cannot be the value of an attribute."""
 
 
 class ClassAdEnumError(ClassAdException, NotImplementedError):
@@ -47,7 +47,7 @@ class ClassAdInternalError(ClassAdException, RuntimeError):
 
 
 class ClassAdOSError(ClassAdException, OSError):
-    """A file can't be read."""
+    """A file cannot be read."""
 
 
 class ExprTree(classad2.ExprTree):
@@ -225,18 +225,18 @@ def Attribute(name: str) -> ExprTree:
 def Function(name: str, *args: Any) -> ExprTree:
     """The expression that calls a function of the language."""
     if not re.fullmatch(r"[A-Za-z_]\w*", str(name)):
-        raise ClassAdValueError(f"{name!r} is no name of a function")
+        raise ClassAdValueError(f"{name!r}is not the name of a function")
     return _of(Call(str(name), tuple(_node(each) for each in args)))
 
 
 def register(function: Any, name: str | None = None) -> None:
     """Not possible in Roost: expressions are evaluated by daemons, too, which know no functions of a program's."""
-    raise ClassAdEnumError("functions of Python can't be called from expressions in Roost")
+    raise ClassAdEnumError("functions of Python cannot be called from expressions in Roost")
 
 
 def registerLibrary(path: str) -> None:
     """Not possible in Roost: see `register`."""
-    raise ClassAdEnumError("libraries of functions can't be loaded into Roost")
+    raise ClassAdEnumError("libraries of functions cannot be loaded into Roost")
 
 
 # -- reading -------------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ __version__: str = CONDOR_VERSION_NUMBER
 
 
 class HTCondorIOError(HTCondorException, OSError):
-    """The pool or a file can't be reached."""
+    """The pool or a file cannot be reached."""
 
 
 class HTCondorLocateError(HTCondorException, OSError):

@@ -221,7 +221,7 @@ CODES: dict[Code, CodeDoc] = {
     Code.UNDEFINED_MACRO: CodeDoc(
         _W,
         "A value refers to a macro that is defined nowhere; it expands to nothing.",
-        "Define the macro, correct the name, or write `$(NAME:)` if nothing is meant.",
+        "Define the macro, correct the name, or write `$(NAME:)` if it may be empty.",
     ),
     Code.BAD_INTEGER: CodeDoc(
         _E, "The value of a knob is not a whole number.", "Write a number or an expression of constants."

@@ -102,7 +102,7 @@ class Endif:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """A line that is no statement; reported only if it is not in a skipped branch."""
+    """A line that is not a statement; reported only if it is not in a skipped branch."""
 
     span: Span
     reason: str

@@ -166,7 +166,7 @@ def _fill(text: str, whole: str, parts: list[str], depth_left: int) -> str:
 
 
 def _special(text: str, whole: str, parts: list[str]) -> str:
-    """The forms ``$(N?)``, ``$(N+)`` and ``$(0#)``, which are no references to macros."""
+    """The forms ``$(N?)``, ``$(N+)`` and ``$(0#)``, which are not references to macros."""
     return _SPECIAL.sub(lambda match: _positional(int(match.group(1)), match.group(2), whole, parts), text)
 
 

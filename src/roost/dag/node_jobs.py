@@ -33,7 +33,7 @@ def submitted(run: Run, event: o.NodeSubmitted) -> None:
     if progress.part is not Part.SUBMISSION:
         if not (run.replaying and progress.state is NodeState.READY):
             # A submission that nobody waits for any more.
-            run.orders.append(o.RemoveJobs(cluster=event.cluster, reason="the node does not want it any more"))
+            run.orders.append(o.RemoveJobs(cluster=event.cluster, reason="the node no longer wants it"))
             return
         progress.prepared = True
         run.take(progress, next(row for row in BY_STATE[NodeState.READY] if row.target is NodeState.SUBMITTED))

@@ -75,7 +75,7 @@ class DagProblem:
 
 
 class BadDag(Exception):
-    """The files can't be run as they are."""
+    """The files cannot be run as they are."""
 
     def __init__(self, problems: tuple[DagProblem, ...], dropped: int = 0) -> None:
         super().__init__(joined(problems, dropped))

@@ -27,7 +27,7 @@ from roost.dag.problems import PROBLEMS_MAX, BadDag, DagCode, Problems
 from roost.dag.statements import DEFINING, SHAPING, Handler, define
 from roost.dag.words import Malformed, Words
 
-#: The text of a file, by path; None where it can't be read.
+#: The text of a file, by path; None where it cannot be read.
 Read = Callable[[str], str | None]
 
 #: Files in one another, and nodes in all.

@@ -19,7 +19,7 @@ MACROS: Final[Mapping[str, str]] = {
     "$MAX_RETRIES": "its RETRY",
     "$DAG_STATUS": "how the run is: 0 good, 2 a node failed, 3 aborted, 4 removed, 6 halted",
     "$FAILED_COUNT": "nodes in error",
-    "$FUTILE_COUNT": "nodes that can't be reached",
+    "$FUTILE_COUNT": "nodes that cannot be reached",
     "$DONE_COUNT": "nodes that are done",
     "$QUEUED_COUNT": "nodes whose jobs are in the queue",
     "$NODE_COUNT": "all nodes",

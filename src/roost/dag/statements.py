@@ -1,7 +1,7 @@
 """The commands of a DAG file: each takes the words of its line and changes the draft.
 
 `DEFINING` are read first, in all lines of a file, and `SHAPING` then: a node may be spoken of before it is defined.
-Where a command has ALL_NODES, the nodes that are no ordinary ones (FINAL, PROVISIONER, SERVICE) are not meant.
+Where a command has ALL_NODES, the nodes that are not ordinary ones (FINAL, PROVISIONER, SERVICE) are not meant.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def define(draft: Draft, words: Words, kind: NodeKind, text: str | None) -> None
     if special and kind is not NodeKind.SERVICE and any(one.kind is kind for one in draft.nodes.values()):
         raise words.fail(DagCode.TWICE, f"there is a {kind} node already")
     if special and done:
-        raise words.fail(DagCode.ARGUMENTS, f"a {kind} node can't be DONE beforehand")
+        raise words.fail(DagCode.ARGUMENTS, f"a {kind} node cannot be DONE beforehand")
     node = Node(name=name, kind=kind, submit=submit, text=text, directory=directory, noop=noop, done=done, span=span)
     draft.add(node)
 
@@ -71,7 +71,7 @@ def _parent(draft: Draft, words: Words) -> None:
         names = draft.named(word, words.span, last=not children)
         special = [name for name in names if draft.nodes[name].kind not in _ORDINARY]
         if special:
-            raise words.fail(DagCode.FINAL, f"{special[0]} is no ordinary node and has neither parents nor children")
+            raise words.fail(DagCode.FINAL, f"{special[0]} is not an ordinary node: it cannot have parents or children")
         sides[children].extend(names)
         if not names:
             return
@@ -133,7 +133,7 @@ def _abort(draft: Draft, words: Words) -> None:
     name, status = words.word("the node's name"), words.number("the exit status")
     code = words.number("the value to return") if words.maybe("RETURN") else None
     if code is not None and not 0 <= code <= 255:
-        raise words.fail(DagCode.NUMBER, f"a process can't return {code}", "Write a number from 0 to 255.")
+        raise words.fail(DagCode.NUMBER, f"a process cannot return {code}", "Write a number from 0 to 255.")
     words.end()
     _change(draft, words, name, abort=Abort(status=status, exit_code=code))
 
@@ -146,7 +146,7 @@ def _vars(draft: Draft, words: Words) -> None:
     while words.left:
         variable, value = words.assignment()
         if variable.lower().startswith("queue"):
-            raise words.fail(DagCode.VARIABLE, f"a macro can't be called {variable}: names may not begin with queue")
+            raise words.fail(DagCode.VARIABLE, f"a macro cannot be called {variable}: names may not begin with queue")
         found.append(Variable(name=variable, value=value, prepended={"PREPEND": True, "APPEND": False}.get(side)))
     if not found:
         raise words.fail(DagCode.VARIABLE, "no macro is named")
@@ -252,7 +252,7 @@ def _reject(draft: Draft, words: Words) -> None:
 
 
 def _done(draft: Draft, words: Words) -> None:
-    """Nodes that are no ordinary ones run in every run, whatever a rescue file says."""
+    """Nodes that are not ordinary ones run in every run, whatever a rescue file says."""
     for name in draft.named(words.word("the node's name"), words.span, every=True):
         if draft.nodes[name].kind in _ORDINARY:
             draft.change(name, words.span, done=True)

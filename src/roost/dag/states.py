@@ -8,7 +8,7 @@ from typing import Final
 
 from roost.dag.plan import Node
 
-#: Node results that are no exit statuses; scripts see them as $RETURN.
+#: Node results that are not exit statuses; scripts see them as $RETURN.
 SUBMIT_FAILED: Final = -1001
 JOB_REMOVED: Final = -1002
 PRE_FAILED: Final = -1004

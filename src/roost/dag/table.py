@@ -57,7 +57,7 @@ class Entry(StrEnum):
     RUN_POST = "run POST"
     NEXT_TRY = "count the try, and forget what it did"
     RELEASE = "what waits for it may begin"
-    GIVE_UP = "what waits for it can't be reached any more"
+    GIVE_UP = "what waits for it can no longer be reached"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

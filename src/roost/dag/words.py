@@ -16,7 +16,7 @@ RESERVED: Final = frozenset(("PARENT", "CHILD", "ALL_NODES"))
 
 
 class Malformed(Exception):
-    """The line can't be read any further; what is wrong has been reported."""
+    """The line cannot be read any further; what is wrong has been reported."""
 
 
 class Words:
@@ -78,7 +78,7 @@ class Words:
         """A whole number."""
         word = self.word(what)
         if not re.fullmatch(r"[+-]?\d{1,9}", word):
-            raise self.fail(DagCode.NUMBER, f"{what} is {word[:40]!r}, which is no whole number")
+            raise self.fail(DagCode.NUMBER, f"{what} is {word[:40]!r}, which is not a whole number")
         return int(word)
 
     def count(self, what: str) -> int:
@@ -92,7 +92,7 @@ class Words:
         """The name of a node that is being defined."""
         name = self.word("the node's name")
         if name.upper() in RESERVED or "+" in name:
-            raise self.fail(DagCode.NODE_NAME, f"a node can't be called {name}")
+            raise self.fail(DagCode.NODE_NAME, f"a node cannot be called {name}")
         return name
 
     def end(self) -> None:

@@ -73,7 +73,7 @@ def is_wanted(config: Config) -> bool:
 
 
 def configured_policy(config: Config, *, host: str) -> DefragPolicy:
-    """The policy of the daemon on a host. Raises ConfigError, and ParseError for what is no expression."""
+    """The policy of the daemon on a host. Raises ConfigError, and ParseError for what is not an expression."""
     start = _expression(config, "DEFRAG_DRAINING_START_EXPR")
     whole, cancel, rank = (
         _expression(config, f"DEFRAG_{name}") for name in ("WHOLE_MACHINE_EXPR", "CANCEL_REQUIREMENTS", "RANK")

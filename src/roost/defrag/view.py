@@ -43,7 +43,7 @@ class MachineView:
 
     @property
     def rank(self) -> float:
-        """DEFRAG_RANK; 0.0 for what is no number."""
+        """DEFRAG_RANK; 0.0 for what is not a number."""
         value = self.decisions["DEFRAG_RANK"].value
         return float(value) if isinstance(value, int | float) and value == value else 0.0
 

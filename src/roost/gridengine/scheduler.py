@@ -132,7 +132,7 @@ class SchedulerConfiguration:
         check=_finite("schedule_interval"),
         remedy="Write a time.",
     )
-    maxujobs: int = attribute(ULONG, "0", "Jobs of one user that run at a time; 0 is no limit.")
+    maxujobs: int = attribute(ULONG, "0", "Jobs of one user that run at a time; 0 means no limit.")
     queue_sort_method: str = attribute(_SORT, "load", "Whether instances are ordered by load or by sequence number.")
     job_load_adjustments: tuple[Pair, ...] = attribute(
         ADJUSTMENTS, "np_load_avg=0.50", "Load that a newly started job is assumed to add."
@@ -203,5 +203,5 @@ class SchedulerConfiguration:
     weight_deadline: float = attribute(DOUBLE, "3600000.000000", "Urgency of a deadline.")
     weight_urgency: float = attribute(DOUBLE, "0.100000", "Weight of urgency in the priority.")
     weight_priority: float = attribute(DOUBLE, "1.000000", "Weight of `qsub -p` in the priority.")
-    max_reservation: int = attribute(ULONG, "0", "Jobs for which a run reserves resources; 0 is no reservation.")
+    max_reservation: int = attribute(ULONG, "0", "Jobs for which a run reserves resources; 0 means none.")
     default_duration: Quantity = attribute(TIME, "INFINITY", "Run time assumed of jobs without h_rt and s_rt.")

@@ -63,7 +63,7 @@ def _in_words(cause: str) -> str:
 
 def _difference_line(each: Difference) -> str:
     name = each.figure.meaning + (f" ({each.figure.unit})" if each.figure.unit else "")
-    # Means of counts are no whole numbers.
+    # Means of counts are not whole numbers.
     figure = replace(each.figure, digits=max(1, each.figure.digits))
     margin = "" if each.margin is None else f"± {number(each.margin, figure)}"
     told = ((each.old, ""), (each.new, ""), (each.change, "+"))

@@ -265,7 +265,7 @@ def _doing(worker: _Worker) -> str:
         for name, line, function in _LINE.findall(told.decode(errors="replace"))
         if name.startswith(root)
     ]
-    return "it is at " + ", called at ".join(found[:_LINES]) if found else "nobody knows what it does"
+    return "it is at " + ", called at ".join(found[:_LINES]) if found else "its state is unknown"
 
 
 # -- in the process ----------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ def _answered(run: Callable[[Scenario], Outcome], scenario: Scenario) -> _Answer
         return _Answer(no_replay=str(problem))
     except Exception as error:
         # A mistake of ours is the failure of one scenario, and says where it is.
-        return _Answer(outcome=unfinished(scenario, f"a mistake in Roost: {error!r} {_place(error)}"))
+        return _Answer(outcome=unfinished(scenario, f"internal error: {error!r} {_place(error)}"))
 
 
 def _place(error: BaseException) -> str:

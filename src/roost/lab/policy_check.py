@@ -1,4 +1,4 @@
-"""A look at a policy before machines live by it: expressions that can't be read are refused, each with its place."""
+"""A look at a policy before machines live by it: expressions that cannot be read are refused, each with its place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from roost.policy.catalogue.machine import STARTD, STARTER
 
 
 def refuse_unreadable(config: Config) -> None:
-    """Raise LabError for every policy expression of the machine and of its starters that can't be read."""
+    """Raise LabError for every policy expression of the machine and of its starters that cannot be read."""
     problems = []
     for row in (*STARTD, *STARTER):
         subsystem = row.evaluated_by.upper()
@@ -21,7 +21,7 @@ def refuse_unreadable(config: Config) -> None:
             if text is not None and text.strip():
                 parse_expression(text, Syntax.OLD)
         except ParseError as error:
-            problems.append(f"{found.span.chain()}: {row.name} is no expression: {error}")
+            problems.append(f"{found.span.chain()}: {row.name} is not an expression: {error}")
         except ConfigError as error:
             problems.append(str(error))
     if problems:

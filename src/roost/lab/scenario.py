@@ -214,7 +214,7 @@ class Scenario:
 
     @property
     def unreplayed(self) -> str:
-        """Why it can't happen to real daemons; "" if it can."""
+        """Why it cannot happen to real daemons; "" if it can."""
         if self.dags:
             return "a replay does not run DAGs"
         if any(each.described.get("JobUniverse") in UNIVERSES for each in self.jobs):
@@ -259,7 +259,7 @@ def _trace(
     return OwnerTrace(present=tuple(present), loads=loads, last_key_before=start - idle_s)
 
 
-#: Keys of a job that are no attributes of its ad.
+#: Keys of a job that are not attributes of its ad.
 TRUTHS = ("run", "checkpoints", "farewell", "stubborn", "memory", "disk", "exit_code")
 
 

@@ -119,7 +119,7 @@ def _check_machine(found: Steps, step: Table, doing: list[str]) -> None:
         if not about:
             step.fail(f"on is a machine; it belongs to one of {', '.join(sorted(_OF_MACHINES))}", "on")
     elif len(found.machines) > 1 and any(key != "expect" or not _of_queue(step.values[key]) for key in about):
-        step.fail(f"there are several machines; say by on which is meant: {names}", about[0])
+        step.fail(f"there are several machines; name one with `on`: {names}", about[0])
 
 
 def _of_queue(expected: Any) -> bool:
@@ -193,7 +193,7 @@ def _expression(step: Table, key: str, text: str) -> Any:
     try:
         return parse_expression(text)
     except ParseError as error:
-        step.fail(f"{text!r} is no expression: {error}", key)
+        step.fail(f"{text!r} is not an expression: {error}", key)
 
 
 # -- orders ----------------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
     if pair is not None and pair not in _PAIRS and pair not in _STATES:
         near = difflib.get_close_matches(str(pair), [*_PAIRS, *_STATES], 1)
         hint = f"did you mean {near[0]!r}? There" if near else "there"
-        step.fail(f"{pair!r} is no state; {hint} are: {', '.join(_PAIRS)}", key)
+        step.fail(f"{pair!r} is not a valid state; {hint} are: {', '.join(_PAIRS)}", key)
     for name in ("job", "against"):
         job = table.text(name, "")
         known = job in found.described or any(job == each.name for each in [*found.jobs, *found.fetched])

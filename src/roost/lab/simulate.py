@@ -300,7 +300,7 @@ def _make_directory(out: Path) -> None:
     except FileExistsError:
         raise LabError(f"{out}: this is a file, and the results need a directory; give --out another name") from None
     except OSError as error:
-        raise LabError(f"{out}: the directory can't be made: {error.strerror}; give --out another name") from None
+        raise LabError(f"{out}: the directory cannot be made: {error.strerror}; give --out another name") from None
 
 
 def _presence(plan: Plan) -> dict[str, list[tuple[float, float]]]:

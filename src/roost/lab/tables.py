@@ -150,12 +150,12 @@ def read_toml(path: Path) -> Table:
         text = path.read_text(encoding="utf-8")
         values = tomllib.loads(text)
     except UnicodeDecodeError as error:
-        raise LabError(f"{path}: it is no text in UTF-8 (byte {error.start})") from None
+        raise LabError(f"{path}: it is not text in UTF-8 (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:
         text, place = str(error), ""
         if (found := _TOML_PLACE.search(text)) is not None:
             text, place = text[: found.start()], f":{found[1]}:{found[2]}"
-        raise LabError(f"{path}{place}: it is no TOML: {text}") from None
+        raise LabError(f"{path}{place}: it is not TOML: {text}") from None
     except RecursionError:
         raise LabError(f"{path}: it is nested too deep") from None
     return Table(str(path), places(text), (), values)

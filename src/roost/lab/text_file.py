@@ -16,9 +16,9 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; letters that are no UTF-8 (names in comments, mostly) are replaced.
+    """The text of a file; letters that are not UTF-8 (names in comments, mostly) are replaced.
 
-    Raises LabError for what is no text, OSError.
+    Raises LabError for what is not text, OSError.
     """
     data = path.read_bytes()
     if data.startswith(_GZIP):
@@ -26,12 +26,12 @@ def read_text(path: Path) -> str:
             with gzip.open(BytesIO(data)) as packed:
                 data = packed.read(SIZE_MAX + 1)
         except (OSError, EOFError, zlib.error) as error:
-            raise LabError(f"{path}: it can't be unpacked: {error}; copy the file again") from None
+            raise LabError(f"{path}: it cannot be unpacked: {error}; copy the file again") from None
     if len(data) > SIZE_MAX:
         raise LabError(f"{path}: it is larger than {SIZE_MAX:,} bytes; give a part of it")
     if (place := data.find(0)) >= 0:
         line = data.count(b"\n", 0, place) + 1
-        raise LabError(f"{path}:{line}: it is no text (byte {place} is zero); is it the right file?")
+        raise LabError(f"{path}:{line}: it is not text (byte {place} is zero); is it the right file?")
     return data.decode("utf-8-sig", errors="replace")
 
 

@@ -28,7 +28,7 @@ BEHAVIOUR: Final[Mapping[str, str]] = {
     "SimRunTime": "how long it runs on a machine of its own, s (3600)",
     "SimCheckpoints": "whether it can save its work when it is asked to leave (false)",
     "SimFarewell": "how long it takes to leave when it is asked to, s (5)",
-    "SimStubborn": "whether it goes on as if nobody had asked (false)",
+    "SimStubborn": "whether it ignores the request to end (false)",
     "SimMemory": "its size over time of running: {{0, 1000}, {600, 2000}}, s and KiB (its ImageSize)",
     "SimExitCode": "with which it ends (0)",
 }
@@ -46,7 +46,7 @@ def read_jobs(path: Path, start: float, asked: str = "") -> Recorded:
     suffix = kind_of(path)
     if suffix != ".swf" and suffix not in READERS:
         known = ", ".join((".swf", *READERS))
-        raise LabError(f"{path}: what kind of file this is can't be told from its name; known are {known}")
+        raise LabError(f"{path}: the kind of file cannot be determined from its name; known are {known}")
     text = read_text(path)
     try:
         found = read_swf(text, start, file=str(path)) if suffix == ".swf" else None
@@ -115,7 +115,7 @@ def _check_names(ad: ClassAd, place: str) -> None:
     known = {name.lower() for name in BEHAVIOUR}
     for name in ad:
         if name.lower().startswith("sim") and name.lower() not in known:
-            raise LabError(f"{place}: {name} is no behaviour of a simulated job; there are {', '.join(BEHAVIOUR)}")
+            raise LabError(f"{place}: {name} is not a behaviour of a simulated job; there are {', '.join(BEHAVIOUR)}")
 
 
 def _seconds(told: Mapping[str, Any], name: str, otherwise: float, place: str) -> float:
@@ -128,7 +128,7 @@ def _seconds(told: Mapping[str, Any], name: str, otherwise: float, place: str) -
 
 
 def _items(value: object) -> list[Any]:
-    """The values of a list; none where it is no list."""
+    """The values of a list; none where it is not a list."""
     if not isinstance(value, ListValue):
         return []
     scope = value.scope or ClassAd()

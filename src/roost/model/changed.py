@@ -49,7 +49,7 @@ def _copier(kind: type[Any]) -> Callable[[Any, Mapping[str, Any]], Any]:
 def changer(kind: type[T], *names: str) -> Callable[..., T]:
     """`changed` for the fields named, at half its cost: a function of a value and of what they become, in that order.
 
-    Raises TypeError for a name that is no field, and for other classes than `changed` takes.
+    Raises TypeError for a name that is not a field, and for other classes than `changed` takes.
     """
     known: list[str] = [each.name for each in fields(kind)]  # type: ignore[arg-type]
     if not set(names) <= set(known):
@@ -98,7 +98,7 @@ def maker(kind: Callable[P, T]) -> Callable[P, T]:
 def _twin(kind: type[Any]) -> type[Any]:
     """A class that is laid out like a frozen one, and is not frozen. Raises TypeError for other classes."""
     if kind.__bases__ != (object,) or "__slots__" not in vars(kind):
-        raise TypeError(f"{kind.__name__} is no slotted dataclass without bases")
+        raise TypeError(f"{kind.__name__} is not a slotted dataclass without bases")
     return type(f"{kind.__name__}InTheMaking", (), {"__slots__": tuple(each.name for each in fields(kind))})
 
 

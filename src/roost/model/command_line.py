@@ -35,7 +35,7 @@ OLD_DELIMITER: Final = ";"
 
 
 class CommandLineError(ValueError):
-    """A text that is no list of arguments, or no environment."""
+    """A text that is neither a list of arguments nor an environment."""
 
     def __init__(self, problem: str, text: str, at: int, remedy: str) -> None:
         shown = text[at : at + _SHOWN_MAX]

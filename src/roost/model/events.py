@@ -282,7 +282,7 @@ class BackfillExited:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedWorkOffered:
-    """The hook that fetches work has ended. No job where it had none, or printed what is no ad."""
+    """The hook that fetches work has ended. No job where it had none, or printed what is not an ad."""
 
     job_ad: ClassAd | None = None
 

@@ -111,7 +111,7 @@ class InUse:
     def __str__(self) -> str:
         if self.exclusively:
             return f"{self.by} has {self.ledger} to itself ({self.use})"
-        return f"{self.ledger} is in use by {self.by} and can't be had alone ({self.use})"
+        return f"{self.ledger} is in use by {self.by} and cannot be had alone ({self.use})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +139,7 @@ class AlreadyHeld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StillInUse:
-    """A ledger can't go while something is booked on it or divided from it."""
+    """A ledger cannot go while something is booked on it or divided from it."""
 
     ledger: str
     by: str

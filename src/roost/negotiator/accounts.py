@@ -48,7 +48,7 @@ class User:
 
 
 class AccountError(ValueError):
-    """An account can't be changed so; the text says why."""
+    """An account cannot be changed so; the text says why."""
 
 
 class Accounts:

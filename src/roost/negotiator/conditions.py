@@ -58,7 +58,7 @@ class Condition:
         return found
 
     def _look(self, ad: ClassAd) -> _Look | None:
-        """What a request looks like; None if that can't be said by values."""
+        """What a request looks like; None if that cannot be said by values."""
         if self.names is None:
             return None
         look: list[Any] = []

@@ -17,7 +17,7 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?\Z")
 
 
 def parse_limits(text: str) -> dict[str, float]:
-    """Name to amount of a ConcurrencyLimits value; names that can't be are left out, amounts from 0 down are 1."""
+    """Name to amount of a ConcurrencyLimits value; names that cannot be are left out, amounts from 0 down are 1."""
     found: dict[str, float] = {}
     for item in text.lower().split(","):
         name, colon, amount = (part.strip() for part in item.strip().partition(":"))

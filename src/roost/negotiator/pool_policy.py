@@ -283,7 +283,7 @@ def conjunction(original: object, policy: Expr) -> Expr:
 
 
 def _word(name: str) -> str:
-    """A name from outside as one word of a log: it can't end the line, nor look like more than a name."""
+    """A name from outside as one word of a log: it cannot end the line, nor look like more than a name."""
     plain = name.isprintable() and not set(name) & set(' ",=\\')
     return name if plain and name else json.dumps(name)
 

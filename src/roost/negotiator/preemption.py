@@ -71,7 +71,7 @@ class Asked:
 
     #: Whether each may be taken.
     allowed: Array
-    #: PREEMPTION_RANK of each, minus infinity where it is no number.
+    #: PREEMPTION_RANK of each, minus infinity where it is not a number.
     rank: Array
     #: Number of slots by what stands in the way.
     refused: Mapping[str, int]

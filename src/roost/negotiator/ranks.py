@@ -2,7 +2,7 @@
 
 The best slot is the lexicographic maximum of NEGOTIATOR_PRE_JOB_RANK, the job's Rank, NEGOTIATOR_POST_JOB_RANK, the
 state (unused before preempted by rank before preempted by priority), and PREEMPTION_RANK where something is
-preempted; of equals the first. The matchmaker's ranks count as minus infinity where they are no number, the job's as
+preempted; of equals the first. The matchmaker's ranks count as minus infinity where they are not a number, the job's as
 0.
 
 A `Listing` is the best slots for a request in that order: all of them, or only those above a floor. PREEMPTION_RANK is

@@ -155,7 +155,7 @@ class Settings:
 
 
 def settings_from(config: Config) -> Settings:
-    """The settings of a configuration. Raises `ConfigError` for a value that can't be read."""
+    """The settings of a configuration. Raises `ConfigError` for a value that cannot be read."""
     return _settings(config.view(subsys="NEGOTIATOR"))
 
 
@@ -265,7 +265,7 @@ def _times(config: View) -> TimeLimits:
 
 
 def intervals_from(config: Config) -> Intervals:
-    """The times between cycles of a configuration. Raises `ConfigError` for a value that can't be read."""
+    """The times between cycles of a configuration. Raises `ConfigError` for a value that cannot be read."""
     view = config.view(subsys="NEGOTIATOR")
     return Intervals(
         interval_s=view.get_float("NEGOTIATOR_INTERVAL", 60.0),

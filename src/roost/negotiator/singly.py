@@ -250,7 +250,7 @@ def own_ranks(slot: ClassAd, request: ClassAd | None, settings: Settings, world:
 
 
 def _rank(expression: Expr | None, slot: ClassAd, request: ClassAd | None, world: World) -> float:
-    """One of these; minus infinity for what is no number."""
+    """One of these; minus infinity for what is not a number."""
     value = -np.inf if expression is None else evaluate(expression, slot, request, world)
     if value.__class__ not in (bool, int, float) or value != value:
         return -np.inf

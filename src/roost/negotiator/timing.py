@@ -1,6 +1,6 @@
 """When cycles begin, and how long they may take.
 
-**Begin.** Cycles are driven by events. What may give somebody something who could have nothing before (a new request, a
+**Begin.** Cycles are driven by events. What may give a slot to a request that could have none before (a new request, a
 slot that offers itself anew, other settings) is *urgent*: it starts a cycle at once, but no sooner after the last one
 than that took, so that the matchmaker of a large pool works at most half of the time, and never later than
 NEGOTIATOR_MIN_INTERVAL. Whatever else changes (measurements of slots, mostly) is looked at together: not before

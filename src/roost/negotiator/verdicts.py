@@ -30,7 +30,7 @@ ACCEPTED: Final = 0
 #: The pool's policy would have forbidden it, and only takes notes.
 NOTED_RESOURCE: Final = 1
 NOTED_JOB: Final = 2
-#: Somebody has the slot who can't be preempted for this.
+#: Somebody has the slot who cannot be preempted for this.
 OCCUPIED: Final = 3
 #: The job's Requirements are not TRUE; the slot's are not.
 JOB_REFUSES: Final = 4
@@ -157,7 +157,7 @@ class Judge:
         self.errors[code, name] = self.errors.get((code, name), 0) + count
 
     def slot_ranks(self, ad: ClassAd) -> Parted:
-        """The slots' Rank of a request; what is no number counts as 0."""
+        """The slots' Rank of a request; what is not a number counts as 0."""
         known = self._ranks
         if known is None or known[0] is not ad:
             known = self._ranks = ad, self._apart(_RANK, ad)
@@ -271,7 +271,7 @@ def _for(pairs: Pairs, expression: Expr | None) -> Array | float:
 
 
 def may_be_true(expression: Expr | None) -> bool:
-    """Whether a condition is more than the constant false; None is no condition."""
+    """Whether a condition is more than the constant false; None means no condition."""
     if expression is None:
         return True
     mentioned = expression.mentioned

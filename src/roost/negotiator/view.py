@@ -94,7 +94,7 @@ def _in_use_by(whose: Expr, table: Table, settings: Settings, now: float) -> dic
 
 
 def weights_of(table: Table, settings: Settings, world: FixedWorld) -> Array:
-    """The weight of each slot; what is no number, or negative, is 1."""
+    """The weight of each slot; what is not a number, or negative, is 1."""
     if not settings.use_weights:
         return np.ones(len(table))
     weights = table.evaluate(WEIGHT, None, world).numbers_or(1.0)

@@ -59,7 +59,7 @@ _CONTRACT: Final = """\
 * **Nothing else is inherited**: no open file, no ignored or blocked signal, no terminal; a session of its own, umask 022.
 * **The end**: when the hook's process ends, everything that it started is killed, whatever session it is in. What takes
   longer than `<KEYWORD>_HOOK_<NAME>_TIMEOUT` is killed. A hook that hangs holds up its own slot at most.
-* **Refused**, with a line in the log: a path that is not absolute, is no executable file, may be written by everybody, or
+* **Refused**, with a line in the log: a path that is not absolute, is not an executable file, may be written by everybody, or
   is in a directory that may be; also where a directory further up may be, unless it is one like `/tmp` (sticky), in which
   nobody moves what is another's. Links on the way are followed, and asked the same.
 * **Again**: a daemon that was killed begins anew what it waited for. So `PREPARE_JOB`, `JOB_EXIT` and the others that
@@ -103,7 +103,7 @@ job's exit status, or 128 and its signal, in `SGE_JOBEXIT_STAT`. Both have `JOB_
 | 0 | goes on; after the epilog it is done | |
 | 99 | goes back to its queue, even if it ended well | |
 | 100 | is held (code 43 for the prolog, 44 for the epilog) | |
-| any other, a signal, or it can't be run | goes back to its queue | takes no more jobs: `SlotBrokenReason`, until `roost reopen` or a new start of its daemon |
+| any other, a signal, or it cannot be run | goes back to its queue | takes no more jobs: `SlotBrokenReason`, until `roost reopen` or a new start of its daemon |
 
 `user@` runs a script as somebody else than the job's user, root among them, if `STARTER_SCRIPT_USERS` names that account;
 else it is not run. It then runs in `/`, with `HOME`, `USER` and `PATH` of its own user, and gets no variable that changes
@@ -121,7 +121,7 @@ _DIFFERENCES: Final = """\
 * `VACATE_JOB` and `STARTER_FAILURE` are Roost's; so are the timeouts but that of `JOB_EXIT`.
 * All starter hooks read the slot's ad after the job's, as the first release said; HTCondor of today gives the job's alone.
   A hook that wants the job reads to the line `-----`.
-* What `FETCH_WORK` prints and is no ad counts as no work, so that a fetched claim without a job ends.
+* What `FETCH_WORK` prints and is not an ad counts as no work, so that a fetched claim without a job ends.
 * What a `FETCH_WORK` that was killed by a signal printed does not count: it may be a part of an ad.
 * A prepare hook or `VACATE_JOB` that has had its time does not hold up its slot for ever.
 """

@@ -81,7 +81,7 @@ HOOKS: Final = (
         by=RunBy.SLOT,
         when="the slot would take a job by START, and FetchWorkDelay is over since the last answer",
         has_job=False,
-        prints="the ad of one job, or nothing: there is no work. What is no ad, or two, counts as nothing",
+        prints="the ad of one job, or nothing: there is no work. What is not an ad, or two, counts as nothing",
         status="ignored; what it printed counts for nothing if a signal killed it",
         waits="the slot; it does not fetch again before. A dynamic slot is not given back before",
         late="it is killed, and there is no work",
@@ -152,7 +152,7 @@ HOOKS: Final = (
         by=RunBy.STARTER,
         when="the job could not be started: its ad is of no use, its program or user is not there, a prepare hook or "
         "the prolog said no",
-        argument="`hold` if it can't be started as it is, `evict` if it might be elsewhere or later",
+        argument="`hold` if it cannot be started as it is, `evict` if it might be elsewhere or later",
         words=("hold", "evict"),
         told="ExitReason, and HoldReason or VacateReason with …Code and …SubCode",
         waits="JOB_EXIT, where that is due as well",

@@ -115,7 +115,7 @@ def restore(
 
 def _go_on(machine: Machine, slot: NodeSlot, record: object, alive: Container[str], now: float) -> Outs:
     if not isinstance(record, dict):
-        raise UnreadableRecord("This is no record of a slot")
+        raise UnreadableRecord("This is not the record of a slot")
     accounts = machine.host.accounts
     assert accounts is not None
     run = str(record["run"])

@@ -72,9 +72,10 @@ def _expressions_page() -> Iterator[str]:
 
 
 _INTRODUCTION: Final = (
-    "Every decision is an expression that somebody wrote. This page lists them all: who evaluates each and when,",
-    "in which ads, its default, and what it means when it is UNDEFINED or ERROR. The names that stand in them are",
-    "in [attributes](attributes.md); what the language does is in [operators](classad-operators.md) and",
+    "Every decision is an expression that an administrator or a user wrote. This page lists them all: which daemon",
+    "evaluates each, when, in which ads, its default, and what it means when it is UNDEFINED or ERROR. The",
+    "names that stand in them are in [attributes](attributes.md); what",
+    "the language does is in [operators](classad-operators.md) and",
     "[functions](classad-functions.md).\n",
     "**MY and TARGET.** A name without a scope is looked up in the MY ad, then in the TARGET ad.\n",
     "**Conditions.** TRUE is the boolean or any number other than 0; FALSE is the boolean or 0. Strings, lists and",

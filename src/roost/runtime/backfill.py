@@ -63,7 +63,7 @@ class ClientAround:
 
 
 class _CannotRun(Exception):
-    """The client can't be started; the text says why and what to do."""
+    """The client cannot be started; the text says why and what to do."""
 
 
 _FAILURES: Final = (
@@ -91,7 +91,7 @@ class BackfillClient:
         self._pause_s = FIRST_PAUSE_S
         self._not_before = 0.0
         self._ending = False
-        #: It was to end, and so is no client that fails.
+        #: It was to end, and so is not a client that fails.
         self._killed = False
         #: Processor time and instant of the last look.
         self._cpu_s, self._looked_at = 0.0, 0.0
@@ -142,7 +142,7 @@ class BackfillClient:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._running = None
         if not task.cancelled() and task.exception() is not None:
-            _log.error("a mistake in Roost", exc_info=task.exception())
+            _log.error("internal error", exc_info=task.exception())
 
     async def _run(self) -> None:
         self._starts += 1
@@ -154,7 +154,7 @@ class BackfillClient:
             order = await asyncio.to_thread(self._order, key, record, sandbox, account)
             await self._lived(order)
         except _FAILURES as error:
-            _log.error("the backfill client can't be run: %s", error)
+            _log.error("the backfill client cannot be run: %s", error)
         finally:
             self._rest(_now() - began)
             await asyncio.to_thread(_clear, record, sandbox)
@@ -268,4 +268,4 @@ def _clear(record: Path, sandbox: Sandbox | None) -> None:
 def _words(end: ProcessEnd) -> str:
     if end.signal is not None:
         return f"signal {end.signal}"
-    return "nobody saw how" if end.exit_code is None else f"status {end.exit_code}"
+    return "how is unknown" if end.exit_code is None else f"status {end.exit_code}"

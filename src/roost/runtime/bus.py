@@ -1,7 +1,7 @@
 """The bus: messages over NATS, for every daemon and command.
 
 A `Bus` is one connection. It comes back by itself when the server was away; what was sent meanwhile may be lost, as any
-message may, and whoever needs an answer asks again. What can't be read is counted, told in the log, and dropped.
+message may, and whoever needs an answer asks again. What cannot be read is counted, told in the log, and dropped.
 """
 
 from __future__ import annotations
@@ -216,11 +216,11 @@ class Bus:
                 if not piece.more:
                     return
         except NoRespondersError:
-            raise BusError("nobody is there to answer: is the daemon running? `roost status` shows what runs") from None
+            raise BusError("no reply: is the daemon running? `roost status` shows which daemons run") from None
         except (NatsTimeoutError, TimeoutError):
             raise BusError(f"no answer within {timeout_s:g} s: `roost status` shows what runs") from None
         except (NatsError, OSError, WireError) as error:
-            raise BusError(f"the pool can't be asked: {error}") from None
+            raise BusError(f"the pool cannot be asked: {error}") from None
         finally:
             with contextlib.suppress(NatsError):
                 await subscription.unsubscribe()
@@ -231,7 +231,7 @@ class Bus:
             raw = await self._nats.request(subject, encode(message), timeout=timeout_s)
             return decode(raw.data)
         except NoRespondersError:
-            raise BusError("nobody is there to answer") from None
+            raise BusError("no reply") from None
         except (NatsTimeoutError, TimeoutError):
             raise BusError(f"no answer within {timeout_s:g} s") from None
         except (NatsError, OSError, WireError) as error:

@@ -14,7 +14,7 @@ from roost.runtime.line import Line
 
 
 def probe(accounts: Iterable[tuple[str, BusSettings]], file: str) -> str:
-    """Why the servers can't be reached by daemons, given by their roles; "" if they can.
+    """Why the servers cannot be reached by daemons, given by their roles; "" if they can.
 
     `file` is where the accounts are from. Raises HomeError if the servers refuse one.
     """
@@ -23,7 +23,7 @@ def probe(accounts: Iterable[tuple[str, BusSettings]], file: str) -> str:
             Line.connect(settings).close()
         except BusError as error:
             if "uthoriz" in str(error) or "uthentic" in str(error):
-                where = file or "NATS_CREDENTIALS, which is not set, has to name a file with accounts"
+                where = file or "NATS_CREDENTIALS,which is not set, must name a file with accounts"
                 raise HomeError(
                     f"NATS_SERVERS: {', '.join(settings.urls)} refuse {role} as {settings.user or 'nobody'!r}: mend "
                     f"user and password in {where}"

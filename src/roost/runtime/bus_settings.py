@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class BusError(Exception):
-    """Nobody answers, or the bus can't be reached; the text says what to do."""
+    """Nobody answers, or the bus cannot be reached; the text says what to do."""
 
 
 class NobodyThere(BusError):

@@ -3,8 +3,8 @@
 Every transition of a slot is a line, so a line must cost little: it is formatted once and written in one go, and no
 more is found out about who logs than the line says.
 
-What others have said may be part of a message: programs, users, other machines. What they say can't look like a line of
-the log, nor give orders to the terminal of its reader: further lines of a message are indented, and what can't be
+What others have said may be part of a message: programs, users, machines. What they say cannot look like a line of
+the log, nor give orders to the terminal of its reader: further lines of a message are indented, and what cannot be
 printed is written as ``\\x1b``.
 """
 

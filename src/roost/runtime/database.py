@@ -100,7 +100,7 @@ class Database:
                 if guard is not None:
                     guard.grown()
             except (SQLAlchemyError, ImportError, OSError) as error:
-                raise StoreError(f"the database {shown} can't be opened: {told(error)}; {_remedy(error)}") from None
+                raise StoreError(f"the database {shown} cannot be opened: {told(error)}; {_remedy(error)}") from None
             stack.pop_all()
         return cls(engine=engine, meta=schema.meta, shown=shown, identity=identity, _lock=lock, _guard=guard)
 
@@ -129,7 +129,7 @@ class Database:
         except (SQLAlchemyError, OSError) as error:
             if is_damage(error):
                 raise self._damaged(f"{self.shown}: {told(error)}") from None
-            raise StoreError(f"the database {self.shown} can't be written: {told(error)}") from None
+            raise StoreError(f"the database {self.shown} cannot be written: {told(error)}") from None
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -140,7 +140,7 @@ class Database:
         except SQLAlchemyError as error:
             if is_damage(error):
                 raise self._damaged(f"{self.shown}: {told(error)}") from None
-            raise StoreError(f"the database {self.shown} can't be read: {told(error)}") from None
+            raise StoreError(f"the database {self.shown} cannot be read: {told(error)}") from None
 
     def verify(self) -> None:
         """See that the database is whole, as far as that can be told quickly. Raises Damaged."""

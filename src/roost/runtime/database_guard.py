@@ -39,7 +39,7 @@ _DAMAGED: Final = (11, 26)
 
 
 class StoreError(Exception):
-    """The database can't be used; the text says why and what to do."""
+    """The database cannot be used; the text says why and what to do."""
 
 
 class Damaged(StoreError):
@@ -149,7 +149,7 @@ class Guard:
         self.look()
         head = os.pread(self._database, len(_MAGIC), 0)
         if head and head != _MAGIC:
-            raise Damaged(f"{self._path} was overwritten while it was in use: it is not a SQLite database any more")
+            raise Damaged(f"{self._path} was overwritten while it was in use: it is no longer a SQLite database")
         if self._wal_own is None:
             return
         descriptor = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)

@@ -42,8 +42,8 @@ class DatabaseWatch:
         """The database is damaged."""
         if not self.damage:
             self.damage = str(damage)
-            _log.critical("%s. Nothing is confirmed any more: %s", damage, REMEDY)
-        self._home.note_problem(self._role, f"{damage}. Nothing is confirmed any more: {REMEDY}")
+            _log.critical("%s. No more requests are confirmed: %s", damage, REMEDY)
+        self._home.note_problem(self._role, f"{damage}. No more requests are confirmed: {REMEDY}")
 
     def refusal(self) -> Answer | None:
         """What is said to those who want something changed; None while it can be."""

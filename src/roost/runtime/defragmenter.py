@@ -70,7 +70,7 @@ class Defragmenter:
         try:
             return configured_policy(config, host=self._host)
         except (ConfigError, ParseError) as error:
-            _log.error("no machine is drained until this is mended: %s", error)
+            _log.error("no machine is drained until this is fixed: %s", error)
             return None
 
     def _kept(self) -> DefragState:
@@ -79,7 +79,7 @@ class Defragmenter:
         except FileNotFoundError:
             return DefragState()
         except (OSError, ValueError, PlainError) as error:
-            _log.error("%s can't be read, and is begun anew: %s", self._record, error)
+            _log.error("%scannot be read and starts empty: %s", self._record, error)
             return DefragState()
 
     def start(self) -> None:
@@ -111,7 +111,7 @@ class Defragmenter:
             try:
                 write_whole(self._record, json.dumps(persisted(self.state)))
             except OSError as error:
-                _log.error("the state can't be kept: %s", error)
+                _log.error("the state cannot be saved: %s", error)
         self._perform(found.effects)
 
     def _perform(self, effects: tuple[DefragEffect, ...]) -> None:

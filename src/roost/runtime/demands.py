@@ -65,7 +65,7 @@ class Demands:
         self.soon()
 
     async def refresh(self) -> None:
-        """Ends of jobs are no news to the matchmaker, but users look at these figures."""
+        """Ends of jobs are not news to the matchmaker, but users look at these figures."""
         late = asyncio.get_running_loop().time() - self._offered_at > REFRESH_S
         if late or self._daemon.queue.submitter_ads() != self._told_ads:
             self.soon()

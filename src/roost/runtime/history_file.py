@@ -76,7 +76,7 @@ class HistoryFile:
                 self._failed(self._each, error)
 
     def _mended(self) -> tuple[object, object] | None:
-        """The last job of the file; what follows it is no whole ad, and is cut off."""
+        """The last job of the file; what follows it is not a whole ad, and is cut off."""
         assert self._path is not None
         self._path.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -36,7 +36,7 @@ use ROLE : Personal
 
 
 class HomeError(Exception):
-    """The state directory can't be used, or has no pool; the text says what to do."""
+    """The state directory cannot be used, or has no pool; the text says what to do."""
 
 
 class Home(NamedTuple):
@@ -113,7 +113,7 @@ class Home(NamedTuple):
             probe.write_text("")
             probe.unlink()
         except OSError as error:
-            why = "it is no directory" if isinstance(error, FileExistsError) else error.strerror
+            why = "it is not a directory" if isinstance(error, FileExistsError) else error.strerror
             raise HomeError(
                 f"{error.filename or self.path}: {why}; name another directory with --home or ROOST_HOME"
             ) from None

@@ -100,11 +100,11 @@ class HookFailed:
 def refusal(path: Path) -> str:
     """Why a program may not be run as a hook; "" if it may."""
     if not path.is_absolute():
-        return f"{path} is no absolute path"
+        return f"{path} is not an absolute path"
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode) or not found.st_mode & 0o111:
-            return f"{path} is no executable file"
+            return f"{path} is not an executable file"
         if found.st_mode & stat.S_IWOTH:
             return f"everybody may write to {path} (chmod o-w)"
         links = list(_links(path))
@@ -212,7 +212,7 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
     if too_much.is_set():
         return HookFailed(text=f"{call.path} {out.refused or err.refused} and was killed")
     if not end.is_seen:
-        return HookFailed(text=f"nobody saw how {call.path} ended")
+        return HookFailed(text=f"the end of {call.path} was not observed")
     status = end.exit_code if end.exit_code is not None else -(end.signal or 0)
     return HookResult(status=status, output=out.text, errors=err.text)
 
@@ -316,7 +316,7 @@ def printed_ad(output: str, *, is_job: bool = False) -> ClassAd | HookFailed:
             found.update(each)
         return _checked(found)
     except (ParseError, ValueError) as problem:
-        return HookFailed(text=f"what it printed is no ad: {problem}")
+        return HookFailed(text=f"what it printed is not an ad: {problem}")
 
 
 def _checked(ad: ClassAd) -> ClassAd | HookFailed:
@@ -325,7 +325,7 @@ def _checked(ad: ClassAd) -> ClassAd | HookFailed:
     if odd is None:
         return ad
     remedy = "print one NAME = EXPRESSION a line, without square brackets and semicolons"
-    return HookFailed(text=f"what it printed is no ad: {odd!r} is not a name of an attribute; {remedy}")
+    return HookFailed(text=f"what it printed is not an ad: {odd!r} is not a valid attribute name; {remedy}")
 
 
 def script_call(command: str) -> tuple[str | None, Path, tuple[str, ...]] | None:

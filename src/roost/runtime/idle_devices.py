@@ -117,7 +117,7 @@ def logged_in(path: Path = _UTMP) -> list[str] | None:
     for at in range(0, len(data) - _ENTRY_BYTES + 1, _ENTRY_BYTES):
         kind, _, line, *_ = _ENTRY.unpack_from(data, at)
         name = line.split(b"\0", 1)[0].decode("utf-8", "replace")
-        # Displays are written ":0"; they are no terminals.
+        # Displays are written ":0"; they are not terminals.
         if kind == _USER_PROCESS and name and not name.startswith(":") and ".." not in name:
             found.append(f"/dev/{name}")
     return found
@@ -157,7 +157,7 @@ def _has_events(file: int) -> bool:
 
 
 def _used_at(path: str) -> float | None:
-    """When a device was read; None for what is no device."""
+    """When a device was read; None for what is not a device."""
     try:
         found = os.stat(path)  # noqa: PTH116 - called for every terminal
     except OSError:

@@ -97,14 +97,14 @@ class JobHooks:
         try:
             words = split_raw(effect.arguments)
         except CommandLineError as problem:
-            self._not_run(effect, f"its arguments can't be read: {problem}")
+            self._not_run(effect, f"its arguments cannot be read: {problem}")
             return
         sandbox = None if runner.sandbox is None else runner.sandbox.path
         if sandbox is not None and not (sandbox / JOB_AD).exists():
             try:
                 await asyncio.to_thread(write_ads, sandbox, runner.job_ad, runner.slot_ad, runner.transfers.hands)
             except OSError as problem:
-                _log.warning("%s: the ads can't be written for hooks: %s", runner.run, problem)
+                _log.warning("%s: the ads cannot be written for hooks: %s", runner.run, problem)
         result = await self._called(
             path=Path(effect.path),
             arguments=words,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class BadJob(Exception):
-    """The job can't be started as its ad describes it."""
+    """The job cannot be started as its ad describes it."""
 
     def __init__(self, text: str, code: StarterHold = StarterHold.FAILED_TO_CREATE_PROCESS) -> None:
         super().__init__(text)

@@ -97,7 +97,7 @@ class Line:
             text = f"no answer within {timeout_s:g} s{progress}: `roost status --daemons` shows what runs"
             raise NoAnswer(text) from None
         except (OSError, ValueError, WireError) as error:
-            raise BusError(f"the pool can't be asked: {error}") from None
+            raise BusError(f"the pool cannot be asked: {error}") from None
         raise BusError("the answer ended early")
 
     def _pieces(self, subject: str, data: bytes, timeout_s: float) -> Iterator[PlainAnswer]:
@@ -112,7 +112,7 @@ class Line:
             if got != number:
                 continue
             if status == "503":
-                raise NobodyThere("nobody is there to answer")
+                raise NobodyThere("no reply")
             piece = answer_of(payload)
             yield piece
             if not piece.more:
@@ -132,7 +132,7 @@ class Line:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         verb, _, rest = self._line().partition(" ")
         if verb != "INFO":
-            raise BusError(f"{host}:{port} is no NATS server")
+            raise BusError(f"{host}:{port} is not a NATS server")
         info = json.loads(rest)
         if parts.scheme == "tls" or info.get("tls_required"):
             import ssl

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.schedd")
 
-#: How long a machine that can't begin is left alone, s.
+#: How long a machine that cannot begin is left alone, s.
 _AGAIN_S: Final = 30.0
 
 #: These jobs use the user's own directories, so a small disk of the queue's must not keep them from starting.
@@ -77,7 +77,7 @@ class LocalRuns:
     def _looked(self, task: asyncio.Task[None]) -> None:
         self._task = None
         if not task.cancelled() and task.exception() is not None:
-            _log.error("a mistake in Roost", exc_info=task.exception())
+            _log.error("internal error", exc_info=task.exception())
 
     async def _match(self) -> None:
         """Give the machine's slot to the next job; there is one at a time, until its answer makes the next."""

@@ -3,7 +3,7 @@
 A piece that was committed before a crash may or may not be in its file. Written again, it is looked for in the end of
 the file first.
 
-A log whose disk is full, or whose file server is away, is tried again until it takes what waits for it. One that can't
+A log whose disk is full, or whose file server is away, is tried again until it takes what waits for it. One that cannot
 be opened at all, for its user may not, or its directory is gone, is refused: what becomes of its jobs the queue's core
 decides.
 """
@@ -40,7 +40,7 @@ _PASSING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRefused:
-    """A log that its user's jobs can't have."""
+    """A log that its user's jobs cannot have."""
 
     path: str
     owner: str
@@ -96,12 +96,12 @@ class LogFiles:
             why = problem.strerror or str(problem)
             if why != self._told.get((path, owner)):
                 # Not again at every try.
-                _log.error("the event log %s of %s can't be written: %s", path, owner, why)
+                _log.error("the event log %s of %s cannot be written: %s", path, owner, why)
             if problem.errno in _PASSING:
                 self._told[path, owner] = why
                 self._waiting[path, owner] = parts
                 return
-            text = f"The event log {path} can't be written: {why}; mend 'log' of the job, or its directory"
+            text = f"The event log {path} cannot be written: {why}; correct 'log' of the job, or its directory"
             code = HoldCode.UNABLE_TO_INIT_USER_LOG
             refused = LogRefused(path=path, owner=owner, code=code, subcode=problem.errno or 0, text=text)
             found.refused.append(refused)

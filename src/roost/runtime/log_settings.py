@@ -102,7 +102,7 @@ def _bytes(knob: str, text: str) -> int:
         raise BadLog(f"{knob} = {text} is not a size: write for instance 10 Mb, or a number of bytes; logs are not "
                      "rotated by time")  # fmt: skip
     size = int(float(found[1]) * _UNITS[found[2].lower()])
-    # 0 is no limit, as in HTCondor.
+    # 0 means no limit, as in HTCondor.
     return max(size, _BYTES_MIN) if size else 2**63 - 1
 
 

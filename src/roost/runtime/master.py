@@ -37,7 +37,7 @@ from roost.wire.subjects import Role, Subjects
 
 #: How long daemons may take to begin, s.
 READY_S: Final = 30.0
-#: And until those have read their configuration that can't be ready, s.
+#: And until those have read their configuration that cannot be ready, s.
 CONFIGURED_S: Final = 3.0
 
 _SIGNALS: Final = (
@@ -69,7 +69,7 @@ def next_signal(within_s: float) -> signal.Signals | None:
 
 
 class DaemonRefused(Exception):
-    """A daemon can't work with its configuration; all errors are in the text."""
+    """A daemon cannot work with its configuration; all errors are in the text."""
 
 
 @dataclass(slots=True)
@@ -122,7 +122,7 @@ class Master:
     #: Keys of other users of the machine: name to user and password.
     _keys: dict[str, tuple[str, str]] = field(default_factory=dict)
     _ending: signal.Signals | None = None
-    #: Message servers of somebody else that can't be reached yet; "" if they can.
+    #: Message servers of somebody else that cannot be reached yet; "" if they can.
     _wanting: str = ""
 
     def run(self, ready: Callable[[str], None] = lambda warning: None) -> int:
@@ -290,7 +290,7 @@ class Master:
     # -- children ------------------------------------------------------------------------------------
 
     def _await_ready(self) -> None:
-        """Wait until all daemons have begun to work. Raises DaemonRefused if one can't with its configuration."""
+        """Wait until all daemons have begun to work. Raises DaemonRefused if one cannot with its configuration."""
         # Without message servers they are not ready, but have read their configuration.
         until = time.monotonic() + (CONFIGURED_S if self._wanting else READY_S)
         for child in self.children.values():
@@ -311,7 +311,7 @@ class Master:
             self._start(child)
         except OSError as error:
             child.again_at = time.monotonic() + LONGEST_PAUSE_S
-            self._tell(f"{child.role} can't be started: {error.strerror}; trying again in {LONGEST_PAUSE_S:g} s")
+            self._tell(f"{child.role} cannot be started: {error.strerror}; trying again in {LONGEST_PAUSE_S:g} s")
 
     def _note_pid(self, child: _Child) -> None:
         """For people and scripts: nothing depends on it, so a full disk does no harm."""

@@ -1,7 +1,7 @@
 """The matchmaker's place in the central manager: its settings, the users' accounts on disk, and what it remembers.
 
 What it decides is `roost.negotiator`'s; here its values are kept and written. Accounts are one JSON file in the state
-directory, replaced as a whole; one that can't be read is put aside, and everybody begins anew.
+directory, replaced as a whole; one that cannot be read is put aside, and everybody begins anew.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Matchmaker:
         self._seen: tuple[object, ...] = ()
 
     def configure(self, config: Config) -> None:
-        """Take other settings. Raises `ConfigError`, and stays as it was, for some that can't be read."""
+        """Take other settings. Raises `ConfigError`, and stays as it was, for some that cannot be read."""
         self.settings = settings_from(config)
         self.policy_log.close()
         self.policy_log = PolicyLog(policy_log_path(config, self._logs))
@@ -176,7 +176,7 @@ class Matchmaker:
         try:
             write_whole(self.path, json.dumps(self.accounts.to_json()), sync=True)
         except OSError as error:
-            _log.error("can't write the accounts to %s: %s", self.path, error)
+            _log.error("cannot write the accounts to %s: %s", self.path, error)
 
 
 #: Figure of a cycle's record to attribute.
@@ -197,9 +197,9 @@ def _read(path: Path) -> Accounts:
         return Accounts()
     except (OSError, ValueError, TypeError) as error:
         aside = path.with_suffix(".unreadable")
-        _log.error("the accounts in %s can't be read (%s): they are kept as %s", path, error, aside.name)
+        _log.error("the accounts in %s cannot be read (%s): they are kept as %s", path, error, aside.name)
         try:
             path.replace(aside)
         except OSError:
-            _log.exception("and can't be moved either")
+            _log.exception("and cannot be moved either")
         return Accounts()

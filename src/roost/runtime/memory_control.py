@@ -77,7 +77,7 @@ class MemoryControl:
         if limit.no_swap and self.unified:
             found.append((b"memory.swap.max", b"0"))
         elif limit.no_swap and limit.hard is not None:
-            # Memory and swap space together; it can't be less than that of memory alone, which therefore comes first.
+            # Memory and swap space together; it cannot be less than that of memory alone, which therefore comes first.
             found.append((b"memory.memsw.limit_in_bytes", b"%d" % limit.hard))
         if self.unified:
             # One process of the job is killed with all others.
@@ -97,7 +97,7 @@ def find_memory_control(name: str, base: str, jobs: Path | None) -> MemoryContro
     legacy = base_group(base, "memory")
     parent = legacy / name if legacy is not None else jobs
     if parent is None:
-        return "this process may not make control groups, for which it has to be root or a service with Delegate=yes"
+        return "this process may not make control groups, for which it must be root or a service with Delegate=yes"
     probe = parent / f"probe-memory-{os.getpid()}"
     try:
         if legacy is None:

@@ -37,7 +37,7 @@ PENDING_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
 class ServerFailed(Exception):
-    """The server can't be started; the text says why and what to do."""
+    """The server cannot be started; the text says why and what to do."""
 
 
 def find_program() -> str:

@@ -323,7 +323,7 @@ class NodeDaemon:
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            _log.error("a mistake in Roost", exc_info=task.exception())
+            _log.error("internal error", exc_info=task.exception())
 
     def _look_empty(self) -> None:
         if self._stopping and all(slot.starter is None for slot in self.machine.slots):

@@ -54,7 +54,7 @@ def lost_run(slot: NodeSlot, starter: Starter, at: float) -> m.RunEnded:
         ending=str(Ending.EVICT),
         started=starter.state.started_at is not None,
         code=1007,
-        text="nobody saw how the run ended",
+        text="the end of the run was not observed",
         slot=slot.name,
     )
 

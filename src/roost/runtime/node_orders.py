@@ -113,7 +113,7 @@ class NodeOrders:
         self._daemon.carry_out(self._machine.host.receive(slot, event, self._daemon.clock.now()))
 
     async def _kill_all(self, slot: NodeSlot, starter: Starter) -> None:
-        """The starter does not get rid of its job: everything is killed, and nobody saw how it ended."""
+        """The starter does not get rid of its job: everything is killed, and its end was not observed."""
         runner = self.runners.pop(starter, None)
         if runner is not None:
             await runner.kill()

@@ -146,7 +146,7 @@ class NodeState:
                 self._keep_shared(machine)
             except OSError as error:
                 # The run's record will not be kept either, and then nothing is begun.
-                _log.error("the state of the machine can't be kept: %s", error)
+                _log.error("the state of the machine cannot be saved: %s", error)
         self._reports.begins_program(slot.run, self._record(slot))
 
     def write(self, machine: Machine, unripe: bool = False) -> None:
@@ -177,7 +177,7 @@ class NodeState:
                 self._begun.pop(name, None)
                 self._ads.pop(name, None)
         except OSError as error:
-            _log.error("the state of the machine can't be kept: %s", error)
+            _log.error("the state of the machine cannot be saved: %s", error)
 
     def _keep_shared(self, machine: Machine) -> None:
         write_private(self._directory / _SHARED, json.dumps(machine_record(machine)))
@@ -271,5 +271,5 @@ def _read(path: Path) -> object:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        _log.error("%s can't be read: %s", path, error)
+        _log.error("%s cannot be read: %s", path, error)
         return None

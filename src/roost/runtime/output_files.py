@@ -147,7 +147,7 @@ def _listed(hands: Hands, root: Path, given: str) -> Iterator[tuple[str, tuple[F
         if Path(given).is_absolute() and (inside := _within(hands, root, given)) is not None:
             yield from _collected(hands, root, inside, "" if given.endswith("/") else Path(inside).name, 0)
             return
-        raise _Refused(f"{given} is not in the scratch directory; the job has to put its output there")
+        raise _Refused(f"{given} is not in the scratch directory; the job must put its output there")
     if not hands.exists(f"{root}/{name}"):
         raise _Refused(f"{root / name}: No such file or directory; the job did not make it", errno.ENOENT)
     yield from _collected(hands, root, name, "" if given.endswith("/") or name == "." else name, 0)

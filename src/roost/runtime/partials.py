@@ -47,7 +47,7 @@ class Partials:
         except FileNotFoundError:
             return
         except OSError as error:
-            _log.error("%s can't be read: %s; files that are not whole may be left behind", self._path, error.strerror)
+            _log.error("%s cannot be read: %s; incomplete files may be left behind", self._path, error.strerror)
             return
         for line in lines:
             try:
@@ -70,7 +70,7 @@ class Partials:
             else:
                 self._append(_line(run, partial))
         except OSError as error:
-            _log.error("%s can't be written: %s", self._path, error.strerror)
+            _log.error("%s cannot be written: %s", self._path, error.strerror)
 
     def finished(self, run: str, partial: Partial) -> None:
         """A file is whole."""

@@ -1,6 +1,6 @@
 """The record of what the pool-wide policy did: NEGOTIATOR_PE_LOG, one line a finding.
 
-It grows to LOG_BYTES_MAX, and LOGS_KEPT older ones are kept beside it. A file that can't be written is told in the
+It grows to LOG_BYTES_MAX, and LOGS_KEPT older ones are kept beside it. A file that cannot be written is told in the
 daemon's own log, and keeps nothing from happening.
 """
 
@@ -32,7 +32,7 @@ class PolicyLog:
                     self._handler = _Strict(self.path, maxBytes=LOG_BYTES_MAX, backupCount=LOGS_KEPT, encoding="utf-8")
                 self._handler.emit(logging.LogRecord("roost.policy", logging.INFO, "", 0, line, None, None))
         except OSError as error:
-            _log.error("can't write %s: %s", self.path, error)
+            _log.error("cannot write %s: %s", self.path, error)
             self.close()
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ _LOCAL: Final = frozenset(("localhost", "127.0.0.1", "::1", "ip6-localhost"))
 
 
 class PoolError(Exception):
-    """The pool can't be asked; the text says why and what to do."""
+    """The pool cannot be asked; the text says why and what to do."""
 
 
 class PoolRefused(PoolError):
@@ -49,7 +49,7 @@ def refusal_text(answer: PlainAnswer) -> str:
 class PoolLine:
     """A running pool."""
 
-    #: What is raised where the pool can't be asked, made of a text.
+    #: What is raised where the pool cannot be asked, made of a text.
     error_class: ClassVar[type[Exception]] = PoolError
     #: What is raised where it refuses, made of the answer.
     refused_class: ClassVar[type[Exception]] = PoolRefused

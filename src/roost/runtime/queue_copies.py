@@ -73,7 +73,7 @@ class QueueCopies:
             self._write_all(steps)
         except Exception:
             # What others are told beside the queue must not stop the queue.
-            _log.critical("a mistake in Roost: no copies of the queue are written any more", exc_info=True)
+            _log.critical("internal error: copies of the queue are no longer written", exc_info=True)
             self._mirror = self._history = None
 
     def _write_all(self, steps: Sequence[Sequence[ch.Change]]) -> None:

@@ -109,4 +109,4 @@ class QueueCron:
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            _log.error("a mistake in Roost", exc_info=task.exception())
+            _log.error("internal error", exc_info=task.exception())

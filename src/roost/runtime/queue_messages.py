@@ -50,7 +50,7 @@ def order_to(effect: ef.Effect, schedd: str, alive_interval_s: float) -> tuple[s
         case ef.AskAgain():
             message = m.Reconnect(claims=effect.claims, reply_to=str(effect.serial))
         case _:
-            raise AssertionError(f"an order that nobody carries out: {effect}")
+            raise AssertionError(f"no handler for the order: {effect}")
     return effect.node, message
 
 
@@ -66,7 +66,7 @@ def check_speaker(claims: Mapping[str, HeldClaim], message: Message, sender: str
     for claim_id in named:
         claim = claims.get(claim_id)
         if claim is not None and claim.node != sender:
-            raise WireError(f"a claim of {claim.node} is none of {sender}'s business")
+            raise WireError(f"{sender} sent a message about a claim of {claim.node}")
 
 
 def events_of(message: Message, sender: str) -> list[ev.Event]:

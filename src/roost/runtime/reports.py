@@ -44,7 +44,7 @@ class Reports:
         self._prefix = f"{directory}/"
         #: Run to queue and report.
         self._waiting: dict[str, tuple[str, RunEnded]] = {}
-        #: Runs that somebody works on.
+        #: Runs that are being worked on.
         self._open: set[str] = set()
         #: Runs of which it could not be written down what they are, and why.
         self._unkept: dict[str, str] = {}
@@ -70,7 +70,7 @@ class Reports:
         try:
             message = expect(RunEnded, msgspec.json.encode(record.report))
         except WireError as error:
-            _log.error("the report of %s can't be read: %s", run, error)
+            _log.error("the report of %s cannot be read: %s", run, error)
             return
         self._waiting[run] = (record.schedd, message)
         self._none.clear()
@@ -117,7 +117,7 @@ class Reports:
             line = b'{"schedd": ' + msgspec.json.encode(schedd) + b', "report": ' + encode(message) + b"}"
             self._add(message.run, line)
         except OSError as error:
-            _log.error("the report of %s can't be kept: %s", message.run, error)
+            _log.error("the report of %s cannot be saved: %s", message.run, error)
 
     def taken(self, runs: Iterable[str]) -> None:
         """Queues have these."""

@@ -26,7 +26,7 @@ _log = logging.getLogger("roost.requests")
 
 
 class BadRequest(Exception):
-    """A request that can't be answered; the text says why."""
+    """A request that cannot be answered; the text says why."""
 
 
 class NotFound(Exception):

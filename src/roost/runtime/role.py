@@ -83,7 +83,7 @@ Make = Callable[[RoleContext, Config, Bus], Daemon]
 
 
 class ConfigurationRefused(Exception):
-    """The daemon can't work with its configuration; all errors are in the text."""
+    """The daemon cannot work with its configuration; all errors are in the text."""
 
 
 def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lambda text: None) -> int:
@@ -102,7 +102,7 @@ def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lam
         tell(str(problem))
         return 78
     except Exception:
-        _log.exception("ended by a mistake in Roost")
+        _log.exception("ended by an internal error")
         return 70
     return 0
 
@@ -134,7 +134,7 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
             _log_as_configured(context, fresh)
             notes = await daemon.reconfigure(fresh)
             waiting = waits_for_restart(config, fresh)
-            _log.info("read the configuration again%s", f"; a restart has to follow for {waiting}" if waiting else "")
+            _log.info("read the configuration again%s", f"; a restart is required for {waiting}" if waiting else "")
             _tell_configured(context, "", waiting, notes or ())
         except ConfigurationRefused as problem:
             _log.error("the configuration stays as it was: %s", problem)
@@ -193,7 +193,7 @@ def read_config(context: RoleContext) -> Config:
     """The configuration of a daemon. Raises ConfigurationRefused with all errors."""
     subsystem = {"central": "COLLECTOR", "schedd": "SCHEDD", "node": "STARTD"}[context.role]
     config = context.home.config(context.roots, subsystem)
-    # A policy that can't be read must not pass for one that says nothing.
+    # A policy that cannot be read must not pass for one that says nothing.
     wrong = config.errors or [each for each in check(config) if each.severity is Severity.ERROR]
     if wrong:
         raise ConfigurationRefused(joined(wrong, config.dropped))

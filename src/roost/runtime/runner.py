@@ -78,7 +78,7 @@ class Surroundings:
     done: Callable[[], None]
     #: Takes an event of the starter's core.
     tell: Callable[[sev.StarterEvent], None]
-    #: Called with the reason when this machine can't run a job, whichever it is.
+    #: Called with the reason when this machine cannot run a job, whichever it is.
     failed: Callable[[str], None]
     #: Called with number and pid when the job's program runs.
     began: Callable[[int, int], None]
@@ -171,7 +171,7 @@ class Runner:
             case sef.RunScript(point=script):
                 self.hooks.keep(self._begin(Doing.SCRIPT, self.hooks.script(effect)), script)
             case _:
-                raise AssertionError(f"an order that nobody carries out: {effect}")
+                raise AssertionError(f"no handler for the order: {effect}")
 
     def _begin(self, doing: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work, name=f"{doing} of {self.run}")
@@ -188,7 +188,7 @@ class Runner:
             except asyncio.CancelledError:
                 raise
             except Exception:
-                _log.exception("%s: a mistake in Roost", self.run)
+                _log.exception("%s: internal error", self.run)
 
     # -- timers --------------------------------------------------------------------------------------
 
@@ -357,7 +357,7 @@ class Runner:
         except AlreadyStarted:
             found = await adopt(order.record, order.key)
             if found is None:
-                raise NurseryFailed(f"{order.record} has a record of a start that can't be read") from None
+                raise NurseryFailed(f"{order.record} has a record of a start that cannot be read") from None
             return found
 
     def resume(self, state: StarterState) -> None:
@@ -441,7 +441,7 @@ class Runner:
         family = self.family
         number = signal.Signals[name] if name in signal.Signals.__members__ else signal.SIGTERM
         if not await family.signal(number) and start_of(family.pid) == family.started.start:
-            # It is there, and can't be told. Were it gone, its end would be on its way.
+            # It is there, and cannot be told. Were it gone, its end would be on its way.
             self.around.tell(sev.SoftKillFailed(run=self.number))
 
     async def kill(self) -> None:
@@ -549,4 +549,4 @@ def _told(task: asyncio.Task[None]) -> None:
     """
     failure = None if task.cancelled() else task.exception()
     if failure is not None and not task.cancelling():
-        _log.error("%s: a mistake in Roost", task.get_name(), exc_info=failure)
+        _log.error("%s: internal error", task.get_name(), exc_info=failure)

@@ -241,7 +241,7 @@ class ScheddDaemon:
             step = self.queue.step(event, self.clock.now())
         except Exception:
             # What is in memory may be half changed; what is on disk is whole, and the master starts us again.
-            _log.critical("a mistake in Roost: %s", type(event).__name__, exc_info=True)
+            _log.critical("internal error: %s", type(event).__name__, exc_info=True)
             self._give_up()
         for effect in step.effects:
             if isinstance(effect, ef.OfferJobs):
@@ -337,7 +337,7 @@ class ScheddDaemon:
             except Damaged:
                 raise
             except StoreError as error:
-                _log.error("%s; trying again in %.1f s, and answering nobody until then", error, pause_s)
+                _log.error("%s; trying again in %.1f s; requests are not answered until then", error, pause_s)
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, 10.0)
 
@@ -351,7 +351,7 @@ class ScheddDaemon:
         self.replies.clear()
 
     def _heard_of_logs(self, written: Appended) -> None:
-        """Pieces that are written need not be kept; jobs whose log can't be written are the core's business."""
+        """Pieces that are written need not be kept; jobs whose log cannot be written are the core's business."""
         self._written += written.done
         for each in written.refused:
             self.feed(
@@ -383,7 +383,7 @@ class ScheddDaemon:
 
     def _commits_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and not self.watch.damage:
-            _log.critical("a mistake in Roost: nothing is kept any more", exc_info=task.exception())
+            _log.critical("internal error: state is no longer saved", exc_info=task.exception())
             self._give_up()
 
     async def _go_on(self) -> None:

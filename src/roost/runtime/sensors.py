@@ -86,7 +86,7 @@ class Replacements:
 def _mistake(values: object) -> str:
     """What is wrong with replacements; empty if nothing is."""
     if not isinstance(values, dict):
-        return "it is no JSON object"
+        return "it is not a JSON object"
     for name, value in values.items():
         if name == "attributes":
             good = isinstance(value, dict)

@@ -193,12 +193,12 @@ _WORDS: Final[Mapping[str, str]] = {
 }
 
 _REMEDIES: Final[Mapping[tuple[str | None, int], str]] = {
-    ("program", errno.EACCES): "it has to be an executable file (chmod +x), on a file system that allows execution",
-    ("program", errno.ENOEXEC): "it is no program of this machine; a script has to begin with #!",
-    ("program", errno.ETXTBSY): "somebody is writing to it",
+    ("program", errno.EACCES): "it must be an executable file (chmod +x), on a file system that allows execution",
+    ("program", errno.ENOEXEC): "it is not a program that this machine can run; a script must begin with #!",
+    ("program", errno.ETXTBSY): "it is open for writing",
     ("program", errno.E2BIG): "arguments and environment are too large; put them into a file",
-    ("output", errno.ENXIO): "it is a named pipe that nobody reads",
-    ("error", errno.ENXIO): "it is a named pipe that nobody reads",
+    ("output", errno.ENXIO): "it is a named pipe without a reader",
+    ("error", errno.ENXIO): "it is a named pipe without a reader",
     ("directory", errno.ENOENT): "check 'initialdir', or let files be transferred",
     ("input", errno.ENOENT): "check 'input', and whether it is transferred",
     (None, errno.EACCES): "the job's user is not allowed to",

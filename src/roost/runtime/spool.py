@@ -121,7 +121,7 @@ class Spool:
     def _tidied(self, task: asyncio.Task[None]) -> None:
         self._tidying = None
         if not task.cancelled() and task.exception() is not None:
-            _log.error("a mistake in Roost", exc_info=task.exception())
+            _log.error("internal error", exc_info=task.exception())
 
     async def _tidy(self, runs: list[str]) -> None:
         for run in runs:
@@ -171,7 +171,7 @@ class Spool:
 
     async def _input(self, run: str, job: Job | None) -> Files:
         if job is None:
-            return Files(error="the run is not known any more", code=int(StarterHold.TRANSFER_INPUT_ERROR))
+            return Files(error="the run is no longer known", code=int(StarterHold.TRANSFER_INPUT_ERROR))
         hands = await self._hands_soon(job)
         if isinstance(hands, TransferProblem):
             found: Manifest | TransferProblem = hands
@@ -203,7 +203,7 @@ class Spool:
         manifest = self._manifests[message.run]
         item = next((each for each in manifest.items if each.name == message.name), FileItem(name=message.name))
         if job is None:
-            return FilePart(error="the run is not known any more", code=int(code))
+            return FilePart(error="the run is no longer known", code=int(code))
         hands = await self._hands_soon(job)
         if isinstance(hands, TransferProblem):
             return FilePart(error=hands.text, code=int(hands.code))
@@ -220,7 +220,7 @@ class Spool:
     async def _take(self, message: PutFile, job: Job | None) -> FileTaken:
         code = StarterHold.TRANSFER_OUTPUT_ERROR
         if job is None:
-            return FileTaken(error="the run is not known any more", code=int(code))
+            return FileTaken(error="the run is no longer known", code=int(code))
         if not self.downloads.take(message.run):
             return FileTaken(wait=True)
         home = message.to == "home"
@@ -260,7 +260,7 @@ class Spool:
 
     async def _done(self, message: OutputDone, job: Job | None) -> FileTaken:
         if job is None:
-            return FileTaken(error="the run is not known any more", code=int(StarterHold.TRANSFER_OUTPUT_ERROR))
+            return FileTaken(error="the run is no longer known", code=int(StarterHold.TRANSFER_OUTPUT_ERROR))
         if message.to == "home":
             return FileTaken()
         try:

@@ -1,7 +1,7 @@
 """The event log of a fetched job: StarterUserLog in its ad names a file, to which its machine adds what happens to it.
 
 No queue writes one for it. The file is written with the hands of the job's user; a relative name counts from where the
-job runs. An event that can't be written is told to the machine's log, and stops nothing.
+job runs. An event that cannot be written is told to the machine's log, and stops nothing.
 """
 
 from __future__ import annotations

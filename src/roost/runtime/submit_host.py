@@ -46,7 +46,7 @@ class SystemSubmitHost:
         return os.environ
 
     def read_text(self, path: str) -> str | None:
-        """The text of a regular file, or of a pipe handed to this program; what is no UTF-8 becomes signs of it."""
+        """The text of a regular file, or of a pipe handed to this program; what is not UTF-8 becomes signs of it."""
         whole = self._path(path)
         try:
             # Opening a pipe that nobody writes to would wait for ever.

@@ -53,7 +53,7 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
         told = frozenset(run for run, record in records.items() if record.ticket and record.report is None)
         outs, problems = restore(machine, shared, slots, told, daemon.clock.now())
         for problem in problems:
-            _log.error("what was kept of a slot can't be used: %s", problem)
+            _log.error("the saved state of a slot cannot be used: %s", problem)
         again = {out.slot.name for out in outs if isinstance(out.effect, StartJob)}
         for slot in [slot for slot in machine.slots if slot.starter is not None]:
             await _adopt(daemon, slot, records.get(slot.run, RunRecord()), starts=slot.name in again)
@@ -99,7 +99,7 @@ async def _end(daemon: NodeDaemon, run: str, record: RunRecord) -> None:
     if run not in daemon.reports and ticket.get("schedd"):
         daemon.reports.keep(ticket["schedd"], _report(run, ticket, end, bool(record.starts), daemon.clock.now()))
     if record.report is None:
-        _log.warning("run %s belongs to no slot any more; %s", run, "its end was seen" if end else "it is ended")
+        _log.warning("run %sno longer belongs to a slot; %s", run, "its end was seen" if end else "it is ended")
     daemon.reports.done(run)
 
 

@@ -249,7 +249,7 @@ class LocalSource:
         """Look at what was opened, not at what the name meant a moment before."""
         here = os.fstat(file)
         if not stat.S_ISREG(here.st_mode):
-            raise OSError(errno.EINVAL, "it is no plain file")
+            raise OSError(errno.EINVAL, "it is not a plain file")
         if self._inside is not None:
             found = Path(f"/proc/self/fd/{file}").readlink()
             if not found.is_relative_to(self._inside):

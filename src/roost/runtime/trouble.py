@@ -1,4 +1,4 @@
-"""What keeps a machine from running any job: a scratch directory that can't be made, a record that can't be written.
+"""What keeps a machine from running any job: a scratch directory that cannot be made, a record that cannot be written.
 
 A machine that would go on taking jobs would fail one after another, faster than all that work. So it tells what is
 wrong as `MachineProblem`, and takes none until it can write again where it could not. That is tried every `AGAIN_S`.
@@ -37,7 +37,7 @@ class Trouble:
     def found(self, text: str) -> None:
         """A job could not be run, and no other could have been."""
         if text and not self.text:
-            _log.error("this machine takes no jobs until it is mended: %s", text)
+            _log.error("this machine takes no jobs until this is fixed: %s", text)
             self.text = text
         self._not_before = asyncio.get_running_loop().time() + AGAIN_S
 

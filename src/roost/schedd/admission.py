@@ -83,7 +83,7 @@ class Admission:
             try:
                 self._transform(each, cluster, world)
             except TransformError as problem:
-                raise NotAdmitted(each.knob, f"{each.knob} can't be carried out: {problem}") from None
+                raise NotAdmitted(each.knob, f"{each.knob} cannot be carried out: {problem}") from None
 
     def _transform(self, each: NamedTransform, cluster: Cluster, world: World) -> None:
         varying = _varying(cluster)

@@ -172,7 +172,7 @@ def _numbers(name: str, text: str) -> frozenset[int]:
             raise CronError(f"{name} = {text}: {item!r} has a step of 0")
         found.update(number for number in range(begin, end + 1) if number % int(step or 1) == 0)
     if not found:
-        raise CronError(f"{name} = {text}: no number from {low} to {high} is meant by it")
+        raise CronError(f"{name} = {text}: it matches no number from {low} to {high}")
     return frozenset(found)
 
 

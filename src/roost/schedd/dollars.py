@@ -48,7 +48,7 @@ def _expression(name: str, text: str) -> Cell:
     try:
         return parse_expression(text)
     except ParseError as problem:
-        raise Unexpandable(f"{name} is no expression any more with the machine's values in it: {text}") from problem
+        raise Unexpandable(f"{name} is no longer an expression with the machine's values in it: {text}") from problem
 
 
 class _Text:
@@ -97,7 +97,8 @@ class _Text:
         try:
             value = evaluate(parse_expression(text), self.job_ad, self.slot_ad, self.world)
         except ParseError as problem:
-            raise Unexpandable(f"{self.name} has $$([{text}]), which is no expression: {problem.message}") from problem
+            message = f"{self.name} has $$([{text}]), which is not an expression: {problem.message}"
+            raise Unexpandable(message) from problem
         if value is UNDEFINED or value is ERROR:
             raise Unexpandable(f"{self.name} needs $$([{text}]), which is {unparse_value(value)} on this machine")
         return _plain(value)

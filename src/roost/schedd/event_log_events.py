@@ -96,7 +96,7 @@ class ExecutableError(Event):
         for kind, words in enumerate(cls.WORDS):
             if head == f"({kind}) {words}":
                 return cls(kind=kind)
-        raise LogFormatError(f"{head!r} is no kind of executable error")
+        raise LogFormatError(f"{head!r} is not a kind of executable error")
 
     def attributes(self) -> dict[str, Value]:
         return {"ExecuteErrorType": self.kind}
@@ -172,7 +172,7 @@ class ImageSize(Event):
         found = read_labelled(lines)
         size = after(head, "Image size of job updated: ").strip()
         if not size.isdecimal():
-            raise LogFormatError(f"{size!r} is no size")
+            raise LogFormatError(f"{size!r} is not a valid size")
         memory, resident, proportional = (found.get(label) for label in cls._LABELS)
         return cls(
             image_size_kib=int(size),
@@ -272,7 +272,7 @@ class JobSuspended(Event):
     def read(cls, head: str, lines: Lines) -> Self:
         number = after(lines.take(), cls._WORDS).strip()
         if not number.isdecimal():
-            raise LogFormatError(f"{number!r} is no number of processes")
+            raise LogFormatError(f"{number!r} is not a number of processes")
         return cls(processes=int(number))
 
     def attributes(self) -> dict[str, Value]:

@@ -75,7 +75,7 @@ class FileTransfer(Event):
             if stage.words == head:
                 break
         else:
-            raise LogFormatError(f"{head!r} is no stage of a transfer")
+            raise LogFormatError(f"{head!r} is not a stage of a transfer")
         found = _pairs(lines)
         queued = found.get("Seconds spent in queue")
         return cls(
@@ -242,7 +242,7 @@ class CommonFiles(Event):
         for stage in CommonStage:
             if head == cls._WORDS + stage.words:
                 return cls(stage=stage)
-        raise LogFormatError(f"{head!r} is no stage of a transfer")
+        raise LogFormatError(f"{head!r} is not a stage of a transfer")
 
     def attributes(self) -> dict[str, Value]:
         return {"Type": self.stage.words}

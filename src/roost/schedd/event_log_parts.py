@@ -36,7 +36,7 @@ class Usage:
         """The usage that a text says. Raises `LogFormatError`."""
         found = _USAGE.match(text.strip())
         if found is None:
-            raise LogFormatError(f"{text!r} is no usage of processors")
+            raise LogFormatError(f"{text!r} is not usage of processors")
         days, hours, minutes, seconds, *system = map(int, found.groups())
         return cls(
             user_s=days * _DAY_S + hours * 3600 + minutes * 60 + seconds,

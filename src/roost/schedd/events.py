@@ -207,7 +207,7 @@ class ClaimsHeard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRefused:
-    """An event log can't be opened, and will not be before somebody mends something."""
+    """An event log cannot be opened, and will not be before somebody mends something."""
 
     path: str
     owner: str

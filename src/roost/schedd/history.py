@@ -148,7 +148,7 @@ def to_delete(name: str, candidates: list[str], kept_max: int) -> list[str]:
 
 
 def backwards(store: Store) -> Iterator[Entry]:
-    """The jobs of a file, the newest first. What is no ad, or is not whole, is left out."""
+    """The jobs of a file, the newest first. What is not an ad, or is not whole, is left out."""
     banner: Banner | None = None
     lines: list[bytes] = []
     length = 0

@@ -61,7 +61,7 @@ class QueueSettings:
     local_policy: LocalPolicy = field(default_factory=LocalPolicy)
     #: What becomes of jobs as they are submitted.
     admission: Admission = field(default_factory=Admission)
-    #: Folded names of attributes that users, or anybody, can't change once a job is in the queue.
+    #: Folded names of attributes that users, or anybody, cannot change once a job is in the queue.
     protected: frozenset[str] = frozenset()
     immutable: frozenset[str] = frozenset()
     #: And of those that are not taken from users at all.

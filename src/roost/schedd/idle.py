@@ -132,7 +132,7 @@ def _formula(ad: ClassAd, key: str) -> Expr | None:
 
 
 class Autoclusters:
-    """Numbers for sets of jobs that machines can't tell apart."""
+    """Numbers for sets of jobs that machines cannot tell apart."""
 
     __slots__ = ("_ids", "_last", "_names", "_reached", "_samples", "significant")
 

@@ -1,8 +1,8 @@
 """The administrator's policy for all jobs, read from the configuration.
 
 SYSTEM_PERIODIC_HOLD, _RELEASE, _REMOVE and _VACATE each may have named companions: SYSTEM_PERIODIC_HOLD_NAMES lists
-names, each of which has its own SYSTEM_PERIODIC_HOLD_<NAME>. Text and number for the user come from the same knob with
-_REASON and _SUBCODE after it. A knob that is no expression is reported and left out: nobody's jobs are to suffer from
+names, each of which has its own SYSTEM_PERIODIC_HOLD_<NAME>. Text and number for the user come from the knob with
+_REASON and _SUBCODE after it. A knob that is not an expression is reported and left out: no job may suffer from
 an administrator's slip.
 """
 

@@ -96,7 +96,7 @@ class Mirror:
     # -- what happens --------------------------------------------------------------------------------
 
     def records(self, step: Sequence[ch.Change]) -> list[str]:
-        """The records of one step's changes; none where they are no news of jobs."""
+        """The records of one step's changes; none where they are not news of jobs."""
         found = [line for change in step for line in self._records(change)]
         return [BEGIN, *found, END] if found else []
 

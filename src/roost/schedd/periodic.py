@@ -148,7 +148,7 @@ def _ask_for_slot_again(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
     if job is not None and job.status is JobStatus.IDLE:
         ask_for_slot(turn, claim, job)
     else:
-        _withdraw(turn, holder, claim, "the job does not want the slot any more")
+        _withdraw(turn, holder, claim, "the job no longer wants the slot")
 
 
 def _withdraw(turn: Turn, holder: Holder, claim: HeldClaim, reason: str, code: int = 0) -> None:

@@ -375,7 +375,7 @@ class Queue:
 
     def _stale(self, turn: Turn, claim: HeldClaim) -> None:
         """A claim whose run is not the one that was kept: whatever was on it is over."""
-        runs.claim_lost(turn, self.holder, ClaimLost(claim_id=claim.id, reason="the run is not known any more"))
+        runs.claim_lost(turn, self.holder, ClaimLost(claim_id=claim.id, reason="the run is no longer known"))
         turn.order(GiveBack(node=claim.node, claim_id=claim.id))
 
     def _significant(self, turn: Turn, attributes: tuple[str, ...]) -> None:

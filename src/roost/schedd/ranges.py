@@ -24,7 +24,7 @@ class Ranges:
             first, dash, last = part.partition("-")
             start, end = int(first), int(last if dash else first) + 1
             if end <= start or (found._ends and start <= found._ends[-1]):
-                raise ValueError(f"{part!r} is no range that follows the one before")
+                raise ValueError(f"{part!r} is not a range that starts after the previous one")
             found._starts.append(start)
             found._ends.append(end)
         return found

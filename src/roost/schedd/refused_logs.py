@@ -1,4 +1,4 @@
-"""Jobs whose event log can't be written: they are held, for their user wants to hear of them.
+"""Jobs whose event log cannot be written: they are held, for their user wants to hear of them.
 
 A job that runs goes on; if it comes back to the queue, it is held then.
 """

@@ -33,7 +33,7 @@ _STAGES: Final = {
 
 
 def present(turn: Turn, run: str, claim_id: str) -> Job | None:
-    """The job whose present run has that name, and is on that claim: names of runs are no secrets, claims are."""
+    """The job whose present run has that name, and is on that claim: names of runs are not secrets, claims are."""
     try:
         job = turn.book.find(JobId.read(run.partition("#")[0]))
     except ValueError:

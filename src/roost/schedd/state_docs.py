@@ -34,7 +34,7 @@ _STAGES: Final = {
     Stage.IDLE: "It is held, and no job is on it.",
     Stage.RUNNING: "A run is ordered on it, or runs.",
     Stage.UNSURE: "The queue was started again and has it on record; the machine has not said yet what became of it.",
-    Stage.OVER: "It is not held any more.",
+    Stage.OVER: "It is no longer held.",
 }
 
 _TEXT: Final = """

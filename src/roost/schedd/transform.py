@@ -52,7 +52,7 @@ DEPTH_MAX: Final = 64
 
 
 class TransformError(ValueError):
-    """Rules that can't be read or carried out; the text names the line."""
+    """Rules that cannot be read or carried out; the text names the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class _Branches:
         if rule.kind == "IF":
             self._open.append(rule)
             if len(self._open) > DEPTH_MAX:
-                raise TransformError(f"{rule.place}: more than {DEPTH_MAX} conditions within one another")
+                raise TransformError(f"{rule.place}: conditions nested more than {DEPTH_MAX} deep")
             return
         before = self._open.pop() if self._open else None
         if before is None or (before.kind == "ELSE" and rule.kind != "ENDIF"):

@@ -76,7 +76,7 @@ class Turn:
         self._logs: dict[tuple[str, str], list[str]] = {}
         #: Whether the matchmaker is to be told, and whether that can wait.
         self._offer = self._offer_later = False
-        #: Whether a claim is not held any more.
+        #: Whether a claim is no longer held.
         self.dropped = False
         self._in_force = in_force
         self._rulings: Rulings | None = None
@@ -267,7 +267,7 @@ class Turn:
         )
 
     def drop(self, claim: HeldClaim) -> None:
-        """A claim is not held any more."""
+        """A claim is no longer held."""
         self.dropped = True
         self.changes.append(DropClaim(claim_id=claim.id))
 

@@ -63,7 +63,7 @@ class Ear:
         self._generation = 0
 
     def begin(self, now: float) -> None:
-        """The daemon starts; what an earlier one had running is over, and nobody saw how it ended."""
+        """The daemon starts; what an earlier one had running is over, and its end was not observed."""
         self._reconnected = 0
         running, self._running = self._running, {}
         for run, (claim_id, process) in running.items():
@@ -367,7 +367,7 @@ class Ear:
     def lost(self, slot: Slot, starter: Starter, now: float) -> None:
         """Nobody saw how a run ended."""
         if starter.kind is ClaimKind.SCHEDD and slot.run_name not in self.reports:
-            began, text = starter.state.started_at is not None, "nobody saw how the run ended"
+            began, text = starter.state.started_at is not None, "the end of the run was not observed"
             code = int(VacateCode.STARTER_ERROR)
             self._report(self._lost(starter.claim_id.text, slot.run_name, code, text, began, now))
 

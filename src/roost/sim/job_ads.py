@@ -126,7 +126,7 @@ def _number(ad: ClassAd, name: str, otherwise: float, place: str) -> float:
         return otherwise
     value = ad.eval(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
-        raise JobAdProblem(f"{place}: {name} is no number of seconds; give one that is not below 0")
+        raise JobAdProblem(f"{place}: {name} is not a number of seconds; give one that is not below 0")
     return float(value)
 
 
@@ -135,7 +135,7 @@ def _whole(ad: ClassAd, name: str, otherwise: int, place: str) -> int:
         return otherwise
     value = ad.eval(name)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise JobAdProblem(f"{place}: {name} is no whole number; give one that is not below 0")
+        raise JobAdProblem(f"{place}: {name} is not a whole number; give one that is not below 0")
     return value
 
 

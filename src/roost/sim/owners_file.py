@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"[\w.-]+")
 
 
 class TraceProblem(ValueError):
-    """A recorded trace that can't be read, with the place and what to do."""
+    """A recorded trace that cannot be read, with the place and what to do."""
 
 
 def read_csv(text: str, start: float, *, file: str = "<trace>") -> dict[str, OwnerTrace]:
@@ -54,7 +54,7 @@ def _lines(text: str, file: str) -> Iterator[tuple[str, float, float | None, flo
                 _fail(place, "time", "")
             yield _name(row["machine"], place), time, _number(row, "keyboard", place), _number(row, "load", place)
     except csv.Error as error:
-        raise TraceProblem(f"{file}:{rows.reader.line_num}: it is no CSV: {error}") from None
+        raise TraceProblem(f"{file}:{rows.reader.line_num}: it is not CSV: {error}") from None
 
 
 def _check_columns(names: Sequence[str], file: str) -> None:

@@ -136,7 +136,7 @@ class Pattern:
     cycle_s: float
     #: Settings of the pool's matchmaker.
     negotiator: NegotiatorSettings
-    #: Settings of the queue, and what of them can't be read, in sentences.
+    #: Settings of the queue, and what of them cannot be read, in sentences.
     queue: QueueSettings
     #: NEGOTIATOR_INFORM_STARTD.
     informs: bool = False
@@ -255,7 +255,7 @@ def negotiator_settings(config: Config) -> NegotiatorSettings:
 
 
 def configured_queue(config: Config) -> QueueSettings:
-    """What a configuration says to the queue. Raises PatternError for policy that can't be read."""
+    """What a configuration says to the queue. Raises PatternError for policy that cannot be read."""
     found = queue_settings(config, name=QUEUE)
     if found.problems:
         raise PatternError("\n".join(found.problems))

@@ -1,8 +1,8 @@
 """When a simulated machine is looked at, and what its sensors say then.
 
 A machine polls its slots on a grid: every POLLING_INTERVAL while some slot is claimed, being freed or does backfill, or
-the machine is being drained, else every UPDATE_INTERVAL. If it is exhaustive, every poll of the grid happens. Otherwise
-`quiet` says until when polls can't matter, and only the first one that can happens. Before an event reaches a slot, its
+the machine is being drained, else every UPDATE_INTERVAL. If it is exhaustive, every poll of the grid happens. Else
+`quiet` says until when polls cannot matter, and only the first that can happens. Before an event reaches a slot, its
 ad is made that of the last poll of the grid, left out or not. So both ways give the same run; the first is there to
 prove that.
 """
@@ -184,7 +184,7 @@ class Polling:
             self.plan_next(now, -math.inf if machine.exhaustive else self._quiet_after(before, now))
 
     def _quiet_after(self, before: object, now: float) -> float:
-        """Until when polls can't matter, after one that found this behind the loads of the slots."""
+        """Until when polls cannot matter, after one that found this behind the loads of the slots."""
         if self._of_loads() == before:
             return self._quiet(now)
         # The next poll will find other loads than this one did; until then the slots know nothing of that.
@@ -196,7 +196,7 @@ class Polling:
         return now if flipped else quiet
 
     def _look(self, now: float) -> float:
-        """Until when polls can't matter, this one included; if so, ads and latches are those of this poll."""
+        """Until when polls cannot matter, this one included; if so, ads and latches are those of this poll."""
         machine = self.machine
         if machine.host.drains.active:
             self._matters_at = now
@@ -230,7 +230,7 @@ class Polling:
         return shown_to_neighbours(ads, names, StepWorld(slots[0].plan.policy, self.plan.name, now))
 
     def _quiet(self, now: float) -> float:
-        """Until when polls can't matter."""
+        """Until when polls cannot matter."""
         matters_at = flips_at = math.inf
         sensors = self.plan.sensors
         steps = sensors.steps(now)

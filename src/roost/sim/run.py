@@ -3,7 +3,7 @@
 What comes of an order goes back to the starter's core. The process is measured whenever the core looks at its policy or
 makes a report.
 
-What can't matter is left out. The core sets a timer every few seconds for its policy, and every few minutes for a
+What cannot matter is left out. The core sets a timer every few seconds for its policy, and every few minutes for a
 report; `starter_quiet` says until when they change nothing, and the timer of the first that may is the only one that
 goes off. Before an event reaches the core, its deadlines are put where they would have been (`catch_up`).
 

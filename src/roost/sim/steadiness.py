@@ -313,7 +313,7 @@ def _choice(test: Code, then: Code, otherwise: Code) -> Code:
 
 
 def _limited(op: Op, left: Code, limit: Reading, otherwise: Code) -> Code:
-    """A comparison with a number that is written there, as most are; `otherwise` for what is no number."""
+    """A comparison with a number that is written there, as most are; `otherwise` for what is not a number."""
     compare = _COMPARED[op]
     most = limit.value
     kind = most.__class__
@@ -368,7 +368,7 @@ def _binary_of_any(node: Node, op: Op, left: Code, right: Code) -> Code:
         if slope == 0 and other_slope == 0:
             return _new(Reading, (value, 0.0, until, compares and _is_truth(x) and _is_truth(y), None))
         if not numbers:
-            # A clock against something that is no number: the kinds decide, and they stay.
+            # A clock against something that is not a number: the kinds decide, and they stay.
             return _new(Reading, (value, 0.0, until, False, None))
         match op:
             case Op.ADD:

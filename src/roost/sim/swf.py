@@ -45,7 +45,7 @@ _CORES: Final = parse_expression(f"TARGET.Cpus >= RequestCpus && {ENOUGH}")
 
 
 class WorkloadProblem(ValueError):
-    """A workload that can't be read, with the place and what to do."""
+    """A workload that cannot be read, with the place and what to do."""
 
 
 @dataclass(frozen=True, slots=True)

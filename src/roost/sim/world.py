@@ -92,7 +92,7 @@ class Plan:
     queue: QueueSettings = DEFAULT
     #: Somebody looks at event logs, and at what is measured of running jobs.
     told: bool = False
-    #: Work that machines fetch; the numbers of these jobs are no numbers of `jobs`.
+    #: Work that machines fetch; the numbers of these jobs are not numbers of `jobs`.
     fetched: tuple[Job, ...] = ()
     #: The machine of jobs that run beside the queue; None where there are none.
     beside: MachinePlan | None = None
@@ -102,7 +102,7 @@ class Plan:
     orders: tuple[Order, ...] = ()
     #: Match as soon as a slot or a job changes, as a real pool does, and not only every `cycle_s`.
     eager: bool = False
-    #: Poll whenever a poll is due, and show the matchmaker all slots in every cycle, though it can't matter.
+    #: Poll whenever a poll is due, and show the matchmaker all slots in every cycle, though it cannot matter.
     exhaustive: bool = False
 
 
@@ -321,7 +321,7 @@ class World:
     # -- what machines tell ------------------------------------------------------------------------------
 
     def _is_beside(self, machine: Machine) -> bool:
-        """Whether a machine is no part of the pool."""
+        """Whether a machine is not part of the pool."""
         return self.beside is not None and machine is self.beside.machine
 
     def stepped(self, machine: Machine, slot: Slot, step: Step, now: float) -> None:

@@ -77,7 +77,7 @@ def wants_backfill(config: Config) -> bool:
 
 
 def backfill_problem(config: Config, *, as_root: bool) -> str:
-    """Why the backfill client that is wanted can't be run; "" if it can. `as_root`: root runs the machine."""
+    """Why the backfill client that is wanted cannot be run; "" if it can. `as_root`: root runs the machine."""
     system = config.get("BACKFILL_SYSTEM") or ""
     if system.upper() != "BOINC":
         return f"BACKFILL_SYSTEM is {system}: only BOINC is known, which runs any program that BOINC_Executable names"

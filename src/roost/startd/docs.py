@@ -16,7 +16,7 @@ from roost.tables.pages import diagram, table
 
 _STATES: Final = {
     State.OWNER: "The machine's owner uses it, or it is not to run jobs for another reason. Every slot begins here.",
-    State.UNCLAIMED: "It would run a job, and nobody has asked for it yet. Benchmarks are run from here.",
+    State.UNCLAIMED: "It would run a job, but no queue has claimed it yet. Benchmarks are run from here.",
     State.MATCHED: "The negotiator has promised it to a queue that has not asked for it yet. Nobody else may have it.",
     State.CLAIMED: "A queue, or work that a hook fetched, holds it for one job after another.",
     State.PREEMPTING: "A claim is being ended: the job has been told to leave (Vacating) or is being killed (Killing).",
@@ -119,7 +119,7 @@ is not used: then the daemon begins anew, and its claims end by their leases.
 * COD claims (jobs that suspend the claim's job for as long as they run): fetched work with a higher `RANK`, or a slot
   of their own whose claim suspends the others (`STARTD_SLOT_ATTRS`), serves the same purpose with the states above.
 * A partitionable slot that is claimed itself.
-* Lending what a suspended job holds: its claim keeps all of it. Who wants to use the cores of suspended jobs advertises
+* Lending what a suspended job holds: its claim keeps all of it. To use the cores of suspended jobs, advertise
   them twice and lets policy choose, see [slots](slots.md#accounts).
 """
 

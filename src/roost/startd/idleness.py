@@ -23,7 +23,7 @@ class Idleness:
 
     #: KeyboardIdle, s: any terminal, keyboard or mouse.
     keyboard_s: int
-    #: ConsoleIdle, s: the machine's own keyboard or mouse; None where that can't be found out.
+    #: ConsoleIdle, s: the machine's own keyboard or mouse; None where that cannot be found out.
     console_s: int | None
 
     @property

@@ -201,7 +201,7 @@ def starter_exited(work: Work, event: StarterExited) -> bool:
 
 
 def starter_unreachable(work: Work, event: StarterUnreachable) -> bool:
-    """What can't be told to the starter is done to its processes."""
+    """What cannot be told to the starter is done to its processes."""
     if work.state.claim.activation is None:
         return False
     work.update_activation(hard_killed_at=work.now)

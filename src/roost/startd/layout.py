@@ -107,7 +107,7 @@ def _lacking(lacking: Lacking) -> LayoutProblem:
     return LayoutProblem(
         code=LayoutCode.EXCEEDED,
         message=(
-            f"slot of type {wanted.type.number} number {wanted.nth} can't be made: {lacking.found} of {lacking.wanted}"
+            f"slot of type {wanted.type.number} number {wanted.nth} cannot be made: {lacking.found} of {lacking.wanted}"
             f" units of {lacking.resource} that are left meet {lacking.condition}"
         ),
         knob=wanted.type.knob,
@@ -233,7 +233,7 @@ def _problem(unmet: Unmet, counted: list[_Counted], resources: MachineResources)
     return LayoutProblem(
         code=LayoutCode.BELOW_ONE if below_one else LayoutCode.EXCEEDED,
         message=(
-            f"{what} number {unmet.nth} of {described.count} can't be made: {short} {', '.join(unmet.resources)}."
+            f"{what} number {unmet.nth} of {described.count} cannot be made: {short} {', '.join(unmet.resources)}."
             f" Requesting: {unmet.requesting}. Available: {unmet.available}"
         ),
         knob=described.type.knob,

@@ -7,7 +7,7 @@ ones before the others, then the lower numbers. A slot that is new has the numbe
 that, or one of another type that is held and leaves room for it, it gets the smallest number that is free.
 
 A slot that is not wanted as it is goes once its job is gone (`node.relayouts`), and what is new comes when its share is
-free. A layout that can't be made is refused whole.
+free. A layout that cannot be made is refused whole.
 
 What it does not do: change what there is to divide. Where the configuration has other cores, memory or custom resources
 than the machine was started with, its slots stay as they are until it is started again.

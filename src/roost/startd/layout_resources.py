@@ -177,7 +177,7 @@ def _of_inventory(spelled: str, output: str | None, configured: bool) -> CustomR
         try:
             ad[name.strip()] = parse_expression(value.strip(), Syntax.OLD)
         except ParseError:
-            return f"the command for {spelled} printed {line.strip()[:80]!r}, which is no attribute"
+            return f"the command for {spelled} printed {line.strip()[:80]!r}, which is not an attribute"
     detected: Value | Expr = ad.eval(f"Detected{spelled}")
     match detected:
         case bool():

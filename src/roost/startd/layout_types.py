@@ -5,7 +5,7 @@
     share := auto | minimum | 25% | 1/4 | 2 | 512M
 
 A share without a name is for all resources that are not named. Names of custom resources are matched first and
-whole, the four others by their first letter. A name that is no beginning of a full one (``corn = 2``) is read like
+whole, the four others by their first letter. A name that is not a beginning of a full one (``corn = 2``) is read like
 that too, as it always was, with a warning.
 
 Everything is exact: ``33.3%`` is 333/1000. Whether the shares of all slots fit is the business of `layout_shares`.
@@ -140,7 +140,7 @@ class _Reader:
         except ParseError as error:
             self.report(
                 LayoutCode.BAD_DESCRIPTION,
-                f'Bad description of slot type {self.number}: "{text}" is no condition: {error.message}',
+                f'Bad description of slot type {self.number}: "{text}" is not a condition: {error.message}',
                 "write name=share : expression over the properties of a unit",
             )
 
@@ -182,7 +182,7 @@ class _Reader:
         if resource in LIVE:
             self.report(
                 LayoutCode.ABSOLUTE_SHARE,
-                f"{resource}={text.strip()}: how much there is changes, so it can't be given as a number",
+                f"{resource}={text.strip()}: how much there is changes, so it cannot be given as a number",
                 "You must specify a percent or fraction",
             )
             return False

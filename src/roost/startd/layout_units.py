@@ -1,7 +1,7 @@
 """Which units of a custom resource a slot gets, where units have identifiers and properties.
 
 The command of an inventory may print, beside ``Detected<name>``, an ad for each unit under the unit's identifier (with
-``_`` for whatever a name can't have) and one for all of them under ``Common``. ``SLOT_TYPE_k = gpu=1 : Memory > 8000``
+``_`` for whatever a name cannot have) and one for all of them under ``Common``. ``SLOT_TYPE_k = gpu=1 : Memory > 8000``
 then gives slots of a type only units of which that is TRUE; a job's ``Require<name>`` does the same for the dynamic
 slot that is cut for it. Slots with a condition choose first, by number, then all others; units are given in the order
 of the list.

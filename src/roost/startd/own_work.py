@@ -24,7 +24,7 @@ from roost.startd.states import BACKFILL, BACKFILL_BUSY, BENCHMARKING, CLAIMED, 
 from roost.startd.transitions import On
 from roost.startd.work import Work
 
-#: FetchWorkDelay where that is no number, s.
+#: FetchWorkDelay where that is not a number, s.
 FETCH_DELAY_S: Final = 300
 #: Pause after a fetched job that could not be started, s: it doubles with each further one in a row, up to the most.
 FAILURE_PAUSE_S: Final = 5.0

@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 class UnreadableRecord(ValueError):
-    """A record that can't be gone on from; the message says where the mistake is and what can be done."""
+    """A record that cannot be gone on from; the message says where the mistake is and what can be done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ _REMEDY: Final = "Without this record the daemon begins anew, and its claims end
 
 def _content(record: object, wanted: str, kind: type[T], given: Mapping[str, object]) -> T:
     if not isinstance(record, dict) or set(record) != {"format", "version", "content"} or record["format"] != wanted:
-        raise UnreadableRecord(f"This is no record of a {wanted.removeprefix('roost ')}. {_REMEDY}")
+        raise UnreadableRecord(f"This is not the record of a {wanted.removeprefix('roost ')}. {_REMEDY}")
     if record["version"] != VERSION or isinstance(record["version"], bool):
         text = f"The record has version {record['version']!r}, and only {VERSION} can be read"
         raise UnreadableRecord(f"{text}: it was written by another version of Roost. {_REMEDY}")

@@ -43,7 +43,7 @@ _FIGURES: Final = frozenset((int, float))
 
 _EMPTY: Final = ClassAd()
 
-#: Stands for an expression that can't be read.
+#: Stands for an expression that cannot be read.
 UNREADABLE: Final = parse_expression("error")
 
 
@@ -86,7 +86,7 @@ class SlotPolicy:
     def of(cls, expressions: Mapping[str, str | Expr], /, **settings: object) -> Self:
         """A policy from names of knobs, in any case, and their texts; what is not named has its default.
 
-        A text that is no expression becomes one that is always ERROR, as it would in the slot's ad.
+        A text that is not an expression becomes one that is always ERROR, as it would in the slot's ad.
         """
         ad = ClassAd()
         for row in STARTD:
@@ -187,7 +187,7 @@ class Inputs:
         return found
 
     def whole(self, name: str, target: ClassAd | None = None, *, otherwise: int = 0) -> int:
-        """The value of an attribute as an integer; `otherwise` for what is no number."""
+        """The value of an attribute as an integer; `otherwise` for what is not a number."""
         return whole(self._value(name, target), otherwise)
 
     def _value(self, name: str, target: ClassAd | None) -> Value:
@@ -212,7 +212,7 @@ class Inputs:
         return job.eval(name, self.my, self._world.again())
 
     def rank(self, job: ClassAd) -> float:
-        """RANK of a job; 0.0 for what is no number."""
+        """RANK of a job; 0.0 for what is not a number."""
         value = self._value("Rank", job)
         return float(value) if isinstance(value, int | float) else 0.0
 
@@ -233,7 +233,7 @@ class Inputs:
 
 
 def whole(value: Value, otherwise: int = 0) -> int:
-    """A value as an integer, truncated; `otherwise` for what is no finite number."""
+    """A value as an integer, truncated; `otherwise` for what is not a finite number."""
     if isinstance(value, float) and not abs(value) < 2**62:
         return otherwise
     return int(value) if isinstance(value, bool | int | float) else otherwise

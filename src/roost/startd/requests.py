@@ -163,7 +163,7 @@ def number(amount: Amount) -> int | float:
 
 
 def _amount(value: Value) -> Amount | None:
-    """A ClassAd value as an amount; None for what is no number, negative or beyond all bounds."""
+    """A ClassAd value as an amount; None for what is not a number, negative or beyond all bounds."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         return None
     return Fraction(value) if 0 <= value <= REQUEST_MAX else None

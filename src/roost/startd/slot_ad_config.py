@@ -3,7 +3,7 @@
 The list of macros to publish for a slot is the union, in this order, of STARTD_ATTRS, STARTD_EXPRS,
 SLOT_TYPE_<T>_STARTD_ATTRS, SLOT<N>_STARTD_ATTRS and SLOT<N>_STARTD_EXPRS. The value of a macro is the first that is set
 of SLOT<N>_name, SLOT_TYPE_<T>_name and name; it is an expression, so a text needs quotes. A macro that is not set, or
-is no expression, is left out with a problem that says so. A dynamic slot has what its parent has.
+is not an expression, is left out with a problem that says so. A dynamic slot has what its parent has.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from roost.startd.layout_resources import span_of
 
 _SEPARATOR = re.compile(r"[,\s]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-#: What an expression that can't be read is in an ad.
+#: What an expression that cannot be read is in an ad.
 _UNREADABLE: Final = parse_expression("error")
 #: Knobs that are read where another one is not set.
 _INSTEAD: Final = {"CpuBusy": "CPU_BUSY", "SLOT_WEIGHT": "SlotWeight"}
@@ -33,8 +33,8 @@ class AttributeFault(StrEnum):
     """Why a macro is not published."""
 
     UNSET = "it is not set"
-    NO_EXPRESSION = "its value is no expression; a text needs quotes"
-    NO_NAME = "it is no name of an attribute"
+    NO_EXPRESSION = "its value is not an expression; a text needs quotes"
+    NO_NAME = "it is not a valid attribute name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ def names_in(config: Config, knob: str) -> tuple[str, ...]:
 def policy_expressions(config: Config, *, type_id: int) -> dict[str, Expr]:
     """Attribute to policy expression, for slots of a type.
 
-    A policy that is not set and has no default is left out; one that can't be read is ERROR.
+    A policy that is not set and has no default is left out; one that cannot be read is ERROR.
     """
     return dict(_policies(config, type_id))
 

@@ -19,7 +19,7 @@ from roost.classad.values import fold
 class Latch:
     """An expression's value and how old it is."""
 
-    #: None while it is no number.
+    #: None while it is not a number.
     value: bool | int | float | None
     #: When it last changed, epoch s.
     changed_at: float

@@ -92,7 +92,7 @@ def harden(work: Work) -> None:
 
 
 def repeat_killing(work: Work) -> None:
-    """A starter that still lives can't kill its job: everything below it is killed, again and again."""
+    """A starter that still lives cannot kill its job: everything below it is killed, again and again."""
     if work.state.claim.activation is None:
         work.update(kill_again_at=None)
         return

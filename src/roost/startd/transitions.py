@@ -23,7 +23,7 @@ Rules that do not fit the table
 They stand in `machine`, each a function of its own:
 
 * `delete_when_free`: a dynamic slot that reaches Owner or Unclaimed is deleted instead of being looked at; it waits
-  for a hook that still fetches work for it. A row can't say that, for there is no pair to go to.
+  for a hook that still fetches work for it. A row cannot say that, for there is no pair to go to.
 * `note_preemption`: PREEMPT turning TRUE in Claimed/Retiring changes nothing that is visible, and yet there is no way
   back afterwards. It is looked at after the end of retirement and before the way back.
 * `periodic`: what a poll does when no row is taken (fetch work, save the job's state, start the backfill client).

@@ -37,7 +37,7 @@ def violations(state: SlotState) -> list[str]:
     """What is wrong with a state; empty for a sound one."""
     pair = state.pair
     if pair not in _LEGAL:
-        return [f"{pair} is no legal pair"]
+        return [f"{pair} is not a legal pair"]
     found: list[str] = []
     _look_anywhere(state, found)
     _BY_STATE[state.state](state, pair, found)

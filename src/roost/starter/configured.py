@@ -23,7 +23,7 @@ _STARTER: Final = "STARTER"
 
 
 def configured_policy(config: Config, *, slot: int | None = None, slot_type: int | None = None) -> StarterPolicy:
-    """The policy for jobs on a slot of a type. Raises ConfigError, and ParseError for what is no expression."""
+    """The policy for jobs on a slot of a type. Raises ConfigError, and ParseError for what is not an expression."""
     expressions = {}
     for name in OTHERWISE:
         found = configured_expression(config, name, subsys=_STARTER, slot=slot)

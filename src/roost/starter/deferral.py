@@ -51,18 +51,18 @@ def _wait_until(work: Work, at: float) -> None:
 
 
 def missed(work: Work) -> str | None:
-    """Why the job can't be started any more, in words; None where it can."""
+    """Why the job cannot be started any more, in words; None where it can."""
     state = work.state
     if not is_deferred(state.job_ad):
         return None
     waited = state.deadlines.deferred_until
     at = waited if waited is not None else _number(work, "DeferralTime")
     if at is None:
-        return f"DeferralTime is {_shown(work, 'DeferralTime')}, which is no time in seconds since 1970"
+        return f"DeferralTime is {_shown(work, 'DeferralTime')}, which is not a time in seconds since 1970"
     given = "DeferralWindow" in state.job_ad
     window_s = _number(work, "DeferralWindow") if given else 0.0
     if window_s is None:
-        return f"DeferralWindow is {_shown(work, 'DeferralWindow')}, which is no number of seconds"
+        return f"DeferralWindow is {_shown(work, 'DeferralWindow')}, which is not a number of seconds"
     late_s = math.floor(work.now) - math.floor(at)
     if late_s <= window_s or (waited is not None and late_s <= window_s + LATE_S):
         return None

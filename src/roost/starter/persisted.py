@@ -23,7 +23,7 @@ _REMEDY: Final = "Without this record the job is killed, and goes back to the qu
 
 
 class UnreadableRecord(ValueError):
-    """A record that can't be gone on from; the message says where the mistake is and what can be done."""
+    """A record that cannot be gone on from; the message says where the mistake is and what can be done."""
 
 
 def persisted(state: StarterState, ads: AdTexts | None = None) -> Plain:
@@ -34,7 +34,7 @@ def persisted(state: StarterState, ads: AdTexts | None = None) -> Plain:
 def restored(record: object) -> StarterState:
     """The starter of a record. Raises UnreadableRecord."""
     if not isinstance(record, dict) or set(record) != {"format", "version", "content"} or record["format"] != _FORMAT:
-        raise UnreadableRecord(f"This is no record of a starter. {_REMEDY}")
+        raise UnreadableRecord(f"This is not the record of a starter. {_REMEDY}")
     if record["version"] not in (1, VERSION) or isinstance(record["version"], bool):
         text = f"The record has version {record['version']!r}, and only those to {VERSION} can be read"
         raise UnreadableRecord(f"{text}: it was written by another version of Roost. {_REMEDY}")

@@ -82,14 +82,14 @@ class StarterPolicy:
     def of(cls, expressions: Mapping[str, str | Expr], /, **settings: object) -> Self:
         """A policy from names of knobs, in any case, and texts; what is not named has its default.
 
-        A text that is no expression becomes one that is always ERROR, and so means what ERROR means. Raises KeyError
+        A text that is not an expression becomes one that is always ERROR, and means what ERROR means. Raises KeyError
         for a name that is none of a starter's expressions.
         """
         made = _defaults()
         for name, given in expressions.items():
             key = name.upper()
             if key not in OTHERWISE:
-                raise KeyError(f"{name} is no expression of the starter: {', '.join(OTHERWISE)}")
+                raise KeyError(f"{name} is not an expression of the starter: {', '.join(OTHERWISE)}")
             made[key] = _readable(given)
         return cls(expressions=made, **settings)  # type: ignore[arg-type]
 

@@ -1,6 +1,6 @@
 """Which event means something in which pair, as a table; and the functions that handle them.
 
-For each kind of event: the pairs in which it is handled, and those in which it can't be: a result of work that was not
+For each kind of event: the pairs in which it is handled, and those in which it cannot be: a result of work that was not
 ordered yet. Everywhere else it is late, and ignored. A handler may still find that an event means nothing: it is about
 a start of the job before the present one, or a timer that was set anew.
 
@@ -58,7 +58,7 @@ class Reception:
 
     handler: Handler
     handled_in: frozenset[Pair]
-    #: Pairs in which it can't happen.
+    #: Pairs in which it cannot happen.
     impossible_in: frozenset[Pair] = frozenset()
 
 

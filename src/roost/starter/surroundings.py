@@ -21,7 +21,7 @@ from roost.starter.work import Work
 
 
 def fail(work: Work, cause: Cause) -> bool:
-    """The stage can't be got through: the job has to go."""
+    """The stage cannot be got through: the job has to go."""
     work.update(doing=None, cause=weightier(work.state.cause, cause))
     work.fire(On.FAILED)
     return True
@@ -68,7 +68,7 @@ def hook_ended(work: Work, event: ev.HookEnded) -> bool:
 
 
 def hook_not_run(work: Work, event: ev.HookNotRun) -> bool:
-    """A prepare hook that can't be run keeps the job from running; an exit hook is only missed."""
+    """A prepare hook that cannot be run keeps the job from running; an exit hook is only missed."""
     if event.point is HookPoint.UPDATE or event.point is _AWAITED_IN.get(work.state.stage):
         work.order(Warn(about=event.point, text=f"could not be run: {event.text}"))
     if event.point is not _AWAITED_IN.get(work.state.stage):

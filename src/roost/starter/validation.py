@@ -49,7 +49,7 @@ def breaches(state: StarterState) -> list[str]:
     pair, deadlines = state.pair, state.deadlines
     found: list[str] = []
     if pair not in _LEGAL:
-        found.append(f"{pair} is no legal pair")
+        found.append(f"{pair} is not a legal pair")
     if state.process is not (pair in WITH_PROCESS):
         found.append("a process of the job is expected where there is none, or not where there is one")
     if state.run == 0 and state.state in JOB_STATES and pair.stage.value != "Unstarted":

@@ -4,7 +4,7 @@ Booleans, whole numbers of 64 bits, finite reals and strings are themselves. Any
 nested ad, UNDEFINED, is an object with one member, `expr`, which holds its text in the new syntax. Attributes of an ad
 that this one is chained to are in it as well.
 
-Expressions are read when they are first used; a text that can't be read is ERROR then, as it is in any ad.
+Expressions are read when they are first used; a text that cannot be read is ERROR then, as it is in any ad.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def audit_from(data: Any) -> AuditRecord:
             detail=detail,
         )
     except (KeyError, ValueError, TypeError) as error:
-        raise WireError(f"a record of a decision can't be read: {error}") from None
+        raise WireError(f"a record of a decision cannot be read: {error}") from None
 
 
 def _text(data: dict[str, Any], name: str) -> str:

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class WireError(ValueError):
-    """A message that can't be read; the text says where and why. Nothing of it has been acted on."""
+    """A message that cannot be read; the text says where and why. Nothing of it has been acted on."""

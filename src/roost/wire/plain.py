@@ -62,7 +62,7 @@ def answer_of(data: bytes) -> PlainAnswer:
     found = {name: message[name] for name in _FIELDS if name in message}
     for name, value in found.items():
         if not isinstance(value, _FIELDS[name]):
-            raise WireError(f"Answer: {name} can't be {value!r}")
+            raise WireError(f"Answer: {name} cannot be {value!r}")
     return PlainAnswer(data=message.get("data"), **found)
 
 

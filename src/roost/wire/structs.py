@@ -172,7 +172,7 @@ def read(kind: type[_T], data: object, where: str, *, strict: bool) -> _T:
 
 
 class _Mismatch(Exception):
-    """A value that a field can't have."""
+    """A value that a field cannot have."""
 
     def __init__(self, text: str, path: str = "") -> None:
         super().__init__(text)

@@ -34,7 +34,7 @@ class Dribble:
 
 
 def carried(ad: ClassAd, form: Form) -> ClassAd:
-    """`ad` without what the form can't hold."""
+    """`ad` without what the form cannot hold."""
     if form is Form.OLD:
         for name in unfaithful(ad):
             del ad[name]

@@ -89,7 +89,7 @@ def _pattern(chance: random.Random, depth: int) -> str:
     def branch() -> str:
         quantifiers = ["", "", "", "*", "+", "?", "{2}", "{1,2}", "*?", "+?", "*+"]
         atoms = (atom() for _ in range(chance.choice([0, 1, 2, 3])))
-        # A bare place can't be repeated.
+        # A bare place cannot be repeated.
         return "".join(a + (chance.choice(quantifiers) if a not in ("^", "$", "\\b") else "") for a in atoms)
 
     return "|".join(branch() for _ in range(chance.choice([1, 1, 2])))

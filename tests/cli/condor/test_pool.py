@@ -65,7 +65,7 @@ def test_attributes_are_edited(desk: Desk) -> None:
         "it cannot be changed after submission" in desk("condor_qedit", f"{cluster}.0", "Owner", '"me"', status=1).err
     )
     assert "no matching jobs" in desk("condor_qedit", "-constraint", "false", "A", "1", status=1).err
-    assert "the value can't be read" in desk("condor_qedit", str(cluster), "A", "1 +", status=1).err
+    assert "the value cannot be read" in desk("condor_qedit", str(cluster), "A", "1 +", status=1).err
 
 
 def test_wait_ends_when_the_jobs_of_a_log_have(desk: Desk) -> None:
@@ -144,7 +144,7 @@ def test_priorities_of_users(desk: Desk) -> None:
     assert row.split()[2] == "20.00" and lines[-1].startswith("Number of users:")
     assert desk("condor_userprio", "-allusers", "-af", "Name", "PriorityFactor").out == f"{user} 20.0\n"
     assert "full name" in desk("condor_userprio", "-setfactor", ME, "2", status=1).err
-    assert "is no number" in desk("condor_userprio", "-setprio", user, "x", status=1).err
+    assert "is not a number" in desk("condor_userprio", "-setprio", user, "x", status=1).err
     assert desk("condor_userprio", "-setaccum", user, "7200").out.endswith(f" of {user} was set to 7200.000000\n")
     assert desk("condor_userprio", "-setbegin", user, "1000").out.endswith(f" of {user} was set to 1000\n")
     assert desk("condor_userprio", "-setlast", user, "2000").out.endswith(f" of {user} was set to 2000\n")
@@ -194,7 +194,7 @@ def test_claims_are_vacated_and_the_queue_rescheduled(desk: Desk) -> None:
     assert set(ages.lines) == {"true true"}
     assert desk("condor_vacate", "-fast", HOST).out == f'Sent "Vacate-All-Claims-Fast" command to startd {HOST}\n'
     desk.pool.seen(f"{cluster}.0", NumVacates=1)
-    assert "Can't send Vacate-Claim" in desk("condor_vacate", "elsewhere", status=1).err
+    assert "Cannot send Vacate-Claim" in desk("condor_vacate", "elsewhere", status=1).err
     assert desk("condor_reschedule").out == 'Sent "Reschedule" command to local schedd\n'
 
 
@@ -268,7 +268,7 @@ def test_a_wrong_workflow_is_refused(desk: Desk) -> None:
 def test_the_daemons_are_told_to_read_end_and_begin(desk: Desk) -> None:
     assert desk("condor_reconfig").out == 'Sent "Reconfig" command to local master\n'
     assert "start and end together" in desk("condor_off", "-schedd", status=1).err
-    assert "Can't find address for master elsewhere" in desk("condor_restart", "-name", "elsewhere", status=1).err
+    assert "Cannot find address for master elsewhere" in desk("condor_restart", "-name", "elsewhere", status=1).err
     for name, called, words in (
         ("condor_restart", "Restart", ["-fast"]),
         ("condor_off", "Kill-All-Daemons", ["-fast", "-daemon", "master"]),

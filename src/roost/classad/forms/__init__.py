@@ -2,7 +2,7 @@
 
 `parse_ad` and `parse_ads` read texts, `read` and `write` streams, `format_ad` makes the text of one ad.
 What is written is what the reference library and the tools around it write; each form reads back what it
-wrote (see `old.unfaithful` for the little that the old form can't hold).
+wrote (see `old.unfaithful` for the little that the old form cannot hold).
 
 Streams are read in pieces and ads handed out one by one, so memory holds no more than one ad. Expressions are
 parsed at once, so that errors show where they are; with `lazy`, for ads in old form that are known to be good, each is

@@ -26,7 +26,7 @@ def _filled(tree: AdNode, source: str | None, expressions: Mapping[int, Expr]) -
     for name, node in tree.attributes:
         if not name:
             start, end = tree.span
-            raise ParseError("an attribute name can't be empty", code="ad", start=start, end=end)
+            raise ParseError("an attribute name cannot be empty", code="ad", start=start, end=end)
         if isinstance(node, AdNode):
             ad.put(name, _filled(node, source, expressions))
         else:

@@ -69,7 +69,7 @@ def guess_form(text: str) -> Form:
     first, second = text[at : at + 1], text[at + 1 :].lstrip()[:1]
     if first == "<":
         return Form.XML
-    # "[ {" can't begin an ad, nor "{ [" an object: they are lists of the other form.
+    # "[ {" cannot begin an ad, nor "{ [" an object: they are lists of the other form.
     if first == "[":
         return Form.JSON if second == "{" else Form.NEW
     if first == "{":

@@ -124,7 +124,7 @@ class _Parser:
             _add(top, value)
 
     def _next(self) -> str:
-        """The next token that is no blank."""
+        """The next token that is not a blank."""
         while True:
             found = _TOKEN.match(self._text, self._at)
             self._start = self._at
@@ -161,7 +161,7 @@ class _Parser:
         name = self._unescape(token[1:-1], self._start + 1)
         if not name or len(name) > NAME_BYTES_MAX:
             what = "empty" if not name else f"longer than {NAME_BYTES_MAX} bytes"
-            raise self._error(f"an attribute name can't be {what}", code="limit" if name else "ad")
+            raise self._error(f"an attribute name cannot be {what}", code="limit" if name else "ad")
         start, end = self._start, self._at
         if self._next() != ":" or self._kind != "sign":
             self._start, self._at = start, end
@@ -184,7 +184,7 @@ class _Parser:
             word = token.lower()
             if word not in _WORDS:
                 hint = r'an expression is written "\/Expr(…)\/"'
-                raise self._error(f"{token} is no JSON value", code="operand", hint=hint)
+                raise self._error(f"{token} is not a JSON value", code="operand", hint=hint)
             return Literal(_WORDS[word], span)
         if token.lstrip("-").isdigit():
             number = int(token) if len(token) <= 20 else INT_MAX + 1
@@ -237,7 +237,7 @@ class _Parser:
             number = int(code[1:], 16)
             if number == 0:
                 self._start, self._at = offset + found.start(), offset + found.end()
-                raise self._error("a string can't hold a NUL character", code="string")
+                raise self._error("a string cannot hold a NUL character", code="string")
             # Half of a pair stands for no character.
             return "\ufffd" if 0xD800 <= number < 0xE000 else chr(number)
 
@@ -251,7 +251,7 @@ class _Parser:
         if rest[0] == '"':
             return self._error("this string is not closed", code="string", hint='add the closing "', width=1)
         if rest[0] in "-.0123456789":
-            return self._error("this is no JSON number", code="number", width=1)
+            return self._error("this is not a JSON number", code="number", width=1)
         if rest.startswith("/*"):
             return self._error("this comment is not closed", code="comment", width=2)
         shown = rest[0] if rest[0].isprintable() else f"U+{ord(rest[0]):04X}"

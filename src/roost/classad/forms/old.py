@@ -3,13 +3,13 @@
 Reading keeps the reference library's rules: a line that begins with ``#`` is a comment; the name is
 whatever stands before the first ``=``; only ``\\"`` is an escape in strings, and not where that quote ends
 the line; what follows the expression on its line is ignored. The last one loses meaning silently, so it is
-reported as a warning. A line that can't be read is an error, or, where reading is not strict, ends its ad:
+reported as a warning. A line that cannot be read is an error, or, where reading is not strict, ends its ad:
 attributes before it stay, the rest up to the blank line is skipped, as in the reference library.
 
 Most lines are a plain literal, which one regular expression reads; other expressions go through the table of
 interned texts.
 
-The form can't hold everything: `unfaithful` names the attributes whose line would read back as something else
+The form cannot hold everything: `unfaithful` names the attributes whose line would read back as something else
 (a line end in a string, a backslash at the end of a string that something follows).
 """
 
@@ -77,7 +77,7 @@ def read_old(
     """The ads of a source or of lines, each as soon as it ends.
 
     A line that begins with `delimiter` ends an ad; None: a blank line does. `whole`: nothing does, the text
-    is one ad. Raises ParseError at a line that can't be read; if not `strict`, warns and skips the rest of
+    is one ad. Raises ParseError at a line that cannot be read; if not `strict`, warns and skips the rest of
     that ad. `lazy`: expressions are parsed when they are first used, see `expr.expression_later`.
     """
     if isinstance(source, Source):
@@ -214,7 +214,7 @@ class _Reader:
         if len(name) > NAME_BYTES_MAX or "\0" in name:
             what = "holds a NUL character" if "\0" in name else f"is longer than {NAME_BYTES_MAX} bytes"
             raise self._error(ParseError(f"the attribute name {what}", code="limit"), line, 0)
-        message = f"{_shown(name)} is no plain name; an expression must write {_shown(quote_name(name))}"
+        message = f"{_shown(name)} is not a plain name; an expression must write {_shown(quote_name(name))}"
         self._report("name", message, line.find(name) + 1, name)
 
     def _error(self, error: ParseError, line: str, offset: int) -> FormError:

@@ -38,7 +38,7 @@ class ReadWarning:
     """Something in a text that was read, but perhaps not as it was meant."""
 
     #: ``junk``: text after an expression; ``name``: a name that expressions must quote; ``line``: a line that
-    #: can't be read, with which the ad ended (only where reading is not strict).
+    #: cannot be read, with which the ad ended (only where reading is not strict).
     code: str
     message: str
     #: 1-based.

@@ -134,7 +134,7 @@ class _Reader:
                     continue
                 if source.at >= len(source.text):
                     return None
-                raise self._error("this is no element", code="token", hint="write &lt; for < in texts")
+                raise self._error("this is not an element", code="token", hint="write &lt; for < in texts")
 
     def _take(self, found: re.Match[str]) -> AdNode | None:
         """Handle one token; the ad that it ended, if it did."""
@@ -184,7 +184,7 @@ class _Reader:
         name = self._unescape(raw)
         if not name or len(name) > NAME_BYTES_MAX:
             what = "empty" if not name else f"longer than {NAME_BYTES_MAX} bytes"
-            raise self._error(f"an attribute name can't be {what}", code="limit" if name else "ad")
+            raise self._error(f"an attribute name cannot be {what}", code="limit" if name else "ad")
         return name
 
     def _close(self, tag: str) -> AdNode | None:
@@ -224,12 +224,12 @@ class _Reader:
     def _number_or_expression(self, tag: str, text: str) -> Node:
         if tag == "i":
             if not _INTEGER.match(text):
-                raise self._error("this is no integer", code="number")
+                raise self._error("this is not an integer", code="number")
             number = int(text) if len(text) <= 20 else INT_MAX + 1
             return Literal(number if INT_MIN <= number <= INT_MAX else 0)
         if tag == "r":
             if not _REAL.match(text):
-                raise self._error("this is no real number", code="number")
+                raise self._error("this is not a real number", code="number")
             return Literal(float(text))
         if tag != "e":
             kind = "absTime" if tag == "at" else "relTime"
@@ -246,7 +246,7 @@ class _Reader:
         text = _resolved(text)
         if "\\" not in text:
             if "\0" in text:
-                raise self._error("a string can't hold a NUL character", code="string")
+                raise self._error("a string cannot hold a NUL character", code="string")
             return text
         escaped = _BARE_QUOTE.sub(lambda found: found.group(1) or '\\"', text)
         try:

@@ -85,7 +85,7 @@ def arguments_to_list(ctx: State, text: Value, version: Value = 2) -> Value:
 
 @builtin("listToArgs", least=1, most=2)
 def list_to_arguments(ctx: State, arguments: Value, version: Value = 2) -> Value:
-    """listToArgs(list[, form]): ERROR if an item is no string, or has a blank and the form is 1."""
+    """listToArgs(list[, form]): ERROR if an item is not a string, or has a blank and the form is 1."""
     form = _form(version)
     if form is None or not isinstance(arguments, ListValue):
         return ERROR
@@ -112,7 +112,7 @@ def list_to_arguments(ctx: State, arguments: Value, version: Value = 2) -> Value
 
 
 def _add_entry(environment: dict[str, str], entry: str) -> bool:
-    """Put ``NAME=value`` into `environment`; False if it is no entry. An unexpanded ``$$(…)`` has no
+    """Put ``NAME=value`` into `environment`; False if it is not an entry. An unexpanded ``$$(…)`` has no
     value."""
     name, equals, _ = entry.partition("=")
     if not equals and "$$" in entry:

@@ -197,7 +197,7 @@ class _Parser(SetReader):
     # -- one item ------------------------------------------------------------------------------
 
     def _item(self) -> Part | None:
-        """The item here; None for what stands for nothing and can't be repeated."""
+        """The item here; None for what stands for nothing and cannot be repeated."""
         char = self.text[self.at]
         if char == "(":
             return self._group()
@@ -341,7 +341,7 @@ class _Parser(SetReader):
         if self._next(">"):
             return Atomic(self._rest_of(self._alternatives()))
         if self._next("|"):
-            # Groups that share a number can't be said in the standard library's `re`.
+            # Groups that share a number cannot be said in the standard library's `re`.
             self.refers = True
             return self._rest_of(self._alternatives(reset=True))
         if self._next("("):

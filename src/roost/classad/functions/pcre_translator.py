@@ -1,4 +1,4 @@
-r"""A parsed pattern as a pattern of the standard library, where that means the same and can't take long.
+r"""A parsed pattern as a pattern of the standard library, where that means the same and cannot take long.
 
 Two questions are answered before: can it be said in `re` with the same result (`translate` gives None if
 not), and how many ways may a match be tried (`ways`), an upper bound that grows like the subject's length to

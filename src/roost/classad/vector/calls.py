@@ -126,7 +126,7 @@ def _eager(
 
 
 def plain_items(items: tuple[Node, ...]) -> tuple[Value, ...] | None:
-    """The values of the items of a list of literals; None if one is no literal, or reads as another type."""
+    """The values of the items of a list of literals; None if one is not a literal, or reads as another type."""
     values = [item.value for item in items if isinstance(item, Literal) and not isinstance(item.value, RelTime)]
     return tuple(values) if len(values) == len(items) else None
 

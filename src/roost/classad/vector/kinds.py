@@ -119,7 +119,7 @@ class Words:
         return self._longest
 
     def folded(self) -> list[str]:
-        """The strings with ASCII capitals made small; "" for what is no string."""
+        """The strings with ASCII capitals made small; "" for what is not a string."""
         if len(self._folded) < len(self.values):
             for code in range(len(self._folded), len(self.values)):
                 value = self.values[code]
@@ -139,7 +139,7 @@ class Words:
         return [code for code in self.codes_like(text) if self.values[code] == text]
 
     def texts(self) -> list[str]:
-        """The strings; "" for what is no string."""
+        """The strings; "" for what is not a string."""
         return [value if value.__class__ is str else "" for value in self.values]
 
 

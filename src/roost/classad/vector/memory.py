@@ -157,7 +157,7 @@ class Memory:
         return found
 
     def keep(self, key: Hashable, entry: Entry, ad: ClassAd | None, rows: int) -> None:
-        """Remember an entry about so many rows, or that it can't be."""
+        """Remember an entry about so many rows, or that it cannot be."""
         self._drop(key)
         if entry.volatile or (rows < SHARED_ROWS_MIN and any(cell is not MISSING for cell in entry.asked.values())):
             self._drop_answers(key)

@@ -58,7 +58,7 @@ class Result:
         return self._vector is True
 
     def texts(self) -> tuple[Array, list[str]]:
-        """The strings as numbers: for each row the place of its text in the list, -1 where it is no string."""
+        """The strings as numbers: for each row the place of its text in the list, -1 where it is not a string."""
         vector = self._whole()
         if vector.codes is None or vector.words is None or not vector.has(STRING):
             return np.full(self.size, -1, np.int32), []
@@ -67,7 +67,7 @@ class Result:
         return np.where(vector.where(STRING), vector.codes, -1).astype(np.int32), vector.words.texts()
 
     def numbers_or(self, otherwise: float) -> Array:
-        """`numbers` with another value for what is no number, or is not a number (NaN)."""
+        """`numbers` with another value for what is not a number, or is NaN."""
         if not isinstance(self._vector, Vector):
             return np.full(self.size, self.number_or(otherwise))
         vector, found = self._whole(), self.numbers
@@ -102,7 +102,7 @@ class Result:
 
     @property
     def numbers(self) -> Array:
-        """The values as a rank, float64: booleans as 0 and 1, what is no number as 0. Shape (rows,)."""
+        """The values as a rank, float64: booleans as 0 and 1, what is not a number as 0. Shape (rows,)."""
         vector = self._whole()
         if vector.kind == REAL and vector.reals is not None:
             return vector.reals.copy()

@@ -1,7 +1,7 @@
 """A table of ads, and expressions evaluated for all of them at once.
 
 An expression is compiled once to functions of NumPy arrays (`compiler`) and evaluated by a `Run`. What those
-can't decide is evaluated by the scalar evaluator, row by row: the results are always exactly its results. Circles,
+cannot decide is evaluated by the scalar evaluator, row by row: the results are always exactly its results. Circles,
 special scopes and nested ads are decided that way, and cost as much as without a table.
 
 A table belongs to one thread. It knows no time and draws no random numbers but through the world it is handed; the
@@ -184,7 +184,7 @@ class Table(Store):
         return np.flatnonzero(self.match(ad, world))
 
     def rank(self, ad: ClassAd, world: World = WORLD, rows: Array | None = None) -> Array:
-        """The Rank of `ad` for each row, or those of `rows`, as its target: float64, 0.0 for what is no number."""
+        """The Rank of `ad` for each row, or those of `rows`, as its target: float64, 0.0 for what is not a number."""
         cell = ad.cell("rank")
         if cell is MISSING:
             return np.zeros(len(self) if rows is None else len(rows))
@@ -202,7 +202,7 @@ class Table(Store):
         return Run(columns=self._columns, rows=self._rows, memory=memory, compiled=self._code, ad=ad, world=world)
 
     def _compute(self, run: Run, code: Code, *, on_row: bool) -> Operand:
-        """What `code` finds, DEFERRED for rows (or all) that it can't decide."""
+        """What `code` finds, DEFERRED for rows (or all) that it cannot decide."""
         if not len(self):
             return UNDEFINED
         run.on_row = on_row

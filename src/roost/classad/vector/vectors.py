@@ -2,7 +2,7 @@
 
 A `Vector` holds one value a row. In the common case all rows are of one kind, and the vector is one NumPy array;
 else `kinds` says for each row which of the arrays counts, and the others hold rubbish there. A part of an
-expression that is the same for all rows is no vector but the value itself: an *operand* is either.
+expression that is the same for all rows is not a vector but the value itself: an *operand* is either.
 """
 
 from __future__ import annotations

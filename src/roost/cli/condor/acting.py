@@ -26,7 +26,7 @@ class Deed(NamedTuple):
     done: str
     #: What could not be done to them.
     verb: str
-    #: What a job is that it can't be done to, and one to which it has been done.
+    #: What a job is that it cannot be done to, and one to which it has been done.
     wrong: str
     already: str = ""
     #: The JobStatus that makes it `already`.

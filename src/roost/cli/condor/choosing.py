@@ -49,7 +49,7 @@ def is_meant(row: Row, choice: Choice) -> bool:
 
 
 def check_constraint(text: str) -> None:
-    """Raise UsageError for an expression that can't be read."""
+    """Raise UsageError for an expression that cannot be read."""
     from roost.classad import ParseError, Syntax, parse_expression
 
     try:

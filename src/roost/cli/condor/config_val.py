@@ -178,7 +178,7 @@ def _lines(config: Config, order: _Order, name: str) -> Iterator[str]:
     try:
         value = config.get(name, localname=order.local_name)
     except ConfigError as error:
-        raise ToolError(f"Error: {name} can't be expanded: {error}") from None
+        raise ToolError(f"Error: {name} cannot be expanded: {error}") from None
     if value is None:
         return
     if "evaluate" in order.flags:
@@ -277,5 +277,5 @@ def _write(config: Config, path: str) -> int:
             with Path(path).open("w", encoding="utf-8") as file:
                 file.writelines(lines)
     except OSError as error:
-        raise ToolError(f"Error: can't write {path}: {error.strerror}") from None
+        raise ToolError(f"Error: cannot write {path}: {error.strerror}") from None
     return 0

@@ -47,7 +47,7 @@ def run(name: str, arguments: list[str]) -> int:
         else:
             flags.add(option.name)
     if len(machines) != 1:
-        raise UsageError("ERROR: one machine has to be named\nUsage: condor_drain [options] MACHINE")
+        raise UsageError("ERROR: name one machine\nUsage: condor_drain [options] MACHINE")
     return place.ask(lambda pool: _drain(pool, machines[0], said, flags), lost="ERROR: unable to locate the pool")
 
 

@@ -41,7 +41,7 @@ def _named(word: str) -> Choice | None:
 
 
 def edit(pool: Pool, choice: Choice, attributes: dict[str, str]) -> queue.ActedUpon:
-    """Set attributes to expressions; what became of the jobs. Raises ToolError for an expression that can't be read."""
+    """Set attributes to expressions and return the results. Raises ToolError for an invalid expression."""
     from roost.classad import ClassAd, ParseError, Syntax, parse_expression
     from roost.wire.ads import ad_data
 
@@ -50,7 +50,7 @@ def edit(pool: Pool, choice: Choice, attributes: dict[str, str]) -> queue.ActedU
         try:
             ad[name] = parse_expression(text, Syntax.OLD)
         except ParseError as error:
-            raise ToolError(f'Failed to set attribute "{name}": the value can\'t be read\n{error}') from None
+            raise ToolError(f'Failed to set attribute "{name}": the value cannot be read\n{error}') from None
     try:
         return pool.ask(queue.Act(action="edit", attributes=ad_data(ad), **choice.asked()))
     except Refused as refused:
@@ -173,7 +173,7 @@ def _from_file(path: str) -> dict[str, str]:
 
 _WHY: Final = {
     "permission-denied": "permission denied",
-    "bad-name": "that is not a name of an attribute",
+    "bad-name": "that is not a valid attribute name",
     "immutable": "it cannot be changed after submission",
     "protected": "only queue super users may change it",
     "not-a-number": "JobPrio is a whole number from -2147483647 to 2147483647",
@@ -185,7 +185,7 @@ def _set_attributes(pool: Pool, choice: Choice, attributes: dict[str, str]) -> i
     told = edit(pool, choice, attributes)
     done, refused = told.counts.get("ok", 0), told.refused
     if refused or not done:
-        why = next((_WHY[each] for each in refused.values() if each in _WHY), "it can't be changed")
+        why = next((_WHY[each] for each in refused.values() if each in _WHY), "it cannot be changed")
         text = why if refused else "no matching jobs are in the queue"
         for name in attributes:
             sys.stderr.write(f'Failed to set attribute "{name}": {text}\n')

@@ -1,4 +1,4 @@
-"""How a command ends when it can't do what was asked: words on standard error, exit status 1 as in HTCondor."""
+"""How a command ends when it cannot do what was asked: words on standard error, exit status 1 as in HTCondor."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ class ToolError(Exception):
 
 
 class UsageError(ToolError):
-    """An argument that can't be understood."""
+    """An argument that cannot be understood."""

@@ -58,7 +58,7 @@ _TOTALS: Final = {
 _OVERVIEW: Final = {
     "Idle": 1, "Running": 2, "Removed": 3, "Completed": 4, "Held": 5, "TransferringOutput": 6, "Suspended": 7,
 }  # fmt: skip
-#: JobUniverse of workflows, which are no jobs in the totals.
+#: JobUniverse of workflows, which are not jobs in the totals.
 _SCHEDULER: Final = 7
 
 

@@ -135,7 +135,7 @@ def _with(options: SubmitOptions, option: Given, flags: set[str]) -> SubmitOptio
             try:
                 more = {_NUMBERS[name]: int(option.value)}
             except ValueError:
-                raise ToolError(f"ERROR: {option.written} {option.value}: it has to be a number") from None
+                raise ToolError(f"ERROR: {option.written} {option.value}: it must be a number") from None
         case name if name in _FLAGS:
             more = {_FLAGS[name]: True}
         case name if name in _TEXTS:
@@ -162,7 +162,7 @@ def _lines(path: str) -> list[str]:
 
     text = read_text(path)
     if text is None:
-        raise ToolError(f"ERROR: {path} can't be read")
+        raise ToolError(f"ERROR: {path} cannot be read")
     return text.splitlines()
 
 

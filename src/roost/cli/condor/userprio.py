@@ -24,7 +24,7 @@ OPTIONS: Final = (
     Option("usage", "what users have used", least=1),
     Option("priority", "priorities alone", least=3),
     Option("most", "the most common figures, as without it", least=1),
-    Option("quotas", "understood: groups have no lines of their own", least=1),
+    Option("quotas", "accepted, ignored: groups are not listed", least=1),
     Option("grouporder", "the same", least=6),
     Option("grouprollup", "the same", least=6),
     Option("hierarchical", "the same", least=2),
@@ -108,7 +108,7 @@ def _change(pool: Pool, name: str, values: tuple[str, ...]) -> int:
     try:
         number = float(values[1]) if len(values) > 1 else 0.0
     except ValueError:
-        raise UsageError(f"Error: -{name}: {values[1]} is no number") from None
+        raise UsageError(f"Error: -{name}: {values[1]} is not a number") from None
     more: dict[str, float | None] = {"value": number} if action in ("set-factor", "set-priority") else {}
     if action == "set-bounds":
         mine = next((row for row in _rows(pool) if row.text("Name") == user), Row({}))

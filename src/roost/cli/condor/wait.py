@@ -49,7 +49,7 @@ class _Log:
         self._offset = 0
 
     def news(self) -> Iterator[LoggedEvent]:
-        """The events that have come since. Raises ToolError for a log that can't be read."""
+        """The events that have come since. Raises ToolError for a log that cannot be read."""
         try:
             with self._path.open("rb") as file:
                 file.seek(0, 2)

@@ -53,7 +53,7 @@ class _Condition:
         if len(parts) not in (2, 3) or parts[0] not in ("all", "any", "none") or parts[1] not in _STATUSES:
             raise UsageError(f"Error: -exit {text}: write {{all|any|none}},{{{'|'.join(_STATUSES)}}}[,EXIT-STATUS]")
         if len(parts) == 3 and not parts[2].isdecimal():
-            raise UsageError(f"Error: -exit {text}: {parts[2]} is no exit status")
+            raise UsageError(f"Error: -exit {text}: {parts[2]} is not an exit status")
         self._group, self._columns = parts[0], _STATUSES[parts[1]]
         self.status = int(parts[2]) if len(parts) == 3 else 0
 

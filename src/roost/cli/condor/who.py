@@ -61,7 +61,7 @@ def _seconds(colon: str | None) -> float:
     try:
         return float(colon or 0)
     except ValueError:
-        raise ToolError(f"Error: -wait:{colon}: it has to be a number of seconds") from None
+        raise ToolError(f"Error: -wait:{colon}: it must be a number of seconds") from None
 
 
 # -- daemons -----------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 | undefined, error | `Value.Undefined`, `Value.Error`; None goes in as undefined                 |
 | absolute time    | `datetime` in UTC; one without a zone goes in as local time                 |
 | relative time    | `float`, s                                                                  |
-| list             | `list`, whose items that are no constants are `ExprTree`                    |
+| list             | `list`, whose items that are not constants are `ExprTree`                    |
 | ad               | `ClassAd`, a copy                                                           |
 """
 

@@ -30,4 +30,4 @@ class OneToOneEdgeNeedsSameNumberOfVars(DAGsException):
 
 
 class UnrecognizedWalkOrder(DAGsException):
-    """That is no order in which a DAG is walked."""
+    """That is not an order in which a DAG is walked."""

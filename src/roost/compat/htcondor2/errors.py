@@ -2,4 +2,4 @@
 
 
 class HTCondorException(Exception):
-    """Something can't be done; the text says why."""
+    """Something cannot be done; the text says why."""

@@ -27,10 +27,10 @@ def asked(job_spec: JobSpec) -> queue.ChosenFields:
         case str() if _ID.match(job_spec.strip()):
             jobs = [job_spec.strip()]
         case str() | ExprTree():
-            # Of none, never of all: an empty text is no constraint.
+            # Of none, never of all: an empty text is not a constraint.
             constraint = constraint_text(job_spec) or "true"
             if not str(job_spec).strip():
-                raise HTCondorException("no job is meant: the constraint is empty")
+                raise HTCondorException("no job selected: the constraint is empty")
         case list() if all(_ID.match(str(each)) for each in job_spec):
             jobs = [str(each) for each in job_spec]
             if not jobs:

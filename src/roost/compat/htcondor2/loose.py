@@ -88,7 +88,7 @@ def send_command(ad: ClassAd, dc: DaemonCommand, target: str | None = None) -> N
     try:
         os.kill(pid, order)
     except OSError as error:
-        raise HTCondorException(f"the pool's master can't be told: {error.strerror}") from None
+        raise HTCondorException(f"the pool's master cannot be told: {error.strerror}") from None
 
 
 def send_alive(ad: ClassAd | None = None, pid: int | None = None, timeout: int | None = None) -> None:

@@ -55,7 +55,7 @@ class Param(MutableMapping[str, Any]):
         try:
             return self._read().get(key)
         except ConfigError as error:
-            raise HTCondorException(f"{key} can't be expanded: {error}") from None
+            raise HTCondorException(f"{key} cannot be expanded: {error}") from None
 
     def __getitem__(self, key: str) -> Any:
         text = self._text(key)

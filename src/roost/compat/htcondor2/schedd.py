@@ -182,7 +182,7 @@ class Schedd:
         """Set an attribute of jobs to an expression; how many there were. Raises HTCondorException for none."""
         found = self._edit(asked(job_spec), attr, value)
         if not found.counts.get("ok"):
-            why = ", ".join(sorted(set(found.refused.values()))) or "no job is meant"
+            why = ", ".join(sorted(set(found.refused.values()))) or "no job matched"
             raise HTCondorException(f"Failed to edit {attr}: {why}")
         return found.counts["ok"]
 
@@ -201,11 +201,11 @@ class Schedd:
 
     def export_jobs(self, job_spec: JobSpec, export_dir: str, new_spool_dir: str) -> ClassAd:
         """Not possible in Roost."""
-        raise HTCondorException("jobs of Roost can't be exported to another queue")
+        raise HTCondorException("jobs of Roost cannot be exported to another queue")
 
     def import_exported_job_results(self, import_dir: str) -> ClassAd:
         """Not possible in Roost."""
-        raise HTCondorException("jobs of Roost can't be exported to another queue")
+        raise HTCondorException("jobs of Roost cannot be exported to another queue")
 
     unexport_jobs = import_exported_job_results
 

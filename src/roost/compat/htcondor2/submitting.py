@@ -41,7 +41,7 @@ def plan(
     if found.errors:
         raise HTCondorException(joined(found.errors, found.dropped))
     if not found.count:
-        raise HTCondorException("the description comes to no job: nothing is submitted")
+        raise HTCondorException("the description produces no jobs: nothing was submitted")
     return found
 
 

@@ -59,5 +59,5 @@ KNOBS: tuple[Knob, ...] = (
     _roost("DATABASE_URL", KnobType.STRING, None, "Database that keeps jobs and history, as an SQLAlchemy URL; unset is an SQLite database in the state directory.", read_by="runtime.schedd_daemon"),
     _roost("REQUEST_TIME_MAX", KnobType.REAL, "10", "Processor time that one request to a daemon may take; a query that needs more is refused whole.", unit="s", low=0.1, reload=Reload.RECONFIG, read_by="runtime.budget"),
     _roost("ROOST_SENSORS_FILE", KnobType.PATH, None, "JSON file whose readings take the place of what sensors say, for tests and demonstrations.", read_by="runtime.sensors"),
-    _roost("ROOST_ACTIVITY_FILES", KnobType.LIST, None, "Files whose change means that somebody is at the machine, for instance what an X idle watcher touches.", read_by="runtime.sensors"),
+    _roost("ROOST_ACTIVITY_FILES", KnobType.LIST, None, "Files whose change means that the machine's owner is active, such as a file that an X idle watcher touches.", read_by="runtime.sensors"),
 )

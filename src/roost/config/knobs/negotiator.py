@@ -18,7 +18,7 @@ _N = Severity.NOTE
 KNOBS: tuple[Knob, ...] = (
     _k("NEGOTIATOR_NAME", KnobType.STRING, None, "Name of the negotiator when a pool has several.", unread=Unread("A pool has one negotiator.")),
     _k("NEGOTIATOR_HOST", KnobType.STRING, None, "Kept for old configurations: the negotiator is found through the collector.", unread=Unread("Daemons find the pool through NATS_SERVERS.", _N)),
-    _seconds("NEGOTIATOR_INTERVAL", default="60", meaning="Time from the start of one cycle to the next when nobody asks for it earlier."),
+    _seconds("NEGOTIATOR_INTERVAL", default="60", meaning="Time from the start of one cycle to the next when no daemon asks for it earlier."),
     _seconds("NEGOTIATOR_CYCLE_DELAY", default="20", meaning="Shortest time from the end of a cycle to the next, if nothing but measurements of slots has changed."),
     _seconds("NEGOTIATOR_MIN_INTERVAL", default="5", meaning="Shortest time from the start of a cycle to the next, if nothing but measurements of slots has changed; the longest that anything new waits."),
     _seconds("NEGOTIATOR_MAX_TIME_PER_CYCLE", default="1200", meaning="Time in a cycle after which no further submitter is visited."),

@@ -75,7 +75,7 @@ KNOBS: tuple[Knob, ...] = (
     )),
     *(_k(f"ALLOW_{level}", KnobType.LIST, None, "Daemons that may join the pool.", unread=Unread(_BY_CREDENTIALS, harmless=("*",))) for level in ("DAEMON", "NEGOTIATOR", "ADVERTISE_STARTD", "ADVERTISE_SCHEDD", "ADVERTISE_MASTER")),
     _k("ALLOW_CLIENT", KnobType.LIST, None, "Daemons that commands trust.", unread=Unread(_BY_CREDENTIALS, harmless=("*",))),
-    _k("ALLOW_OWNER", KnobType.LIST, None, "Older level of authorization for the owner of a machine.", unread=Unread("The level does not exist any more: use ALLOW_ADMINISTRATOR_STARTD.")),
+    _k("ALLOW_OWNER", KnobType.LIST, None, "Older level of authorization for the owner of a machine.", unread=Unread("The level no longer exists: use ALLOW_ADMINISTRATOR_STARTD.")),
     _k("ALLOW_CONFIG", KnobType.LIST, None, "Who may set configuration remotely.", unread=Unread("Configuration cannot be set remotely.")),
     _k("DENY_CONFIG", KnobType.LIST, None, "Who may not set configuration remotely.", unread=Unread("Configuration cannot be set remotely.", _N)),
     _k("ALLOW_<LEVEL>", KnobType.LIST, None, "Who may send requests of another authorization level.", unread=Unread("Only READ, WRITE and ADMINISTRATOR are levels of Roost.", _E, ("*",))),

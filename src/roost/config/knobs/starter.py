@@ -59,5 +59,5 @@ KNOBS: tuple[Knob, ...] = (
     _k("DISABLE_SWAP_FOR_JOB", KnobType.BOOLEAN, "False", "Whether jobs whose memory is limited have no swap space beyond that limit.", read_by="runtime.memory_control"),
     _k("BASE_CGROUP", KnobType.STRING, None, "Control group below which those of jobs are made, a path from the root of the hierarchy; unset for the one that Roost is started in.", reload=Reload.RESTART, read_by="runtime.node_daemon"),
     _k("MOUNT_UNDER_SCRATCH", KnobType.STRING, None, "Directories of which each job gets its own, in its scratch directory: separated by commas, or an expression that gives such a list.", unread=Unread("Jobs see /tmp and other directories of the machine as they are.")),
-    _k("STARTER_UPLOAD_TIMEOUT", KnobType.INTEGER, None, "How long moving output may stand still.", unit="s", low=1, unread=Unread("The time that moving output may take is not limited.")),
+    _k("STARTER_UPLOAD_TIMEOUT", KnobType.INTEGER, None, "How long a transfer of output may make no progress.", unit="s", low=1, unread=Unread("The time that moving output may take is not limited.")),
 )

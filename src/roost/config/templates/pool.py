@@ -22,7 +22,7 @@ _JOBS: Final = "($(NEGOTIATOR_PE_JOB_ONLY_EXPR:False))"
 _QUEUES: Final = "($(NEGOTIATOR_PE_SCHEDD_ONLY_EXPR:False))"
 _MATCHES: Final = "($(NEGOTIATOR_PE_RESOURCE_EXPR:True))"
 
-#: Of what is no text it is ERROR, and then the job is taken for one of the group.
+#: Of what is not text it is ERROR, and then the job is taken for one of the group.
 _IN_GROUP: Final = 'regexp("^$(1)[.]", TARGET.AccountingGroup ?: "", "i")'
 _WINDOW_STRAIGHT: Final = "(MY.ClockMin >= ($(1)) * 60 && MY.ClockMin < ($(2)) * 60)"
 _WINDOW_NIGHT: Final = "(MY.ClockMin >= ($(1)) * 60 || MY.ClockMin < ($(2)) * 60)"

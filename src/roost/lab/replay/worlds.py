@@ -68,7 +68,7 @@ class BothWorlds:
             # What of these daemons would go on nobody knows.
             self.close()
             after = shown(round(time.monotonic() - begun))
-            problem = f"the real daemons have not come to its end after {after}: {stuck}"
+            problem = f"the real daemons did not reach its end after {after}: {stuck}"
             return Outcome(verdict=seen.verdict, coverage=coverage, problem=problem)
         return Outcome(
             verdict=seen.verdict,

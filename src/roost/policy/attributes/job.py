@@ -62,7 +62,7 @@ REQUESTS: tuple[Attribute, ...] = (
     _row("Requirements", Kind.BOOLEAN, "Which machines the job takes.", always=True),
     _row("Rank", Kind.NUMBER, "How much the job likes a machine.", always=True),
     _row("JobPrio", Kind.INTEGER, "Priority among the user's own jobs; larger is better.", always=True),
-    _row("NiceUser", Kind.BOOLEAN, "Run only where nobody else wants to."),
+    _row("NiceUser", Kind.BOOLEAN, "Run only where no other job wants to run."),
     _row("ConcurrencyLimits", Kind.STRING_LIST, "Limits that the job counts against.", when=_REQUESTED),
     _row(
         "ShouldTransferFiles", Kind.STRING, "Whether files are moved.", choices=("YES", "NO", "IF_NEEDED"), always=True

@@ -56,7 +56,7 @@ IDENTITY: tuple[Attribute, ...] = (
     _row(
         "MachineProblem",
         Kind.STRING,
-        "Why the machine can run no job, and takes none, until somebody mends it.",
+        "Why the machine can run no job, and takes none, until an administrator fixes it.",
         varies=True,
         when="while there is one",
         source=OWN,
@@ -84,7 +84,7 @@ IDENTITY: tuple[Attribute, ...] = (
     _row(
         "IsDesktop",
         Kind.BOOLEAN,
-        "The machine stands on somebody's desk. Made an attribute by STARTD_ATTRS.",
+        "The machine is a desktop computer. Published by STARTD_ATTRS.",
         when="where the policy Desktop_Or_Dedicated or the administrator sets it",
         source=MANUAL,
     ),
@@ -464,7 +464,7 @@ CLAIM: tuple[Attribute, ...] = (
     _row("ImageSize", Kind.INTEGER, "Largest virtual size of the job so far.", Unit.KIB, varies=True, when=_RUNNING),
     _row("ExecutableSize", Kind.INTEGER, "Size of the program.", Unit.KIB, when=_CLAIMED),
     _row("JobUniverse", Kind.INTEGER, "Universe of the job.", low=1, high=13, when=_CLAIMED),
-    _row("NiceUser", Kind.BOOLEAN, "The job runs only where nobody else wants to.", when=_CLAIMED),
+    _row("NiceUser", Kind.BOOLEAN, "The job runs only where no other job wants to run.", when=_CLAIMED),
     _row(
         "CpusUsage",
         Kind.REAL,
@@ -566,7 +566,7 @@ CLAIM: tuple[Attribute, ...] = (
     _row(
         "Requirements",
         Kind.BOOLEAN,
-        "Whether the slot takes a job: START and the limits of its size; FALSE while it can't be matched.",
+        "Whether the slot takes a job: START and the limits of its size; FALSE while it cannot be matched.",
         always=True,
         varies=True,
         source=MANUAL,

@@ -66,7 +66,7 @@ class Alternatives:
     _memo: dict[tuple[int, bool], Turns | None] = field(default_factory=dict)
 
     def change(self, unit: Unit, wanted: bool) -> Change | None:
-        """What makes `unit` come out as `wanted`; None where that can't be said simply."""
+        """What makes `unit` come out as `wanted`; None where that cannot be said simply."""
         change = self._possible(unit, wanted)
         if change is None:
             return None

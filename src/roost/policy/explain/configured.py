@@ -23,7 +23,7 @@ class Configured:
     ad: ClassAd = field(default_factory=ClassAd)
     #: Attribute name to the place where it was set.
     origins: dict[str, Origin] = field(default_factory=dict)
-    #: What is no expression, in words: name, place and mistake.
+    #: What is not an expression, in words: name, place and mistake.
     problems: list[str] = field(default_factory=list)
 
 

@@ -14,7 +14,7 @@ one that leaves only the part's own value, so that what is found still decides.
 The same clause in two places is one unit (`same clauses`): it has one value and counts once. Then the parts do have
 units in common, and `repeated` looks further. Two clauses that read one attribute (``X > 3 || X > 5``) are two.
 
-What can't change need not be held fast: constants are not among the clauses, unless nothing else decides.
+What cannot change need not be held fast: constants are not among the clauses, unless nothing else decides.
 
 ERROR is contagious from the left: in ``a && b``, FALSE through `b`, an ERROR in `a` would win. An expression whose
 clauses may turn to ERROR is a mistake and not a decision, so free units are not supposed to become ERROR; that is the

@@ -123,7 +123,7 @@ class Clause:
     operands: tuple[Operand, ...] = ()
     #: Attributes read, through definitions too, in the order of the text.
     attributes: tuple[Used, ...] = ()
-    #: What would turn it round; None where that can't be said simply.
+    #: What would turn it round; None where that cannot be said simply.
     change: Change | None = None
 
 

@@ -4,7 +4,7 @@ Theory. A set of clauses decides if it holds at least one clause of every *attac
 change the value. So the smallest deciding set is the smallest set that hits all attacks. There may be very many
 attacks, and few of them matter: begin with none, take the smallest set that hits those known, look for an attack it
 does not hit, add that, and go on until there is none. An attack is looked for clause by clause; where what is
-still open can't change the value (`reach`), the search turns back.
+still open cannot change the value (`reach`), the search turns back.
 
 The problem is as hard as any (it contains the satisfiability of logic), so the work is bounded: after `WORK_MAX` looks
 at a part of the tree, the set that was known before stays. It decides; it may have more clauses than needed.

@@ -3,7 +3,7 @@
 ``B`` and ``MY.b`` are one if both were found in the same ad; anything else is one with what reads alike, spacing
 aside, and is looked up in the same ads. What draws a random number is only ever one with itself. Of a clause in
 several places, the place that the fewest names and the fewest operators lead to is the one to show. A clause that
-can't be UNDEFINED, such as ``x =?= y``, is not supposed to become it.
+cannot be UNDEFINED, such as ``x =?= y``, is not supposed to become it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Clauses:
         return tuple(unit for unit in self.shown if self._masks[unit] & clauses) if clauses else ()
 
     def varying(self) -> dict[int, list[Unit]]:
-        """Each clause that is no constant, with all its units, in the order of the text."""
+        """Each clause that is not a constant, with all its units, in the order of the text."""
         found: dict[int, list[Unit]] = {self._masks[unit]: [] for unit in self.shown if not self.constant(unit)}
         for unit, mask in self._masks.items():
             if mask in found:

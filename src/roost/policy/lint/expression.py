@@ -72,7 +72,7 @@ class Expression:
 
     @property
     def nodes(self) -> list[tuple[Node, Node | None]]:
-        """Every node with its parent, parents first; empty if the text is no expression."""
+        """Every node with its parent, parents first; empty if the text is not an expression."""
         if self._nodes is None:
             found: list[tuple[Node, Node | None]] = []
             work: list[tuple[Node, Node | None]] = [] if self.tree is None else [(self.tree, None)]

@@ -53,7 +53,7 @@ DRIVEN: Final = frozenset(
 )
 #: No machine has a load like this; numbers from here on are mistakes of unit.
 LOAD_MAX: Final = 1024
-#: Beyond this, neighbours of a number are no integers of the language any more.
+#: Beyond this, neighbours of a number are not integers of the language any more.
 NUMBER_MAX: Final = 2.0**62
 #: Larger than whatever a measured attribute is compared with.
 FAR: Final = 10**12

@@ -28,7 +28,7 @@ REFERENCES_MAX = 20_000
 
 #: Categories of templates, which stand before a colon in the names of their texts.
 _CATEGORIES = frozenset(("ROLE", "POLICY", "FEATURE", "SECURITY"))
-#: Where definitions come from that are no text of the configuration.
+#: Where definitions come from that are not text of the configuration.
 _UNWRITTEN = (Origin.DEFAULT, Origin.DETECTED)
 
 #: All definitions of a name, oldest first; empty if there is none.

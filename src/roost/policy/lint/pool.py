@@ -72,7 +72,7 @@ class Pool:
         return self.config.last(name.lower())
 
     def value(self, name: str, daemon: str = "STARTD") -> str | None:
-        """The expanded text of a knob, or its default; None if it has none or can't be expanded."""
+        """The expanded text of a knob, or its default; None if it has none or cannot be expanded."""
         try:
             return self.config.get(name, subsys=daemon)
         except ConfigError:

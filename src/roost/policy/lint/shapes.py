@@ -187,7 +187,7 @@ def _keeps_grouping(expression: Expression, node: Binary, start: int, end: int, 
 
 
 def _read(expression: Expression, start: int, end: int, new: str) -> Node | None:
-    """The tree of the expanded text with some characters replaced; None if it can't be read."""
+    """The tree of the expanded text with some characters replaced; None if it cannot be read."""
     text = expression.mapped.text
     try:
         return parse_expression(text[:start] + new + text[end:], Syntax.OLD).tree

@@ -75,7 +75,7 @@ class Machine:
     exprs: dict[str, Expr]
     #: Size of the grid at most.
     situations_max: int
-    #: Some expression can't be read: there is no telling what the machine does.
+    #: Some expression cannot be read: there is no telling what the machine does.
     broken: bool
     _cache: dict[tuple[str, int, Moment, bool], Value] = field(default_factory=dict)
     #: The situation and moment that the slot's ad is in.
@@ -136,7 +136,7 @@ class Machine:
         return isinstance(strip(self.exprs[knob].tree), Literal)
 
     def about(self, *knobs: str) -> list[Situation]:
-        """All situations that these knobs can tell apart; none if that can't be told, or there are too many."""
+        """All situations that these knobs can tell apart; none if that cannot be told, or there are too many."""
         asked = self._followed(*knobs)
         axes = self._axes_of(asked)
         if axes.size > SITUATIONS_ABOUT_MAX or any(is_opaque(one, self._composed) for one in asked):
@@ -154,7 +154,7 @@ class Machine:
 
     def never(self, knob: str, *standings: tuple[str, str]) -> bool:
         """Whether an expression is TRUE in no situation and at no time in some states and activities; not if that
-        can't be told."""
+        cannot be told."""
         asked = self._followed(knob)
         axes = self._axes_of(asked)
         moments = [moment for standing in standings for moment in self._moments(*standing)]

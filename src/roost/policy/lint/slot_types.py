@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*(%|/\s*(\d+(?:\.\d+)?))?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The share of one resource; both None for `auto` and for what can't be told."""
+    """The share of one resource; both None for `auto` and for what cannot be told."""
 
     fraction: float | None = None
     amount: float | None = None

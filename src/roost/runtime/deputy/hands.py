@@ -101,7 +101,7 @@ class Hands:
             if offset:
                 return 0
             if os.path.lexists(partial):
-                # It is no file of this writer's.
+                # It is not a file of this writer's.
                 os.unlink(partial)
             file = os.open(partial, _ALONE, 0o600)
         try:
@@ -154,7 +154,7 @@ class Hands:
         try:
             found = os.fstat(file)
             if found.st_mode & _KIND not in (_FILE, _CHARACTERS):
-                raise OSError(errno.EINVAL, "it is no plain file", path)
+                raise OSError(errno.EINVAL, "it is not a plain file", path)
             rest = memoryview(data)
             try:
                 while rest:
@@ -180,7 +180,7 @@ def _make_directories(path: str) -> None:
     try:
         os.mkdir(path, 0o755)
     except FileExistsError:
-        # Somebody else was as quick, or it is no directory.
+        # Somebody else was as quick, or it is not a directory.
         if not os.path.isdir(path):
             raise
 

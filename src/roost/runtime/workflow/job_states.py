@@ -105,7 +105,7 @@ class JobStates:
         except FileNotFoundError:
             return
         except OSError as error:
-            _log.error("%s can't be read: %s", self._path, error.strerror)
+            _log.error("%s cannot be read: %s", self._path, error.strerror)
 
     # -- scripts and submissions -------------------------------------------------------------------------
 

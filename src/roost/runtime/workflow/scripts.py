@@ -12,7 +12,7 @@ from typing import IO, Final
 
 from roost.dag import Node, Script, ScriptPoint
 
-#: Exit status of a script that can't be started.
+#: Exit status of a script that cannot be started.
 NOT_STARTED: Final = 127
 
 
@@ -32,7 +32,7 @@ class Scripts:
         self._failed: list[tuple[str, ScriptPoint, int]] = []
 
     def start(self, node: Node, point: ScriptPoint, words: tuple[str, ...]) -> str:
-        """Start one; what is wrong if it can't be, and then it ends with `NOT_STARTED`."""
+        """Start one; what is wrong if it cannot be, and then it ends with `NOT_STARTED`."""
         script = {ScriptPoint.PRE: node.pre, ScriptPoint.POST: node.post, ScriptPoint.HOLD: node.held}[point]
         assert script is not None, "a script that the node does not have"
         directory = Path(node.directory or ".")
@@ -52,7 +52,7 @@ class Scripts:
             if debug is not None:
                 debug.close()
             self._failed.append((node.name, point, NOT_STARTED))
-            return f"{words[0]} can't be started: {error}"
+            return f"{words[0]} cannot be started: {error}"
         self._running.append(_Running(node=node.name, point=point, process=process, debug=debug))
         return ""
 

@@ -21,7 +21,7 @@ from roost.schedd.submit import Submission, read_submission
 
 
 class BadNode(Exception):
-    """The description of a node can't be submitted; the text says what is wrong, with places."""
+    """The description of a node cannot be submitted; the text says what is wrong, with places."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Submitter:
         if found.errors:
             raise BadNode(joined(found.errors, found.dropped))
         if len(found.clusters) != 1:
-            raise BadNode(f"{file}: a node is one cluster, and the description comes to {len(found.clusters)}")
+            raise BadNode(f"{file}: a node is one cluster, but the description produces {len(found.clusters)}")
         return found
 
     def _text(self, node: Node, directory: Path) -> tuple[str, str]:

@@ -114,7 +114,7 @@ def _defaults_to_data(defaults: Defaults) -> dict[str, Any]:
 
 
 class BadBatch(ValueError):
-    """Data is no batch."""
+    """Data is not a batch."""
 
 
 def batch_from_data(data: Mapping[str, Any]) -> Batch:
@@ -162,21 +162,21 @@ _LIMITS: Final = Limits(expansion_chars_max=262_144, expansion_count_max=10_000)
 def _text(data: Any, key: str | int) -> str:
     value = data[key]
     if not isinstance(value, str):
-        raise BadBatch(f"{key} is no text")
+        raise BadBatch(f"{key} is not text")
     return value
 
 
 def _whole(data: Mapping[str, Any], key: str, most: int) -> int:
     value = data[key]
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        raise BadBatch(f"{key} is no number from 0 to {most}")
+        raise BadBatch(f"{key} is not a number from 0 to {most}")
     return value
 
 
 def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     value = data[key]
     if not isinstance(value, dict):
-        raise BadBatch(f"{key} is no object")
+        raise BadBatch(f"{key} is not an object")
     return value
 
 
@@ -188,7 +188,7 @@ def _text_map(data: Mapping[str, Any], key: str) -> dict[str, str]:
 def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = data[key]
     if not isinstance(value, list) or not all([isinstance(one, str) for one in value]):
-        raise BadBatch(f"{key} is no list of texts")
+        raise BadBatch(f"{key} is not a list of texts")
     return tuple(value)
 
 
@@ -197,11 +197,11 @@ def _rows(data: Mapping[str, Any], variables: tuple[str, ...]) -> tuple[tuple[st
         return ((),) * _whole(data, "rows", ITEMS_MAX)
     value = data["rows"]
     if not isinstance(value, list) or len(value) > ITEMS_MAX:
-        raise BadBatch("rows are no list of rows")
+        raise BadBatch("rows are not a list of rows")
     width = len(variables)
     for row in value:
         if not isinstance(row, list) or len(row) != width or not all([isinstance(one, str) for one in row]):
-            raise BadBatch(f"a row is no list of {width} texts")
+            raise BadBatch(f"a row is not a list of {width} texts")
     return tuple(map(tuple, value))
 
 
@@ -210,7 +210,7 @@ def _indices(data: Mapping[str, Any], count: int) -> tuple[int, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != count or not all([type(one) is int for one in value]):
-        raise BadBatch("indices are no list of numbers, one a row")
+        raise BadBatch("indices are not a list of numbers, one a row")
     return tuple(value)
 
 

@@ -22,7 +22,7 @@ _SUBSYSTEM = "SUBMIT"
 
 
 class DefinitionsError(ValueError):
-    """The text can't be read; the message names line and remedy."""
+    """The text cannot be read; the message names line and remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

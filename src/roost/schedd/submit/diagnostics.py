@@ -95,10 +95,12 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
     SubmitCode.ENVIRONMENT: CodeDoc(
         _E, "The environment cannot be read.", "Write environment = \"NAME=value OTHER='two words'\"."
     ),
-    SubmitCode.EXPRESSION: CodeDoc(_E, "A value is no ClassAd expression.", "Correct it; a text needs double quotes."),
-    SubmitCode.INTEGER: CodeDoc(_E, "A value is no whole number.", "Write a number, or an expression of numbers."),
+    SubmitCode.EXPRESSION: CodeDoc(
+        _E, "A value is not a ClassAd expression.", "Correct it; a string needs double quotes."
+    ),
+    SubmitCode.INTEGER: CodeDoc(_E, "A value is not a whole number.", "Write a number, or an expression of numbers."),
     SubmitCode.BOOLEAN: CodeDoc(_E, "A value is neither true nor false.", "Write true or false."),
-    SubmitCode.SIZE: CodeDoc(_E, "A value is no size.", "Write a number with K, M, G or T, for instance 1.5 GB."),
+    SubmitCode.SIZE: CodeDoc(_E, "A value is not a valid size.", "Write a number with K, M, G or T, such as 1.5 GB."),
     SubmitCode.WORD: CodeDoc(_E, "A value is none of the words that are allowed.", "Use one of the words named."),
     SubmitCode.SIGNAL: CodeDoc(_E, "A value names no signal.", "Write a name such as SIGTERM, or a number."),
     SubmitCode.TRANSFER: CodeDoc(
@@ -109,7 +111,7 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
     ),
     SubmitCode.LIMITS: CodeDoc(
         _E,
-        "A concurrency limit is no name, or name and number.",
+        "A concurrency limit is neither a name nor a name with a number.",
         "Write for instance `concurrency_limits = licence:2`.",
     ),
     SubmitCode.NAME: CodeDoc(_E, "A name of an attribute is none.", "Use letters, digits and `_`, a letter first."),
@@ -126,7 +128,9 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
         _W, "There is no queue statement; one job is queued.", "End the description with `queue`."
     ),
     SubmitCode.UNUSED: CodeDoc(
-        _W, "A line has no effect: it is no command, and nothing refers to it.", "Correct the name, or remove the line."
+        _W,
+        "A line has no effect: it is not a command and nothing refers to it.",
+        "Correct the name, or remove the line.",
     ),
     SubmitCode.OBSOLETE: CodeDoc(_W, "There is a better way to say this.", "Use the command that is named."),
     SubmitCode.DUPLICATE_ITEM: CodeDoc(

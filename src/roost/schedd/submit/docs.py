@@ -77,7 +77,7 @@ concurrency_limits_expr | ConcurrencyLimits | The same as an expression.
 """,
     "Whom it counts for": """
 priority, prio | JobPrio | Among your own jobs; higher goes first.
-nice_user | AcctGroup | Whether the job only takes what nobody else wants.
+nice_user | AcctGroup | Whether the job only takes what no other user wants.
 accounting_group | AcctGroup | The group it counts for.
 accounting_group_user | AcctGroupUser | The user it counts for.
 batch_name | JobBatchName | A name for the submission.
@@ -223,7 +223,7 @@ def commands_page() -> Iterator[str]:
     yield ""
     yield from wrap(
         "A job begins with umask 022, with the limits of the machine's daemon but for those given here, and with no open "
-        "file but its three streams. Where one of these can't be opened, the job is held: with code 8 for its input (13 "
+        "file but its three streams. Where one of these cannot be opened, the job is held: with code 8 for its input (13 "
         "if files are transferred), and 7 for output and error, as when their directory is not there. When output is "
         "transferred back, that directory is made.",
         110,

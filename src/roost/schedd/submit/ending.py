@@ -184,7 +184,7 @@ def accounting(job: Job) -> None:
             job.put("MaxJobRetirementTime", 0)
     for name, text in (("accounting_group", group), ("accounting_group_user", user)):
         if text is not None and not _GROUP.match(text):
-            job.report(SubmitCode.ACCOUNTING, f"{name} = {text} is no name of an accounting group", name)
+            job.report(SubmitCode.ACCOUNTING, f"{name} = {text} is not a valid accounting group name", name)
             return
     if group is None and user is None:
         return
@@ -212,6 +212,8 @@ def limits(job: Job) -> None:
     for word in found:
         number = _LIMIT.match(word)
         if number is None or (number[2] is not None and float(number[2]) <= 0):
-            job.report(SubmitCode.LIMITS, f"concurrency_limits = {text}: {word!r} is no limit", "concurrency_limits")
+            job.report(
+                SubmitCode.LIMITS, f"concurrency_limits = {text}: {word!r} is not a valid limit", "concurrency_limits"
+            )
             return
     job.put("ConcurrencyLimits", ",".join(found))

@@ -227,7 +227,7 @@ class Job:
         return None
 
     def integer(self, *names: str) -> int | None:
-        """The number that a command gives; None if it is not given, or is no number."""
+        """The number that a command gives; None if it is not given, or is not a number."""
         text = self.text(*names)
         if text is None:
             return None
@@ -237,7 +237,7 @@ class Job:
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**62:
             return int(value)
         name = self.given(*names)
-        self.report(SubmitCode.INTEGER, f"{name} = {text} is no whole number", name)
+        self.report(SubmitCode.INTEGER, f"{name} = {text} is not a whole number", name)
         return None
 
 

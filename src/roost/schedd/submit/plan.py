@@ -33,7 +33,7 @@ VERSION: Final = 1
 
 
 class PlanError(ValueError):
-    """Data is no plan, or of a version that this Roost does not know."""
+    """Data is not a plan, or of a version that this Roost does not know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +145,7 @@ class ClusterPlan:
 def _limit(value: object) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31):
         return value
-    raise ValueError(f"{value!r} is no limit")
+    raise ValueError(f"{value!r} is not a valid limit")
 
 
 def _of_cluster(batch: Batch) -> dict[str, Cell]:

@@ -213,7 +213,7 @@ class _Looker:
     def _said(self, job: Job, command: str, text: str) -> int:
         size = size_in(text, 1)
         if size is None or size < 0:
-            job.report(SubmitCode.SIZE, f"{command} = {text} is no size", command)
+            job.report(SubmitCode.SIZE, f"{command} = {text} is not a valid size", command)
         return size or 0
 
     def _program(self, job: Job) -> int:

@@ -6,7 +6,7 @@ order of the items; ``$(Step)`` counts within an item, ``$(ItemIndex)`` is the i
 * ``in``: words, separated by commas or blanks, on one line or in parentheses over several;
 * ``matching``: the files and directories that patterns match, sorted; directories end with a slash;
 * ``from``: a file, the output of ``command |``, or lines in parentheses; one item a line, its words for one variable
-  after another, the last of which takes the rest. Comments and blank lines are no items. With ``TABLE`` before it, the
+  after another, the last of which takes the rest. Comments and blank lines are not items. With ``TABLE`` before it, the
   first line names the variables; if it has commas, only they separate the words.
 """
 
@@ -134,7 +134,7 @@ class _Reader:
             except ExpressionProblem as problem:
                 raise _Wrong(f"the number of jobs, {text!r}, cannot be computed: {problem}") from problem
         if isinstance(number, bool) or not isinstance(number, int):
-            raise _Wrong(f"{text!r} is no number of jobs")
+            raise _Wrong(f"{text!r} is not a valid number of jobs")
         if number < 0:
             raise _Wrong(f"the number of jobs is negative: {number}")
         if number > JOBS_MAX:
@@ -152,7 +152,7 @@ class _Reader:
         names = tuple(word for word in _SEPARATORS.split(text.strip()) if word)
         for name in names:
             if not _VARIABLE.match(name):
-                raise _Wrong(f"{name!r} is no name of a variable")
+                raise _Wrong(f"{name!r} is not a valid variable name")
         folded = [name.lower() for name in names]
         for name, key in zip(names, folded, strict=True):
             if folded.count(key) > 1:

@@ -40,7 +40,7 @@ class Request:
 
 
 def size_in(text: str, power: int) -> int | None:
-    """A size with or without a unit, in KiB (`power` 1) or MiB (2), rounded up; None if the text is no size."""
+    """A size with or without a unit, in KiB (`power` 1) or MiB (2), rounded up; None if the text is not a size."""
     found = _SIZE.match(text)
     if found is None:
         return None
@@ -70,7 +70,7 @@ def _sized(job: Job, command: str, attribute: str, default: str, power: int) -> 
 def _expression(job: Job, attribute: str, text: str, name: str) -> Expr | None:
     """The expression of a text; a wrong text that looks like a size is reported as one."""
     if re.match(r"[\d.+-]+\s*[A-Za-z]+\Z", text):
-        job.report(SubmitCode.SIZE, f"{name} = {text} is no size", name)
+        job.report(SubmitCode.SIZE, f"{name} = {text} is not a valid size", name)
         return None
     return job.parsed(attribute, text, name)
 
@@ -148,7 +148,7 @@ def gpus(job: Job) -> None:
             continue
         value = size_in(text, 2) if command == "gpus_minimum_memory" else job.computed(text)
         if not isinstance(value, int | float):
-            job.report(SubmitCode.SIZE, f"{command} = {text} is no number", command)
+            job.report(SubmitCode.SIZE, f"{command} = {text} is not a number", command)
             continue
         job.put(attribute, value)
         parts.append(clause)
@@ -162,7 +162,9 @@ def retries_with_more_memory(job: Job) -> None:
     if steps is not None:
         sizes = [size_in(word.strip(), 2) for word in steps.split(",")]
         if None in sizes:
-            job.report(SubmitCode.SIZE, f"retry_request_memory = {steps} is no list of sizes", "retry_request_memory")
+            job.report(
+                SubmitCode.SIZE, f"retry_request_memory = {steps} is not a valid list of sizes", "retry_request_memory"
+            )
         else:
             numbers = [size for size in sizes if size is not None]
             job.put("RetryRequestMemory", numbers[0] if len(numbers) == 1 else ",".join(map(str, numbers)))
@@ -173,7 +175,9 @@ def retries_with_more_memory(job: Job) -> None:
     if limit is not None:
         size = size_in(limit, 2)
         if size is None:
-            job.report(SubmitCode.SIZE, f"retry_request_memory_max = {limit} is no size", "retry_request_memory_max")
+            job.report(
+                SubmitCode.SIZE, f"retry_request_memory_max = {limit} is not a valid size", "retry_request_memory_max"
+            )
         else:
             job.put("MaxRequestMemory", size)
 

@@ -22,7 +22,7 @@ from roost.config.references import NAME
 from roost.config.scope import NameScope
 from roost.config.statements import Assign, Operator, Statement, Value
 
-#: ``queue`` as a word of its own; ``queue = 3`` is no statement of the language.
+#: ``queue`` as a word of its own; ``queue = 3`` is not a statement of the language.
 _QUEUE: Final = re.compile(r"queue(?=\s|$)(?!\s*=)\s*", re.IGNORECASE)
 _OPEN: Final = re.compile(r"\(\s*\Z|\([^()]*\Z")
 #: Lines of items of one queue statement.

@@ -176,7 +176,7 @@ def custom(key: str) -> Section:
             return
         name = found.name[len(_MY) :]
         if not _ATTRIBUTE.match(name):
-            job.report(SubmitCode.NAME, f"{name!r} is no name of an attribute", key)
+            job.report(SubmitCode.NAME, f"{name!r} is not a valid attribute name", key)
             return
         if key[len(_MY) :] in NOT_DESCRIBED:
             message, remedy = f"the queue keeps {name} itself: the line has no effect", "Remove the line."

@@ -109,7 +109,7 @@ def split(text: str) -> tuple[str | int, ...]:
 def form_of(section: str, cells: Mapping[str, Cell], others_from: int) -> Form | None:
     """The form of what a section gave with marks; None if a mark is where no word can be put.
 
-    Words from `others_from` on are no whole numbers, and are looked at before they go in.
+    Words from `others_from` on are not whole numbers, and are looked at before they go in.
     """
     templates: list[Template] = []
     fixed: list[tuple[str, Cell]] = []

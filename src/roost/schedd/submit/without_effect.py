@@ -34,13 +34,13 @@ COMMANDS: Final = {
         "Leave it out: matching is quick.",
     ),
     "next_job_start_delay": ("jobs start as slots become free", "Use `deferral_time` for jobs that have to wait."),
-    "notification": ("nobody is sent mail", "Use `roost wait`, or the event log."),
-    "notify_user": ("nobody is sent mail", "Use `roost wait`, or the event log."),
-    "email_attributes": ("nobody is sent mail", "Use `roost wait`, or the event log."),
+    "notification": ("no mail is sent", "Use `roost wait`, or the event log."),
+    "notify_user": ("no mail is sent", "Use `roost wait`, or the event log."),
+    "email_attributes": ("no mail is sent", "Use `roost wait`, or the event log."),
     "job_machine_attrs": ("attributes of machines are not kept", "Read `.machine.ad` in the job."),
     "load_profile": ("no profile is read", "Read it in the job."),
     "primary_unix_group": ("the job has the account's own group", "Use newgrp in the job."),
-    "want_io_proxy": ("the job can't ask the queue for files", "Transfer them."),
+    "want_io_proxy": ("the job cannot ask the queue for files", "Transfer them."),
     "starter_debug": ("what the machine tells is its administrator's to set", ""),
 }
 #: Values that ask for nothing.

@@ -51,7 +51,7 @@ class CellChanged(Struct):
 class ChangeCell(Request[CellChanged]):
     """Change the cell: texts of objects, new or changed, and objects that go. All of it happens, or nothing."""
 
-    #: The change that the asker has seen last; where there was another since, nothing happens. 0 is no cell.
+    #: The change that the asker has seen last; where there was another since, nothing happens. 0 means no cell.
     revision: Count
     put: dict[str, str]
     drop: tuple[str, ...] = ()

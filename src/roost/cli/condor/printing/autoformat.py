@@ -14,7 +14,7 @@ FLAGS: Final = "jlhVr,tng"
 
 
 def autoformat(attributes: Sequence[str], flags: str) -> Mask:
-    """The mask of ``-af``. Raises UsageError for an expression that can't be read."""
+    """The mask of ``-af``. Raises UsageError for an expression that cannot be read."""
     for text in attributes:
         if not is_name(text) and parsed(text) is None:
             raise UsageError(f"Error: invalid expression : {text}")

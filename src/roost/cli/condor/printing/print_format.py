@@ -142,7 +142,7 @@ class _Reader:
 
     def _summary(self, words: list[str]) -> None:
         if words not in ([], ["STANDARD"], ["NONE"]):
-            raise _Wrong("SUMMARY has to be STANDARD or NONE")
+            raise _Wrong("SUMMARY must be STANDARD or NONE")
         self._flags["summary"] = words != ["NONE"]
 
     def _column(self, text: str) -> None:
@@ -184,7 +184,7 @@ def _made(attr: str, said: dict[str, str]) -> Column:
         try:
             wide = int(said["WIDTH"])
         except ValueError:
-            raise _Wrong(f"WIDTH {said['WIDTH']}: it has to be AUTO or a number") from None
+            raise _Wrong(f"WIDTH {said['WIDTH']}: it must be AUTO or a number") from None
     render = None
     if "PRINTAS" in said:
         if said["PRINTAS"] not in RENDERERS:
@@ -217,7 +217,7 @@ def _keys(text: str) -> Iterator[Sorting]:
 
 def _expression(text: str) -> str:
     if not is_name(text) and parsed(text) is None:
-        raise _Wrong(f"{text}: this is no expression")
+        raise _Wrong(f"{text}: this is not an expression")
     return text
 
 

@@ -39,7 +39,7 @@ class Row:
         self.data = data
         self._folded: dict[str, Any] | None = None
         self._ad: ClassAd | None = None
-        #: Attributes that are expressions where they are no strings, in an ad that can't evaluate them.
+        #: Attributes that are expressions where they are not strings, in an ad that cannot evaluate them.
         self._texts = texts
 
     @classmethod
@@ -108,7 +108,7 @@ class Row:
         return value if isinstance(value, int | float) else otherwise
 
     def whole(self, name: str, otherwise: int = 0) -> int:
-        """An integer; `otherwise` where it is no number."""
+        """An integer; `otherwise` where it is not a number."""
         return int(self.number(name, otherwise))
 
     def _cell(self, name: str) -> Any:
@@ -137,7 +137,7 @@ def value_of(found: object) -> Value:
 
 @lru_cache(maxsize=1000)
 def parsed(text: str) -> Expr | None:
-    """An expression of the command line; None for one that can't be read."""
+    """An expression of the command line; None for one that cannot be read."""
     from roost.classad import ParseError, Syntax, parse_expression
 
     try:

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 
 class Code(str):
-    """The text of a value that is no boolean, number or string."""
+    """The text of a value that is not a boolean, number or string."""
 
     __slots__ = ()
 
@@ -53,12 +53,12 @@ def _real(value: float) -> str:
 
 
 def whole(value: Value) -> int | None:
-    """The value as an integer; None if it is no number."""
+    """The value as an integer; None if it is not a number."""
     if isinstance(value, float):
         return int(value) if abs(value) < 2**63 else None
     return int(value) if isinstance(value, int) else None
 
 
 def real(value: Value) -> float | None:
-    """The value as a real; None if it is no number."""
+    """The value as a real; None if it is not a number."""
     return float(value) if isinstance(value, int | float) else None

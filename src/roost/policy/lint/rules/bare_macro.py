@@ -84,7 +84,7 @@ def _torn(expression: Expression, start: int, end: int) -> Node | None:
 
 
 def _top_operator(text: str) -> Binary | Unary | Conditional | Elvis | None:
-    """The macro's text by itself, if an operator holds it together; None if it is no expression, or none with one."""
+    """The top operator of the macro's text; None if the text is not an expression or has no operator."""
     try:
         tree = parse_expression(text, Syntax.OLD).tree
     except ParseError:

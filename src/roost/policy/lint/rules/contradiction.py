@@ -1,6 +1,6 @@
 """Conditions that exclude each other.
 
-What: A comparison can't be TRUE together with what stands before it behind ``&&``.
+What: A comparison cannot be TRUE together with what stands before it behind ``&&``.
 
 Why: The whole is never TRUE. Mostly ``||`` was meant, or one of the limits is turned round.
 

@@ -37,7 +37,7 @@ def check(expression: Expression) -> Iterator[Hit]:
             name = _ENDED.get(number.value) if isinstance(number.value, int) else None
             if name is not None:
                 yield Hit(
-                    message=f"there are no jobs of the {name} universe any more",
+                    message=f"the {name} universe no longer exists",
                     remedy="Drop the term, or ask for a universe that exists: 5 vanilla, 7 scheduler, 9 grid, 10 java, "
                     "11 parallel, 12 local, 13 vm.",
                     node=node,

@@ -42,7 +42,7 @@ def check(pool: Pool) -> Iterator[Hit]:
             place = place_at(definition, call.start(), len(name) + 1)
             edit = Edit(file=place.file, line=place.line, column=place.column, old=call.group(), new=f"${name.upper()}")
             yield Hit(
-                message=f"${name}(…) is no function: names of functions are in capitals",
+                message=f"${name}(…) is not a function: names of functions are in capitals",
                 remedy=f"Write ${name.upper()}(…).",
                 place=place,
                 knob=definition.name,

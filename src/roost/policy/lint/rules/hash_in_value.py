@@ -2,8 +2,8 @@
 
 What: ``#`` stands behind other text on the line.
 
-Why: There are no comments at the end of a line: the ``#`` and all behind it belong to the value. A number is no number
-then, and an expression can't be read.
+Why: A line cannot end in a comment: the ``#`` and all behind it belong to the value. A number is not a number
+then, and an expression cannot be read.
 
 Example::
 

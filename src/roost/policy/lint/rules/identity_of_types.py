@@ -1,4 +1,4 @@
-"""=?= between values that can't be identical.
+"""=?= between values that cannot be identical.
 
 What: ``=?=`` or ``=!=`` between values of different kinds, or between texts that differ in case.
 
@@ -38,7 +38,7 @@ def check(expression: Expression) -> Iterator[Hit]:
             yield Hit(
                 message=f"{expression.text(node)} is {'mostly' if 'mostly' in why else 'always'} {result}: {why}",
                 remedy="Compare with a value of the same kind and spelling, or use == or != where the other side "
-                "can't be missing.",
+                "cannot be missing.",
                 node=node,
             )
 

@@ -1,7 +1,7 @@
-"""A line that is no statement.
+"""A line that is not a statement.
 
 What: A line is neither an assignment nor a keyword statement nor a comment, a name has characters that
-names can't have, or an ``if`` or a block is not closed.
+names cannot have, or an ``if`` or a block is not closed.
 
 Why: A daemon refuses to start. Often the line above has lost its backslash.
 

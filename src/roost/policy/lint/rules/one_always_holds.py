@@ -1,6 +1,6 @@
 """Conditions of which one always holds.
 
-What: A comparison behind ``||`` can't be FALSE where what stands before it is not TRUE.
+What: A comparison behind ``||`` cannot be FALSE where what stands before it is not TRUE.
 
 Why: The whole is never FALSE. Mostly ``&&`` was meant, or one of the limits is turned round.
 

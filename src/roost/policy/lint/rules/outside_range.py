@@ -56,7 +56,7 @@ def check(expression: Expression) -> Iterator[Hit]:
 
 
 def _is_beyond(op: Op, limit: float, value: Abstract) -> bool:
-    """Whether a limit lies so far outside a range that it can't be a way to write the range's end.
+    """Whether a limit lies so far outside a range that it cannot be a way to write the range's end.
 
     ``< 7``, a day that ends at 24 * 60, a size from 0 and ``> -1`` are such ways; ``<= 7`` for days is none.
     """

@@ -1,4 +1,4 @@
-"""A name that can't be set.
+"""A name that cannot be set.
 
 What: A name such as HOSTNAME or DETECTED_CPUS is assigned.
 

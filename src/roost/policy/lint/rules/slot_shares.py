@@ -3,7 +3,7 @@
 What: The shares of all slots of all types add up to more than the machine has: more than 100 % of a resource, or more
 cores than NUM_CPUS.
 
-Why: The slots can't be made. The daemon makes fewer of them than configured, or ends, depending on
+Why: The slots cannot be made. The daemon makes fewer of them than configured, or ends, depending on
 SLOT_CONFIG_FAILURE_MODE and version.
 
 Example::

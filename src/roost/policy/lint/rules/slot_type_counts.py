@@ -37,7 +37,7 @@ def check(pool: Pool) -> Iterator[Hit]:
     agrees = pool.number("NUM_SLOTS") == sum(one.count for one in types)
     if plain is not None and counted is not None and not agrees:
         yield Hit(
-            message=f"NUM_SLOTS has no effect beside {counted.name}",
+            message=f"NUM_SLOTS has no effect next to {counted.name}",
             remedy="Drop NUM_SLOTS, or the slot types.",
             place=pool.place(plain),
             knob=plain.name,

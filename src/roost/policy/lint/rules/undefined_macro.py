@@ -2,7 +2,7 @@
 
 What: A value refers to ``$(NAME)``, nothing defines NAME, and no default is given.
 
-Why: It expands to nothing. ``( $(SmallJob) || $(IsVanilla) )`` becomes ``(  || … )``, which can't be read; in a list
+Why: It expands to nothing. ``( $(SmallJob) || $(IsVanilla) )`` becomes ``(  || … )``, which cannot be read; in a list
 or a path the gap goes unnoticed.
 
 Example::
@@ -62,7 +62,7 @@ def check(pool: Pool) -> Iterator[Hit]:
             severity = Severity.ERROR if expression.problem is not None else None
             yield Hit(
                 message=f"$({use.name}) is not defined",
-                remedy=f"Define {use.name}, correct the name, or write $({use.name}:) if nothing is meant.",
+                remedy=f"Define {use.name}, correct the name, or write $({use.name}:) if it may be empty.",
                 place=place_at(use.definition, use.offset, len(use.name) + 3),
                 knob=expression.knob,
                 severity=severity,

@@ -2,7 +2,7 @@
 
 What: A name that no ad is known to have, one or two letters away from one that is known.
 
-Why: Unknown names are no mistake in reading: they are UNDEFINED. The condition that they stand in never holds, and
+Why: Unknown names are not syntax errors: they are UNDEFINED. The condition that they stand in never holds, and
 nobody is told. (Case does not matter: Imagesize is ImageSize.)
 
 Example::

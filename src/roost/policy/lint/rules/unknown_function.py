@@ -1,6 +1,6 @@
 """A function that does not exist, or with a wrong number of arguments.
 
-What: The name in front of a parenthesis is no function of the language, or the function takes fewer or more arguments.
+What: The name in front of a parenthesis is not a known function, or the function takes fewer or more arguments.
 
 Why: It is no mistake in reading: the call is ERROR each time it is evaluated, and the policy silently does not work.
 

@@ -1,6 +1,6 @@
 """A job's own attribute without quotation marks.
 
-What: ``+Name = word`` in a submit description, where the word is no attribute.
+What: ``+Name = word`` in a submit description, where the word is not an attribute.
 
 Why: The value is an expression: the word is a reference, and UNDEFINED. Texts need quotation marks.
 

@@ -1,6 +1,6 @@
 """A text without quotation marks.
 
-What: The value of a published attribute is a single word that is no attribute itself; or a text attribute is compared
+What: The value of a published attribute is a single word that is not an attribute; or a text attribute is compared
 with such a word, all in small or all in capital letters.
 
 Why: Values in STARTD_ATTRS are expressions: a word is a reference, and this one is UNDEFINED. So is a comparison with

@@ -1,4 +1,4 @@
-"""A source that can't be read.
+"""A source that cannot be read.
 
 What: A file that the configuration includes, or names in LOCAL_CONFIG_FILE, is not there.
 

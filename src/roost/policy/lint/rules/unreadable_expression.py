@@ -1,6 +1,6 @@
-"""An expression can't be read.
+"""An expression cannot be read.
 
-What: The text of a policy expression, all macros in place, is no ClassAd expression: a parenthesis is not closed, an
+What: The text of a policy expression, all macros in place, is not a ClassAd expression: a parenthesis is not closed, an
 operand is missing, an operator does not exist.
 
 Why: A daemon that meets it refuses to start, or goes on as if the expression were ERROR: START then matches no job at
@@ -44,7 +44,7 @@ def check(expression: Expression) -> Iterator[Hit]:
     if empty:
         remedy = f"$({empty[0]}) is not defined and leaves a gap: define it. Otherwise: {remedy}"
     yield Hit(
-        message=f"{expression.knob} can't be read: {problem.message}",
+        message=f"{expression.knob} cannot be read: {problem.message}",
         remedy=remedy[0].upper() + remedy[1:],
         span=(problem.start, min(problem.end, len(expression.mapped.text))),
     )

@@ -39,7 +39,7 @@ def check(expression: Expression) -> Iterator[Hit]:
         known = any(attribute_of(name, side) is not None for side in (Side.MACHINE, Side.JOB))
         if where is None and not known and fold(name) not in SCOPES:
             yield Hit(
-                message=f"{name} may be the slot's or the job's: whoever writes one of them can decide for the other",
+                message=f"{name} may be the slot's or the job's: the author of one ad can decide for the other",
                 remedy=f"Write MY.{name} or TARGET.{name}.",
                 node=node,
             )
