@@ -140,7 +140,10 @@ class Ledger:
         capacity = self.configured[place].get(name)
         if not isinstance(capacity, float):
             return None
-        left = capacity - self.used(place, name)
+        used = self._used.get(place)
+        left = capacity - used.get(name, 0.0) if used else capacity
+        if name not in self._loads.names:
+            return left
         load = self._loads.value(place, name)
         return min(left, load) if isinstance(load, float) else left
 

@@ -37,6 +37,8 @@ class Loads:
         self._texts = {one.name: one.text for one in cell.scheduler.job_load_adjustments}
         self._decay = cell.scheduler.load_adjustment_decay_time.number
         self._values = {host: self._scaled(snapshot, host, report) for host, report in snapshot.reports.items()}
+        #: values that at least one host reports
+        self.names = frozenset(name for values in self._values.values() for name in values)
         self._weights: dict[str, int] = {}
         configuration = cell.configurations.get(GLOBAL)
         unheard = seconds(configuration.get("max_unheard") or "") if configuration else None

@@ -70,6 +70,8 @@ class Kind:
     exhausted: bool = False
     #: the reasons, each once, in order
     reasons: dict[str, None] = field(default_factory=dict)
+    #: sets of values of instances that allow it, by identity
+    allowed: set[int] = field(default_factory=set)
     #: queues and hosts that refuse it as a whole, or empty text
     queues: dict[str, str] = field(default_factory=dict)
     hosts: dict[str, str] = field(default_factory=dict)
@@ -146,7 +148,17 @@ class Matcher:
         host = kind.hosts.get(instance.host)
         if host is None:
             host = kind.hosts[instance.host] = self._host_refusal(kind, instance.host) or ""
-        return host or self._own_refusal(kind, instance) or self._room_refusal(kind, instance)
+        return host or self._fixed_refusal(kind, instance) or self._room_refusal(kind, instance)
+
+    def _fixed_refusal(self, kind: Kind, instance: QueueInstance) -> str | None:
+        """What the values of an instance refuse; without ``-q``, those with the same values do the same."""
+        values = id(instance.settings)
+        if values in kind.allowed:
+            return None
+        refusal = self._own_refusal(kind, instance)
+        if refusal is None and not kind.request.queues:
+            kind.allowed.add(values)
+        return refusal
 
     def _queue_refusal(self, kind: Kind, queue: str) -> str | None:
         request = kind.request
@@ -185,6 +197,8 @@ class Matcher:
         return _project_refusal(kind.request, host, f'on host "{name}"')
 
     def _may(self, kind: Kind, place: QueueSettings | ExecutionHost) -> bool:
+        if not place.user_lists and not place.xuser_lists:
+            return True
         request, lists = kind.request, self._cell.user_lists
         if any(one in lists and lists[one].holds(request.user, request.groups) for one in place.xuser_lists):
             return False
@@ -246,6 +260,8 @@ class Matcher:
             left = self._ledger.available(place, name)
             source = "c"
             if left is None:
+                if name not in self._loads.names:
+                    continue
                 load = self._loads.value(place, name)
                 if not isinstance(load, float):
                     continue

@@ -13,9 +13,8 @@ import math
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from roost.gridengine.complex import value_number
+from roost.gridengine.complex import Complex, value_number
 from roost.gridengine.instances import QueueInstance, Resolver
-from roost.gridengine.pairs import Pair
 from roost.gridengine.quota import FILTERS, Filter, QuotaRule, dynamic_limit
 from roost.gridengine.scheduling.ledger import Ledger, Need, needs_of
 from roost.gridengine.scheduling.loads import Loads, host_of
@@ -26,9 +25,17 @@ from roost.gridengine.scheduling.snapshot import Grant, Request, Snapshot
 _Counter = tuple[str, tuple[str, ...]]
 
 
+class _Limit(NamedTuple):
+    definition: Complex
+    #: terms of a dynamic limit; None for a number
+    terms: tuple[tuple[str, float], ...] | None
+    number: float | None
+
+
 class _Rule(NamedTuple):
     label: str
     rule: QuotaRule
+    limits: tuple[_Limit, ...]
 
 
 class _Place(NamedTuple):
@@ -47,7 +54,7 @@ class Quotas:
         self._complexes = snapshot.cell.complexes
         self._resolver = Resolver(snapshot.cell)
         self._sets: Final = [
-            [_Rule(one.label(rule), rule) for rule in one.rules]
+            [_Rule(one.label(rule), rule, self._limits(rule)) for rule in one.rules]
             for one in snapshot.cell.quota_sets.values()
             if one.enabled
         ]
@@ -56,6 +63,15 @@ class Quotas:
         if self._sets:
             for task in snapshot.running:
                 self.book(task.request, task.grants, needs_of(task.request, self._complexes))
+
+    def _limits(self, rule: QuotaRule) -> tuple[_Limit, ...]:
+        found = []
+        for name, text in rule.limits:
+            if name in self._complexes:
+                dynamic, definition = dynamic_limit(text), self._complexes[name]
+                number = None if dynamic else value_number(definition.type, text)
+                found.append(_Limit(definition, dynamic and dynamic.terms, number))
+        return tuple(found)
 
     def _rules(self, place: _Place) -> list[tuple[_Rule, _Counter]]:
         """The rule of each set that applies, with its counter."""
@@ -93,29 +109,28 @@ class Quotas:
         """Why quotas keep a job out of an instance; None if they allow a slot there."""
         if not self._sets:
             return None
-        for (label, rule), counter in self._rules(_Place(request, instance.queue, instance.host)):
-            if any(not self._allows(limit, request, instance.host, counter, needs) for limit in rule.limits):
+        for (label, _, limits), counter in self._rules(_Place(request, instance.queue, instance.host)):
+            if any(not self._allows(limit, request, instance.host, counter, needs) for limit in limits):
                 return f'cannot run because it exceeds limit "{"/".join(counter[1])}/" in rule "{label}"'
         return None
 
-    def _allows(self, limit: Pair, request: Request, host: str, counter: _Counter, needs: tuple[Need, ...]) -> bool:
-        definition = self._complexes.get(limit.name)
-        bound = self._bound(limit, host)
-        if definition is None or bound is None:
+    def _allows(self, limit: _Limit, request: Request, host: str, counter: _Counter, needs: tuple[Need, ...]) -> bool:
+        definition, bound = limit.definition, self._bound(limit, host)
+        if bound is None:
             return True
         if definition.is_consumable:
-            wanted = next((need.amount for need in needs if need.name == limit.name), 0.0)
-            return not wanted or self._used.get(counter, {}).get(limit.name, 0.0) + wanted <= bound
-        asked = dict(request.hard).get(limit.name)
+            wanted = next((need.amount for need in needs if need.name == definition.name), 0.0)
+            used = self._used.get(counter)
+            return not wanted or (used.get(definition.name, 0.0) if used else 0.0) + wanted <= bound
+        asked = dict(request.hard).get(definition.name)
         number = None if asked is None else value_number(definition.type, asked)
         return number is None or related(definition, number, bound)
 
-    def _bound(self, limit: Pair, host: str) -> float | None:
-        dynamic = dynamic_limit(limit.text)
-        if dynamic is None:
-            return value_number(self._complexes[limit.name].type, limit.text) if limit.name in self._complexes else None
+    def _bound(self, limit: _Limit, host: str) -> float | None:
+        if limit.terms is None:
+            return limit.number
         total = 0.0
-        for name, weight in dynamic.terms:
+        for name, weight in limit.terms:
             value: float | str | None = 1.0
             if name:
                 found = self._ledger.fixed(host, name)

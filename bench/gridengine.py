@@ -1,0 +1,114 @@
+"""A scheduling run of a Grid Engine cell."""
+
+from __future__ import annotations
+
+import datetime
+import gc
+import statistics
+import time
+from collections.abc import Iterator
+
+from bench.measure import Row
+from roost.gridengine.builtin import COMPLEXES
+from roost.gridengine.cell import Cell
+from roost.gridengine.complex import parse_complexes
+from roost.gridengine.host import GLOBAL, ExecutionHost, HostGroup
+from roost.gridengine.instances import resolve
+from roost.gridengine.pairs import Pair
+from roost.gridengine.queue import ClusterQueue, QueueSettings
+from roost.gridengine.quota import Filter, QuotaRule, QuotaSet
+from roost.gridengine.scheduler import SchedulerConfiguration
+from roost.gridengine.scheduling import HostReport, PendingJob, Request, Snapshot
+from roost.gridengine.scheduling import run as decide
+from roost.gridengine.values import Quantity
+
+#: What is wanted, s: 10,000 jobs of 100 kinds on 1,000 hosts with 3 queues each.
+WANTED_S = 1.0
+QUEUES = ("short.q", "all.q", "long.q")
+KINDS = 100
+#: each user or host by itself
+EACH = Filter(include=("*",), expanded=True)
+_NOW = 1_800_000_000.0
+
+
+def make_cell(hosts: int) -> Cell:
+    """Hosts with 4 slots in each queue and 8 over all, memory, a licence for all, quotas and load adjustments."""
+    own = parse_complexes("lic lic INT <= YES YES 0 1000\nmem mem MEMORY <= YES YES 1G 0\n", "bench")
+    names = tuple(f"node{number:04d}" for number in range(hosts))
+    configured = {
+        name: ExecutionHost(name=name, complex_values=(Pair("slots", "8"), Pair("mem", "32G"))) for name in names
+    }
+    configured[GLOBAL] = ExecutionHost(name=GLOBAL, complex_values=(Pair("lic", "500"),))
+    queues = {
+        name: ClusterQueue(
+            name=name,
+            hostlist=("@all",),
+            defaults=QueueSettings(slots=4, seq_no=place, h_rt=Quantity(limit, int(limit))),
+        )
+        for place, (name, limit) in enumerate(zip(QUEUES, ("3600", "86400", "864000"), strict=True))
+    }
+    return Cell(
+        queues=queues,
+        hosts=configured,
+        host_groups={"@all": HostGroup(name="@all", hostlist=names)},
+        quota_sets={
+            "users": QuotaSet(
+                name="users", enabled=True, rules=(QuotaRule(users=EACH, limits=(Pair("slots", "700"),)),)
+            ),
+            "hosts": QuotaSet(
+                name="hosts", enabled=True, rules=(QuotaRule(hosts=EACH, limits=(Pair("slots", "$num_proc*2"),)),)
+            ),
+        },
+        complexes=dict(COMPLEXES) | {one.name: one for one in own},
+        scheduler=SchedulerConfiguration(
+            job_load_adjustments=(Pair("np_load_avg", "0.50"),), load_adjustment_decay_time=Quantity("450", 450)
+        ),
+    )
+
+
+def make_jobs(count: int) -> Iterator[PendingJob]:
+    """Jobs of 100 kinds: users, run times, memory, licences, host groups and sizes that nothing has."""
+    for number in range(count):
+        kind = number * 7919 % KINDS
+        hard = [Pair("h_rt", str(600 * (1 + kind % 40))), Pair("mem", f"{1 + kind % 7}G")]
+        if kind % 5 == 0:
+            hard.append(Pair("lic", "1"))
+        if kind % 25 == 1:
+            hard.append(Pair("mem_total", "4T"))
+        queues = ("all.q", "long.q@@all") if kind % 10 == 3 else ()
+        request = Request(user=f"user{kind % 20}", hard=tuple(hard), queues=queues)
+        yield PendingJob(number=number + 1, request=request, submitted=_NOW - count + number)
+
+
+def make_snapshot(jobs: int, hosts: int) -> Snapshot:
+    cell = make_cell(hosts)
+    reports = {
+        host: HostReport(time=_NOW, values={"np_load_avg": f"{number % 10 / 20}", "num_proc": "8", "mem_total": "64G"})
+        for number, host in enumerate(cell.hosts)
+    }
+    return Snapshot(
+        cell=cell,
+        instances=resolve(cell),
+        reports=reports,
+        now=_NOW,
+        local_time=datetime.datetime(2027, 1, 15, 12),
+        pending=tuple(make_jobs(jobs)),
+    )
+
+
+def run(*, quick: bool = False) -> Iterator[Row]:
+    jobs, hosts = (1000, 100) if quick else (10_000, 1000)
+    snapshot = make_snapshot(jobs, hosts)
+    gc.collect()
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        plan = decide(snapshot)
+        times.append(time.perf_counter() - start)
+    median = statistics.median(times)
+    yield Row(
+        name=f"Grid Engine run: {jobs:,} jobs, {hosts:,} hosts x {len(QUEUES)}",
+        ratio=WANTED_S / median,
+        wanted=None if quick else 1.0,
+        detail=f"{median:.2f} s, {len(plan.dispatches):,} dispatches, {len(plan.reasons):,} jobs wait with reasons",
+    )
