@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,6 +85,15 @@ def test_another_text_is_no_description(
     said = _said(capsys, "submit", "--dry-run", str(path))
     assert said.count("\n") == 1
     assert f"error: {path} {word} description [submit-not-a-description]" in said
+
+
+def test_a_script_on_standard_input_is_not_called_a_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SCRIPT.encode())))
+    said = _said(capsys, "submit", "--dry-run", "-")
+    assert "<stdin> is a script, not a submit description" in said
+    assert "`executable = PROGRAM` and `queue`" in said
 
 
 def test_a_description_that_never_ends_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

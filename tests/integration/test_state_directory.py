@@ -122,6 +122,22 @@ def test_a_database_that_is_gone_at_the_start_is_no_empty_queue(start: Callable[
     assert [ad["ClusterId"] for ad in pool.jobs()] == [held]
 
 
+def test_a_database_that_was_removed_with_its_lock_is_no_empty_queue(start: Callable[..., Pool]) -> None:
+    pool = start()
+    held = pool.submit(f"{SLEEP}hold = true\n")
+    backup = pool.place / "backup"
+    with closing(sqlite3.connect(_db(pool))) as other:
+        other.execute("VACUUM INTO ?", (str(backup),))
+    _delete(pool)
+    pool.down()
+    refused = pool.try_("up", "-d")
+    assert refused.returncode == 2
+    assert "queue.sqlite is gone" in refused.stderr and "restore a backup" in refused.stderr
+    shutil.copy(backup, _db(pool))
+    pool.up()
+    assert [ad["ClusterId"] for ad in pool.jobs()] == [held]
+
+
 def test_a_backup_of_a_queue_at_work_is_a_queue(start: Callable[..., Pool], tmp_path: Path) -> None:
     """As the manual says: configuration, database and spool into an empty directory."""
     pool = start()

@@ -155,6 +155,22 @@ def test_a_database_that_is_gone_is_not_begun_anew(path: Path) -> None:
     _opened(path).close()
 
 
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_database_that_is_removed_with_its_lock_is_not_begun_anew(path: Path, *, closed: bool) -> None:
+    store = _opened(path)
+    try:
+        for file in path.parent.glob("queue.sqlite*"):
+            file.unlink()
+        if not closed:
+            with pytest.raises(Damaged, match="is gone"):
+                store.database.verify()
+            assert Path(f"{path}.lock").read_text() == store.database.identity
+    finally:
+        store.close()
+    with pytest.raises(StoreError, match=r"queue.sqlite is gone.*restore a backup"):
+        _opened(path)
+
+
 def test_another_database_is_not_taken_for_the_old_one(path: Path, tmp_path: Path) -> None:
     _opened(path).close()
     other = tmp_path / "other.sqlite"

@@ -107,6 +107,7 @@ class Database:
     def close(self) -> None:
         """Let go of the database."""
         _released(self.engine, self._lock)
+        self._keep_identity()
         # No descriptor of its files before SQLite is done, and the lock last: both hold others out.
         if self._guard is not None:
             self._guard.close()
@@ -160,7 +161,17 @@ class Database:
             if meta_value(connection, self.meta, _IDENTITY) != self.identity:
                 raise Damaged(f"{self.shown} was replaced by another one while it was in use")
 
+    def _keep_identity(self) -> None:
+        """Write the lock's file again if it was removed with the database: the next start begins no empty one."""
+        if self._lock is None or isinstance(self._lock, Connection):
+            return
+        place = Path(self._lock.name)
+        # Where there is no directory any more, or no room, the damage is told all the same.
+        with contextlib.suppress(OSError), place.open("x") as file:
+            file.write(self.identity)
+
     def _damaged(self, text: str) -> Damaged:
+        self._keep_identity()
         return Damaged(f"the database is damaged: {text}; {RESTORE}")
 
 

@@ -168,10 +168,9 @@ class _Reader:
         message = (
             f"{self.file} is {kind}, not a submit description" if kind else f"{self.file} is not a submit description"
         )
-        remedy = (
-            f"To run it, submit a description with the lines `executable = {self.file}` and `queue`." if kind else None
-        )
-        findings.report(SubmitCode.NOT_A_DESCRIPTION, message, Span(self.file), remedy=remedy)
+        program = "PROGRAM" if self.file.startswith("<") else self.file
+        to_run = f"To run it, submit a description with the lines `executable = {program}` and `queue`."
+        findings.report(SubmitCode.NOT_A_DESCRIPTION, message, Span(self.file), remedy=to_run if kind else None)
         return Submission(file=self.file, clusters=(), findings=tuple(findings))
 
     def _reads_like_another_file(self, findings: Findings) -> bool:
