@@ -69,7 +69,7 @@ SHIPPED_DESKTOP = next(path for path in SHIPPED if path.stem == "desktop").read_
         ("policy = ''\nscenario = [{ steps = [{ at = 'soon', keys = 1 }] }]", "at is a duration"),
         ("policy = ''\nscenario = [{ steps = [{ at = 9, keys = 1 }, { at = 1, keys = 1 }] }]", "put steps in order"),
         ("policy = ''\nscenario = [{ steps = [{ at = 1, submit = 'x' }] }]", "no job 'x'"),
-        ("policy = ''\nscenario = [{ steps = [{ at = 1, expect = 'Busy' }] }]", "no state"),
+        ("policy = ''\nscenario = [{ steps = [{ at = 1, expect = 'Busy' }] }]", "is not a valid state"),
         ("policy = ''\nscenario = [{ begins = 'noon', steps = [{ at = 1, expect = 'Owner' }] }]", "Tue 22:00"),
         ("policy = ''\nscenario = [{ steps = [{ at = 1, expect = 'Claimd/Busy' }] }]", "did you mean 'Claimed/Busy'"),
         ("policy = ''\n[[scenario]]\nname = 'x'\nsteps = [{ at = 9, keys = 1 }]", "wrong.toml:2: .*it expects nothing"),

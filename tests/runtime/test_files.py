@@ -249,8 +249,8 @@ def test_listed_output_is_just_that(tmp_path: Path) -> None:
     ("listed", "subcode", "words"),
     [
         ("absent", 2, "the job did not make it"),
-        ("../home", 0, "has to put its output there"),
-        ("/etc/passwd", 0, "has to put its output there"),
+        ("../home", 0, "must put its output there"),
+        ("/etc/passwd", 0, "must put its output there"),
         ("astray", 0, "leads out of the scratch directory"),
         ("dir", 0, "leads out of the scratch directory"),
         ("pipe", 0, "neither file nor directory"),

@@ -144,7 +144,7 @@ def test_what_a_hook_leaves_running_is_killed_when_it_ends(one_place: Place, exe
 
 def test_what_is_no_ad_is_said_to_be_none() -> None:
     found = printed_ad("A = 1\nthis is nothing\n")
-    assert isinstance(found, HookFailed) and "no ad" in found.text
+    assert isinstance(found, HookFailed) and "not an ad" in found.text
     assert printed_ad("") == ClassAd()
 
 
@@ -240,7 +240,7 @@ def test_what_others_could_have_written_is_not_run(one_place: Place, execute: Pa
     path.chmod(0o757)
     assert "everybody may write" in refusal(path)
     path.chmod(0o644)
-    assert "no executable file" in refusal(path)
+    assert "not an executable file" in refusal(path)
     path.chmod(0o755)
     one_place.path.chmod(0o777)
     assert "put another program there" in refusal(path)

@@ -72,7 +72,7 @@ def test_statements(rules: str, expected: dict[str, str]) -> None:
         ("if 1\nelse\nelif 1\nendif", "r:3: elif without an if"),
         ("if 1\nif 0\nendif", "r:1: if: the endif is missing"),
         ("if $(given) > 3\nendif", "r:1: if $(given) > 3: "),
-        ("if 1\n" * 65, "r:65: more than 64"),
+        ("if 1\n" * 65, "r:65: conditions nested more than 64 deep"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(rules: str, message: str) -> None:

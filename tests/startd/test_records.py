@@ -170,6 +170,6 @@ def test_a_mistake_is_named_with_its_place(path: tuple[str, ...], value: object,
 def test_records_of_other_kinds_and_versions_are_refused() -> None:
     record: Any = persisted(full_slot())
     assert "another version of Roost" in refused({**record, "version": 2})
-    assert "no record of a slot" in refused(persisted_machine(MACHINE))
+    assert "not the record of a slot" in refused(persisted_machine(MACHINE))
     for other in (None, [], {}, "slot", {**record, "more": 1}):
-        assert "no record of a slot" in refused(other)
+        assert "not the record of a slot" in refused(other)
