@@ -129,3 +129,12 @@ def test_benchmarks_say_how_fast_the_machine_is() -> None:
     mips, kflops = asyncio.run(run_benchmarks())
     assert mips is not None and mips > 10
     assert kflops is None or kflops > 1000
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no second file system")
+def test_each_scratch_directory_has_the_disk_of_its_own_filesystem(tmp_path: Path) -> None:
+    other = Path("/dev/shm")
+    reading = Sensors(execute=tmp_path, more=(other,)).host()
+    for place in (tmp_path, other):
+        device = place.stat().st_dev
+        assert reading.filesystem_of(str(place)).name == f"{os.major(device)}:{os.minor(device)}"

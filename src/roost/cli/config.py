@@ -34,8 +34,11 @@ from roost.config.knobs import ALL, DEFAULTS, SUBSYSTEMS
 from roost.config.not_text import shown
 from roost.config.suggest import near, near_among
 from roost.runtime.machine import STANDARD_FILES, SystemHost, detected_values, root_files
+from roost.runtime.scratch import directories_of, problem_of
 from roost.runtime.sensors import Sensors
 from roost.startd.layout_check import check_layout
+from roost.startd.layout_problems import LayoutCode
+from roost.startd.layout_resources import is_set, span_of
 
 #: errors of the configuration shown beside an answer that is not about them
 ERRORS_SHOWN_MAX = 5
@@ -279,11 +282,29 @@ def _check(config: Config, args: argparse.Namespace) -> int:
 def _slots(config: Config) -> list[Diagnostic]:
     """What keeps the slots from being made on this machine."""
     try:
-        execute = Path(config.get("EXECUTE") or os.curdir)
+        directories = directories_of(config)
+        first, *more = dict.fromkeys(directories.values())
+        found = [each for one in directories.items() if (each := _scratch(config, *one)) is not None]
     except ConfigError:
         # It is among the findings already.
-        execute = Path(os.curdir)
-    return check_layout(config, Sensors(execute=execute).host())
+        first, more, found = Path(os.curdir), [], []
+    return [*found, *check_layout(config, Sensors(execute=first, more=tuple(more)).host())]
+
+
+def _scratch(config: Config, slot: int, directory: Path) -> Diagnostic | None:
+    """What keeps scratch directories from being made where the configuration asks for it."""
+    knob = f"SLOT{slot}_EXECUTE" if slot else "EXECUTE"
+    problem = problem_of(directory, slot) if is_set(config, knob) else ""
+    if not problem:
+        return None
+    return Diagnostic(
+        code=LayoutCode.BAD_VALUE,
+        message=problem,
+        span=span_of(config, knob),
+        severity=Severity.WARNING if directory.is_absolute() else Severity.ERROR,
+        remedy="An execute machine does not start with it.",
+        name=knob,
+    )
 
 
 def _summary(config: Config, errors: int, warnings: int, notes: int) -> str:

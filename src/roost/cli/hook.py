@@ -35,6 +35,7 @@ from roost.runtime.home import Home
 from roost.runtime.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook, script_call
 from roost.runtime.node_messages import platform_of
 from roost.runtime.nursery import Nursery, NurseryFailed
+from roost.runtime.scratch import directories_of
 from roost.runtime.sensors import Sensors
 from roost.startd.configured import fetch_hook, hook_keyword
 from roost.startd.layout_problems import LayoutRefused
@@ -91,11 +92,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _slot(args: argparse.Namespace, home: Home, config: Config) -> SlotPlan:
     """The slot as the configuration makes it of this machine. Raises ConfigError."""
-    execute = next(each for each in (home.execute, *home.execute.parents) if each.is_dir())
+    first, *more = dict.fromkeys(directories_of(config).values())
+    execute = next(each for each in (first, home.path, *home.path.parents) if each.is_dir())
     identity = host_identity(
         config, machine=platform.node(), address="<trial>", started_at=0.0, platform=platform_of(config)
     )
-    reading = Sensors.configured(config, execute).host()
+    reading = Sensors.configured(config, execute, tuple(more)).host()
     plan = make_plan(config, reading, identity, zone_offset_s=Clock().zone_offset_s(), as_root=can_switch_user())
     if isinstance(plan, LayoutRefused):
         raise CommandError(str(plan))

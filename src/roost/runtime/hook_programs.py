@@ -3,8 +3,9 @@
 They are run through the nursery like jobs, so that they inherit nothing but what a call names, and all of their
 processes are known, can be killed, and are gone when they have ended. What a hook reads is a file, so that one that
 reads nothing does not hang. What it prints goes through named pipes that are emptied all the time: one that prints more
-than it may is killed and has filled no disk. Both are in a directory of the call's own below EXECUTE, where the job's
-user can reach it; `remove_hook_calls` clears away what a daemon that was killed left there.
+than it may is killed and has filled no disk. Both are in a directory of the call's own, in `execute` of the
+state directory, where the job's user can reach it; `remove_hook_calls` clears away what a daemon that was killed
+left there.
 
 A hook is refused if somebody else could have written it: if it, or the directory that it is in, may be written by
 everybody; so may none above, unless only owners remove there what there is (as in /tmp). Where the path leads over

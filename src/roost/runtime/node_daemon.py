@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from roost.classad import ClassAd
@@ -54,6 +55,7 @@ from roost.runtime.role import ConfigurationRefused, RoleContext
 from roost.runtime.role import Ending as DaemonEnding
 from roost.runtime.runner import Surroundings
 from roost.runtime.sandboxes import Sandboxes
+from roost.runtime.scratch import Scratch, directories_of
 from roost.runtime.sensors import Sensors
 from roost.runtime.slot_ads import SlotPublisher
 from roost.runtime.takeover import take_over
@@ -92,6 +94,7 @@ class NodeDaemon:
         self.bus = bus
         self.subjects = bus.subjects
         self.started_at = self.clock.now()
+        self.scratch = Scratch(self.execute_directories(config), context.home)
         self.sensors = self._sensors(config)
         self._inventories = Inventories()
         #: Seconds east of UTC, as it was measured last.
@@ -120,9 +123,10 @@ class NodeDaemon:
         self._empty = asyncio.Event()
         self.nursery: Nursery | None = None
         self.deputies = Deputies()
-        self.sandboxes = Sandboxes(context.home.execute)
+        #: For each directory of scratch directories.
+        self.sandboxes = {each: Sandboxes(each) for each in self.scratch.current}
         self.backfill = self._backfill_client(config)
-        self.trouble = Trouble((context.home.execute, context.home.jobs))
+        self.trouble = Trouble(dict.fromkeys((*self.scratch.current, context.home.execute, context.home.jobs)))
         self.cron = CronPrograms(self._cron_around(), self._cron_plan(config))
         #: Programs have said that the pool is to hear of their output at once.
         self._tell_cron = False
@@ -168,9 +172,17 @@ class NodeDaemon:
         slot = next((each for each in self.machine.slots if each.state.state is State.BACKFILL), None)
         return None if slot is None else self.machine.ad(slot, self.clock.now())
 
+    def execute_directories(self, config: Config) -> Mapping[int, Path]:
+        """Slot, 0 for the machine, to the directory that its scratch directories are made in."""
+        try:
+            return directories_of(config)
+        except ConfigError as error:
+            raise ConfigurationRefused(str(error)) from None
+
     def _sensors(self, config: Config) -> Sensors:
         try:
-            return Sensors.configured(config, self.context.home.execute)
+            first, *more = self.scratch.configured
+            return Sensors.configured(config, first, tuple(more))
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
 
@@ -299,7 +311,8 @@ class NodeDaemon:
         if self.nursery is not None:
             await self.nursery.close()
         self.deputies.close()
-        self.sandboxes.close()
+        for sandboxes in self.sandboxes.values():
+            sandboxes.close()
         self.chronicle.write(explained=True)
         self.state.close()
         self.state.write(self.machine, unripe=True)

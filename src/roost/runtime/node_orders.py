@@ -200,10 +200,13 @@ class NodeOrders:
         """What the hands of a starter work with."""
         daemon = self._daemon
         assert daemon.nursery is not None
+        execute = daemon.scratch.of(slot.plan.id.number)
         return Surroundings(
             home=daemon.context.home,
             nursery=daemon.nursery,
-            sandboxes=daemon.sandboxes,
+            sandboxes=daemon.sandboxes[execute],
+            execute=execute,
+            scratch=daemon.scratch,
             deputies=daemon.deputies,
             bus=daemon.bus,
             name=daemon.name,

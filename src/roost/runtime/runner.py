@@ -38,6 +38,7 @@ from roost.runtime.output_files import Baseline
 from roost.runtime.reports import file_name
 from roost.runtime.sandbox import Sandbox, SandboxFailed
 from roost.runtime.sandboxes import Sandboxes
+from roost.runtime.scratch import Scratch
 from roost.runtime.shepherd.processes import start_of
 from roost.runtime.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
 from roost.runtime.transfer import TransferProblem
@@ -64,6 +65,9 @@ class Surroundings:
     home: Home
     nursery: Nursery
     sandboxes: Sandboxes
+    #: The directory in which its scratch directory is made, and all of them.
+    execute: Path
+    scratch: Scratch
     #: Who touches the files of users.
     deputies: Deputies
     bus: Carrier
@@ -231,7 +235,7 @@ class Runner:
                 self._become(await asyncio.to_thread(account_of, self.job_ad, config, self.slot_ad))
             readers = (config.get("JOB_EXECDIR_PERMISSIONS", subsys="STARTER") or "user").lower()
             if self.account is not None or readers != "user":
-                self.around.home.let_others_to(self.around.home.execute)
+                self.around.home.let_others_to(self.around.execute)
             name = file_name(self.run)
             self.sandbox = self.around.sandboxes.make(name, owner=self.account, permissions=readers)
         except NoSuchAccount as problem:
@@ -327,7 +331,7 @@ class Runner:
             self._machine_failed(number, str(problem))
             return
         except OSError as problem:
-            where = problem.filename or self.around.home.execute
+            where = problem.filename or self.around.execute
             self._machine_failed(number, f"cannot write {where}: {problem.strerror}")
             return
         if isinstance(family, NotStarted) and family.is_machines_fault:
@@ -363,8 +367,8 @@ class Runner:
     def resume(self, state: StarterState) -> None:
         """Go on for a starter that an earlier daemon had."""
         self._resumed = True
-        path = self.around.home.execute / f"dir_{file_name(self.run)}"
-        if path.is_dir():
+        path = self.around.scratch.found(f"dir_{file_name(self.run)}")
+        if path is not None:
             self.sandbox = Sandbox(path=path)
             with contextlib.suppress(NoSuchAccount):
                 # As when it was made: what hooks or a configuration say since then makes it nobody else's.
@@ -412,11 +416,11 @@ class Runner:
 
     async def _missing(self) -> str:
         """What a job that ended badly could not have here: room on the disk, of which it has taken no more than its."""
-        if not self.moved or self.sandbox is None or not _is_full(self.around.home.execute):
+        if not self.moved or self.sandbox is None or not _is_full(self.sandbox.path.parent):
             return ""
         if await asyncio.to_thread(self.sandbox.size_kib) * 1024 > self._granted_bytes():
             return ""
-        return f"the disk of {self.around.home.execute} is full"
+        return f"the disk of {self.sandbox.path.parent} is full"
 
     def _granted_bytes(self) -> int:
         """Room on the disk that its slot has."""

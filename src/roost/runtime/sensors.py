@@ -111,11 +111,13 @@ class Sensors:
 
     #: Scratch directories are on its filesystem.
     execute: Path
+    #: Those of slots that have directories of their own.
+    more: tuple[Path, ...] = ()
     devices: IdleDevices = field(default_factory=IdleDevices)
     replacements: Replacements = field(default_factory=lambda: Replacements(None))
 
     @classmethod
-    def configured(cls, config: Config, execute: Path) -> Sensors:
+    def configured(cls, config: Config, execute: Path, more: tuple[Path, ...] = ()) -> Sensors:
         """As the configuration says. Raises ConfigError."""
         file = config.get("ROOST_SENSORS_FILE") or os.environ.get("ROOST_SENSORS_FILE")
         devices = IdleDevices(
@@ -123,7 +125,7 @@ class Sensors:
             bad_utmp=config.get_bool("STARTD_HAS_BAD_UTMP"),
             activity=tuple(config.get_list("ROOST_ACTIVITY_FILES") if config.get("ROOST_ACTIVITY_FILES") else ()),
         )
-        return cls(execute=execute, devices=devices, replacements=Replacements(Path(file) if file else None))
+        return cls(execute=execute, more=more, devices=devices, replacements=Replacements(Path(file) if file else None))
 
     @property
     def problem(self) -> str:
@@ -138,7 +140,7 @@ class Sensors:
             cpus=int(replaced.get("cpus", os.cpu_count() or 1)),
             memory_mb=int(replaced.get("memory_mb", memory.get("MemTotal", 0) // _KIB)),
             swap_kb=int(replaced.get("swap_kb", memory.get("MemTotal", 0) + memory.get("SwapFree", 0))),
-            filesystems={str(self.execute): self._filesystem(replaced)},
+            filesystems={str(each): self._filesystem(each, replaced) for each in (self.execute, *self.more)},
             inventories=inventories or {},
         )
 
@@ -164,11 +166,12 @@ class Sensors:
         seen = machine_idleness(self.devices.terminals_s(now), self.devices.consoles_s(now))
         return Idleness(keyboard_s=seen.keyboard_s, console_s=console_s) if has_console else seen
 
-    def _filesystem(self, replaced: Mapping[str, Any]) -> Filesystem:
+    @staticmethod
+    def _filesystem(execute: Path, replaced: Mapping[str, Any]) -> Filesystem:
         try:
-            found, device = os.statvfs(self.execute), self.execute.stat().st_dev
+            found, device = os.statvfs(execute), execute.stat().st_dev
         except OSError:
-            return Filesystem(name=str(self.execute), free_kb=int(replaced.get("disk_kb", 0)))
+            return Filesystem(name=str(execute), free_kb=int(replaced.get("disk_kb", 0)))
         free_kb = found.f_bavail * found.f_frsize // _KIB
         if free_kb * _KIB < PROBE_BYTES:
             # Slots are laid out once. What is full now takes no jobs until there is room (`trouble`), and then has all.

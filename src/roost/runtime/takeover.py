@@ -145,9 +145,11 @@ async def _clear(daemon: NodeDaemon, kept: set[str]) -> None:
     for listed in home.jobs.glob(f"*{BASELINE}"):
         if listed.stem not in kept:
             listed.unlink(missing_ok=True)
-    await asyncio.to_thread(remove_tree, home.execute / ASIDE)
-    for left in sorted(home.execute.glob("dir_*")):
-        if left.name.removeprefix("dir_") not in kept:
-            problem = await asyncio.to_thread(remove_tree, left)
-            if problem:
-                _log.warning("%s", problem)
+    for execute in daemon.scratch.known:
+        await asyncio.to_thread(remove_tree, execute / ASIDE)
+        for left in sorted(execute.glob("dir_*")):
+            if left.name.removeprefix("dir_") not in kept:
+                problem = await asyncio.to_thread(remove_tree, left)
+                if problem:
+                    _log.warning("%s", problem)
+    daemon.scratch.forget_empty()

@@ -13,7 +13,9 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.config import Config
@@ -187,12 +189,16 @@ class ReplayNode(NodeDaemon):
         self.deputies.are_needed = False
         self.state = _Forgetful(self.context.home.run / "slots", self.clock, self.reports)
 
+    def execute_directories(self, config: Config) -> Mapping[int, Path]:
+        """Within the replay, whatever the scenario's EXECUTE is."""
+        return {0: self.context.home.execute}
+
     def _sensors(self, config: Config) -> Sensors:
         from roost.startd.idleness import connections
 
         pool = self.pool
         return ScenarioReadings(
-            execute=self.context.home.execute,
+            execute=self.scratch.configured[0],
             replacements=Replaced(_size(pool.scenario)),
             scenario=pool.scenario,
             seen=pool.scenario.sensors(pool.start, connections(config)),
