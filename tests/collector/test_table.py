@@ -127,3 +127,19 @@ def test_rows_that_differ_from_what_was_seen_have_a_later_version(steps):
                 assert table.versions[row] > at
         seen = {row: (key, table.slots.value(key, "Memory")) for row, key in enumerate(table.slots.keys())}
         at = max(at, int(np.max(table.versions[: max(1, len(table.slots))], initial=-1)), table.changes)
+
+
+def test_names_of_ads_are_compared_without_case() -> None:
+    table = AdTable()
+    table.put(machine("Slot1@Host", Memory=1), sender="h", now=0.0, claim_id="first")
+    table.put(machine("slot1@host", Memory=2), sender="h", now=1.0, claim_id="second")
+    assert len(table) == len(table.slots) == 1
+    kept = table.get("MACHINE", "SLOT1@HOST")
+    assert kept is not None and (kept.ad.get("Memory"), kept.claim_id) == (2, "second")
+    assert (table.claims, table.senders) == ({"Slot1@Host": "second"}, {"Slot1@Host": "h"})
+    table.only("Machine", "h", ["SLOT1@host"])
+    assert len(table) == 1
+    assert table.remove("Machine", "sLOT1@hOST")
+    assert (len(table), len(table.slots), table.claims, table.senders) == (0, 0, {}, {})
+    table.put(machine("slot1@HOST"), sender="h", now=2.0)
+    assert list(table.slots) == ["slot1@HOST"]

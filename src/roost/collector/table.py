@@ -68,8 +68,10 @@ class AdTable:
 
     def __init__(self, lifetime_s: float = LIFETIME_S) -> None:
         self.lifetime_s = lifetime_s
-        #: (MyType, Name) to ad.
+        #: (MyType, Name) to ad. An ad that comes again under another spelling of its name keeps the first.
         self._kept: dict[tuple[str, str], Kept] = {}
+        #: (MyType, folded Name) to how the name is spelled here.
+        self._names: dict[tuple[str, str], str] = {}
         #: MyType, folded, to how it is spelled here: as in the first ad of it.
         self._kinds: dict[str, str] = {fold(SLOT): SLOT}
         self.slots = Table()
@@ -92,11 +94,12 @@ class AdTable:
         Raises ValueError for one without MyType or Name, and TooManyAds.
         """
         kind, name = _key(ad)
-        key = self._kinds.setdefault(fold(kind), kind), name
+        key = self._kinds.setdefault(fold(kind), kind), self.spelled(kind, name)
         ad["LastHeardFrom"] = int(now)
         before = self._kept.get(key)
         if before is None and len(self._kept) >= ADS_MAX:
             raise TooManyAds(f"the pool has more than ADS_MAX = {ADS_MAX} ads")
+        self._names.setdefault((key[0], fold(name)), name)
         self._kept[key] = Kept(ad, now, sender, claim_id, self._lifetime(ad))
         self.counts.updates += 1
         self.counts.by_kind[key[0]] = self.counts.by_kind.get(key[0], 0) + 1
@@ -142,9 +145,10 @@ class AdTable:
 
     def remove(self, kind: str, name: str) -> bool:
         """Forget an ad; whether there was one."""
-        kind = self._spelled(kind)
+        kind, name = self._spelled(kind), self.spelled(kind, name)
         if self._kept.pop((kind, name), None) is None:
             return False
+        del self._names[kind, fold(name)]
         self.counts.removed += 1
         if kind == SLOT:
             row = self.slots.place(name)
@@ -158,7 +162,7 @@ class AdTable:
 
     def only(self, kind: str, sender: str, names: Iterable[str]) -> None:
         """Forget all ads of a kind that a daemon has sent, but these."""
-        kept = set(names)
+        kept = {self.spelled(kind, name) for name in names}
         stale = [key for key, each in self._kept.items() if key[0] == kind and each.sender == sender]
         for _, name in stale:
             if name not in kept:
@@ -184,8 +188,12 @@ class AdTable:
     # -- questions -----------------------------------------------------------------------------------
 
     def get(self, kind: str, name: str) -> Kept | None:
-        """An ad by its name."""
-        return self._kept.get((self._spelled(kind), name))
+        """An ad by its name, in any case."""
+        return self._kept.get((self._spelled(kind), self.spelled(kind, name)))
+
+    def spelled(self, kind: str, name: str) -> str:
+        """The name of an ad as the table spells it."""
+        return self._names.get((self._spelled(kind), fold(name)), name)
 
     def _spelled(self, kind: str) -> str:
         """A type as the table spells it."""

@@ -229,11 +229,12 @@ class CentralDaemon:
             if self._offers_itself(name, ad, claim_id):
                 wish = Wish.URGENT
             self.table.put(ad, sender=sender, now=now, claim_id=claim_id)
-            self._bookings.offered(name, claim_id)
+            self._bookings.offered(self.table.spelled(SLOT, name), claim_id)
         for name in message.gone:
             self._own(SLOT, name, sender)
+            spelled = self.table.spelled(SLOT, name)
             self.table.remove(SLOT, name)
-            self._bookings.gone(name)
+            self._bookings.gone(spelled)
         if message.whole:
             self.table.only(SLOT, sender, names)
         self.want(wish)
