@@ -129,6 +129,26 @@ def test_a_vacated_job_was_vacated_by_a_person_and_gave_its_slot_to_nobody() -> 
     assert not any("gets the slot" in line for each in told for line in each)
 
 
+def test_a_job_without_a_log_tells_its_evictions_and_later_starts_from_the_slots_records() -> None:
+    records = [
+        slot(100.5, "Claimed/Idle", "Claimed/Busy"),
+        slot(102.0, "Claimed/Busy", "Claimed/Cleaning"),
+        slot(102.3, "Claimed/Idle", "Claimed/Busy"),
+        slot(110.0, "Claimed/Busy", "Claimed/Cleaning"),
+    ]
+    ad = ClassAd({"QDate": 90, "JobStartDate": 100, "CompletionDate": 110, "JobStatus": 4})
+    orders = [decision(101.9, "eviction", "vacate")]
+    story = job_story("1.0", ad, events=[], records=records, decisions=orders, kept_out=[])
+    assert [each.what for each in story if each.kind == "job"] == [
+        "submitted",
+        "started for the first time",
+        "left slot1@m; it waits again",
+        "started again on slot1@m",
+        "finished",
+    ]
+    assert next(each.why for each in story if each.what.startswith("left")) == ("by root",)
+
+
 def test_a_job_that_takes_its_time_to_leave_has_the_order_before_the_eviction() -> None:
     told = lines(
         logged((10, SUBMITTED), (10, STARTED), (30, log.JobEvicted(reason="vacated"))),

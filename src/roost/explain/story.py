@@ -1,8 +1,8 @@
 """What happened to a job or a slot, in order, with the reasons.
 
-A job's story is its event log, where it has one, else its ad; the records that the machines it ran on keep of their
-slots; and the audit trail, which knows who or what decided. A slot's story is its machine's record, with what was
-ordered of it.
+A job's story is its event log, where it has one, else its ad and the slots' records of its runs; the records that the
+machines it ran on keep of their slots; and the audit trail, which knows who or what decided. A slot's story is its
+machine's record, with what was ordered of it.
 
 **Order.** Decisions and transitions have times finer than a second. A job's log has whole seconds, with its events in
 order, so an event lies somewhere within its second and after the event before it. Where the decision that led to it or
@@ -66,7 +66,7 @@ def job_story(
     and `kept_out` those of its submitter that kept jobs out of matchmaking.
     """
     records = list(records)
-    told = [_with_request(each, ad) for each in (of_events(events, ad) if events else _dates(ad, name))]
+    told = [_with_request(each, ad) for each in (of_events(events, ad) if events else _past(ad, name, records))]
     decided = sorted((each for each in decisions if _is_told(each)), key=lambda each: float(each["at"]))
     told, rest = _with_decisions(_refined(told, records, decided), decided)
     # What the job's log says itself, its slot need not say again without a reason.
@@ -216,6 +216,37 @@ def _is_recorded(decision: Record) -> bool:
 def _of_job(record: Record, name: str) -> Happening:
     said = of_audit(record)
     return said._replace(who=f"job {name}") if said.kind == "job" else said
+
+
+def _past(ad: ClassAd, name: str, records: Sequence[Record]) -> list[Happening]:
+    """The past of a job without a log: what its ad says, and the runs that only the slots' records know."""
+    return sorted([*_dates(ad, name), *_runs(ad, name, records)], key=lambda each: each.at)
+
+
+def _runs(ad: ClassAd, name: str, records: Sequence[Record]) -> Iterator[Happening]:
+    """Starts after the first, and ends of runs before the last: the ad has the first start and the end of the job."""
+    steps = sorted(
+        (
+            float(each.get("at", 0.0)),
+            _leads_to(str(each.get("from", "")), str(each.get("to", ""))),
+            each.get("slot", "?"),
+        )
+        for each in records
+        if not each.get("starter")
+    )
+    over = ad.get("JobStatus") in (JobStatus.COMPLETED, JobStatus.REMOVED, JobStatus.HELD)
+    last_start = max((at for at, milestone, _ in steps if milestone is Milestone.STARTED), default=0.0)
+    first_start, is_first = float(ad.get("JobStartDate") or 0), True
+    for at, milestone, slot in steps:
+        if milestone is Milestone.STARTED:
+            if is_first and abs(at - first_start) <= _MESSAGE_S:
+                is_first = False
+                continue
+            yield Happening(at, f"job {name}", f"started again on {slot}", kind="job", milestone=milestone)
+        elif milestone is Milestone.EVICTED and at < last_start:
+            yield Happening(at, f"job {name}", f"left {slot}; it waits again", kind="job", milestone=milestone)
+        elif milestone is Milestone.EVICTED and not over:
+            yield Happening(at, f"job {name}", f"left {slot}", kind="job", milestone=milestone)
 
 
 def _dates(ad: ClassAd, name: str) -> Iterator[Happening]:
