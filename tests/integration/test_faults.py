@@ -170,6 +170,7 @@ def test_a_full_disk_stops_nothing_for_good(start: Start, small_disk: Path) -> N
 def test_daemons_that_die_come_back_where_nothing_can_be_logged_and_no_job_could_run(
     start: Start, small_disk: Path
 ) -> None:
+    (small_disk / "execute").mkdir()
     pool = start(f"LOG = {small_disk}/log\nEXECUTE = {small_disk}/execute\n")
     with (small_disk / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while file.write(bytes(4096)):
