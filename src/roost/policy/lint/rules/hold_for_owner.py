@@ -2,7 +2,7 @@
 
 What: WANT_HOLD is TRUE in a situation in which PREEMPT is TRUE though the job uses nothing that it should not.
 
-Why: Such a job did nothing wrong and should go back to the queue. On hold it waits until a user releases it.
+Why: Such a job did nothing wrong and should go back to the queue. On hold it waits until it is released.
 
 Example::
 
