@@ -9,8 +9,8 @@ words of `qstat -j`. The same snapshot gives the same plan.
 What it does not do
     Parallel jobs, reservations and advance reservations have no field in a snapshot: the caller keeps such jobs.
     A cell whose configuration needs what the run lacks is refused with `NotScheduled`, which names all of it: suspend
-    thresholds, slot-wise subordination, and functional or share tree tickets.
-    Override tickets count for nothing: the share of tickets is 0.5 for each job.
+    thresholds, slot-wise subordination, and functional, share tree or override tickets. Without tickets the share of
+    each job is 0.5.
 
 The modules
     `snapshot` and `plan` are the two ends. `loads`, `ledger`, `quotas` and `states` hold what changes during a run,
@@ -65,6 +65,8 @@ def unsupported(snapshot: Snapshot) -> Iterator[str]:
     for attribute in ("weight_tickets_functional", "weight_tickets_share"):
         if getattr(cell.scheduler, attribute):
             yield attribute
+    for kind, owners in (("user", cell.users), ("project", cell.projects), ("user list", cell.user_lists)):
+        yield from (f"oticket of {kind} {name}" for name, owner in owners.items() if owner.oticket)
 
 
 def run(snapshot: Snapshot) -> Plan:
