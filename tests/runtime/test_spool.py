@@ -171,7 +171,7 @@ def test_of_a_run_that_is_over_no_unfinished_file_is_left(tmp_path: Path) -> Non
         spool = _spool(tmp_path / "spool", world)
         await _quiet(spool, world.queue, lambda: parts() == 2)
         late = await _put(spool, world.queue, runs[1], item=_item(8), data=b"1234")
-        assert "not known" in late.error
+        assert "no longer known" in late.error
         taken = await _put(spool, world.queue, runs[2], item=_item(8), offset=4, data=b"5678", last=True)
         assert taken.offset == 8
 

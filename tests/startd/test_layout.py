@@ -230,7 +230,7 @@ def test_a_refusal_says_what_was_asked_for_and_what_was_there() -> None:
     (problem,) = refused("SLOT_TYPE_1 = cpus=2, mem=100, disk=1/4\nNUM_SLOTS_TYPE_1 = 3").problems
     assert problem.unmet is not None
     assert problem.unmet.lines == (
-        "ERROR: Cannot allocate 3rd slot of type 1",
+        "ERROR: Can't allocate 3rd slot of type 1",
         "\tRequesting: Cpus: 2, Memory: 100, Swap: auto, Disk: 25.00%",
         "\tAvailable:  Cpus: 0, Memory: 56, Swap: 100.00%, Disk: 50.00%",
     )

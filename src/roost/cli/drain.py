@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({} if draining is None else data_of(draining))
     elif draining is None:
-        say(f"{machine}is no longer draining")
+        say(f"{machine} is no longer draining")
     else:
         say(f"{machine} is being drained, request {draining.request_id}; `roost drain --cancel {machine}` stops it")
     return Exit.OK

@@ -225,7 +225,7 @@ def Attribute(name: str) -> ExprTree:
 def Function(name: str, *args: Any) -> ExprTree:
     """The expression that calls a function of the language."""
     if not re.fullmatch(r"[A-Za-z_]\w*", str(name)):
-        raise ClassAdValueError(f"{name!r}is not the name of a function")
+        raise ClassAdValueError(f"{name!r} is not the name of a function")
     return _of(Call(str(name), tuple(_node(each) for each in args)))
 
 

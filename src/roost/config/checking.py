@@ -120,7 +120,7 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
     if present == "" and name.lower() in used:
         return []
     if present is not None and not span.is_template:
-        message = f"{name} is an old name" if present else f"{name}no longer has an effect"
+        message = f"{name} is an old name" if present else f"{name} no longer has an effect"
         remedy = None if present else "Remove the line."
         return [diagnostic(Code.DEPRECATED_NAME, message, span, name=name, suggestion=present or None, remedy=remedy)]
     key = name.lower()

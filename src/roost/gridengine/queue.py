@@ -190,7 +190,7 @@ def split_overrides(entry: Entry) -> tuple[str, list[tuple[str, str]]]:
     for item in re.split(r"\],\s*\[", rest[1:-1]):
         domain, equals, value = item.partition("=")
         if not equals:
-            raise _refused("'=' must separate host or group from value", entry, form)
+            raise _refused("'=' has to separate host or group from value", entry, form)
         found.append((domain.strip() if domain.startswith("@") else domain.strip().lower(), value.strip()))
     return text[: first.start()].strip(), found
 

@@ -52,7 +52,7 @@ class Unmet:
     def lines(self) -> tuple[str, ...]:
         """The lines of the daemon's log that tell it."""
         return (
-            f"ERROR: Cannot allocate {ordinal(self.nth)} slot of type {self.type_id}",
+            f"ERROR: Can't allocate {ordinal(self.nth)} slot of type {self.type_id}",
             f"\tRequesting: {self.requesting}",
             f"\tAvailable:  {self.available}",
         )

@@ -194,7 +194,7 @@ def test_claims_are_vacated_and_the_queue_rescheduled(desk: Desk) -> None:
     assert set(ages.lines) == {"true true"}
     assert desk("condor_vacate", "-fast", HOST).out == f'Sent "Vacate-All-Claims-Fast" command to startd {HOST}\n'
     desk.pool.seen(f"{cluster}.0", NumVacates=1)
-    assert "Cannot send Vacate-Claim" in desk("condor_vacate", "elsewhere", status=1).err
+    assert "Can't send Vacate-Claim" in desk("condor_vacate", "elsewhere", status=1).err
     assert desk("condor_reschedule").out == 'Sent "Reschedule" command to local schedd\n'
 
 
@@ -268,7 +268,7 @@ def test_a_wrong_workflow_is_refused(desk: Desk) -> None:
 def test_the_daemons_are_told_to_read_end_and_begin(desk: Desk) -> None:
     assert desk("condor_reconfig").out == 'Sent "Reconfig" command to local master\n'
     assert "start and end together" in desk("condor_off", "-schedd", status=1).err
-    assert "Cannot find address for master elsewhere" in desk("condor_restart", "-name", "elsewhere", status=1).err
+    assert "Can't find address for master elsewhere" in desk("condor_restart", "-name", "elsewhere", status=1).err
     for name, called, words in (
         ("condor_restart", "Restart", ["-fast"]),
         ("condor_off", "Kill-All-Daemons", ["-fast", "-daemon", "master"]),

@@ -45,7 +45,7 @@ class Place:
             return False
         return True
 
-    def ask(self, work: Callable[[Pool], T], *, lost: str = "Error: Cannot find address of local schedd") -> T:
+    def ask(self, work: Callable[[Pool], T], *, lost: str = "Error: Can't find address of local schedd") -> T:
         """Do something with the pool. Raises ToolError, which begins with `lost` where no pool is found."""
         context = connected(Home.find(None))
         try:
@@ -70,7 +70,7 @@ class Place:
         try:
             self._check(home, home.contact())
         except HomeError as error:
-            raise ToolError(f"Error: Cannot find address for {self.name or self.pool}\n{error}") from None
+            raise ToolError(f"Error: Can't find address for {self.name or self.pool}\n{error}") from None
 
     def _check(self, home: Home, contact: dict[str, Any]) -> None:
         if self.pool and not is_pool(self.pool, contact):

@@ -98,7 +98,7 @@ def run(name: str, arguments: list[str]) -> int:
                 _stop(home, "fast" if "fast" in order.flags else "leave")
                 _start(home)
     except CommandError as error:
-        raise ToolError(f"ERROR: Cannot connect to local master\n{error}") from None
+        raise ToolError(f"ERROR: Can't connect to local master\n{error}") from None
     sys.stdout.write(f'Sent "{_CALLED[name]}" command to {_who(order)}\n')
     return 0
 
@@ -107,7 +107,7 @@ def _check(name: str, order: _Order) -> None:
     for machine in order.machines:
         if not is_called(machine, host_name()):
             raise ToolError(
-                f"Cannot find address for master {machine}\n"
+                f"Can't find address for master {machine}\n"
                 "The daemons of a machine are started and ended on that machine"
             )
     if order.daemon not in ("", "master") and name != "condor_reconfig":
@@ -199,7 +199,7 @@ def _ask(pool: Pool, name: str, order: _Order) -> int:
         try:
             pool.ask(Vacate(slot=slot, fast="fast" in order.flags), machine=machine.rpartition("@")[2])
         except CommandError as error:
-            sys.stderr.write(f"Cannot send Vacate-Claim command to startd {machine}\n{error}\n")
+            sys.stderr.write(f"Can't send Vacate-Claim command to startd {machine}\n{error}\n")
             failed = 1
             continue
         command = "Vacate-Claim" if slot else "Vacate-All-Claims"

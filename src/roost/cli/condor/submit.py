@@ -140,7 +140,7 @@ def _read(order: Order) -> Submission:
         contact = home.contact()
     except HomeError as error:
         if not order.dry_run:
-            raise ToolError(f"\nERROR: Cannot find address of local schedd\n{error}") from None
+            raise ToolError(f"\nERROR: Can't find address of local schedd\n{error}") from None
         contact = {}
     file = order.file or "-"
     if file != "-" and not Path(file).exists():
@@ -205,7 +205,7 @@ def _tell(text: str) -> None:
 def _submit(order: Order, submission: Submission) -> int:
     request = queue.Submit(clusters=tuple(plan.to_data() for plan in submission.clusters))
     try:
-        taken = order.place.ask(lambda pool: pool.ask(request), lost="\nERROR: Cannot find address of local schedd")
+        taken = order.place.ask(lambda pool: pool.ask(request), lost="\nERROR: Can't find address of local schedd")
     except Refused as refused:
         failed = "create cluster\n" if refused.answer.code == "too-many-jobs" else "submit job(s): "
         raise ToolError(f"\nERROR: Failed to {failed}{refused}") from None

@@ -150,7 +150,7 @@ def _from_file(path: str) -> PrintFormat:
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
-        raise ToolError(f"Cannot open select file: {path}") from None
+        raise ToolError(f"Can't open select file: {path}") from None
     return read_print_format(text, path)
 
 
@@ -162,7 +162,7 @@ def rows_of_file(path: str) -> Sequence[Row]:
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
-        raise ToolError(f"Cannot open file of ClassAds: {path}") from None
+        raise ToolError(f"Can't open file of ClassAds: {path}") from None
     try:
         return [Row.of(ad) for ad in parse_ads(text, origin=path)]
     except ParseError as error:

@@ -1,6 +1,6 @@
 """A knob by its old name.
 
-What: A knob whose name has changed, or whichno longer has an effect.
+What: A knob whose name has changed, or which no longer has an effect.
 
 Why: Some old names are still read, some are not, and where both names are set it is hard to say which wins.
 
