@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from roost.classad import ClassAd
+from roost.explain.happenings import Milestone, of_event
 from roost.explain.story import job_story, submitter
 from roost.schedd import event_log as log
 from roost.schedd.event_log import LoggedEvent
@@ -187,3 +188,10 @@ def test_a_retry_names_the_status_and_which_retry_of_how_many() -> None:
         "ended with status 4; it waits for retry 2 of 5 (max_retries)",
     ]
     assert lines(events)[2][0] == "ended with status 3; it waits to run again, as its policy demands"
+
+
+def test_an_eviction_that_is_looked_at_by_itself_is_an_eviction() -> None:
+    (evicted,) = logged((100, log.JobEvicted(reason="PREEMPT expression evaluated to True")))
+    found = of_event(evicted)
+    assert found is not None and found.milestone is Milestone.EVICTED
+    assert found.what == "evicted: PREEMPT expression evaluated to True; it waits again"

@@ -81,10 +81,15 @@ class Happening(NamedTuple):
 # -- events of a job's log -----------------------------------------------------------------------------------------
 
 
-def of_events(events: Iterable[LoggedEvent], ad: ClassAd | None = None) -> Iterator[Happening]:
-    """The events of one job's log, in its order; `ad` is the job's, for the number of its retries."""
+def of_events(
+    events: Iterable[LoggedEvent], ad: ClassAd | None = None, *, on_machine: bool = False
+) -> Iterator[Happening]:
+    """The events of one job's log, in its order.
+
+    `ad` is the job's, for the number of its retries; `on_machine` says whether the job ran before the first event.
+    """
     told = [each for each in events if each.number not in _BESIDE and each.event is not None]
-    on_machine, retries = False, 0
+    retries = 0
     for at, each in enumerate(told):
         event = each.event
         following = told[at + 1].event if at + 1 < len(told) else None
@@ -106,8 +111,8 @@ def of_events(events: Iterable[LoggedEvent], ad: ClassAd | None = None) -> Itera
 
 
 def of_event(logged: LoggedEvent) -> Happening | None:
-    """An event that is looked at by itself; None for what is beside the point."""
-    return next(of_events([logged]), None)
+    """An event that is looked at by itself, of a job that may have run; None for what is beside the point."""
+    return next(of_events([logged], on_machine=True), None)
 
 
 def _left(event: JobEvicted, on_machine: bool, following: Event | None) -> tuple[Milestone, str] | None:
