@@ -102,6 +102,17 @@ def test_a_destroyed_database_is_noticed_and_nothing_is_confirmed(
     pool("rm", str(runs))
 
 
+def test_what_is_refused_at_once_after_the_database_was_lost_is_not_shown_as_done(start: Callable[..., Pool]) -> None:
+    pool = start()
+    waits = pool.submit(f"{SLEEP}hold = true\n")
+    _delete(pool)
+    for words in (("submit",), ("rm", str(waits)), ("edit", str(waits), "--set", "JobPrio=1"), ("submit",)):
+        refused = pool.try_(*words, text=f"{SLEEP}queue 3\n")
+        assert refused.returncode == 2 and "is gone" in refused.stderr
+    assert [(ad["ClusterId"], ad["JobStatus"], ad["JobPrio"]) for ad in pool.jobs()] == [(waits, 5, 0)]
+    pool.down("--fast")
+
+
 def test_a_database_that_is_gone_at_the_start_is_no_empty_queue(start: Callable[..., Pool]) -> None:
     pool = start()
     held = pool.submit(f"{SLEEP}hold = true\n")

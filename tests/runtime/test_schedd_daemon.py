@@ -65,3 +65,37 @@ def test_what_an_answer_tells_is_in_the_users_event_log_before(tmp_path: Path, m
     finally:
         may.set()
         place.server.stop()
+
+
+def test_of_what_could_not_be_kept_nothing_is_shown_or_offered(tmp_path: Path) -> None:
+    """The database goes between the look at it before a request and the commit."""
+    (tmp_path / "servers").mkdir()
+    place, home = Place(tmp_path / "servers"), Home(tmp_path / "home")
+    home.make()
+
+    async def work() -> None:
+        settings = place.settings(Role.SCHEDD, "q")
+        bus = await Bus.connect(settings)
+        context = RoleContext(role="schedd", name="q", home=home, roots=None, bus=settings, peers={})
+        daemon = ScheddDaemon(context, load_text("", MemoryHost()), bus)
+        await daemon.start()
+        book = daemon.queue.book
+        daemon.feed(ev.Submitted(clusters=(sleep("queue\n"),), owner=user_name(), reply_to=""))
+        await daemon.kept()
+        for path in home.database.parent.glob("queue.sqlite*"):
+            path.unlink()
+        for _ in range(2):
+            daemon.feed(ev.Submitted(clusters=(sleep("queue 3\n"),), owner=user_name(), reply_to=""))
+        assert [*book.clusters] == [1, 2, 3]
+        while not daemon.watch.damage:
+            await asyncio.sleep(0.01)
+        assert [*book.clusters] == [1]
+        offered = [group for groups in daemon.queue.offered(context.clock.now()).values() for group in groups]
+        assert [(group.cluster, group.count) for group in offered] == [(1, 1)]
+        await daemon.stop(Ending.FAST)
+        await bus.close()
+
+    try:
+        run(work())
+    finally:
+        place.server.stop()

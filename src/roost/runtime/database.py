@@ -143,6 +143,14 @@ class Database:
                 raise self._damaged(f"{self.shown}: {told(error)}") from None
             raise StoreError(f"the database {self.shown} cannot be read: {told(error)}") from None
 
+    def look(self) -> None:
+        """See that the files are those that are open; for any thread. Raises Damaged."""
+        try:
+            if self._guard is not None:
+                self._guard.look()
+        except Damaged as error:
+            raise self._damaged(str(error)) from None
+
     def verify(self) -> None:
         """See that the database is whole, as far as that can be told quickly. Raises Damaged."""
         try:

@@ -88,7 +88,7 @@ class Tail:
 
 
 class Guard:
-    """The watch over the files of one open database. Its methods are for the thread that writes."""
+    """The watch over the files of one open database. Its methods but `look` are for the thread that writes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

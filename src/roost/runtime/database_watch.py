@@ -45,6 +45,13 @@ class DatabaseWatch:
             _log.critical("%s. No more requests are confirmed: %s", damage, REMEDY)
         self._home.note_problem(self._role, f"{damage}. No more requests are confirmed: {REMEDY}")
 
+    def look(self) -> None:
+        """Look whether its files are still there."""
+        try:
+            self._database.look()
+        except Damaged as damage:
+            self.found(damage)
+
     def refusal(self) -> Answer | None:
         """What is said to those who want something changed; None while it can be."""
         if not self.damage:

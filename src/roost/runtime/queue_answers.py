@@ -53,7 +53,11 @@ class QueueAnswers(RequestAnswers):
     def refusal(self, verb: Verb, sender: str) -> Answer | None:
         """Why a request is not answered; None if it is."""
         refused = refusal(verb, sender, self._daemon.settings.superusers, self._daemon.lists)
-        return self._daemon.watch.refusal() if refused is None and not verb.question else refused
+        if refused is None and not verb.question:
+            # What is refused before it is done need not be undone.
+            self._daemon.watch.look()
+            return self._daemon.watch.refusal()
+        return refused
 
     async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
         """The reply to a request."""

@@ -301,7 +301,7 @@ class ScheddDaemon:
                 try:
                     done = await self._commit(loop, changes, written)
                 except Damaged as damage:
-                    await self._confirm_nothing(damage)
+                    await self._confirm_nothing(damage, [*steps, *self._steps])
                     return
                 pieces = done.pieces
                 await self.copies.took(changes)
@@ -341,9 +341,11 @@ class ScheddDaemon:
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, 10.0)
 
-    async def _confirm_nothing(self, damage: Damaged) -> None:
-        """Refuse what waits for the disk."""
+    async def _confirm_nothing(self, damage: Damaged, steps: list[Step]) -> None:
+        """Refuse what waits for the disk, which these steps did."""
         self.watch.found(damage)
+        self.queue.take_back(change for step in steps for change in step.changes)
+        self.demands.soon()
         refusal = self.watch.refusal()
         assert refusal is not None
         for subject in {*self.replies.values()} - {""}:

@@ -257,6 +257,16 @@ class Book:
             for proc in cluster.procs():
                 yield JobId(number, proc)
 
+    def forget(self, number: int) -> None:
+        """A cluster is not in the queue any more."""
+        cluster = self.clusters.pop(number, None)
+        for group in () if cluster is None else cluster.groups.values():
+            # It is not offered any more.
+            group.count = 0
+        self.noops.discard(number)
+        for each in (self.untried, self.untold, self.recurring):
+            each.pop(number, None)
+
     # -- who is idle ---------------------------------------------------------------------------------
 
     def index(self, cluster: Cluster) -> None:

@@ -406,6 +406,12 @@ class Queue:
             if claim.submitter == submitter and not self.holder.is_local(claim.node):
                 claim.unwanted = True
 
+    def take_back(self, changes: Iterable[Change]) -> None:
+        """Forget clusters that were submitted and could not be kept: nothing else is to happen to this queue."""
+        for change in changes:
+            if isinstance(change, PutCluster):
+                self.book.forget(change.cluster)
+
     # -- questions -----------------------------------------------------------------------------------
 
     def offered(self, now: float, *, local: bool = False) -> dict[str, list[IdleGroup]]:

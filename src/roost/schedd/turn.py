@@ -275,9 +275,7 @@ class Turn:
         """Put what has changed into the changes; if these are not `kept`, jobs' ads in them go on to change."""
         for number, cluster in self._left.items():
             if cluster.left == 0:
-                del self.book.clusters[number]
-                self.book.noops.discard(number)
-                self.book.untried.pop(number, None)
+                self.book.forget(number)
                 self.changes.append(DropCluster(cluster=number))
             else:
                 self.changes.append(PutGone(cluster=number, gone=str(cluster.gone)))
