@@ -133,17 +133,23 @@ def test_a_database_that_is_gone_at_the_start_is_no_empty_queue(start: Callable[
     assert [ad["ClusterId"] for ad in pool.jobs()] == [held]
 
 
-def test_a_database_that_was_removed_with_its_lock_is_no_empty_queue(start: Callable[..., Pool]) -> None:
+@pytest.mark.parametrize("runs", [True, False], ids=["under the pool", "while it was down"])
+def test_a_database_that_was_removed_with_all_beside_it_is_no_empty_queue(
+    start: Callable[..., Pool], *, runs: bool
+) -> None:
     pool = start()
     held = pool.submit(f"{SLEEP}hold = true\n")
     backup = pool.place / "backup"
     with closing(sqlite3.connect(_db(pool))) as other:
         other.execute("VACUUM INTO ?", (str(backup),))
-    _delete(pool)
+    if runs:
+        _delete(pool)
     pool.down()
+    shutil.rmtree(_db(pool).parent)
     refused = pool.try_("up", "-d")
     assert refused.returncode == 2
     assert "queue.sqlite is gone" in refused.stderr and "restore a backup" in refused.stderr
+    assert f"remove {pool.home / 'queue.identity'}" in refused.stderr
     shutil.copy(backup, _db(pool))
     pool.up()
     assert [ad["ClusterId"] for ad in pool.jobs()] == [held]
@@ -179,8 +185,7 @@ def test_an_audit_trail_that_is_gone_is_told_and_nothing_of_it_is_forgotten(star
     with closing(sqlite3.connect(trail)) as other:
         other.execute("VACUUM INTO ?", (str(kept),))
     for path in trail.parent.glob("audit.sqlite*"):
-        if path.suffix != ".lock":
-            path.unlink()
+        path.unlink()
     second = pool.submit(f"{SLEEP}hold = true\n")
     pool("rm", str(second))
     assert "audit.sqlite is gone" in _daemons(pool, "audit.sqlite")["central"]

@@ -169,7 +169,7 @@ def test_the_trail_is_beside_the_queues_database_or_in_the_same_server(tmp_path:
     assert settings("DATABASE_URL = postgresql+psycopg://h/d").url == "postgresql+psycopg://h/d"
     assert settings("DATABASE_URL = sqlite:////x/q.sqlite").url == f"sqlite:///{tmp_path}/db/audit.sqlite"
     found = settings("AUDIT_DATABASE_URL = sqlite:////a\nAUDIT_MAX_AGE = 60\nAUDIT_MAX_RECORDS = 5")
-    assert found == AuditSettings(url="sqlite:////a", age_max_s=60.0, records_max=5)
+    assert found == AuditSettings(url="sqlite:////a", known=tmp_path / "audit.identity", age_max_s=60.0, records_max=5)
 
 
 # -- on the way --------------------------------------------------------------------------------------------------

@@ -39,7 +39,12 @@ def store(path: Path) -> Iterator[Store]:
 
 
 def _opened(path: Path) -> Store:
-    return Store.open(f"sqlite:///{path}")
+    return Store.open(f"sqlite:///{path}", _known(path))
+
+
+def _known(path: Path) -> Path:
+    """Where the state directory keeps which database was used last."""
+    return path.parents[1] / f"{path.stem}.identity"
 
 
 def _wal(path: Path) -> Path:
@@ -149,24 +154,25 @@ def test_a_database_that_is_gone_is_not_begun_anew(path: Path) -> None:
     _opened(path).close()
     path.unlink()
     for _ in range(2):
-        with pytest.raises(StoreError, match=r"queue.sqlite is gone.*restore a backup.*remove .*queue.sqlite.lock"):
+        with pytest.raises(StoreError, match=r"queue.sqlite is gone.*restore a backup.*remove .*queue.identity"):
             _opened(path)
-    Path(f"{path}.lock").unlink()
+    _known(path).unlink()
     _opened(path).close()
 
 
-@pytest.mark.parametrize("closed", [True, False])
-def test_a_database_that_is_removed_with_its_lock_is_not_begun_anew(path: Path, *, closed: bool) -> None:
+@pytest.mark.parametrize("when", ["closed", "open", "closed since"])
+def test_a_database_that_is_removed_with_its_directory_is_not_begun_anew(path: Path, when: str) -> None:
     store = _opened(path)
-    try:
-        for file in path.parent.glob("queue.sqlite*"):
-            file.unlink()
-        if not closed:
-            with pytest.raises(Damaged, match="is gone"):
-                store.database.verify()
-            assert Path(f"{path}.lock").read_text() == store.database.identity
-    finally:
+    if when == "closed since":
         store.close()
+    shutil.rmtree(path.parent)
+    if when == "open":
+        # With the copy of its identity as well: while it is open, that is made again.
+        _known(path).unlink()
+        with pytest.raises(Damaged, match="is gone"):
+            store.database.verify()
+        assert _known(path).read_text() == f"{store.database.identity} {path}\n"
+    store.close()
     with pytest.raises(StoreError, match=r"queue.sqlite is gone.*restore a backup"):
         _opened(path)
 
@@ -177,8 +183,11 @@ def test_another_database_is_not_taken_for_the_old_one(path: Path, tmp_path: Pat
     _opened(other).close()
     shutil.copy(path, tmp_path / "backup")
     shutil.copy(other, path)
-    with pytest.raises(StoreError, match=r"not the one that this pool used last.*remove .*queue.sqlite.lock"):
+    with pytest.raises(StoreError, match=r"not the one that this pool used last.*remove .*queue.identity"):
         _opened(path)
+    # The administrator may name another place.
+    Store.open(f"sqlite:///{other}", _known(path)).close()
+    assert _known(path).read_text().endswith(f" {other}\n")
     shutil.copy(tmp_path / "backup", path)
     _opened(path).close()
 
@@ -216,9 +225,9 @@ def test_the_check_takes_limited_time(
 
 
 _KILLED = """
-import os, signal, sys
+import os, pathlib, signal, sys
 from roost.runtime.store import Store
-store = Store.open(sys.argv[1])
+store = Store.open(sys.argv[1], pathlib.Path(sys.argv[2]))
 for number in range(40):
     store.keep_state(f"name{number}", "x" * 2000)
 os.kill(os.getpid(), signal.SIGKILL)
@@ -229,7 +238,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 def killed(path: Path) -> Path:
     """A database whose writer was killed with everything in the log."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run([sys.executable, "-c", _KILLED, f"sqlite:///{path}"], env=environment, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", _KILLED, f"sqlite:///{path}", _known(path)], env=environment, check=False
+    )
     assert done.returncode == -signal.SIGKILL
     return path
 
@@ -273,6 +284,6 @@ def test_a_database_whose_whole_log_is_lost_is_told(killed: Path, caplog: pytest
 
 
 def test_the_schema_is_that_of_a_queue(path: Path) -> None:
-    database = Database.open(f"sqlite:///{path}", SCHEMA)
-    assert database.identity == path.with_name("queue.sqlite.lock").read_text()
+    database = Database.open(f"sqlite:///{path}", SCHEMA, _known(path))
+    assert _known(path).read_text() == f"{database.identity} {path}\n"
     database.close()

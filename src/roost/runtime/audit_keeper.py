@@ -14,6 +14,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from roost.config import Config
@@ -45,6 +46,8 @@ class AuditSettings:
     """Where the trail is kept, and how long."""
 
     url: str
+    #: The file that tells which database was used last; None for nobody.
+    known: Path | None = None
     #: AUDIT_MAX_AGE, s.
     age_max_s: float
     #: AUDIT_MAX_RECORDS.
@@ -58,6 +61,7 @@ def audit_settings(config: Config, home: Home) -> AuditSettings:
     beside = home.database.with_name("audit.sqlite")
     return AuditSettings(
         url=config.get("AUDIT_DATABASE_URL") or shared or f"sqlite:///{beside}",
+        known=home.identity("audit"),
         age_max_s=config.get_float("AUDIT_MAX_AGE", 90 * 86_400.0),
         records_max=config.get_int("AUDIT_MAX_RECORDS", 1_000_000),
     )
@@ -152,7 +156,7 @@ class AuditKeeper:
     def _opened(self) -> AuditStore:
         with self._opening:
             if self._store is None:
-                self._store = AuditStore.open(self.settings.url)
+                self._store = AuditStore.open(self.settings.url, self.settings.known)
             return self._store
 
     def _write(self, batch: list[tuple[str, list[dict[str, Any]], int]]) -> None:

@@ -7,6 +7,7 @@ form, so that nothing is there twice; which of several is newer is told by `unti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -90,9 +91,9 @@ class AuditStore:
         self.database = database
 
     @classmethod
-    def open(cls, url: str) -> AuditStore:
-        """Open a database, make it if there is none. Raises StoreError."""
-        return cls(Database.open(url, SCHEMA))
+    def open(cls, url: str, known: Path | None = None) -> AuditStore:
+        """Open a database, make it if there is none; `known` as there. Raises StoreError."""
+        return cls(Database.open(url, SCHEMA, known))
 
     def close(self) -> None:
         """Let go of the database."""

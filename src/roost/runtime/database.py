@@ -3,9 +3,9 @@
 SQLite runs in WAL mode with full synchronisation: what a commit returned from survives a power cut. A lock, in a file
 beside a SQLite database and an advisory lock in PostgreSQL, keeps a second writer out.
 
-A database has an identity, a random text that is made with it. The lock file beside a SQLite database keeps a copy, so
-that a database that was deleted is not taken for a new one, and another one not for the old one. While it is open,
-`Guard` watches the files.
+A database has an identity, a random text that is made with it. A file elsewhere in the state directory keeps a copy,
+with the place of the database, so that one that was deleted with everything beside it is not taken for a new one, and
+another one not for the old one. While it is open, `Guard` watches the files.
 
 A schema has a version, kept in a table of its own, and is brought up to date by migrations, each in a transaction. A
 database that is newer than this program is refused.
@@ -29,6 +29,7 @@ from sqlalchemy import Connection, Engine, Table, create_engine, event, insert, 
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
 from roost.runtime.database_guard import Damaged, Guard, StoreError, Tail, is_damage
+from roost.runtime.whole_files import write_first, write_whole
 
 _log = logging.getLogger("roost.database")
 
@@ -66,13 +67,18 @@ class Database:
     #: How messages name it.
     shown: str
     identity: str
+    #: The file that keeps a copy of the identity.
+    _known: Path | None
     _lock: IO[str] | Connection | None
     #: None where the database looks after its own files.
     _guard: Guard | None
 
     @classmethod
-    def open(cls, url: str, schema: Schema) -> Database:
-        """Open a database: made if there is none, checked and up to date. Raises StoreError."""
+    def open(cls, url: str, schema: Schema, known: Path | None = None) -> Database:
+        """Open a database: made if there is none, checked and up to date. Raises StoreError.
+
+        `known`: the file that tells which database was used last; that one is not begun anew.
+        """
         shown = _shown(url)
         with contextlib.ExitStack() as stack:
             lock: IO[str] | Connection | None = None
@@ -84,7 +90,7 @@ class Database:
                     lock = _lock_beside(path)
                     if lock is not None:
                         stack.callback(lock.close)
-                        _is_still_there(Path(path), lock)
+                        _is_still_there(Path(path), known)
                     tail = Tail(Path(path))
                     event.listen(engine, "connect", _durable)
                     if lock is not None:
@@ -96,13 +102,15 @@ class Database:
                 # Before the files are closed: SQLite's locks are those of the process.
                 stack.callback(_released, engine, lock)
                 _migrate(engine, schema, shown)
-                identity = _identified(engine, schema.meta, lock, shown)
+                identity = _identified(engine, schema.meta, known, shown)
                 if guard is not None:
                     guard.grown()
             except (SQLAlchemyError, ImportError, OSError) as error:
                 raise StoreError(f"the database {shown} cannot be opened: {told(error)}; {_remedy(error)}") from None
             stack.pop_all()
-        return cls(engine=engine, meta=schema.meta, shown=shown, identity=identity, _lock=lock, _guard=guard)
+        return cls(
+            engine=engine, meta=schema.meta, shown=shown, identity=identity, _known=known, _lock=lock, _guard=guard
+        )
 
     def close(self) -> None:
         """Let go of the database."""
@@ -170,13 +178,11 @@ class Database:
                 raise Damaged(f"{self.shown} was replaced by another one while it was in use")
 
     def _keep_identity(self) -> None:
-        """Write the lock's file again if it was removed with the database: the next start begins no empty one."""
-        if self._lock is None or isinstance(self._lock, Connection):
-            return
-        place = Path(self._lock.name)
+        """Write the copy again if it was removed with the database: the next start begins no empty one."""
         # Where there is no directory any more, or no room, the damage is told all the same.
-        with contextlib.suppress(OSError), place.open("x") as file:
-            file.write(self.identity)
+        with contextlib.suppress(OSError):
+            if self._known is not None:
+                write_first(self._known, _copy(self.identity, self.shown), mode=0o600)
 
     def _damaged(self, text: str) -> Damaged:
         self._keep_identity()
@@ -190,35 +196,44 @@ def _released(engine: Engine, lock: IO[str] | Connection | None) -> None:
     engine.dispose()
 
 
-def _is_still_there(path: Path, lock: IO[str]) -> None:
+def _copy(identity: str, shown: str) -> str:
+    return f"{identity} {shown}\n"
+
+
+def _known_identity(known: Path | None, shown: str) -> str:
+    """The identity that the database there had last; "" where none is known, or another place was used."""
+    text = ""
+    if known is not None:
+        with contextlib.suppress(FileNotFoundError):
+            text = known.read_text(encoding="utf-8", errors="surrogateescape")
+    identity, _, where = text.rstrip("\n").partition(" ")
+    return identity if where == shown else ""
+
+
+def _is_still_there(path: Path, known: Path | None) -> None:
     """A database that was there before is there. Raises StoreError."""
-    known = lock.read().strip()
-    if known and not path.exists():
+    if not path.exists() and _known_identity(known, str(path)):
         raise StoreError(
-            f"the database {path} is gone, and it was there when this pool ran last; {RESTORE}, or remove {path}.lock "
+            f"the database {path} is gone, and it was there when this pool ran last; {RESTORE}, or remove {known} "
             "to begin with an empty one"
         )
 
 
-def _identified(engine: Engine, meta: Table, lock: IO[str] | Connection | None, shown: str) -> str:
-    """The identity of a database; one that is another than the lock knows is refused. Raises StoreError."""
+def _identified(engine: Engine, meta: Table, known: Path | None, shown: str) -> str:
+    """The identity of a database; one that is another than was used last is refused. Raises StoreError."""
     with engine.begin() as connection:
         found = meta_value(connection, meta, _IDENTITY)
         if found is None:
             found = secrets.token_hex(8)
             connection.execute(insert(meta), [{"name": _IDENTITY, "value": found}])
-    if lock is None or isinstance(lock, Connection):
-        return found
-    lock.seek(0)
-    known = lock.read().strip()
-    if known and known != found:
+    before = _known_identity(known, shown)
+    if before and before != found:
         raise StoreError(
-            f"the database {shown} is not the one that this pool used last: put that one back, or remove {shown}.lock "
+            f"the database {shown} is not the one that this pool used last: put that one back, or remove {known} "
             "to go on with this one"
         )
-    if not known:
-        lock.write(found)
-        lock.flush()
+    if known is not None and not before:
+        write_whole(known, _copy(found, shown), mode=0o600, sync=True)
     return found
 
 
@@ -302,13 +317,12 @@ def _lock_beside(path: str) -> IO[str] | None:
     if not path or path == ":memory:":
         return None
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    lock = Path(f"{path}.lock").open("a+")  # noqa: SIM115
+    lock = Path(f"{path}.lock").open("a")  # noqa: SIM115
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.close()
         raise StoreError(f"{path} is in use: is this pool running already? `roost status` shows it") from None
-    lock.seek(0)
     return lock
 
 

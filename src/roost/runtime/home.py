@@ -100,6 +100,10 @@ class Home(NamedTuple):
         """The queue's database."""
         return self.path / "db" / "queue.sqlite"
 
+    def identity(self, database: str) -> Path:
+        """Which database was used last: not beside it, for it may be removed with all that is there."""
+        return self.path / f"{database}.identity"
+
     def make(self) -> None:
         """Make what is not there. Raises HomeError."""
         try:

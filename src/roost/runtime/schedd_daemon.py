@@ -134,7 +134,7 @@ class ScheddDaemon:
     def _open(self, config: Config) -> Store:
         url = config.get("DATABASE_URL") or f"sqlite:///{self.context.home.database}"
         try:
-            return Store.open(url)
+            return Store.open(url, self.context.home.identity("queue"))
         except StoreError as error:
             raise ConfigurationRefused(str(error)) from None
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final, assert_never
 
 import msgspec
@@ -244,9 +245,9 @@ class Store:
         self._next_cluster: int | None = None
 
     @classmethod
-    def open(cls, url: str) -> Store:
-        """Open a database, make it if there is none, bring it up to date. Raises StoreError."""
-        return cls(Database.open(url, SCHEMA))
+    def open(cls, url: str, known: Path | None = None) -> Store:
+        """Open a database, make it if there is none, bring it up to date; `known` as there. Raises StoreError."""
+        return cls(Database.open(url, SCHEMA, known))
 
     def close(self) -> None:
         """Let go of the database."""
