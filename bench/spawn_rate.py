@@ -17,8 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from roost.runtime.nursery import Nursery
-from roost.runtime.spawn_order import NotStarted, SpawnOrder
+from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.spawn_order import NotStarted, SpawnOrder
 
 ROUNDS = 3
 RAW = """

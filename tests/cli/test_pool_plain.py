@@ -17,8 +17,8 @@ from roost.cli.pool import arguments, duration, table
 from roost.cli.telling import lines
 from roost.config import LoadOptions, load
 from roost.explain.happenings import of_record, of_records
-from roost.runtime.chronicle import Chronicle
 from roost.runtime.machine import SystemHost
+from roost.runtime.node.transition_log import TransitionLog
 from roost.wire import codec, messages, plain
 from roost.wire.errors import WireError
 from roost.wire.requests import queue
@@ -146,7 +146,7 @@ def test_a_record_is_read_by_slot_by_machine_and_by_job(tmp_path: Path) -> None:
     records = [RECORD | {"slot": f"slot{n}@desk", "job": f"{n}.0", "at": float(n)} for n in (1, 2, 11)]
     path.with_name("transitions.jsonl.1").write_text(json.dumps(records[0]) + "\n")
     path.write_text("".join(json.dumps(each) + "\n" for each in records[1:]) + '{"at": 3, "slot": "slot1@de')
-    chronicle = Chronicle(path, load(SystemHost(), LoadOptions(roots=())))
+    chronicle = TransitionLog(path, load(SystemHost(), LoadOptions(roots=())))
     assert [each["at"] for each in chronicle.read(slot="slot1")] == [1.0]
     assert [each["at"] for each in chronicle.read(slot="slot11@desk")] == [11.0]
     assert [each["at"] for each in chronicle.read(slot="desk", limit=2)] == [2.0, 11.0]

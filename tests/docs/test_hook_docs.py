@@ -8,7 +8,7 @@ from roost.config.knobs import ALL
 from roost.model.starter import HookPoint
 from roost.node.hook_docs import page, picture
 from roost.node.hook_table import HOOKS, RunBy
-from roost.runtime.fetching import TIMEOUT_S
+from roost.runtime.node.fetching import TIMEOUT_S
 from roost.starter.configured import TIMEOUT_S as STARTER_TIMEOUT_S
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.bus_probe import probe
-from roost.runtime.bus_settings import BusSettings
+from roost.runtime.bus.probe import probe
+from roost.runtime.bus.server import find_program
+from roost.runtime.bus.settings import BusSettings
 from roost.runtime.home import HomeError
-from roost.runtime.nats_server import find_program
 from tests.integration.kill_rounds import check
 from tests.integration.kit import Pool, eventually
 from tests.integration.test_results import wrong

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from roost.runtime.cgroup import base_group, remove_parent_group
-from roost.runtime.memory_control import MemoryControl, find_memory_control
+from roost.runtime.processes.cgroup import base_group, remove_parent_group
+from roost.runtime.processes.memory_control import MemoryControl, find_memory_control
 from tests.integration.kit import Pool, eventually
 
 Start = Callable[..., Pool]

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from roost.runtime.bus.pool_client import PoolClient
 from roost.runtime.home import Home
-from roost.runtime.pool_line import PoolLine
 from roost.wire.requests.verb import Asker, Daemon
 from roost.wire.verbs import VERBS
 from tests.integration.kit import Pool, eventually, running
@@ -193,7 +193,7 @@ HARMLESS = {
 def test_each_request_is_answered_to_those_who_may_make_it(roots: Pool, user: Pool, daemon: Daemon, what: str) -> None:
     asker = VERBS[daemon][what].asker
     for pool, may in ((roots, True), (user, asker in (Asker.USER, Asker.OWNER))):
-        with PoolLine.connected(Home(pool.home)) as line:
+        with PoolClient.connected(Home(pool.home)) as line:
             subjects = {
                 Daemon.QUEUE: line.line.subjects.ask_schedd(line.contact["schedd"], line.user),
                 Daemon.MACHINE: line.line.subjects.ask_node(line.contact["node"], line.user),

@@ -188,8 +188,8 @@ def test_a_run_that_is_terminated_leaves_nothing_and_says_how_far_it_was(file: P
 _DIES = """
 import asyncio, os, pathlib, sys
 from roost.lab.replay.leftovers import RunDirectory
-from roost.runtime.nursery import Nursery
-from roost.runtime.spawn_order import SpawnOrder
+from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.spawn_order import SpawnOrder
 
 async def begin():
     home = RunDirectory(pathlib.Path(sys.argv[1])).path / "1"

@@ -29,8 +29,8 @@ from roost.lab.scenario_file import read_scenarios
 from roost.lab.scenario_run import observe_scenario
 from roost.model.reasons import Reason
 from roost.runtime.machine import SystemHost
-from roost.runtime.shepherd.processes import descendants
-from roost.runtime.shepherd.system import read_kernel_file
+from roost.runtime.processes.shepherd.processes import descendants
+from roost.runtime.processes.shepherd.system import read_kernel_file
 from roost.schedd.status import JobStatus
 
 #: Scenarios that last at most so long are replayed in every test run, s.

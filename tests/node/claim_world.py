@@ -1,7 +1,7 @@
 """A real queue core and a real machine core, and messages between them that are lost, doubled and delayed.
 
-Messages go through the daemons' own translations (`queue_messages`, `QueueWords`, `node_messages`). The starter tells
-jobs to end, and they take their time for it. The queue's disk is that of the queue's own tests.
+Messages go through the daemons' own translations (`queue.messages`, `QueueRequests`, `node.messages`). The starter
+tells jobs to end, and they take their time for it. The queue's disk is that of the queue's own tests.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from roost.model import starter_events as sev
 from roost.node.host import Out
 from roost.node.host_slots import Starter
 from roost.node.machine import NodeSlot, Outs
-from roost.runtime.node_messages import activation_answer, claim_answer, ended_run
-from roost.runtime.queue_messages import events_of, order_to
-from roost.runtime.queue_words import QueueWords
+from roost.runtime.node.messages import activation_answer, claim_answer, ended_run
+from roost.runtime.node.queue_requests import QueueRequests
+from roost.runtime.queue.messages import events_of, order_to
 from roost.schedd import effects as qef
 from roost.schedd import events as qev
 from roost.schedd.identifiers import JobId
@@ -84,7 +84,7 @@ class World:
         self.reports = Reports()
         clock = SimpleNamespace(now=lambda: self.now)
         mail = SimpleNamespace(to_queue=lambda schedd, message: self._send_to_queue(message))
-        self.words = QueueWords(
+        self.words = QueueRequests(
             SimpleNamespace(
                 machine=self.machine, clock=clock, mail=mail, reports=self.reports, carry_out=self._carry_out
             )  # type: ignore[arg-type]

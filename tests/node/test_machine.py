@@ -13,8 +13,8 @@ from roost.model.starter import Cause, Ending, OrderedBy
 from roost.node.machine import Machine, Outs
 from roost.node.plan import Reading
 from roost.node.records import restore
-from roost.runtime.load_log import load_lines
-from roost.runtime.node_messages import activation_answer, claim_answer
+from roost.runtime.node.load_log import load_lines
+from roost.runtime.node.messages import activation_answer, claim_answer
 from roost.startd.idleness import Idleness
 from roost.startd.load import LoadReading
 from tests.node.kit import NOW, SENSED, granted, machine, reborn, request, started

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from roost.runtime.cgroup import make_parent_group, remove_parent_group
+from roost.runtime.processes.cgroup import make_parent_group, remove_parent_group
 from tests.runtime.kit import Beacon, Place
 
 #: Jobs run on Linux only.

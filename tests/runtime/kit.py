@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakSet
 
-from roost.runtime.family import Family
-from roost.runtime.nursery import Nursery
-from roost.runtime.shepherd.processes import MARK, everybody
-from roost.runtime.shepherd.system import read_kernel_file
-from roost.runtime.spawn_order import NotStarted, SpawnOrder
+from roost.runtime.processes.family import Family
+from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.shepherd.processes import MARK, everybody
+from roost.runtime.processes.shepherd.system import read_kernel_file
+from roost.runtime.processes.spawn_order import NotStarted, SpawnOrder
 
 #: What a test may take at most, s.
 PATIENCE_S = 120.0

@@ -13,10 +13,10 @@ from sqlalchemy import create_engine, text
 
 from roost.config import MemoryHost, load_text
 from roost.model.audit import SAMPLES_MAX, TEXT_MAX, AuditKind, AuditRecord, Effect
-from roost.runtime import audit_store
-from roost.runtime.audit_keeper import AuditKeeper, AuditSettings, audit_settings
 from roost.runtime.audit_sender import BATCH_BYTES_MAX, WAITING_MAX, AuditSender
-from roost.runtime.audit_store import MIGRATIONS, AuditStore
+from roost.runtime.central import audit_store
+from roost.runtime.central.audit_keeper import AuditKeeper, AuditSettings, audit_settings
+from roost.runtime.central.audit_store import MIGRATIONS, AuditStore
 from roost.runtime.clock import SYSTEM
 from roost.runtime.database_guard import StoreError
 from roost.runtime.home import Home

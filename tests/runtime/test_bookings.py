@@ -8,7 +8,7 @@ import pytest
 
 from roost.negotiator.snapshot import Match
 from roost.negotiator.timing import Wish
-from roost.runtime.bookings import HEARD_S, PROMISE_S, Bookings
+from roost.runtime.central.bookings import HEARD_S, PROMISE_S, Bookings
 from roost.wire import messages as m
 from roost.wire.errors import WireError
 

@@ -11,7 +11,7 @@ import pytest
 from roost.cli.__main__ import main
 from roost.cli.condor import transform_ads
 from roost.cli.condor.errors import ToolError
-from roost.runtime.bounded_text import bounded_text
+from roost.runtime.files.bounded_text import bounded_text
 from roost.runtime.workflow.files import read_text
 
 

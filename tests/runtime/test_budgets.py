@@ -13,13 +13,13 @@ import pytest
 
 from roost.classad import ClassAd
 from roost.config import MemoryHost, load_text
-from roost.runtime.budget import EXPRESSION_CHARS_MAX, Budget, OverBudget
-from roost.runtime.bus import Bus
-from roost.runtime.central_daemon import CentralDaemon
+from roost.runtime.bus.budget import EXPRESSION_CHARS_MAX, Budget, OverBudget
+from roost.runtime.bus.client import Bus
+from roost.runtime.bus.lanes import WAITING_MAX, WIDTH, Lanes
+from roost.runtime.central.daemon import CentralDaemon
 from roost.runtime.home import Home, user_name
-from roost.runtime.lanes import WAITING_MAX, WIDTH, Lanes
+from roost.runtime.queue.daemon import ScheddDaemon
 from roost.runtime.role import Ending, RoleContext
-from roost.runtime.schedd_daemon import ScheddDaemon
 from roost.schedd import events as ev
 from roost.wire.messages import Answer, Ask
 from roost.wire.subjects import Role

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from roost.runtime.bus import ROWS_PER_ANSWER, Bus, BusError, BusSettings
+from roost.runtime.bus.client import ROWS_PER_ANSWER, Bus, BusError, BusSettings
+from roost.runtime.bus.server import Accounts, NatsServer
 from roost.runtime.home import user_name
-from roost.runtime.nats_server import Accounts, NatsServer
 from roost.wire.messages import Answer, Ask, Message, ReleaseClaim
 from roost.wire.subjects import Role, Subjects
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 
-from roost.runtime.cell_store import CellCommit, KeptCell
 from roost.runtime.database_guard import StoreError
-from roost.runtime.store import Store
+from roost.runtime.queue.cell_store import CellCommit, KeptCell
+from roost.runtime.queue.store import Store
 
 CHANGE: list[dict[str, Any]] = [{"verb": "add", "kind": "project", "name": "p", "attributes": []}]
 

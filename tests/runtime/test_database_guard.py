@@ -18,7 +18,7 @@ from sqlalchemy import select, text
 from roost.runtime import database as databases
 from roost.runtime.database import Database
 from roost.runtime.database_guard import Damaged, StoreError
-from roost.runtime.store import META, SCHEMA, STATES, Store
+from roost.runtime.queue.store import META, SCHEMA, STATES, Store
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -226,7 +226,7 @@ def test_the_check_takes_limited_time(
 
 _KILLED = """
 import os, pathlib, signal, sys
-from roost.runtime.store import Store
+from roost.runtime.queue.store import Store
 store = Store.open(sys.argv[1], pathlib.Path(sys.argv[2]))
 for number in range(40):
     store.keep_state(f"name{number}", "x" * 2000)

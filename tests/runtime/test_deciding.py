@@ -12,8 +12,8 @@ import pytest
 from roost.classad import ClassAd, parse_expression
 from roost.config import MemoryHost, load_text
 from roost.negotiator.timing import Steps
-from roost.runtime.bus import Bus
-from roost.runtime.central_daemon import CentralDaemon
+from roost.runtime.bus.client import Bus
+from roost.runtime.central.daemon import CentralDaemon
 from roost.runtime.deciding import SLICE_S, Deciding, in_slices
 from roost.runtime.home import Home
 from roost.runtime.role import Ending, RoleContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from roost.runtime.demands import Demands
+from roost.runtime.queue.demands import Demands
 
 
 class Daemon:

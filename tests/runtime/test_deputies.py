@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime import deputies as module
-from roost.runtime.accounts import Account, NoSuchAccount, own_account
-from roost.runtime.deputies import Deputies
-from roost.runtime.deputy.hands import OWN
-from roost.runtime.deputy.serve import received
-from roost.runtime.store import LogPiece
-from roost.runtime.user_logs import UserLogs
+from roost.runtime.files import deputies as module
+from roost.runtime.files.deputies import Deputies
+from roost.runtime.files.deputy.hands import OWN
+from roost.runtime.files.deputy.serve import received
+from roost.runtime.processes.accounts import Account, NoSuchAccount, own_account
+from roost.runtime.queue.store import LogPiece
+from roost.runtime.queue.user_logs import UserLogs
 from tests.runtime.kit import run
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.family import Family
-from roost.runtime.nursery import Nursery
-from roost.runtime.records import read_end
-from roost.runtime.shepherd import processes
-from roost.runtime.shepherd.processes import descendants, look, send, start_of
+from roost.runtime.processes.family import Family
+from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.run_records import read_end
+from roost.runtime.processes.shepherd import processes
+from roost.runtime.processes.shepherd.processes import descendants, look, send, start_of
 from tests.runtime.kit import Beacon, Place, eventually, run, started
 
 #: A job with processes of all kinds: a child, a daemon that forked twice into a session of its own, one that hears no

@@ -14,13 +14,10 @@ from hypothesis import strategies as st
 
 from roost.classad import ClassAd
 from roost.model.starter import Output, StarterHold
-from roost.runtime import transfers
-from roost.runtime.bus import BusError
-from roost.runtime.input_files import STDERR, STDOUT, input_manifest
-from roost.runtime.local_runs import InnerBus
-from roost.runtime.output_files import Baseline, checkpoint_manifest, output_manifest, output_place, output_remaps
-from roost.runtime.sandbox import Sandbox, SandboxFailed, remove_tree
-from roost.runtime.transfer import (
+from roost.runtime.bus.client import BusError
+from roost.runtime.files.input_files import STDERR, STDOUT, input_manifest
+from roost.runtime.files.output_files import Baseline, checkpoint_manifest, output_manifest, output_place, output_remaps
+from roost.runtime.files.transfer import (
     PIECE_BYTES_MAX,
     FileItem,
     Kind,
@@ -34,7 +31,10 @@ from roost.runtime.transfer import (
     unpack_items,
     unsafe,
 )
-from roost.runtime.transfers import Transfers
+from roost.runtime.node import run_files as transfers
+from roost.runtime.node.run_files import Transfers
+from roost.runtime.processes.sandbox import Sandbox, SandboxFailed, remove_tree
+from roost.runtime.queue.local_runs import InnerBus
 from roost.wire.messages import FileTaken, Message, OutputDone, PutFile
 from roost.wire.subjects import Subjects
 

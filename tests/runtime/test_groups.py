@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.cgroup import make_parent_group, remove_parent_group
-from roost.runtime.family import Family, adopt
-from roost.runtime.shepherd.system import fork_into, forks_into
+from roost.runtime.processes.cgroup import make_parent_group, remove_parent_group
+from roost.runtime.processes.family import Family, adopt
+from roost.runtime.processes.shepherd.system import fork_into, forks_into
 from tests.runtime.conftest import GROUPS
 from tests.runtime.kit import Beacon, Place, run, started
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not GROUPS, reason="no control groups may be mad
 #: Without threads, as a shepherd is.
 _PARENT = """
 import os, sys
-from roost.runtime.shepherd.system import fork_into
+from roost.runtime.processes.shepherd.system import fork_into
 child = fork_into(os.fsencode(sys.argv[1]))
 if child == 0:
     os.execv("/bin/cat", ["cat", "/proc/self/cgroup"])
@@ -100,9 +100,9 @@ if forbidden:
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in (ask, number, said, rest)))
     libc, filter = ctypes.CDLL(None, use_errno=True), struct.pack("HxxxxxxP", 4, ctypes.addressof(program))
     assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, filter) == 0, ctypes.get_errno()
-from roost.runtime.nursery import Nursery
-from roost.runtime.shepherd.system import forks_into
-from roost.runtime.spawn_order import SpawnOrder
+from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.shepherd.system import forks_into
+from roost.runtime.processes.spawn_order import SpawnOrder
 assert not (forbidden and forks_into())
 async def main():
     nursery = await Nursery.start(home / "nursery")

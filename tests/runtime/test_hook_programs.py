@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from roost.classad import ClassAd
-from roost.runtime import hook_programs
-from roost.runtime.hook_programs import (
+from roost.runtime.processes import hook_programs
+from roost.runtime.processes.hook_programs import (
     OUTPUT_BYTES_MAX,
     HookCall,
     HookFailed,
@@ -25,8 +25,8 @@ from roost.runtime.hook_programs import (
     run_hook,
     script_call,
 )
-from roost.runtime.sandbox import remove_tree
-from roost.runtime.shepherd.processes import MARK
+from roost.runtime.processes.sandbox import remove_tree
+from roost.runtime.processes.shepherd.processes import MARK
 from tests.runtime.kit import Beacon, Place, run
 
 
@@ -291,8 +291,8 @@ def test_calls_of_a_daemon_that_was_killed_are_stopped(one_place: Place, execute
     script = """
 import asyncio, sys
 from pathlib import Path
-from roost.runtime.hook_programs import HookCall, run_hook
-from roost.runtime.nursery import Nursery
+from roost.runtime.processes.hook_programs import HookCall, run_hook
+from roost.runtime.processes.nursery import Nursery
 home, key, path = sys.argv[1:]
 async def main():
     nursery = await Nursery.start(Path(home) / 'nursery')

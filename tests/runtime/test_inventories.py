@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roost.runtime.inventories import gpus_of
+from roost.runtime.node.inventories import gpus_of
 
 TABLE = """\
 GPU-8c1b0f3e-aaaa-bbbb-cccc-0123456789ab, NVIDIA A100-SXM4-40GB, 40960, 8.0, 535.104, 00000000:07:00.0

@@ -9,9 +9,8 @@ import pytest
 from roost.classad import ClassAd
 from roost.classad.forms import Form, parse_ad
 from roost.model.command_line import CommandLineError
-from roost.runtime.accounts import own_account
-from roost.runtime.input_files import STDERR, STDOUT
-from roost.runtime.job_environment import (
+from roost.runtime.files.input_files import STDERR, STDOUT
+from roost.runtime.node.job_environment import (
     JobPlace,
     Program,
     job_environment,
@@ -19,6 +18,7 @@ from roost.runtime.job_environment import (
     lent_environment,
     write_ads,
 )
+from roost.runtime.processes.accounts import own_account
 from tests.runtime.kit import Place, run, started
 
 BOX = Path("/execute/dir_1")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.deputies import Deputies
+from roost.runtime.files.deputies import Deputies
 from roost.runtime.home import user_name
-from roost.runtime.log_files import LOOK_BACK_BYTES, LogFiles
-from roost.runtime.store import LogPiece
+from roost.runtime.queue.log_files import LOOK_BACK_BYTES, LogFiles
+from roost.runtime.queue.store import LogPiece
 
 
 def _piece(number: int, events: int) -> str:

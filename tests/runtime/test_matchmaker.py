@@ -12,7 +12,7 @@ from roost.config import ConfigError, MemoryHost, load_text
 from roost.negotiator.accounts import AccountError
 from roost.negotiator.snapshot import Request, Snapshot, SubmitterDemand
 from roost.negotiator.timing import at_once
-from roost.runtime.matchmaker import Matchmaker
+from roost.runtime.central.matchmaker import Matchmaker
 from roost.wire.requests.central import ChangeUser
 
 

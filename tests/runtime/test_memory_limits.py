@@ -11,10 +11,16 @@ import pytest
 
 from roost.classad import ClassAd
 from roost.config import Config, MemoryHost, load_text
-from roost.runtime.cgroup import base_group, remove_parent_group
-from roost.runtime.family import adopt, bury
-from roost.runtime.memory_control import MemoryControl, MemoryLimit, find_memory_control, hand_down, memory_limit
-from roost.runtime.nursery import Nursery
+from roost.runtime.processes.cgroup import base_group, remove_parent_group
+from roost.runtime.processes.family import adopt, bury
+from roost.runtime.processes.memory_control import (
+    MemoryControl,
+    MemoryLimit,
+    find_memory_control,
+    hand_down,
+    memory_limit,
+)
+from roost.runtime.processes.nursery import Nursery
 from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
 
 _MIB = 1024 * 1024
@@ -219,7 +225,7 @@ def test_with_version_2_the_jobs_own_group_has_the_limit(
 
 
 def _group(nursery: Nursery, key: str) -> bytes:
-    from roost.runtime.nursery import _group_of
+    from roost.runtime.processes.nursery import _group_of
 
     return os.fsencode(_group_of(key))
 
@@ -250,7 +256,7 @@ def test_the_controller_is_handed_down_from_the_root(tmp_path: Path) -> None:
 
 
 def test_without_groups_it_is_said_why_memory_is_not_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roost.runtime.memory_control.base_group", lambda base, controller: None)
+    monkeypatch.setattr("roost.runtime.processes.memory_control.base_group", lambda base, controller: None)
     found = find_memory_control("roost", "", None)
     assert isinstance(found, str) and "Delegate=yes" in found
 

@@ -13,12 +13,12 @@ from roost.model import starter_events as sev
 from roost.model.starter import ScriptPoint, Usage
 from roost.node.machine import Machine
 from roost.node.records import starter_of
-from roost.runtime import node_state
 from roost.runtime.clock import Clock
-from roost.runtime.node_state import MEASURED_S, RIPE_S, SETTLE_S, NodeState
-from roost.runtime.records import read_record
-from roost.runtime.reports import Reports
-from roost.runtime.shepherd.processes import boot_id
+from roost.runtime.node import state as node_state
+from roost.runtime.node.run_reports import Reports
+from roost.runtime.node.state import MEASURED_S, RIPE_S, SETTLE_S, NodeState
+from roost.runtime.processes.run_records import read_record
+from roost.runtime.processes.shepherd.processes import boot_id
 from roost.wire.messages import RunEnded
 from tests.node.kit import NOW, granted, machine, started, starter_hears
 

@@ -6,7 +6,7 @@ import pytest
 
 from roost.config import MemoryHost, load_text
 from roost.config.access import access
-from roost.runtime.permission import refusal
+from roost.runtime.bus.permission import refusal
 from roost.wire.errors import WireError
 from roost.wire.messages import Ask
 from roost.wire.requests.verb import Daemon

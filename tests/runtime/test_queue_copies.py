@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from roost.classad import ClassAd
-from roost.runtime.history_file import HistoryFile
-from roost.runtime.queue_mirror import QueueMirror
+from roost.runtime.queue.history_file import HistoryFile
+from roost.runtime.queue.job_queue_file import JobQueueFile
 from roost.schedd import changes as ch
 from roost.schedd.history import BytesStore, backwards
 from roost.schedd.identifiers import JobId
@@ -38,9 +38,9 @@ def changed(number: int, **attributes: int) -> ch.PutJob:
     return ch.PutJob(job=JobId(number, 0), status=JobStatus.RUNNING, attributes=ClassAd(attributes))
 
 
-def mirrored(place: Path, clock: Clock, **more: int) -> QueueMirror:
+def mirrored(place: Path, clock: Clock, **more: int) -> JobQueueFile:
     settings = {"kept_max": 1, "clean_s": 3600, "growth_bytes": 2000} | more
-    made = QueueMirror(place / "spool" / "job_queue.log", Mirror(), clock=clock, **settings)  # type: ignore[arg-type]
+    made = JobQueueFile(place / "spool" / "job_queue.log", Mirror(), clock=clock, **settings)  # type: ignore[arg-type]
     made.begin()
     return made
 

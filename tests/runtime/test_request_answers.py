@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from roost.runtime.lanes import Lanes
-from roost.runtime.permission import DENIED
-from roost.runtime.request_answers import RequestAnswers, expression
+from roost.runtime.bus.lanes import Lanes
+from roost.runtime.bus.permission import DENIED
+from roost.runtime.bus.request_answers import RequestAnswers, expression
 from roost.wire.messages import Answer, Ask
 from roost.wire.requests import central
 from roost.wire.requests.verb import Daemon, Request, Verb

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime import shepherd_lines
-from roost.runtime.family import Family, adopt
-from roost.runtime.records import read_end
-from roost.runtime.shepherd.processes import look
+from roost.runtime.processes import shepherd_lines
+from roost.runtime.processes.family import Family, adopt
+from roost.runtime.processes.run_records import read_end
+from roost.runtime.processes.shepherd.processes import look
 from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
 
 
@@ -141,8 +141,8 @@ def test_of_the_shepherds_with_nothing_to_do_one_stays(place: Place, monkeypatch
 _NODE = """
 import asyncio, sys
 from pathlib import Path
-from roost.runtime.nursery import Nursery
-from roost.runtime.spawn_order import SpawnOrder
+from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.spawn_order import SpawnOrder
 home, prefix, groups, go = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "1", sys.argv[4]
 async def main():
     nursery = await Nursery.start(home / "nursery", use_groups=groups)

@@ -8,7 +8,7 @@ import logging
 
 import pytest
 
-from roost.runtime.runner import _told
+from roost.runtime.node.runner import _told
 
 
 def _logged(caplog: pytest.LogCaptureFixture, *, called_off: bool) -> list[str]:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from roost.classad import ClassAd
-from roost.runtime.accounts import Account
-from roost.runtime.job_environment import JOB_AD, MACHINE_AD, write_ads
-from roost.runtime.sandbox import Sandbox
-from roost.runtime.sandboxes import ASIDE, SPARE_MAX, Sandboxes
+from roost.runtime.node.job_environment import JOB_AD, MACHINE_AD, write_ads
+from roost.runtime.node.reused_sandboxes import ASIDE, SPARE_MAX, Sandboxes
+from roost.runtime.processes.accounts import Account
+from roost.runtime.processes.sandbox import Sandbox
 
 
 def _in_a_loop(work: Callable[[], None]) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from roost.config import MemoryHost, load_text
-from roost.runtime.bus import Bus
+from roost.runtime.bus.client import Bus
 from roost.runtime.home import Home, user_name
-from roost.runtime.log_files import Appended, LogFiles
+from roost.runtime.queue.daemon import ScheddDaemon
+from roost.runtime.queue.log_files import Appended, LogFiles
+from roost.runtime.queue.store import LogPiece
 from roost.runtime.role import Ending, RoleContext
-from roost.runtime.schedd_daemon import ScheddDaemon
-from roost.runtime.store import LogPiece
 from roost.schedd import events as ev
 from roost.wire.subjects import Role
 from tests.runtime.kit import run
@@ -36,8 +36,8 @@ def test_what_an_answer_tells_is_in_the_users_event_log_before(tmp_path: Path, m
 
     monkeypatch.setattr(LogFiles, "append", slow)
     # Logs that hang are not waited for; this one only takes its time, however long that is on this machine.
-    monkeypatch.setattr("roost.runtime.user_logs.PATIENCE_S", 3600.0)
-    monkeypatch.setattr("roost.runtime.schedd_daemon.ANSWER_ANYWAY_S", 3600.0)
+    monkeypatch.setattr("roost.runtime.queue.user_logs.PATIENCE_S", 3600.0)
+    monkeypatch.setattr("roost.runtime.queue.daemon.ANSWER_ANYWAY_S", 3600.0)
     (tmp_path / "servers").mkdir()
     place, home = Place(tmp_path / "servers"), Home(tmp_path / "home")
     home.make()

@@ -13,9 +13,9 @@ import pytest
 
 from roost.model.slots import SlotId
 from roost.model.starter import Usage
-from roost.runtime.benchmarks import run_benchmarks
-from roost.runtime.idle_devices import IdleDevices, logged_in
-from roost.runtime.sensors import CpuMeter, Replacements, Sensors
+from roost.runtime.node.benchmarks import run_benchmarks
+from roost.runtime.node.idle_devices import IdleDevices, logged_in
+from roost.runtime.node.sensors import CpuMeter, Replacements, Sensors
 from roost.startd.idleness import Idleness
 from roost.startd.load import LoadReading
 

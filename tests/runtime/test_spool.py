@@ -7,11 +7,11 @@ import gc
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from roost.runtime.berths import SILENT_S, Berths
-from roost.runtime.deputies import Deputies
-from roost.runtime.input_files import STDOUT
-from roost.runtime.spool import Spool
-from roost.runtime.transfer import FileItem, pack_items
+from roost.runtime.files.deputies import Deputies
+from roost.runtime.files.input_files import STDOUT
+from roost.runtime.files.transfer import FileItem, pack_items
+from roost.runtime.queue.spool import Spool
+from roost.runtime.queue.transfer_limits import SILENT_S, TransferLimits
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
 from roost.wire.messages import AskFiles, FilePart, Files, FileTaken, GetFile, OutputDone, PutFile
@@ -219,16 +219,16 @@ def test_what_a_run_saves_takes_the_place_of_what_was_there_whole(tmp_path: Path
 
 def test_a_berth_is_free_again_when_a_run_leaves_or_has_been_silent() -> None:
     now = 0.0
-    berths = Berths(2, lambda: now)
-    assert [berths.take(run) for run in ("a", "b", "a", "c")] == [True, True, True, False]
-    berths.leave("b")
-    assert berths.take("c")
+    limits = TransferLimits(2, lambda: now)
+    assert [limits.take(run) for run in ("a", "b", "a", "c")] == [True, True, True, False]
+    limits.leave("b")
+    assert limits.take("c")
     now = SILENT_S
-    assert berths.take("c") and not berths.take("d")
+    assert limits.take("c") and not limits.take("d")
     now += 1
-    assert berths.take("d") and "a" not in berths, "the one that was not heard of"
-    berths.most = 0
-    assert all(berths.take(str(number)) for number in range(1000))
+    assert limits.take("d") and "a" not in limits, "the one that was not heard of"
+    limits.most = 0
+    assert all(limits.take(str(number)) for number in range(1000))
 
 
 def test_input_and_output_of_as_many_runs_move_as_the_limits_say(tmp_path: Path) -> None:

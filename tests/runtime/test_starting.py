@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from roost.model.starter import StarterHold
-from roost.runtime import nursery as nursery_module
-from roost.runtime.accounts import NoSuchAccount, account_named
-from roost.runtime.family import Family
-from roost.runtime.nursery import CROWD, AlreadyStarted, Nursery, NurseryFailed
-from roost.runtime.shepherd.processes import children
-from roost.runtime.spawn_order import UNLIMITED, OrderTooLarge, SpawnOrder
+from roost.runtime.processes import nursery as nursery_module
+from roost.runtime.processes.accounts import NoSuchAccount, account_named
+from roost.runtime.processes.family import Family
+from roost.runtime.processes.nursery import CROWD, AlreadyStarted, Nursery, NurseryFailed
+from roost.runtime.processes.shepherd.processes import children
+from roost.runtime.processes.spawn_order import UNLIMITED, OrderTooLarge, SpawnOrder
 from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs jobs as others")
@@ -378,7 +378,7 @@ def test_the_nursery_is_small(one_place: Place) -> None:
 def test_a_directory_has_one_nursery(one_place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work() -> None:
         async with one_place.nursery():
-            monkeypatch.setattr("roost.runtime.nursery.START_S", 0.05)
+            monkeypatch.setattr("roost.runtime.processes.nursery.START_S", 0.05)
             with pytest.raises(NurseryFailed, match="another node"):
                 await Nursery.start(one_place.path / "nursery", use_groups=False)
 

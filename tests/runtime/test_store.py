@@ -19,7 +19,7 @@ from roost.classad.values import from_bytes
 from roost.model.audit import AuditKind, AuditRecord
 from roost.runtime.database import Database
 from roost.runtime.database_guard import StoreError
-from roost.runtime.store import MIGRATIONS, SCHEMA, Store, count_history
+from roost.runtime.queue.store import MIGRATIONS, SCHEMA, Store, count_history
 from roost.schedd import changes as ch
 from roost.schedd import events as ev
 from roost.schedd.holder import QueueSettings
@@ -276,7 +276,7 @@ def test_what_is_no_database_is_told(tmp_path: Path) -> None:
 _WRITER = """
 import sys
 from roost.classad import ClassAd
-from roost.runtime.store import Store
+from roost.runtime.queue.store import Store
 from roost.schedd import changes as ch
 from roost.schedd import events as ev
 from roost.schedd.holder import QueueSettings

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.cgroup import remove_parent_group
-from roost.runtime.family import Family, adopt
-from roost.runtime.nursery import DEATHS_MAX, Nursery, NurseryFailed
-from roost.runtime.records import read_end, read_start
-from roost.runtime.shepherd.processes import children, look
-from roost.runtime.spawn_order import NotStarted
+from roost.runtime.processes.cgroup import remove_parent_group
+from roost.runtime.processes.family import Family, adopt
+from roost.runtime.processes.nursery import DEATHS_MAX, Nursery, NurseryFailed
+from roost.runtime.processes.run_records import read_end, read_start
+from roost.runtime.processes.shepherd.processes import children, look
+from roost.runtime.processes.spawn_order import NotStarted
 from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
 from tests.runtime.test_family import STAY, ZOO
 
@@ -27,8 +27,8 @@ from tests.runtime.test_family import STAY, ZOO
 NODE = """
 import asyncio, sys
 from pathlib import Path
-from roost.runtime.nursery import Nursery
-from roost.runtime.spawn_order import SpawnOrder
+from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.spawn_order import SpawnOrder
 home, prefix, count, groups, script = sys.argv[1:]
 home, count, groups = Path(home), int(count), groups == 'True'
 async def main():

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from roost.model.starter import StarterHold
-from roost.runtime.accounts import Account
-from roost.runtime.deputies import Deputies
-from roost.runtime.deputy.hands import OWN, Hands
-from roost.runtime.transfer import LOSSES_MAX, FileItem, LocalSink, Piece, TransferProblem, move
+from roost.runtime.files.deputies import Deputies
+from roost.runtime.files.deputy.hands import OWN, Hands
+from roost.runtime.files.transfer import LOSSES_MAX, FileItem, LocalSink, Piece, TransferProblem, move
+from roost.runtime.processes.accounts import Account
 
 OUT = StarterHold.TRANSFER_OUTPUT_ERROR
 MANY = 2_000

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from roost.runtime.files.whole_files import FOREIGN_S, open_beside, sweep, write_first, write_whole
 from roost.runtime.home import Home
-from roost.runtime.reports import file_name
-from roost.runtime.whole_files import FOREIGN_S, open_beside, sweep, write_first, write_whole
+from roost.runtime.node.run_reports import file_name
 
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from roost.runtime.whole_files import open_beside
+from roost.runtime.files.whole_files import open_beside
 for name in sys.argv[2:]:
     os.write(open_beside(Path(sys.argv[1], name))[0], b"half")
 print("written", flush=True)

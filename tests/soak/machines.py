@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from roost.runtime.nats_server import find_program
+from roost.runtime.bus.server import find_program
 from tests.integration.kit import Pool, eventually
 
 #: The network of the pool; the message servers and the queue are at its first address.

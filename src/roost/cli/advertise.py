@@ -60,7 +60,7 @@ def _list(args: argparse.Namespace) -> int:
 
 def _ads(args: argparse.Namespace) -> list[Any]:
     from roost.classad.forms import parse_ads
-    from roost.runtime.bounded_text import bounded_text
+    from roost.runtime.files.bounded_text import bounded_text
     from roost.wire.ads import ad_data
 
     try:

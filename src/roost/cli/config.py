@@ -34,8 +34,8 @@ from roost.config.knobs import ALL, DEFAULTS, SUBSYSTEMS
 from roost.config.not_text import shown
 from roost.config.suggest import near, near_among
 from roost.runtime.machine import STANDARD_FILES, SystemHost, detected_values, root_files
-from roost.runtime.scratch import directories_of, problem_of
-from roost.runtime.sensors import Sensors
+from roost.runtime.node.scratch import directories_of, problem_of
+from roost.runtime.node.sensors import Sensors
 from roost.startd.layout_check import check_layout
 from roost.startd.layout_problems import LayoutCode
 from roost.startd.layout_resources import is_set, span_of

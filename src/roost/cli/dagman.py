@@ -147,7 +147,7 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
     from roost.config import ConfigError
     from roost.dag import BadDag, apply_rescue
     from roost.dag.configured import configured_settings
-    from roost.runtime.whole_files import sweep
+    from roost.runtime.files.whole_files import sweep
     from roost.runtime.workflow.description import SubmitOptions
     from roost.runtime.workflow.files import Locked, RunFiles, read_text, take_lock
     from roost.runtime.workflow.process import Process

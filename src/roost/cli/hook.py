@@ -28,15 +28,23 @@ from roost.node.hook_trial import (
 )
 from roost.node.host_plan import SlotPlan
 from roost.node.plan import make_plan
-from roost.runtime.accounts import NoSuchAccount, account_named, can_switch_user, own_account
 from roost.runtime.clock import Clock
-from roost.runtime.fetching import own_environment
 from roost.runtime.home import Home
-from roost.runtime.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook, script_call
-from roost.runtime.node_messages import platform_of
-from roost.runtime.nursery import Nursery, NurseryFailed
-from roost.runtime.scratch import directories_of
-from roost.runtime.sensors import Sensors
+from roost.runtime.node.fetching import own_environment
+from roost.runtime.node.messages import platform_of
+from roost.runtime.node.scratch import directories_of
+from roost.runtime.node.sensors import Sensors
+from roost.runtime.processes.accounts import NoSuchAccount, account_named, can_switch_user, own_account
+from roost.runtime.processes.hook_programs import (
+    HookCall,
+    HookFailed,
+    HookResult,
+    ads_text,
+    printed_ad,
+    run_hook,
+    script_call,
+)
+from roost.runtime.processes.nursery import Nursery, NurseryFailed
 from roost.startd.configured import fetch_hook, hook_keyword
 from roost.startd.layout_problems import LayoutRefused
 from roost.startd.slot_ad import host_identity

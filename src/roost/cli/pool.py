@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from roost.cli.colour import by_meaning, wanted
 from roost.cli.terminal import CommandError
+from roost.runtime.bus.pool_client import PoolClient, refusal_text
 from roost.runtime.home import Home
-from roost.runtime.pool_line import PoolLine, refusal_text
 from roost.wire.plain import PlainAnswer
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def add_pool_options(parser: argparse.ArgumentParser, *, as_json: bool = True) -
         parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-class Pool(PoolLine):
+class Pool(PoolClient):
     """A running pool, as a command sees it. Raises Refused and CommandError."""
 
     error_class = CommandError

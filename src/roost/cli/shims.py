@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 
 from roost import __version__
 from roost.cli.terminal import CommandError, Exit, say
-from roost.runtime.whole_files import write_whole
+from roost.runtime.files.whole_files import write_whole
 
 #: Longest first line of a script that every Linux reads, bytes.
 _INTERPRETER_LINE_MAX: Final = 127

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from roost.cli.pool import add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
-from roost.runtime import descriptions
 from roost.runtime.home import Home, HomeError, user_name
+from roost.runtime.queue import descriptions
 from roost.wire.requests import queue
 from roost.wire.structs import data_of
 
@@ -142,7 +142,7 @@ def read_description(
     look_at_files: bool = True,
 ) -> Submission:
     """Read a submit description from a file, or ``-`` for standard input. Raises CommandError."""
-    from roost.runtime.submit_host import SystemSubmitHost
+    from roost.runtime.queue.submit_host import SystemSubmitHost
     from roost.schedd.submit import read_submission
 
     try:

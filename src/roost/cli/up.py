@@ -70,9 +70,11 @@ def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[s
     `ready` is called once the daemons work, with "", or with what they wait for.
     """
     from roost.config import ConfigError
-    from roost.runtime import central_daemon, node_daemon, schedd_daemon
+    from roost.runtime.bus.server import ServerFailed
+    from roost.runtime.central import daemon as central_daemon
     from roost.runtime.master import DaemonRefused, Master
-    from roost.runtime.nats_server import ServerFailed
+    from roost.runtime.node import daemon as node_daemon
+    from roost.runtime.queue import daemon as schedd_daemon
     from roost.runtime.role import Make
 
     config = home.config(roots, "MASTER")

@@ -4,7 +4,7 @@ STARTD_CRON_JOBLIST and SCHEDD_CRON_JOBLIST name the programs; STARTD_CRON_<NAME
 `cron_plan` reads and checks the knobs of a daemon. `CronOutput` splits what a program prints into ads: a line
 ``- tag update:true`` ends one. `published_on` says which attributes a slot gets from all ads.
 
-Programs are run elsewhere (`roost.runtime.cron`). The lab runs none: its scenarios set the attributes themselves.
+Programs are run elsewhere (`roost.runtime.processes.cron`). The lab runs none: its scenarios set the attributes.
 
 Source: HTCondor's manual, Daemon ClassAd Hooks, and the knobs of release 25.
 """

@@ -29,7 +29,7 @@ from sqlalchemy import Connection, Engine, Table, create_engine, event, insert, 
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
 from roost.runtime.database_guard import Damaged, Guard, StoreError, Tail, is_damage
-from roost.runtime.whole_files import write_first, write_whole
+from roost.runtime.files.whole_files import write_first, write_whole
 
 _log = logging.getLogger("roost.database")
 

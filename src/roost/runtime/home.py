@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from roost.runtime.bus_settings import BusSettings
-from roost.runtime.whole_files import sweep, write_first
+from roost.runtime.bus.settings import BusSettings
+from roost.runtime.files.whole_files import sweep, write_first
 
 if TYPE_CHECKING:
     from roost.config import Config

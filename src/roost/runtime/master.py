@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from roost.config import Config, ConfigError
-from roost.runtime.accounts import NoSuchAccount, account_named, can_switch_user
-from roost.runtime.bus import BusSettings
-from roost.runtime.bus_probe import probe
+from roost.runtime.bus.client import BusSettings
+from roost.runtime.bus.probe import probe
+from roost.runtime.bus.server import Accounts, NatsServer, ServerFailed, write_private
 from roost.runtime.home import Home, HomeError, host_name, user_name
 from roost.runtime.master_settings import LONGEST_PAUSE_S, MasterSettings, master_settings
-from roost.runtime.nats_server import Accounts, NatsServer, ServerFailed, write_private
+from roost.runtime.processes.accounts import NoSuchAccount, account_named, can_switch_user
 from roost.runtime.role import Make, RoleContext, run_role
 from roost.wire.subjects import Role, Subjects
 

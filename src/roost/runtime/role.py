@@ -24,11 +24,11 @@ from roost.config import Config, Severity, check
 from roost.config.access import Level, access
 from roost.config.in_force import changed_names
 from roost.config.not_text import joined
-from roost.runtime.bus import Bus, BusSettings
+from roost.runtime.bus.client import Bus, BusSettings
 from roost.runtime.clock import SYSTEM, Clock
 from roost.runtime.daemon_log import DaemonLog
+from roost.runtime.files.whole_files import write_whole
 from roost.runtime.home import Home, user_name
-from roost.runtime.whole_files import write_whole
 
 _log = logging.getLogger("roost.role")
 

@@ -1,7 +1,7 @@
 """Jobs that run beside a simulated queue, those of the scheduler and local universes.
 
-They run on a machine of their own, as in `roost.runtime.local_runs`: it is a simulated machine like any other, but for
-being no part of the pool. The queue's own core says which job is next.
+They run on a machine of their own, as in `roost.runtime.queue.local_runs`: a simulated machine like any other, but not
+part of the pool. The queue's own core says which job is next.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 It sees the ads of all partitionable slots as of their last poll, and asks machines to drain as a real one does: with
 messages, which can be lost. A request or an answer that is lost is none; the next round sees what has become of it.
 
-What it does not do: die. What it keeps over a restart, `roost.runtime.defragmenter` shows.
+What it does not do: die. What it keeps over a restart, `roost.runtime.central.defragmenter` shows.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.shepherd.processes import boot_id, start_of
+from roost.runtime.processes.shepherd.processes import boot_id, start_of
 from roost.runtime.workflow.files import Locked, RunFiles, take_lock, unused
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.submit_host import SystemSubmitHost
+from roost.runtime.queue.submit_host import SystemSubmitHost
 from roost.schedd.submit import FileKind, MemorySubmitHost, SubmitHost, read_submission
 
 

@@ -13,8 +13,8 @@ from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option
 from roost.cli.pool import Pool, Refused, connected
 from roost.cli.terminal import CommandError
+from roost.runtime.bus.pool_client import is_called, is_pool
 from roost.runtime.home import Home, HomeError
-from roost.runtime.pool_line import is_called, is_pool
 
 if TYPE_CHECKING:
     from roost.config import Config
@@ -84,7 +84,7 @@ class Place:
 
 def config(subsystem: str = "TOOL") -> Config:
     """The configuration of the pool as a daemon of that name reads it; of HTCondor's places where there is no pool."""
-    from roost.runtime.descriptions import config_for_tools
+    from roost.runtime.queue.descriptions import config_for_tools
 
     home = Home.find(None)
     found = config_for_tools(home, subsystem)

@@ -15,8 +15,8 @@ from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.cli.pool import Pool
 from roost.cli.terminal import CommandError
+from roost.runtime.bus.pool_client import is_called
 from roost.runtime.home import Home, HomeError, host_name
-from roost.runtime.pool_line import is_called
 from roost.wire.requests import queue
 from roost.wire.requests.machine import Vacate
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
+from roost.runtime.bus.pool_client import is_called
 from roost.runtime.home import Home, host_name
-from roost.runtime.pool_line import is_called
 
 OPTIONS: Final = (
     Option("pool", "understood, without effect", takes="HOST", least=1),

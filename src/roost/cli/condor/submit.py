@@ -15,8 +15,8 @@ from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given, number
 from roost.cli.pool import Refused
 from roost.cli.terminal import CommandError
-from roost.runtime.descriptions import SPOOLED
 from roost.runtime.home import Home, HomeError
+from roost.runtime.queue.descriptions import SPOOLED
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:

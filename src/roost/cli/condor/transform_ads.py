@@ -11,7 +11,7 @@ from roost.cli.condor.options import Given, Option, given
 from roost.cli.condor.printing import documents
 from roost.cli.condor.printing.chosen import rows_of_file
 from roost.cli.condor.printing.rows import Row
-from roost.runtime.bounded_text import bounded_text
+from roost.runtime.files.bounded_text import bounded_text
 
 OPTIONS: Final = (
     Option("rules", "the rules; may be repeated", takes="FILE", least=1),

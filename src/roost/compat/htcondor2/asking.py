@@ -10,8 +10,8 @@ from roost.classad import ClassAd as Ad
 from roost.compat.classad2 import ClassAd
 from roost.compat.htcondor2.errors import HTCondorException
 from roost.model.compatible import CONDOR_VERSION
+from roost.runtime.bus.pool_client import PoolClient, refusal_text
 from roost.runtime.home import Home
-from roost.runtime.pool_line import PoolLine, refusal_text
 from roost.wire.ads import ad_from
 from roost.wire.plain import PlainAnswer
 
@@ -27,7 +27,7 @@ class RefusedByPool(HTCondorException):
         self.answer = answer
 
 
-class Pool(PoolLine):
+class Pool(PoolClient):
     """A running pool. Raises HTCondorException."""
 
     error_class = HTCondorException

@@ -12,8 +12,8 @@ from roost.compat.htcondor2.enums import AdType, DaemonType
 from roost.compat.htcondor2.errors import HTCondorException
 from roost.compat.htcondor2.job_spec import constraint_text
 from roost.compat.htcondor2.security import SecurityContext
+from roost.runtime.bus.pool_client import is_called, is_pool
 from roost.runtime.home import Home
-from roost.runtime.pool_line import is_called, is_pool
 from roost.wire.ads import ad_data
 from roost.wire.requests import central, machine
 

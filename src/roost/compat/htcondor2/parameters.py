@@ -12,8 +12,8 @@ from roost.compat.htcondor2.errors import HTCondorException
 from roost.config import ConfigError
 from roost.config.knob import Knob, KnobType
 from roost.config.knobs import DEFAULTS, find
-from roost.runtime.descriptions import config_for_tools
 from roost.runtime.home import Home
+from roost.runtime.queue.descriptions import config_for_tools
 
 if TYPE_CHECKING:
     from roost.config import Config

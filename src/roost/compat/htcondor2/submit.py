@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from roost.compat.htcondor2.enums import SubmitMethod
 from roost.compat.htcondor2.errors import HTCondorException
-from roost.runtime.submit_host import SystemSubmitHost
+from roost.runtime.queue.submit_host import SystemSubmitHost
 from roost.schedd.submit.definitions import DefinitionsError, expanded, read_definitions, read_items
 from roost.schedd.submit.queue_statement import QueueItems
 

@@ -21,7 +21,7 @@ from roost.classad.forms import Form, format_ad
 from roost.lab.replay import stand_in
 from roost.lab.replay.driven_loop import DrivenClock
 from roost.model.starter import Usage
-from roost.runtime.family import Family
+from roost.runtime.processes.family import Family
 from roost.sim.fetched import WorkSource
 from roost.sim.process import End, Process
 from roost.sim.scripts import Script, Scripts

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from roost.runtime.family import bury
-from roost.runtime.records import SUFFIX, read_record
-from roost.runtime.shepherd.processes import boot_id
+from roost.runtime.processes.family import bury
+from roost.runtime.processes.run_records import SUFFIX, read_record
+from roost.runtime.processes.shepherd.processes import boot_id
 
 #: Nothing of a pool is to last, so its disk may be memory.
 MEMORY: Final = Path("/dev/shm")

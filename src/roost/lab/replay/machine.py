@@ -28,14 +28,14 @@ from roost.model.starter import Usage
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot
 from roost.node.plan import Reading
-from roost.runtime.family import Family, bury
-from roost.runtime.node_daemon import NodeDaemon
-from roost.runtime.node_state import NodeState
-from roost.runtime.nursery import Nursery
-from roost.runtime.runner import Surroundings
-from roost.runtime.sensors import Replacements, Sensors
-from roost.runtime.shepherd.processes import kill_family
-from roost.runtime.spawn_order import NotStarted, SpawnOrder
+from roost.runtime.node.daemon import NodeDaemon
+from roost.runtime.node.runner import Surroundings
+from roost.runtime.node.sensors import Replacements, Sensors
+from roost.runtime.node.state import NodeState
+from roost.runtime.processes.family import Family, bury
+from roost.runtime.processes.nursery import Nursery
+from roost.runtime.processes.shepherd.processes import kill_family
+from roost.runtime.processes.spawn_order import NotStarted, SpawnOrder
 from roost.sim.own_work import BENCHMARK_S, FETCH_S
 from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState

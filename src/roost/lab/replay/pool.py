@@ -21,11 +21,11 @@ from roost.lab.replay.queue import ReplaySchedd, Together
 from roost.lab.scenario import Deed, Order, Scenario
 from roost.model import events as nev
 from roost.node.machine import NodeSlot
-from roost.runtime.bus import ANSWER_S, Bus, Handler
-from roost.runtime.bus_settings import BusSettings
-from roost.runtime.central_daemon import CentralDaemon
+from roost.runtime.bus.client import ANSWER_S, Bus, Handler
+from roost.runtime.bus.server import Accounts, NatsServer
+from roost.runtime.bus.settings import BusSettings
+from roost.runtime.central.daemon import CentralDaemon
 from roost.runtime.home import Home
-from roost.runtime.nats_server import Accounts, NatsServer
 from roost.runtime.role import Ending, RoleContext
 from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from roost.runtime.schedd_daemon import ScheddDaemon
+from roost.runtime.queue.daemon import ScheddDaemon
 from roost.schedd import events as ev
 from roost.schedd.changes import AddHistory, PutJob
 from roost.schedd.identifiers import JobId

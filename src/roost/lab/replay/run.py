@@ -24,7 +24,7 @@ from roost.lab.replay.leftovers import RunDirectory, memory
 from roost.lab.replay.pool import CLIENT, ReplayPool, Stage
 from roost.lab.scenario import Deed, Scenario
 from roost.model.starter import HookPoint
-from roost.runtime.accounts import can_switch_user
+from roost.runtime.processes.accounts import can_switch_user
 from roost.sim.job_changes import JobChange
 from roost.sim.workload import Job
 from roost.sim.world import BEGINNING

@@ -16,8 +16,8 @@ from roost.lab.replay.driven_loop import Stuck
 from roost.lab.replay.run import Replay, Replays
 from roost.lab.scenario import Scenario
 from roost.lab.scenario_run import observe_scenario
-from roost.runtime.nats_server import ServerFailed
-from roost.runtime.nursery import NurseryFailed
+from roost.runtime.bus.server import ServerFailed
+from roost.runtime.processes.nursery import NurseryFailed
 from roost.startd.timers import IDLE_LOOK_S
 
 #: A real matchmaker knows of a slot what its machine told last: it is to be told as often as the machine looks.

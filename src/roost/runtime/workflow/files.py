@@ -12,9 +12,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from roost.runtime.bounded_text import bounded_text
-from roost.runtime.shepherd.processes import boot_id, is_alive, start_of
-from roost.runtime.whole_files import write_first, write_whole
+from roost.runtime.files.bounded_text import bounded_text
+from roost.runtime.files.whole_files import write_first, write_whole
+from roost.runtime.processes.shepherd.processes import boot_id, is_alive, start_of
 
 #: How long a DAG that another run has is waited for, and how often it is looked, s.
 LOCKED_S: Final = 10.0

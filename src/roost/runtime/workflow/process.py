@@ -33,7 +33,7 @@ from roost.dag.texts import (
     run_attributes,
     status_table,
 )
-from roost.runtime.whole_files import write_whole
+from roost.runtime.files.whole_files import write_whole
 from roost.runtime.workflow.description import AGAIN_EXIT
 from roost.runtime.workflow.files import RunFiles, read_text, unused
 from roost.runtime.workflow.job_states import JobStates

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from roost.dag import Dag, read_dag
-from roost.runtime.whole_files import write_whole
+from roost.runtime.files.whole_files import write_whole
 from roost.runtime.workflow.description import SubmitOptions, dag_description
 from roost.runtime.workflow.files import RunFiles, read_text
 

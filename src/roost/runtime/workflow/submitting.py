@@ -14,8 +14,8 @@ from roost.config.not_text import joined
 from roost.dag import Node, NodeKind
 from roost.dag.run import Run
 from roost.dag.states import NodeState
-from roost.runtime.bounded_text import bounded_text
-from roost.runtime.submit_host import SystemSubmitHost
+from roost.runtime.files.bounded_text import bounded_text
+from roost.runtime.queue.submit_host import SystemSubmitHost
 from roost.runtime.workflow.description import SubmitOptions, inner_description
 from roost.schedd.submit import Submission, read_submission
 

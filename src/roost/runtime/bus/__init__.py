@@ -1,0 +1,1 @@
+"""Messages between daemons and commands over NATS: connections, the server, and how requests are answered."""

@@ -1,0 +1,203 @@
+"""One plain connection to the bus, for commands: ask, read the answer, leave.
+
+It speaks as much of NATS's protocol as that takes: INFO, CONNECT, PING, SUB, PUB, MSG (and HMSG, for the word that
+nobody listens). No event loop, no reconnecting, no threads; so a command is there as fast as the interpreter. Daemons
+use `bus`.
+
+TLS is used where the server asks for it or the URL says ``tls://``. Of several URLs the first that answers is taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
+
+from roost.runtime.bus.settings import BusError, BusSettings, NoAnswer, NobodyThere, new_request_id
+from roost.wire.errors import WireError
+from roost.wire.plain import PlainAnswer, answer_of, ask_bytes
+from roost.wire.subjects import Subjects
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+#: How long a machine may take to take the connection, s.
+CONNECT_S: Final = 2.0
+#: And its server, which may have much to do, to say that it is there and knows us, s.
+GREET_S: Final = 15.0
+#: How long a command waits for a piece of an answer, s.
+ANSWER_S: Final = 30.0
+#: Longest line of the protocol, bytes.
+_LINE_MAX: Final = 1 << 20
+_PORT: Final = 4222
+
+
+class Line:
+    """A connection to the bus of one pool."""
+
+    def __init__(self, settings: BusSettings) -> None:
+        self.settings = settings
+        self.subjects = Subjects(settings.pool)
+        self._socket: socket.socket | None = None
+        self._buffer = bytearray()
+        self._inbox = f"{self.subjects.inbox(settings.name)}.{os.getpid():x}{time.monotonic_ns():x}"
+        self._asked = 0
+
+    @classmethod
+    def connect(cls, settings: BusSettings) -> Line:
+        """Connect. Raises BusError."""
+        line = cls(settings)
+        problem: Exception | None = None
+        for url in settings.urls:
+            try:
+                line._open(url)
+                return line
+            except (OSError, ValueError, BusError) as error:
+                problem = error
+                line.close()
+        raise BusError(f"no pool answers at {', '.join(settings.urls)}: {problem}")
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave."""
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.close()
+            self._socket = None
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def ask(self, subject: str, what: str, args: dict[str, Any], timeout_s: float = ANSWER_S) -> PlainAnswer:
+        """Ask, and put the pieces of the answer together: rows of lists are joined. Raises BusError."""
+        rows: list[Any] = []
+        progress = ""
+        try:
+            for piece in self._pieces(subject, ask_bytes(what, args, new_request_id()), timeout_s):
+                if not piece.more and not rows:
+                    return piece
+                if isinstance(piece.data, list):
+                    rows += piece.data
+                elif isinstance(piece.data, dict) and piece.more:
+                    progress = f"; {piece.data.get('done')} of {piece.data.get('of')} jobs were done before"
+                if not piece.more:
+                    return piece._replace(data=rows) if piece.ok else piece
+        except BusError:
+            raise
+        except TimeoutError:
+            text = f"no answer within {timeout_s:g} s{progress}: `roost status --daemons` shows what runs"
+            raise NoAnswer(text) from None
+        except (OSError, ValueError, WireError) as error:
+            raise BusError(f"the pool cannot be asked: {error}") from None
+        raise BusError("the answer ended early")
+
+    def _pieces(self, subject: str, data: bytes, timeout_s: float) -> Iterator[PlainAnswer]:
+        self._asked += 1
+        number = self._asked
+        inbox = f"{self._inbox}.{number}"
+        self._send(b"SUB %s %d\r\nPUB %s %s %d\r\n%s\r\n" % (
+            inbox.encode(), number, subject.encode(), inbox.encode(), len(data), data,
+        ))  # fmt: skip
+        while True:
+            got, status, payload = self._message(timeout_s)
+            if got != number:
+                continue
+            if status == "503":
+                raise NobodyThere("no reply")
+            piece = answer_of(payload)
+            yield piece
+            if not piece.more:
+                self._send(b"UNSUB %d\r\n" % number)
+                return
+
+    # -- the protocol --------------------------------------------------------------------------------
+
+    def _open(self, url: str) -> None:
+        parts = urlsplit(url if "://" in url else f"nats://{url}")
+        host, port = parts.hostname or "127.0.0.1", parts.port or _PORT
+        self._buffer.clear()
+        # As bytes, a name of plain letters is not taken through the tables of international ones, which are large.
+        name: Any = host.encode() if host.isascii() else host
+        self._socket = socket.create_connection((name, port), CONNECT_S)
+        self._socket.settimeout(GREET_S)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        verb, _, rest = self._line().partition(" ")
+        if verb != "INFO":
+            raise BusError(f"{host}:{port} is not a NATS server")
+        info = json.loads(rest)
+        if parts.scheme == "tls" or info.get("tls_required"):
+            import ssl
+
+            self._socket = ssl.create_default_context().wrap_socket(self._socket, server_hostname=host)
+        options: dict[str, Any] = {
+            "verbose": False, "pedantic": False, "lang": "python", "version": "1", "protocol": 1,
+            "headers": True, "no_responders": True, "name": self.settings.name,
+        }  # fmt: skip
+        user = self.settings.user or unquote(parts.username or "")
+        if user:
+            options |= {"user": user, "pass": self.settings.password or unquote(parts.password or "")}
+        self._send(b"CONNECT " + json.dumps(options).encode() + b"\r\nPING\r\n")
+        while (said := self._line()) != "PONG":
+            self._other(said)
+
+    def _other(self, said: str) -> None:
+        """A line that is neither a message nor what was waited for."""
+        if said.startswith("-ERR"):
+            text = said[4:].strip().strip("'")
+            if "Permissions" in text:
+                raise BusError(f"this user may not ask that: {text}")
+            raise BusError(text)
+        if said == "PING":
+            self._send(b"PONG\r\n")
+
+    def _message(self, timeout_s: float) -> tuple[int, str, bytes]:
+        """The next message: number of its subscription, its status, what it holds."""
+        assert self._socket is not None
+        self._socket.settimeout(timeout_s)
+        while True:
+            words = (said := self._line()).split(" ")
+            match words[0]:
+                case "MSG":
+                    return int(words[2]), "", self._bytes(int(words[-1]))
+                case "HMSG":
+                    head, whole = int(words[-2]), int(words[-1])
+                    data = self._bytes(whole)
+                    status = data[:head].split(b"\r\n", 1)[0].split(b" ")
+                    return int(words[2]), status[1].decode() if len(status) > 1 else "", data[head:]
+            self._other(said)
+
+    def _send(self, data: bytes) -> None:
+        assert self._socket is not None
+        self._socket.sendall(data)
+
+    def _fill(self) -> None:
+        assert self._socket is not None
+        piece = self._socket.recv(1 << 18)
+        if not piece:
+            raise ConnectionResetError("the server closed the connection")
+        self._buffer += piece
+
+    def _line(self) -> str:
+        while (end := self._buffer.find(b"\r\n")) < 0:
+            if len(self._buffer) > _LINE_MAX:
+                raise BusError("a line of the protocol has no end")
+            self._fill()
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 2]
+        return line.decode("utf-8", "replace")
+
+    def _bytes(self, size: int) -> bytes:
+        while len(self._buffer) < size + 2:
+            self._fill()
+        data = bytes(self._buffer[:size])
+        del self._buffer[: size + 2]
+        return data

@@ -1,0 +1,150 @@
+"""A running pool as programs see it that ask it something now and then: commands and the bindings of other systems.
+
+A question is one message and its answer; a plain connection is made for it. So programs start at once, and need nothing
+but the state directory's contact file. What is raised is the business of those who use it: they name the classes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Final, Self, TypeVar
+
+from roost.runtime.bus.command_client import ANSWER_S, Line
+from roost.runtime.bus.settings import BusError, NoAnswer, NobodyThere
+from roost.runtime.home import Home, HomeError
+from roost.wire.errors import WireError
+from roost.wire.plain import PlainAnswer
+from roost.wire.requests.verb import Daemon, Request, Verb, verb_of
+from roost.wire.structs import data_of, read
+
+R = TypeVar("R")
+
+#: How long a daemon that does not listen is waited for, s.
+_BACK_S: Final = 3.0
+#: How long the answer to a question is waited for before it is asked again, s.
+_PATIENT_S: Final = 5.0
+_LOCAL: Final = frozenset(("localhost", "127.0.0.1", "::1", "ip6-localhost"))
+
+
+class PoolError(Exception):
+    """The pool cannot be asked; the text says why and what to do."""
+
+
+class PoolRefused(PoolError):
+    """The pool answered with a refusal."""
+
+    def __init__(self, answer: PlainAnswer) -> None:
+        super().__init__(refusal_text(answer))
+        self.answer = answer
+
+
+def refusal_text(answer: PlainAnswer) -> str:
+    """What a refusal says; the text is the pool's."""
+    text = answer.text or answer.code or "refused"
+    return text + (f"\n    hint: {answer.remedy}" if answer.remedy else "")
+
+
+class PoolClient:
+    """A running pool."""
+
+    #: What is raised where the pool cannot be asked, made of a text.
+    error_class: ClassVar[type[Exception]] = PoolError
+    #: What is raised where it refuses, made of the answer.
+    refused_class: ClassVar[type[Exception]] = PoolRefused
+
+    def __init__(self, line: Line, home: Home, contact: dict[str, Any]) -> None:
+        self.line = line
+        self.home = home
+        self.contact = contact
+
+    @classmethod
+    @contextmanager
+    def connected(cls, home: Home) -> Iterator[Self]:
+        """A connection to the pool of a state directory. Raises `error_class`."""
+        try:
+            contact = home.contact()
+            line = Line.connect(home.client())
+        except (HomeError, BusError) as error:
+            raise cls.error_class(str(error)) from None
+        with line:
+            yield cls(line, home, contact)
+
+    @property
+    def user(self) -> str:
+        """In whose name is asked."""
+        return self.line.settings.name
+
+    def ask(self, request: Request[R], *, machine: str = "", within_s: float = ANSWER_S) -> R:
+        """Ask the daemon whose request it is, and wait that long for its reply. Raises `refused_class`, `error_class`.
+
+        `machine` names the execute machine; "" is the one of this state directory.
+        """
+        verb = verb_of(request)
+        data = self._asked(verb, data_of(request), machine, within_s)
+        try:
+            reply: R = read(verb.reply, data, f"the reply to {verb.name!r}", strict=False)
+        except WireError as error:
+            hint = "is the daemon of another version of Roost than this command?"
+            raise self.error_class(f"{error}\n    hint: {hint}") from None
+        return reply
+
+    def _asked(self, verb: Verb, args: dict[str, Any], machine: str = "", within_s: float = ANSWER_S) -> Any:
+        subjects = self.line.subjects
+        if verb.daemon is Daemon.MACHINE:
+            name = machine or str(self.contact["node"])
+            try:
+                return self._answered(subjects.ask_node(name, self.user), verb, args, within_s)
+            except NobodyThere:
+                raise self.error_class(f"no machine {name!r} answers: `roost status` lists the machines") from None
+        if verb.daemon is Daemon.QUEUE:
+            who, subject = "queue", subjects.ask_schedd(self.contact["schedd"], self.user)
+        else:
+            who, subject = "central manager", subjects.ask_central(self.user)
+        # A daemon that died is started again within moments, and what nobody heard may be said again.
+        until = time.monotonic() + _BACK_S
+        while True:
+            try:
+                return self._answered(subject, verb, args, within_s)
+            except NobodyThere:
+                if time.monotonic() < until:
+                    time.sleep(0.1)
+                    continue
+            hint = f"`roost status --daemons` shows what runs, {self.home.log} says why something does not"
+            raise self.error_class(f"the {who} does not answer: {hint}") from None
+
+    def _answered(self, subject: str, verb: Verb, args: dict[str, Any], within_s: float) -> Any:
+        # What a daemon was told in the instant of its death is lost; a question can be asked again.
+        first_s = min(_PATIENT_S, within_s / 2) if verb.question else within_s
+        try:
+            try:
+                answer = self.line.ask(subject, verb.name, args, first_s)
+            except NoAnswer:
+                if not verb.question:
+                    raise
+                answer = self.line.ask(subject, verb.name, args, within_s - first_s)
+        except NobodyThere:
+            raise
+        except BusError as error:
+            # What was heard may be done yet: a queue whose database is away does it when that is back.
+            unknown = isinstance(error, NoAnswer) and not verb.question
+            hint = "\n    hint: it may be done nonetheless, later: look before you say it again" if unknown else ""
+            raise self.error_class(f"{error}{hint}") from None
+        # An action that could be done to no job is a reply, too.
+        if not answer.ok and answer.data is None:
+            raise self.refused_class(answer)
+        return answer.data
+
+
+def is_called(name: str, real: str) -> bool:
+    """Whether a name means a daemon or host: in full, in any case, or without the domain."""
+    name, real = name.lower(), real.lower()
+    return name == real or real.partition(".")[0] == name or name.partition(".")[0] == real
+
+
+def is_pool(name: str, contact: dict[str, Any]) -> bool:
+    """Whether a name or address, as ``-pool`` takes it, means the pool of this contact."""
+    host = name.strip("<>").partition("?")[0]
+    host = host.rpartition(":")[0] if host.count(":") == 1 else host
+    return host in _LOCAL or is_called(host, str(contact["pool"])) or is_called(host, str(contact["schedd"]))

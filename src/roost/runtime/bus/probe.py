@@ -1,0 +1,35 @@
+"""A look at message servers that somebody else runs, before daemons begin to wait for them.
+
+Daemons wait as long as it takes for servers that are not there yet, and say so only in their logs. Whoever starts them
+is told at once; and an account that the servers refuse is a mistake in the configuration, which no waiting mends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from roost.runtime.bus.command_client import Line
+from roost.runtime.bus.settings import BusError, BusSettings
+from roost.runtime.home import HomeError
+
+
+def probe(accounts: Iterable[tuple[str, BusSettings]], file: str) -> str:
+    """Why the servers cannot be reached by daemons, given by their roles; "" if they can.
+
+    `file` is where the accounts are from. Raises HomeError if the servers refuse one.
+    """
+    for role, settings in accounts:
+        try:
+            Line.connect(settings).close()
+        except BusError as error:
+            if "uthoriz" in str(error) or "uthentic" in str(error):
+                where = file or "NATS_CREDENTIALS,which is not set, must name a file with accounts"
+                raise HomeError(
+                    f"NATS_SERVERS: {', '.join(settings.urls)} refuse {role} as {settings.user or 'nobody'!r}: mend "
+                    f"user and password in {where}"
+                ) from None
+            return (
+                f"NATS_SERVERS: none of {', '.join(settings.urls)} can be reached: {str(error).rpartition(': ')[2]}; "
+                "the daemons wait for them, and nothing goes on before"
+            )
+    return ""

@@ -1,0 +1,107 @@
+"""How a daemon answers requests: whether it may, what is asked, and what is said where something is wrong.
+
+A daemon answers what `wire.verbs` has in its table. A request that is malformed, or asks for something that makes no
+sense, is a `bad-request`; so that the user can tell it from a defect of Roost, only errors that name the user's input
+count for that. Any other exception is a defect: `Lanes` reports it as such, with the log saying where.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import Any, ClassVar, Final
+
+from roost.classad import Expr, ParseError, parse_expression
+from roost.runtime.bus.budget import OverBudget, check_length
+from roost.runtime.bus.client import Carrier
+from roost.runtime.bus.permission import DENIED
+from roost.runtime.database_guard import StoreError
+from roost.wire.errors import WireError
+from roost.wire.messages import Answer, Ask
+from roost.wire.requests.verb import Daemon, Request, Verb
+from roost.wire.verbs import VERBS, asked_verb, request_of
+
+_log = logging.getLogger("roost.requests")
+
+
+class BadRequest(Exception):
+    """A request that cannot be answered; the text says why."""
+
+
+class NotFound(Exception):
+    """What a request names is not there; the text says what."""
+
+
+def expression(text: str | None, what: str) -> Expr | None:
+    """The expression of a request; None for none. Raises BadRequest, and OverBudget for one that is too long."""
+    try:
+        return None if not text else parse_expression(check_length(text, what))
+    except ParseError as error:
+        raise BadRequest(f"{what}: {error}") from None
+
+
+class Later(Enum):
+    """That an answer is sent by other means, once what it says is kept."""
+
+    LATER = 0
+
+
+LATER: Final = Later.LATER
+
+
+class RequestAnswers(ABC):
+    """Answers the requests to one daemon."""
+
+    of: ClassVar[Daemon]
+    #: The remedy where a database is away.
+    database_remedy: ClassVar[str] = ""
+
+    def __init__(self, bus: Carrier) -> None:
+        self._bus = bus
+
+    @abstractmethod
+    def refusal(self, verb: Verb, sender: str) -> Answer | None:
+        """Why a request is not answered; None if it is."""
+
+    @abstractmethod
+    async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
+        """The reply to a request, or an `Answer`, or `LATER`. Pieces of it may be sent to `reply` before.
+
+        `request_id` is how the logs name the request.
+        """
+
+    def denied(self, ask: Ask, sender: str, why: str) -> None:  # noqa: B027  (most daemons do nothing)
+        """A user may not ask that: have it on record."""
+
+    def _note(self, ask: Ask, sender: str, found: object) -> None:
+        """Name a request that changes something in the log, and how it was answered."""
+        verb = VERBS[self.of].get(ask.what)
+        if verb is not None and not verb.question:
+            outcome = "under way" if found is LATER else "done"
+            if isinstance(found, Answer) and not found.ok:
+                outcome = found.code or "nothing was done"
+            _log.info("request %s of %s: %s: %s", ask.id or "without an id", sender, ask.what, outcome)
+
+    async def on_ask(self, ask: Ask, sender: str, reply: str) -> None:
+        """Answer a request."""
+        try:
+            verb = asked_verb(self.of, ask)
+            found: object = self.refusal(verb, sender)
+            if isinstance(found, Answer):
+                if found.code == DENIED:
+                    self.denied(ask, sender, found.text)
+            else:
+                found = await self.answered(request_of(self.of, ask), sender, reply, ask.id)
+        except OverBudget as error:
+            found = Answer(ok=False, code="over-budget", text=str(error), remedy=error.remedy)
+        except StoreError as error:
+            found = Answer(ok=False, code="no-database", text=str(error), remedy=self.database_remedy)
+        except NotFound as error:
+            found = Answer(ok=False, code="not-found", text=str(error))
+        except (BadRequest, WireError) as error:
+            found = Answer(ok=False, code="bad-request", text=str(error))
+        self._note(ask, sender, found)
+        if found is LATER:
+            return
+        await self._bus.answer(reply, found if isinstance(found, Answer) else Answer(data=found))

@@ -1,0 +1,189 @@
+"""What commands ask of the central manager: ads, the last cycle and what it made of a job, users' accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from roost.classad import ClassAd, Expr
+from roost.classad.allowance import Allowance
+from roost.collector import advertised
+from roost.collector.table import projection_of
+from roost.negotiator.accounts import AccountError
+from roost.negotiator.timing import Wish
+from roost.runtime.bus.budget import STEPS_AT_ONCE, STEPS_EACH, Budget, too_many_steps
+from roost.runtime.bus.client import ROWS_PER_ANSWER
+from roost.runtime.bus.job_rows import projected
+from roost.runtime.bus.permission import DENIED, refusal
+from roost.runtime.bus.request_answers import BadRequest, RequestAnswers, expression
+from roost.wire.ads import ad_data, ad_from
+from roost.wire.messages import Answer, Ask
+from roost.wire.requests import central
+from roost.wire.requests.verb import AdData, Daemon, Record, Request, Verb
+from roost.wire.verbs import ask_of
+
+if TYPE_CHECKING:
+    from roost.runtime.central.daemon import CentralDaemon
+
+_A = TypeVar("_A")
+_R = TypeVar("_R")
+
+
+def _bounded(function: Callable[[_A], _R], argument: _A) -> _R:
+    """What a function finds that evaluates expressions of users. Raises OverBudget."""
+    with Allowance(STEPS_AT_ONCE, STEPS_EACH) as allowance:
+        found = function(argument)
+    if allowance.exceeded:
+        raise too_many_steps("what is to be explained")
+    return found
+
+
+def _shown(asked: central.Ads) -> Callable[[ClassAd], AdData]:
+    """How an ad is shown: some attributes, their values or expressions, or all of it."""
+    if not asked.projection:
+        return ad_data
+    if not asked.values:
+        return lambda ad: ad_data(projection_of(ad, asked.projection))
+    texts = frozenset(asked.texts)
+    return lambda ad: projected(ad, asked.projection, texts=texts)
+
+
+class CentralAnswers(RequestAnswers):
+    """The requests that a central manager answers."""
+
+    of = Daemon.CENTRAL
+    database_remedy = "see log/central.log; decisions wait until the database is back"
+
+    def __init__(self, daemon: CentralDaemon) -> None:
+        super().__init__(daemon.bus)
+        self._daemon = daemon
+        self._table = daemon.table
+
+    def refusal(self, verb: Verb, sender: str) -> Answer | None:
+        """Why a request is not answered; None if it is."""
+        return refusal(verb, sender, self._daemon.administrators, self._daemon.lists)
+
+    def denied(self, ask: Ask, sender: str, why: str) -> None:
+        """A user may not ask that: have it on record."""
+        self._daemon.audit.command(_words(ask), sender, user=str(ask.args.get("user", "")), refusal=why)
+
+    async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
+        """The reply to a request."""
+        daemon = self._daemon
+        match request:
+            case central.Ads():
+                return await self._ads(request, reply)
+            case central.AuditTrail():
+                return await daemon.audit.keeper.query(request)
+            case central.ExplainJob():
+                return _bounded(self._why, request)
+            case central.ExplainSlot():
+                trail = None if daemon.last is None else daemon.last.trail
+                return None if trail is None else _bounded(trail.about_slot, request.slot)
+            case central.Users():
+                if not daemon.deciding.under_way:
+                    daemon.matchmaker.charge(self._table, daemon.clock.now(), at_once=True)
+                return daemon.matchmaker.users()
+            case central.ChangeUser():
+                await daemon.deciding.over()
+                return self._change_user(request, sender)
+            case central.Cycle():
+                return self._cycle()
+            case central.Advertise():
+                await daemon.deciding.over()
+                return self._advertised(request, sender)
+        raise AssertionError(f"a request of the table that the central manager does not answer: {request}")
+
+    async def _ads(self, asked: central.Ads, reply: str) -> list[AdData]:
+        """The rows of the ads that are asked for; those that fill an answer are sent. Raises OverBudget."""
+        daemon = self._daemon
+        rows: list[AdData] = []
+        shown = _shown(asked)
+
+        async def alive() -> None:
+            await daemon.bus.answer(reply, Answer(more=True))
+
+        budget, found = Budget("the query", daemon.request_time_max_s, alive), 0
+        ads, constraint = self._candidates(asked)
+        for ad in ads:
+            if budget.due:
+                await budget.pause()
+            if constraint is not None and not budget.run(self._table.fits, ad, constraint):
+                continue
+            rows.append(budget.run(shown, ad))
+            found += 1
+            if found == asked.limit:
+                break
+            if len(rows) == ROWS_PER_ANSWER:
+                await daemon.bus.answer(reply, Answer(data=rows, more=True))
+                await daemon.bus.settled()
+                rows = []
+        return rows
+
+    def _candidates(self, asked: central.Ads) -> tuple[list[ClassAd], Expr | None]:
+        """Ads, and the constraint that is still to be asked of each; None where they are those for which it is true."""
+        kind, constraint = asked.kind, expression(asked.constraint, "the constraint")
+        if asked.names:
+            named = (self._table.get(kind, name) for name in asked.names)
+            return [each.ad for each in named if each is not None], constraint
+        if constraint is not None and self._table.has_columns(kind):
+            with Allowance(STEPS_AT_ONCE, STEPS_EACH) as allowance:
+                found = list(self._table.query(kind, constraint))
+            if not allowance.exceeded:
+                return found, None
+        return list(self._table.query(kind)), constraint
+
+    def _cycle(self) -> central.LastCycle:
+        daemon, last = self._daemon, self._daemon.last
+        rejected = {} if last is None else last.rejected
+        return central.LastCycle(
+            cycles=daemon.cycles,
+            seconds=daemon.last_s,
+            figures={} if last is None else dict(last.record),
+            rejections={
+                f"{schedd} {number}": central.Rejected(text=each.text, causes=dict(each.causes))
+                for (schedd, number), each in rejected.items()
+            },
+        )
+
+    def _why(self, asked: central.ExplainJob) -> Record | None:
+        """What the last cycle made of a request; None if it was not asked for it."""
+        trail = None if self._daemon.last is None else self._daemon.last.trail
+        return None if trail is None else trail.about_request(asked.schedd, asked.submitter, asked.autocluster)
+
+    def _change_user(self, asked: central.ChangeUser, sender: str) -> central.UserChanged:
+        daemon = self._daemon
+        try:
+            daemon.matchmaker.change_user(asked)
+        except AccountError as error:
+            raise BadRequest(str(error)) from None
+        daemon.audit.command(_words(ask_of(asked)), sender, user=asked.user)
+        # Another user may come first now.
+        daemon.want(Wish.URGENT)
+        return central.UserChanged(user=asked.user, action=asked.action)
+
+    def _advertised(self, asked: central.Advertise, sender: str) -> Answer | central.Advertised:
+        """Publish and withdraw ads of users."""
+        daemon, gone = self._daemon, asked.gone
+        ads = [ad_from(data, f"advertise.ads[{at}]") for at, data in enumerate(asked.ads)]
+        names = [*(str(ad.get("Name", "?")) for ad in ads), *gone]
+        order = f"advertise {len(ads)} ads, take {len(gone)} back"
+        now, table, administrators = daemon.clock.now(), self._table, daemon.administrators
+        try:
+            removed = advertised.withdraw(table, gone, kind=asked.kind, user=sender, administrators=administrators)
+            advertised.advertise(table, ads, user=sender, administrators=administrators, now=now)
+        except advertised.NotYours as error:
+            daemon.audit.command(order, sender, names=names, refusal=str(error))
+            return Answer(ok=False, code=DENIED, text=str(error), remedy=error.remedy)
+        except advertised.Unnamed as error:
+            raise BadRequest(str(error)) from None
+        if names:
+            daemon.audit.command(order, sender, names=names)
+        return central.Advertised(taken=len(ads), gone=removed)
+
+
+def _words(ask: Ask) -> str:
+    """A request in the words of the record, which are the command's: ``userprio set-factor user=ann@x value=5``."""
+    args = dict(ask.args)
+    what = f"userprio {args.pop('action', '?')}" if ask.what == "userprio-set" else ask.what
+    return " ".join([what, *(f"{name}={value}" for name, value in sorted(args.items()))])

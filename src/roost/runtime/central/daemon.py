@@ -1,0 +1,431 @@
+"""The central manager's daemon: the collector's table and the matchmaker between them and the bus.
+
+Cycles are driven by events: an idle job or a free slot starts one at once, what else changes is looked at now and then
+(`roost.negotiator.timing`); NEGOTIATOR_INTERVAL is the longest time between two. What was given to whom is in the
+`Bookings`; questions are answered by `CentralAnswers`, and what was decided is kept by `CentralAudit`.
+
+It keeps nothing that others would not tell it again, but users' accounts: after a start it says hello, and everybody
+answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar
+
+from roost.classad import ClassAd
+from roost.collector.table import LIFETIME_S, SLOT, AdTable
+from roost.config import Config, ConfigError
+from roost.config.access import access
+from roost.defrag.policy import is_wanted
+from roost.model.audit import digest
+from roost.negotiator.settings import intervals_from
+from roost.negotiator.snapshot import Plan, Snapshot, SubmitterDemand
+from roost.negotiator.timing import Pace, Wish
+from roost.runtime.bus.budget import time_max_of
+from roost.runtime.bus.client import Bus
+from roost.runtime.bus.lanes import Lanes
+from roost.runtime.causes import bracketed
+from roost.runtime.central.answers import CentralAnswers
+from roost.runtime.central.audit import CentralAudit
+from roost.runtime.central.bookings import Bookings
+from roost.runtime.central.defragmenter import Defragmenter
+from roost.runtime.central.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
+from roost.runtime.daemon_ads import central_identity
+from roost.runtime.deciding import Deciding, in_slices
+from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, superusers
+from roost.wire import messages as m
+from roost.wire.ads import ad_data, ad_from
+from roost.wire.errors import WireError
+from roost.wire.messages import Message
+
+_log = logging.getLogger("roost.central")
+
+_M = TypeVar("_M", bound=Message)
+
+#: Changes within this time are answered by one cycle, s.
+GATHER_S: Final = 0.005
+#: What comes after no cycle for so long comes alone, s: whoever submits one job waits for it.
+QUIET_S: Final = 0.1
+_EXPIRE_S: Final = 60.0
+#: How long a queue's jobs are left out that it has not told apart by the attributes that matter now, s.
+SETTLED_S: Final = 5.0
+#: Longest time between two ads of the matchmaker, s.
+SHOW_EVERY_S: Final = 300.0
+#: MyType of ads that queues and machines tell about themselves.
+_ABOUT_ITSELF: Final = ("Scheduler", "DaemonMaster")
+
+
+def _parts(ad: ClassAd) -> int:
+    """Into how many parts a slot is divided."""
+    count = ad.get("NumDynamicSlots")
+    return count if isinstance(count, int) else 0
+
+
+class CentralDaemon:
+    """Collector and matchmaker at work."""
+
+    def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
+        self.context = context
+        self.administrators, self.lists = superusers(config), access(config, "COLLECTOR")
+        self.bus = bus
+        self.subjects = bus.subjects
+        self.clock = context.clock
+        self.started_at = self.clock.now()
+        self.table = AdTable(config.get_float("CLASSAD_LIFETIME", LIFETIME_S))
+        try:
+            self.pace = Pace(intervals_from(config))
+            self.matchmaker = Matchmaker(config, context.home.run / "priorities.json", context.home.log)
+        except ConfigError as error:
+            raise ConfigurationRefused(str(error)) from error
+        self.audit = CentralAudit(self, config)
+        self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False, subsys="NEGOTIATOR")
+        self.answers = CentralAnswers(self)
+        self.lanes = Lanes(bus, self.answers.on_ask)
+        self.request_time_max_s = time_max_of(config)
+        self._bookings = Bookings()
+        self.deciding = Deciding()
+        #: Job attributes that matching depends on; None while there was no cycle.
+        self._significant: list[str] | None = None
+        #: Until when it is waited for queues that tell their jobs apart by something else, on the loop's clock.
+        self._settled_at = 0.0
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._wanted = asyncio.Event()
+        self.last: Plan | None = None
+        self.last_s = 0.0
+        self.cycles = 0
+        self._shown_cycles = -1
+        self._shown_at = 0.0
+        self._started_at = context.clock.now()
+        record = context.home.run / "defrag.json"
+        wanted = is_wanted(config)
+        self.defragmenter = Defragmenter(bus, self.table, config, context.name, record, self.clock) if wanted else None
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Listen, say hello, begin with cycles."""
+        await self.bus.listen(self.subjects.slots("*"), self._on_slots)
+        await self.bus.listen(self.subjects.demand("*"), self._on_demand)
+        await self.bus.listen(self.subjects.ads("*"), self._on_ads)
+        await self.bus.listen(self.subjects.audit("*"), self._on_audit)
+        await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self.lanes.take)
+        self.bus.on_reconnect = self._came_back
+        await self._hello()
+        self.spawn(self._cycles())
+        self.spawn(self._expire())
+        self.spawn(self.show_accounts())
+        self.audit.start()
+        if self.defragmenter is not None:
+            self.defragmenter.start()
+
+    def _came_back(self) -> None:
+        """Whatever was sent lately may be lost."""
+        self.matchmaker.told = False
+        self.deciding.change(self._bookings.all_lost)
+        self.spawn(self._hello())
+        self.spawn(self._repeat_significant())
+
+    async def _hello(self) -> None:
+        await self.bus.send(self.subjects.everybody(self.context.name), m.Hello(started_at=self.started_at))
+
+    async def reconfigure(self, config: Config) -> None:
+        """Take another configuration."""
+        await self.deciding.over()
+        try:
+            intervals = intervals_from(config)
+            self.matchmaker.configure(config)
+        except ConfigError as error:
+            raise ConfigurationRefused(str(error)) from error
+        self.administrators, self.lists = superusers(config), access(config, "COLLECTOR")
+        self.audit.reconfigure(config)
+        self.request_time_max_s = time_max_of(config)
+        self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)
+        self.pace.intervals = intervals
+        self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False, subsys="NEGOTIATOR")
+        if self.defragmenter is not None:
+            self.defragmenter.reconfigure(config)
+        await self._tell_significant()
+        self.want(Wish.URGENT)
+
+    async def stop(self, ending: Ending) -> None:
+        """Come to an end."""
+        if self.defragmenter is not None:
+            self.defragmenter.stop()
+        self.matchmaker.charge(self.table, self.clock.now(), at_once=True)
+        self.matchmaker.policy_log.close()
+        self.lanes.close()
+        for task in list(self._tasks):
+            task.cancel()
+        self.audit.close()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("internal error", exc_info=task.exception())
+
+    async def _expire(self) -> None:
+        while True:
+            await asyncio.sleep(_EXPIRE_S)
+            await self.deciding.over()
+            for name in self.table.expire(self.clock.now()):
+                _log.info("%s has not been heard of and is forgotten", name)
+            await self._repeat_significant()
+
+    # -- ads -----------------------------------------------------------------------------------------
+
+    def _on_slots(self, message: Message, sender: str, reply: str) -> None:
+        if isinstance(message, m.SlotAds):
+            self._changes(self._slots, message, sender)
+
+    def _on_demand(self, message: Message, sender: str, reply: str) -> None:
+        if isinstance(message, m.Demand):
+            self._changes(self._demand, message, sender)
+
+    def _on_ads(self, message: Message, sender: str, reply: str) -> None:
+        if isinstance(message, m.DaemonAds):
+            self._changes(self._daemons, message, sender)
+
+    def _on_audit(self, message: Message, sender: str, reply: str) -> None:
+        if isinstance(message, m.Audit):
+            self._heard(self.audit.keeper.take, message, sender)
+
+    def _changes(self, take: Callable[[_M, str], None], message: _M, sender: str) -> None:
+        self.deciding.change(lambda: self._heard(take, message, sender))
+
+    def _heard(self, take: Callable[[_M, str], None], message: _M, sender: str) -> None:
+        try:
+            take(message, sender)
+        except (WireError, ValueError) as error:
+            _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
+
+    def _own(self, kind: str, name: str, sender: str) -> None:
+        """Nobody tells, or takes away, an ad of somebody else who is heard of. Raises WireError."""
+        known = self.table.get(kind, name)
+        if known is not None and known.sender != sender:
+            raise WireError(f"{kind} {name!r} is {known.sender}'s")
+
+    def _slots(self, message: m.SlotAds, sender: str) -> None:
+        now = self.clock.now()
+        names, wish = [], Wish.CHANGED
+        for data in message.ads:
+            ad = ad_from(data)
+            name = ad.get("Name")
+            if not isinstance(name, str):
+                raise WireError("a slot's ad has no Name")
+            self._own(SLOT, name, sender)
+            names.append(name)
+            claim_id = message.claim_ids.get(name, "")
+            if self._offers_itself(name, ad, claim_id):
+                wish = Wish.URGENT
+            self.table.put(ad, sender=sender, now=now, claim_id=claim_id)
+            self._bookings.offered(self.table.spelled(SLOT, name), claim_id)
+        for name in message.gone:
+            self._own(SLOT, name, sender)
+            spelled = self.table.spelled(SLOT, name)
+            self.table.remove(SLOT, name)
+            self._bookings.gone(spelled)
+        if message.whole:
+            self.table.only(SLOT, sender, names)
+        self.want(wish)
+
+    def _offers_itself(self, name: str, ad: ClassAd, claim_id: str) -> bool:
+        """Whether a slot may be given to somebody who could not have it before.
+
+        It has another claim or another state, or has got back what a part of it had.
+        """
+        known = self.table.get(SLOT, name)
+        if known is None or known.claim_id != claim_id or _parts(ad) < _parts(known.ad):
+            return True
+        return any(known.ad.get(key) != ad.get(key) for key in ("State", "Activity"))
+
+    def want(self, wish: Wish) -> None:
+        """Something asks for a cycle of the matchmaker."""
+        self.pace.want(wish)
+        self._wanted.set()
+
+    def _daemons(self, message: m.DaemonAds, sender: str) -> None:
+        now = self.clock.now()
+        for data in message.ads:
+            ad = ad_from(data)
+            kind, name = ad.get("MyType"), ad.get("Name")
+            if kind not in _ABOUT_ITSELF or name != sender:
+                raise WireError(f"an ad of the type {kind!r} and the name {name!r} is not {sender}'s to tell")
+            self.table.put(ad, sender=sender, now=now)
+        if sender in message.gone:
+            for kind in _ABOUT_ITSELF:
+                self.table.remove(kind, sender)
+
+    def _demand(self, message: m.Demand, sender: str) -> None:
+        heard = self._bookings.wanted(message, sender)
+        if heard.begins:
+            self.matchmaker.told = False
+            self.spawn(self._repeat_significant())
+        now = self.clock.now()
+        for name, data in message.ads.items():
+            about = {"MyType": "Submitter", "Name": f"{name}", "ScheddName": sender, "Machine": sender}
+            ad = ad_from({**data, **about})
+            self.table.put(ad, sender=sender, now=now)
+        self.table.only("Submitter", sender, message.ads)
+        if heard.wish is not None:
+            self.want(heard.wish)
+
+    # -- cycles --------------------------------------------------------------------------------------
+
+    async def _cycles(self) -> None:
+        ended = -math.inf
+        while True:
+            while (left := self.pace.due() - asyncio.get_running_loop().time()) > 0:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wanted.wait(), left)
+                self._wanted.clear()
+            if asyncio.get_running_loop().time() - ended < QUIET_S:
+                await asyncio.sleep(GATHER_S)
+            self.pace.begin(asyncio.get_running_loop().time())
+            await self._cycle()
+            ended = asyncio.get_running_loop().time()
+            self.pace.end(ended)
+
+    async def show_accounts(self) -> None:
+        """Charge users also while nothing is asked for, and show the accounts and the matchmaker to the pool."""
+        while True:
+            await asyncio.sleep(ACCOUNTS_EVERY_S)
+            await self.deciding.over()
+            now = self.clock.now()
+            charged = self.matchmaker.charge(self.table, now)
+            if charged or self.cycles != self._shown_cycles or now - self._shown_at > SHOW_EVERY_S:
+                self._shown_cycles, self._shown_at = self.cycles, now
+                self._show(now)
+
+    def _show(self, now: float) -> None:
+        name = self.context.name
+        for ad in (*self.matchmaker.ads(self.last, name, self.cycles, self.last_s), self.table.ad(name)):
+            if ad["Name"] == name:
+                for attribute, value in central_identity(name, started_at=self._started_at).items():
+                    ad[attribute] = value
+            self.table.put(ad, sender=name, now=now)
+
+    async def _tell_significant(self) -> None:
+        names = self.matchmaker.news(self.table)
+        if names is not None:
+            before, self._significant = self._significant, list(names)
+            if before is not None and before != self._significant:
+                self._settled_at = asyncio.get_running_loop().time() + SETTLED_S
+            await self._repeat_significant()
+
+    async def _repeat_significant(self) -> None:
+        """Tell queues what tells their jobs apart: some may have come since it changed, or not have heard it."""
+        if self._significant is not None:
+            subject = self.subjects.everybody(self.context.name)
+            told = m.Significant(attributes=self._significant, policy=self.matchmaker.policy)
+            await self.bus.send(subject, told)
+
+    async def _cycle(self) -> None:
+        await self._tell_significant()
+        snapshot = self._snapshot()
+        for schedd, question in self._bookings.questions().items():
+            await self.bus.send(self.subjects.given(schedd, self.context.name), question)
+        if not snapshot.demands:
+            return
+        async with self.deciding.decision():
+            plan, self.last_s = await in_slices(self.matchmaker.cycle(snapshot, self.table))
+            self.last = plan
+            self.cycles += 1
+            await self._deliver(plan)
+            self.audit.record(self.matchmaker.decisions(plan, snapshot))
+        if plan.matches:
+            _log.info("cycle %d: %s in %.1f ms", self.cycles, dict(plan.record), self.last_s * 1000)
+
+    def _snapshot(self) -> Snapshot:
+        now = self.clock.now()
+        self._bookings.tidy(now)
+        return Snapshot(
+            slots=self.table.slots,
+            claims=self.table.claims,
+            nodes=self.table.senders,
+            demands=tuple(
+                SubmitterDemand(
+                    schedd=schedd, submitter=name, requests=requests, ad=self._submitter_ad(schedd, name, demand)
+                )
+                for schedd, name, demand, requests in self._bookings.requests()
+                if self._is_settled(demand)
+            ),
+            now=now,
+            zone_offset_s=self.clock.zone_offset_s(),
+            promised=self._bookings.promised,
+            pledges=self._bookings.pledges,
+            versions=self.table.versions,
+        )
+
+    def _is_settled(self, demand: m.Demand) -> bool:
+        """Whether a queue tells its jobs apart by what matters now: one of them stands for all that are alike."""
+        if asyncio.get_running_loop().time() >= self._settled_at:
+            return True
+        return demand.apart == digest(*self._significant or ())
+
+    def _submitter_ad(self, schedd: str, submitter: str, demand: m.Demand) -> ClassAd:
+        """What the pool's policy sees of a submitter: its ad, and behind it the queue's."""
+        data = demand.ads.get(submitter, {})
+        machine = schedd.rpartition("@")[2]
+        ad = ad_from({**data, "MyType": "Submitter", "Name": submitter, "ScheddName": schedd, "Machine": machine})
+        queue = self.table.get("Scheduler", schedd)
+        if queue is not None:
+            ad.chained = queue.ad
+        return ad
+
+    async def _deliver(self, plan: Plan) -> None:
+        now = self.clock.now()
+        by_queue: dict[str, list[m.Match]] = {}
+        causes = self._bookings.causes() if plan.matches else {}
+        if self.informs:
+            await self._inform(plan)
+        for match in plan.matches:
+            self._bookings.promise(match, now)
+            cause = bracketed(causes.get((match.schedd, match.job), ""))
+            _log.info("%s is given to %s for job %s or one like it%s", match.slot, match.submitter, match.job, cause)
+            kept = self.table.get(SLOT, match.slot)
+            assert kept is not None
+            by_queue.setdefault(match.schedd, []).append(
+                m.Match(
+                    submitter=match.submitter,
+                    autocluster=match.autocluster,
+                    slot=match.slot,
+                    node=match.node,
+                    claim_id=match.claim_id,
+                    slot_ad=ad_data(self.matchmaker.handed_out(match.slot_ad or kept.ad)),
+                    preempts=match.preempts,
+                )
+            )
+        rejected: dict[str, dict[str, str]] = {}
+        for (schedd, autocluster), rejection in plan.rejected.items():
+            rejected.setdefault(schedd, {})[str(autocluster)] = rejection.text
+        for schedd in sorted({*by_queue, *rejected}):
+            await self._tell(schedd, by_queue.get(schedd, []), rejected.get(schedd, {}))
+
+    async def _inform(self, plan: Plan) -> None:
+        """Tell slots that they are promised, before anybody can claim them."""
+        by_node: dict[str, list[str]] = {}
+        for match in plan.matches:
+            by_node.setdefault(match.node, []).append(match.claim_id)
+        for node, claim_ids in by_node.items():
+            await self.bus.send(self.subjects.matched(node, self.context.name), m.SlotsMatched(claim_ids=claim_ids))
+
+    async def _tell(self, schedd: str, matches: list[m.Match], rejected: dict[str, str]) -> None:
+        message = self._bookings.given(schedd, matches, rejected, self.clock.now())
+        if message is not None:
+            await self.bus.send(self.subjects.given(schedd, self.context.name), message)
+
+
+def make(context: RoleContext, config: Config, bus: Bus) -> CentralDaemon:
+    """The daemon of the central manager."""
+    return CentralDaemon(context, config, bus)

@@ -1,0 +1,172 @@
+"""The hands of `roost.defrag`: what its core orders is done over the bus, from within the central manager's daemon.
+
+It runs where DAEMON_LIST names DEFRAG. The pool is not asked over the bus, for the collector's table is here; machines
+are asked to drain as an administrator would ask them. The worth of hours and days is kept in a file of the state
+directory, so that a daemon that starts again does not begin a day anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+from pathlib import Path
+from typing import Any, assert_never
+
+from roost.classad import Expr, ParseError
+from roost.collector.table import SLOT, AdTable
+from roost.config import Config, ConfigError
+from roost.defrag.machine import begin, step
+from roost.defrag.policy import DefragPolicy, configured_policy
+from roost.defrag.state import (
+    DefragEffect,
+    DefragEvent,
+    DefragState,
+    DefragTimer,
+    DefragTimerFired,
+    DrainAnswered,
+    PoolSeen,
+    PublishDefragAd,
+    QueryPool,
+    RequestCancellation,
+    RequestDrain,
+    SetDefragTimer,
+    persisted,
+    restored,
+)
+from roost.model.plain import PlainError
+from roost.runtime.bus.client import Bus, BusError
+from roost.runtime.clock import SYSTEM, Clock
+from roost.runtime.files.whole_files import write_whole
+from roost.startd.draining import OnCompletion
+from roost.wire.messages import Ask
+from roost.wire.requests.machine import CancelDrain, Drain
+from roost.wire.requests.verb import Request
+from roost.wire.verbs import ask_of
+
+_log = logging.getLogger("roost.defrag")
+
+
+class Defragmenter:
+    """The defragmentation daemon, as a part of the central manager."""
+
+    def __init__(
+        self, bus: Bus, table: AdTable, config: Config, name: str, record: Path, clock: Clock = SYSTEM
+    ) -> None:
+        self._bus = bus
+        self._table = table
+        self._name = name
+        self._host = name.rpartition("@")[2]
+        self._record = record
+        self._clock = clock
+        self.policy = self._policy(config)
+        self.state = self._kept()
+        self._timers: dict[DefragTimer, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._chance = random.SystemRandom()
+
+    def _policy(self, config: Config) -> DefragPolicy | None:
+        try:
+            return configured_policy(config, host=self._host)
+        except (ConfigError, ParseError) as error:
+            _log.error("no machine is drained until this is fixed: %s", error)
+            return None
+
+    def _kept(self) -> DefragState:
+        try:
+            return restored(json.loads(self._record.read_text()))
+        except FileNotFoundError:
+            return DefragState()
+        except (OSError, ValueError, PlainError) as error:
+            _log.error("%scannot be read and starts empty: %s", self._record, error)
+            return DefragState()
+
+    def start(self) -> None:
+        """Begin."""
+        if self.policy is not None:
+            found = begin(self.state, self._clock.now(), self.policy, self._host)
+            self.state = found.state
+            self._perform(found.effects)
+
+    def reconfigure(self, config: Config) -> None:
+        """Take another policy."""
+        self.stop()
+        self.policy = self._policy(config)
+        self.start()
+
+    def stop(self) -> None:
+        """Come to an end; drains that were asked for go on."""
+        for timer in self._timers.values():
+            timer.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+
+    def _feed(self, event: DefragEvent) -> None:
+        if self.policy is None:
+            return
+        found = step(self.state, event, self._clock.now(), self.policy, self._host)
+        changed, self.state = found.state != self.state, found.state
+        if changed:
+            try:
+                write_whole(self._record, json.dumps(persisted(self.state)))
+            except OSError as error:
+                _log.error("the state cannot be saved: %s", error)
+        self._perform(found.effects)
+
+    def _perform(self, effects: tuple[DefragEffect, ...]) -> None:
+        for effect in effects:
+            match effect:
+                case SetDefragTimer(timer=timer, at=at):
+                    self._set(timer, at)
+                case QueryPool(constraint=constraint):
+                    self._seen(constraint)
+                case RequestDrain():
+                    self._ask(effect.machine, _drain(effect), begins=True)
+                case RequestCancellation(machine=machine, request_id=request_id):
+                    self._ask(machine, CancelDrain(request_id=request_id), begins=False)
+                case PublishDefragAd(ad=ad):
+                    self._table.put(ad, sender=self._name, now=self._clock.now())
+                case _:
+                    assert_never(effect)
+
+    def _set(self, timer: DefragTimer, at: float) -> None:
+        old = self._timers.pop(timer, None)
+        if old is not None:
+            old.cancel()
+        loop = asyncio.get_running_loop()
+        self._timers[timer] = loop.call_later(
+            max(0.0, at - self._clock.now()), self._feed, DefragTimerFired(timer=timer)
+        )
+
+    def _seen(self, constraint: Expr) -> None:
+        ads = tuple(self._table.query(SLOT, constraint))
+        chance = self._chance.randrange(2**31)
+        # The answer is an event of its own: a step never re-enters itself.
+        asyncio.get_running_loop().call_soon(self._feed, PoolSeen(ads=ads, chance=chance))
+
+    def _ask(self, machine: str, request: Request[Any], *, begins: bool) -> None:
+        task = asyncio.create_task(self._asked(machine, ask_of(request), begins))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _asked(self, machine: str, ask: Ask, begins: bool) -> None:
+        refusal = ""
+        try:
+            answer = await self._bus.ask(self._bus.subjects.ask_node(machine, self._name), ask)
+            refusal = "" if answer.ok else answer.text or answer.code
+        except BusError as error:
+            refusal = str(error)
+        _log.info("%s of %s: %s", ask.what, machine, refusal or "agreed")
+        if begins:
+            self._feed(DrainAnswered(machine=machine, refusal=refusal))
+
+
+def _drain(order: RequestDrain) -> Drain:
+    return Drain(
+        schedule=int(order.schedule),
+        on_completion=int(OnCompletion.RESUME),
+        check=None if order.check is None else str(order.check),
+        start=None if order.start is None else str(order.start),
+        reason=order.reason,
+    )

@@ -1,0 +1,1 @@
+"""The daemon of an execute machine, and what it does for its core: runs, hooks, readings, messages, files of state."""

@@ -1,0 +1,183 @@
+"""What administrators ask of an execute machine: its ads, drains, evictions, its story."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.config.access import access
+from roost.model import events as ev
+from roost.model.audit import AuditKind
+from roost.model.events import DrainSchedule
+from roost.model.reasons import Refusal
+from roost.node.decisions import ordered
+from roost.node.machine import NodeSlot
+from roost.policy.explain.configured import configured_machine
+from roost.runtime.bus.permission import refusal
+from roost.runtime.bus.request_answers import NotFound, RequestAnswers, expression
+from roost.runtime.role import superusers
+from roost.startd.draining import DrainOrder, OnCompletion
+from roost.wire.ads import ad_data
+from roost.wire.messages import Answer, Ask
+from roost.wire.requests import machine
+from roost.wire.requests.verb import Daemon, Record, Request, Verb
+
+if TYPE_CHECKING:
+    from roost.runtime.node.daemon import NodeDaemon
+
+
+#: Stories that are read at the same time.
+READERS: Final = 2
+#: What can be done about drains that are refused.
+_DRAIN_REMEDIES: Final = {
+    Refusal.ALREADY_DRAINING: "`roost drain --cancel` ends that one",
+    Refusal.DRAIN_CHECK_FAILED: "`roost status --json` shows what the slots are; leave --check out to drain anyway",
+    Refusal.NO_SUCH_DRAIN: "`roost status --json` has DrainingRequestId; without --request-id any drain is ended",
+}
+
+
+class NodeAnswers(RequestAnswers):
+    """The requests that a machine answers."""
+
+    of = Daemon.MACHINE
+
+    def __init__(self, daemon: NodeDaemon) -> None:
+        super().__init__(daemon.bus)
+        self._daemon = daemon
+        self._machine = daemon.machine
+        #: Not the threads that jobs and their files need.
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="story")
+
+    def refusal(self, verb: Verb, sender: str) -> Answer | None:
+        """Why a request is not answered; None if it is."""
+        config = self._daemon.config
+        return refusal(verb, sender, superusers(config), access(config, "STARTD"))
+
+    def denied(self, ask: Ask, sender: str, why: str) -> None:
+        """A user may not ask that: have it on record."""
+        self._record(AuditKind.COMMAND, ask.what, sender, self._daemon.clock.now(), why)
+
+    async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
+        """The reply to a request."""
+        now = self._daemon.clock.now()
+        match request:
+            case machine.Ads():
+                return [ad_data(ad) for ad in self._machine.ads(self._machine.slots, now)]
+            case machine.Story():
+                return await self._story(request)
+            case machine.Origins():
+                return self._origins(request.slot)
+            case machine.Drain():
+                return self._drain(request, sender, now)
+            case machine.CancelDrain():
+                return self._cancel_drain(request, sender, now)
+            case machine.Vacate():
+                return self._vacate(request, sender, now)
+            case machine.Reopen():
+                return self._reopen(request, sender, now)
+            case machine.Poll():
+                self._daemon.poll_now()
+                return None
+        raise AssertionError(f"a request of the table that the machine does not answer: {request}")
+
+    async def _story(self, asked: machine.Story) -> list[Record]:
+        """What has happened; the files may be long, so that a thread reads them."""
+        transition_log = self._daemon.transition_log
+        transition_log.write(explained=True)
+        loop = asyncio.get_running_loop()
+        read = partial(transition_log.read, slot=asked.slot, job=asked.job, limit=asked.limit)
+        return await loop.run_in_executor(self._readers, read)
+
+    def _origins(self, name: str) -> dict[str, machine.Origin]:
+        slot = next((each for each in self._machine.slots if each.name == name), None)
+        number = None if slot is None else slot.plan.id.number
+        found = configured_machine(self._daemon.config, slot=number).origins
+        return {
+            attribute: machine.Origin(file=each.file, line=each.line, via=each.via) for attribute, each in found.items()
+        }
+
+    def _drain(self, asked: machine.Drain, sender: str, now: float) -> machine.Draining | Answer:
+        host = self._machine.host
+        order = DrainOrder(
+            schedule=DrainSchedule(asked.schedule),
+            on_completion=OnCompletion(asked.on_completion),
+            check=expression(asked.check, "check"),
+            start=expression(asked.start, "start"),
+            reason=asked.reason,
+        )
+        outs, refused = host.drain(order, now)
+        self._record(AuditKind.DRAIN, _drain_words(order), sender, now, refused)
+        self._daemon.carry_out(outs)
+        if refused is not None:
+            return _refused(refused)
+        self._daemon.poll_now()
+        return machine.Draining(request_id=host.drains.draining.request_id)
+
+    def _cancel_drain(self, asked: machine.CancelDrain, sender: str, now: float) -> Answer | None:
+        outs, refused = self._machine.host.cancel_drain(asked.request_id, now)
+        self._record(AuditKind.DRAIN, "the drain is cancelled", sender, now, refused)
+        self._daemon.carry_out(outs)
+        return None if refused is None else _refused(refused)
+
+    def _named(self, name: str) -> list[NodeSlot]:
+        """The slot of a name, or all of them for ""."""
+        slots = [slot for slot in self._machine.slots if not name or slot.name == name]
+        if not slots:
+            raise NotFound(f"there is no slot {name!r} on {self._daemon.name}")
+        return slots
+
+    def _vacate(self, asked: machine.Vacate, sender: str, now: float) -> machine.Slots:
+        slots = self._named(asked.slot)
+        done = machine.Slots(slots=tuple(slot.name for slot in slots))
+        words = "slots are vacated at once" if asked.fast else "slots are vacated"
+        self._record(AuditKind.COMMAND, words, sender, now, slots=done.slots)
+        for slot in slots:
+            self._daemon.carry_out(self._machine.host.receive(slot, ev.VacateRequested(fast=asked.fast), now))
+        return done
+
+    def _reopen(self, asked: machine.Reopen, sender: str, now: float) -> machine.Slots:
+        closed = [slot for slot in self._named(asked.slot) if slot.state.broken is not None]
+        done = machine.Slots(slots=tuple(slot.name for slot in closed))
+        if closed:
+            self._record(AuditKind.COMMAND, "slots are opened again", sender, now, slots=done.slots)
+        for slot in closed:
+            self._daemon.carry_out(self._machine.host.receive(slot, ev.SlotMended(), now))
+        self._daemon.poll_now()
+        return done
+
+    def _record(
+        self,
+        kind: AuditKind,
+        what: str,
+        actor: str,
+        now: float,
+        refusal: str | None = None,
+        slots: Sequence[str] = (),
+    ) -> None:
+        daemon = self._daemon
+        daemon.record(
+            ordered(
+                kind,
+                what,
+                machine=daemon.name,
+                actor=actor,
+                now=now,
+                configuration=daemon.configuration,
+                refusal=refusal or "",
+                slots=slots,
+            )
+        )
+
+
+def _drain_words(order: DrainOrder) -> str:
+    found = f"drain, {order.schedule.name.lower()}, then {order.on_completion.name.lower()}"
+    if order.check is not None:
+        found += f", if {order.check}"
+    return f"{found}: {order.reason}" if order.reason else found
+
+
+def _refused(why: Refusal) -> Answer:
+    return Answer(ok=False, code="refused", text=str(why), remedy=_DRAIN_REMEDIES.get(why, ""))

@@ -1,0 +1,534 @@
+"""The daemon of an execute machine: its core between bus, sensors, nursery and disk.
+
+Sensors are read as often as the core wants to look. Orders of the core become messages, timers, and work that `Runner`s
+do for the runs of jobs. Ends of runs are kept on disk until the queue says that it has them on its own.
+
+What it does not do: decide. `roost.node` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from roost.classad import ClassAd
+from roost.config import Config, ConfigError
+from roost.config.in_force import configuration_record
+from roost.model import events as ev
+from roost.model.audit import AuditRecord
+from roost.model.events import ShutdownKind
+from roost.model.slots import SlotId
+from roost.node.cron import STARTD_CRON, CronPlan, cron_plan
+from roost.node.decisions import is_eviction, is_starter_eviction, of_slot, of_starter
+from roost.node.host_slots import Starter
+from roost.node.machine import Machine, NodeSlot, Outs
+from roost.node.plan import NodePlan, make_plan
+from roost.policy.decision import Decision
+from roost.runtime.audit_sender import AuditSender
+from roost.runtime.bus.client import Carrier
+from roost.runtime.bus.lanes import Lanes
+from roost.runtime.causes import bracketed, cause_id
+from roost.runtime.daemon_ads import REFRESH_S, master_ad
+from roost.runtime.files.deputies import Deputies
+from roost.runtime.node.answers import NodeAnswers
+from roost.runtime.node.backfill import BackfillClient, ClientAround
+from roost.runtime.node.benchmarks import run_benchmarks
+from roost.runtime.node.fetching import Fetching
+from roost.runtime.node.impediments import AGAIN_S, Impediments
+from roost.runtime.node.inventories import Inventories
+from roost.runtime.node.load_log import log_loads
+from roost.runtime.node.messages import platform_of
+from roost.runtime.node.orders import NodeOrders
+from roost.runtime.node.outbox import SHORT_LEASE_S, Outbox
+from roost.runtime.node.queue_requests import QueueRequests
+from roost.runtime.node.reused_sandboxes import Sandboxes
+from roost.runtime.node.run_reports import Reports
+from roost.runtime.node.runner import Surroundings
+from roost.runtime.node.scratch import Scratch, directories_of
+from roost.runtime.node.sensors import Sensors
+from roost.runtime.node.slot_ads import SlotPublisher
+from roost.runtime.node.state import NodeState
+from roost.runtime.node.takeover import take_over
+from roost.runtime.node.transition_log import TransitionLog
+from roost.runtime.processes.accounts import can_switch_user
+from roost.runtime.processes.cron import CronAround, CronPrograms
+from roost.runtime.processes.memory_control import limits_memory
+from roost.runtime.processes.nursery import Nursery, NurseryFailed
+from roost.runtime.role import ConfigurationRefused, RoleContext
+from roost.runtime.role import Ending as DaemonEnding
+from roost.startd.layout_change import PresentLayout
+from roost.startd.layout_problems import LayoutRefused
+from roost.startd.machine import Step
+from roost.startd.slot_ad import host_identity
+from roost.startd.slot_state import SlotState
+from roost.startd.states import BACKFILL_BUSY, State
+from roost.starter.machine import Step as StarterStep
+from roost.starter.unit_environment import BadPrototype
+from roost.starter.unit_environment import check as check_unit_environment
+from roost.wire import messages as m
+from roost.wire.audit import audit_data
+from roost.wire.messages import Message
+
+_log = logging.getLogger("roost.node")
+
+#: How long hooks that still run at the daemon's end may take to be gone, s.
+HOOKS_END_S: Final = 10.0
+#: How often what still runs is told to end when the daemon does.
+_ROUNDS: Final = 3
+#: How often deputies that have nothing to do are looked for, s.
+TIDY_S: Final = 15.0
+
+
+class NodeDaemon:
+    """An execute machine at work."""
+
+    def __init__(self, context: RoleContext, config: Config, bus: Carrier) -> None:
+        self.context = context
+        self.clock = context.clock
+        self.name = context.name
+        self.config = config
+        self.bus = bus
+        self.subjects = bus.subjects
+        self.started_at = self.clock.now()
+        self.scratch = Scratch(self.execute_directories(config), context.home)
+        self.sensors = self._sensors(config)
+        self._inventories = Inventories()
+        #: Seconds east of UTC, as it was measured last.
+        self._zone_offset_s: int | None = None
+        plan = self._plan(config)
+        self.reports = Reports(context.home.jobs)
+        self.state = NodeState(context.home.run / "slots", self.clock, self.reports)
+        birth, key = self.state.next_birth(), context.home.secret()
+        self.machine = Machine(plan, self, birth=birth, key=key, now=self.started_at)
+        self.outbox = Outbox(self.name, bus, self.reports, self.clock)
+        self.orders = NodeOrders(self)
+        self.transition_log = TransitionLog(context.home.log / "transitions.jsonl", config)
+        path = context.home.run / "node-audit.jsonl"
+        self.audit = AuditSender(self._tell_decisions, role=context.role, now=self.started_at, path=path)
+        self.configuration = ""
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.fetching = Fetching(self.machine, config, context.home.execute, self.clock, self.spawn, self.fetched)
+        self.ads = SlotPublisher(self.machine, self.name, self.outbox.to_pool, self.clock)
+        self.queue_requests = QueueRequests(self)
+        self._lanes = Lanes(bus, NodeAnswers(self).on_ask)
+        self._poll_now = asyncio.Event()
+        self._poll_is_far = False
+        #: When polls began, as the event loop counts.
+        self._polls_since = 0.0
+        self._stopping = False
+        self._empty = asyncio.Event()
+        self.nursery: Nursery | None = None
+        self.deputies = Deputies()
+        #: For each directory of scratch directories.
+        self.sandboxes = {each: Sandboxes(each) for each in self.scratch.current}
+        self.backfill = self._backfill_client(config)
+        self.impediments = Impediments(dict.fromkeys((*self.scratch.current, context.home.execute, context.home.jobs)))
+        self.cron = CronPrograms(self._cron_around(), self._cron_plan(config))
+        #: Programs have said that the pool is to hear of their output at once.
+        self._tell_cron = False
+
+    def _backfill_client(self, config: Config) -> BackfillClient:
+        around = ClientAround(
+            home=self.context.home,
+            deputies=self.deputies,
+            spawn=self.spawn,
+            slot_ad=self._ad_of_backfill,
+            tell=lambda runs: self.carry_out(self.machine.host.backfill(runs, self.clock.now())),
+        )
+        return BackfillClient(around, config)
+
+    def _cron_around(self) -> CronAround:
+        def nursery() -> Nursery:
+            assert self.nursery is not None
+            return self.nursery
+
+        return CronAround(
+            clock=self.clock,
+            execute=self.context.home.execute,
+            directory=self.context.home.log,
+            nursery=nursery,
+            spawn=self.spawn,
+            ad=lambda: self.machine.ad(self.machine.slots[0], self.clock.now()) if self.machine.slots else ClassAd(),
+            changed=self._cron_changed,
+            log=_log,
+        )
+
+    def _cron_plan(self, config: Config) -> CronPlan:
+        try:
+            return cron_plan(config, STARTD_CRON)
+        except ConfigError as error:
+            raise ConfigurationRefused(str(error)) from None
+
+    def _cron_changed(self, at_once: bool) -> None:
+        """Programs have printed something: policies see it at once, the pool when it is told of a slot."""
+        self._tell_cron = self._tell_cron or at_once
+        self._poll_now.set()
+
+    def _ad_of_backfill(self) -> ClassAd | None:
+        slot = next((each for each in self.machine.slots if each.state.state is State.BACKFILL), None)
+        return None if slot is None else self.machine.ad(slot, self.clock.now())
+
+    def execute_directories(self, config: Config) -> Mapping[int, Path]:
+        """Slot, 0 for the machine, to the directory that its scratch directories are made in."""
+        try:
+            return directories_of(config)
+        except ConfigError as error:
+            raise ConfigurationRefused(str(error)) from None
+
+    def _sensors(self, config: Config) -> Sensors:
+        try:
+            first, *more = self.scratch.configured
+            return Sensors.configured(config, first, tuple(more))
+        except ConfigError as error:
+            raise ConfigurationRefused(str(error)) from None
+
+    def plan_with(self, present: PresentLayout, config: Config | None = None) -> NodePlan:
+        """The plan of a machine that has slots already. Raises ConfigurationRefused."""
+        return self._plan(config or self.config, self.machine.plan, present)
+
+    def _plan(self, config: Config, earlier: NodePlan | None = None, present: PresentLayout | None = None) -> NodePlan:
+        try:
+            identity = host_identity(
+                config,
+                machine=self.name,
+                address=f"<{self.name}>",
+                started_at=self.started_at,
+                platform=self.platform(config),
+            )
+            plan = make_plan(
+                config,
+                self.sensors.host(self._inventories.read(config)),
+                identity,
+                zone_offset_s=self.clock.zone_offset_s() if self._zone_offset_s is None else self._zone_offset_s,
+                as_root=can_switch_user(),
+                earlier=earlier,
+                present=present,
+            )
+            if isinstance(plan, LayoutRefused):
+                raise ConfigurationRefused(str(plan))
+            check_unit_environment(plan.slots.resources.names, config)
+        except (ConfigError, BadPrototype) as error:
+            raise ConfigurationRefused(str(error)) from None
+        for line in plan.warnings:
+            _log.warning("%s", line)
+        return plan
+
+    def platform(self, config: Config) -> dict[str, Any]:
+        """What the slots' ads say of the system."""
+        return platform_of(config)
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Begin: the nursery, runs that an earlier daemon left, the bus, sensors."""
+        try:
+            self.nursery = await self.start_nursery()
+        except NurseryFailed as error:
+            raise ConfigurationRefused(str(error)) from None
+        self.fetching.nursery = self.backfill.nursery = self.nursery
+        await self._limit_memory()
+        self.audit.load()
+        self._note_configuration(None)
+        await take_over(self, self.reports.load())
+        self.cron.begin()
+        await self.impediments.begin()
+        await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
+        await self.bus.listen(self.subjects.node(self.name, "*"), self.queue_requests.on_message)
+        await self.bus.listen(self.subjects.matched(self.name, "*"), self.queue_requests.on_match)
+        await self.bus.listen(self.subjects.ask_node(self.name, "*"), self._lanes.take)
+        self.bus.on_reconnect = self.ads.all_anew
+        for work in (
+            self._polls(),
+            self.outbox.send_all(),
+            self.outbox.repeat(self.machine),
+            self.outbox.ask_for_life(self.machine),
+            self._tell_master(),
+            self._tidy(),
+            self.ads.refresh(),
+            self.transition_log.keep(),
+            self.audit.send_all(),
+        ):
+            self.spawn(work)
+
+    async def start_nursery(self) -> Nursery:
+        """Where jobs are started. Raises NurseryFailed."""
+        base = self.config.get("BASE_CGROUP", subsys="STARTER") or ""
+        return await Nursery.start(self.context.home.run / "nursery", base=base)
+
+    async def _limit_memory(self) -> None:
+        """Have the memory of jobs limited if CGROUP_MEMORY_LIMIT_POLICY asks for it, or say why it is not."""
+        text = ""
+        if self.nursery is not None and limits_memory(self.config):
+            text = await self.nursery.limit_memory()
+        if text:
+            text = f"the memory of jobs is not limited, though CGROUP_MEMORY_LIMIT_POLICY asks for it: {text}"
+            _log.warning("%s", text)
+        self.context.home.note_shortcoming(self.context.role, text)
+
+    async def reconfigure(self, config: Config) -> list[str]:
+        """Other policy from the next poll on, and another layout as soon as slots are free; what is waited for."""
+        plan, programs = self.plan_with(self.machine.present, config), self._cron_plan(config)
+        self._note_configuration(config)
+        self.config = config
+        await self._limit_memory()
+        self.carry_out(self.machine.reconfigure(plan, self.clock.now()))
+        self.fetching.reconfigure(config)
+        self.backfill.reconfigure(config)
+        self.transition_log.reconfigure(config)
+        await self.cron.reconfigure(programs)
+        self.ads.all_anew()
+        self._poll_now.set()
+        waiting = self.machine.awaited_layout()
+        for line in waiting:
+            _log.info("%s", line)
+        return waiting
+
+    async def stop(self, ending: DaemonEnding) -> None:
+        """Let the jobs end, quickly or with their due time; or leave them running."""
+        if ending is not DaemonEnding.LEAVE:
+            self._stopping = True
+            kind = ShutdownKind.FAST if ending is DaemonEnding.FAST else ShutdownKind.GRACEFUL
+            self.carry_out(self.machine.to_all(ev.ShutdownRequested(kind=kind), self.clock.now()))
+            self._look_empty()
+            await self._empty.wait()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.reports.all_taken(), 3)
+            self.ads.withdraw()
+        elif self.nursery is not None:
+            self.nursery.leave()
+        self._lanes.close()
+        await self.backfill.stop()
+        await self.outbox.sent()
+        for runner in self.orders.runners.values():
+            runner.forget()
+        # Hooks that still run are killed, and what they read and printed is removed; the end of one may begin another.
+        for _ in range(_ROUNDS):
+            await self._end_tasks()
+        if self.nursery is not None:
+            await self.nursery.close()
+        self.deputies.close()
+        for sandboxes in self.sandboxes.values():
+            sandboxes.close()
+        self.transition_log.write(explained=True)
+        self.state.close()
+        self.state.write(self.machine, unripe=True)
+
+    async def _end_tasks(self) -> None:
+        left = list(self._tasks)
+        for task in left:
+            task.cancel()
+        if left:
+            _, stuck = await asyncio.wait(left, timeout=HOOKS_END_S)
+            for task in stuck:
+                _log.warning("left behind, since it does not end: %r", task)
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Do something beside."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("internal error", exc_info=task.exception())
+
+    def _look_empty(self) -> None:
+        if self._stopping and all(slot.starter is None for slot in self.machine.slots):
+            self._empty.set()
+
+    # -- sensors -------------------------------------------------------------------------------------
+
+    async def _polls(self) -> None:
+        self._polls_since = asyncio.get_running_loop().time()
+        problem = trouble = ""
+        while True:
+            percents = {
+                slot.plan.id: self.orders.runners[slot.starter].cpu_percent()
+                for slot in self.machine.slots
+                if slot.starter is not None and slot.starter in self.orders.runners
+            }
+            percents |= await self._backfill_percents()
+            self.state.restore(self.machine)
+            await self.impediments.look()
+            reading = self.sensors.read(percents, now=self.clock.now())
+            if self.impediments.text:
+                reading = replace(reading, attributes={**reading.attributes, "MachineProblem": self.impediments.text})
+            if self.sensors.problem != problem:
+                problem = self.sensors.problem
+                _log.warning("sensors: %s", problem or "the file of replacements can be read again")
+            self._in_zone(reading.zone_offset_s)
+            tell, self._tell_cron = self._tell_cron, False
+            reading = replace(reading, cron=self.cron.ads)
+            self.carry_out(self.machine.poll(reading, self.clock.now()))
+            log_loads(self.machine, reading, self.clock.now())
+            if self.impediments.text != trouble or tell:
+                trouble = self.impediments.text
+                self.ads.all_anew()
+            await self._until_next_poll()
+
+    def _in_zone(self, offset_s: int) -> None:
+        """Clocks are put forward and back: hours in policies are those of the present."""
+        before, self._zone_offset_s = self._zone_offset_s, offset_s
+        if before not in (None, offset_s):
+            _log.info("local time is %+d s from UTC now; it was %+d s", offset_s, before)
+            self.carry_out(self.machine.reconfigure(self.plan_with(self.machine.present), self.clock.now()))
+
+    def job_failed(self, text: str) -> None:
+        """A job could not be run here: the pool is to hear of it before another comes."""
+        self.impediments.found(text)
+        self._poll_now.set()
+
+    async def _backfill_percents(self) -> dict[SlotId, float]:
+        """What the backfill client uses is no load of the owner's: the slots that do backfill share it."""
+        slots = [slot.plan.id for slot in self.machine.slots if slot.state.pair == BACKFILL_BUSY]
+        return dict.fromkeys(slots, await self.backfill.cpu_percent() / len(slots)) if slots else {}
+
+    async def _until_next_poll(self) -> None:
+        """The next poll is when it is due, or when something asks for it."""
+        self._poll_now.clear()
+        self._poll_is_far = self.machine.interval_s > self.machine.plan.polling_s
+        wait_s = min(self.machine.interval_s, AGAIN_S) if self.impediments.text else self.machine.interval_s
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._poll_now.wait(), self._to_grid_s(wait_s))
+
+    def _to_grid_s(self, interval_s: float) -> float:
+        """Time to the next instant of a grid that began with the first poll."""
+        return interval_s - (asyncio.get_running_loop().time() - self._polls_since) % interval_s
+
+    def _poll_as_if_claimed(self) -> None:
+        """Somebody has come to a machine that is looked at seldom: from now on its policy counts."""
+        if self._poll_is_far:
+            self._poll_is_far = False
+            asyncio.get_running_loop().call_later(self._to_grid_s(self.machine.plan.polling_s), self._poll_now.set)
+
+    # -- what the core tells of its steps ----------------------------------------------------------
+
+    def stepped(self, slot: NodeSlot, before: SlotState, taken: Step, now: float) -> None:
+        """A slot has taken a step."""
+        if before is not taken.state:
+            self.state.touch(slot, self.machine)
+            self._lease_began(before, taken.state)
+        if taken.state.broken is not None and taken.state.broken != before.broken:
+            _log.warning("%s takes no jobs until `roost reopen %s`: %s", slot.name, slot.name, taken.state.broken)
+        if taken.transitions and self._poll_is_far:
+            self._poll_as_if_claimed()
+        job = taken.state.claim.job_ad
+        cause = bracketed(cause_id(before.claim.job_ad if job is None else job)) if taken.transitions else ""
+        for each in taken.transitions:
+            _log.info("%s: %s -> %s (%s: %s)%s", slot.name, each.source, each.target, each.number, each.reason, cause)
+            self.transition_log.note(slot.plan.id.number, before, taken.state, each)
+            if is_eviction(each):
+                place = self._place_of(each.decision, slot)
+                configuration = self.configuration
+                about = of_slot(before, taken.state, each, machine=self.name, place=place, configuration=configuration)
+                self.record(about)
+
+    def _place_of(self, decision: Decision | None, slot: NodeSlot) -> str:
+        """Where the expression of a decision was set; "" if there is none."""
+        return "" if decision is None else self.transition_log.place(decision.name, slot.plan.id.number)
+
+    def _lease_began(self, before: SlotState, after: SlotState) -> None:
+        lease_s = after.claim.lease_s
+        if lease_s is not None and lease_s < SHORT_LEASE_S and before.claim is not after.claim:
+            self.outbox.leases_changed.set()
+
+    def starter_stepped(self, slot: NodeSlot, starter: Starter, taken: StarterStep, now: float) -> None:
+        """A starter has taken a step."""
+        self.state.starter_stepped(slot, self.machine)
+        for each in taken.transitions:
+            _log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run, each.source, each.target, each.reason)
+            if is_starter_eviction(each):
+                self.transition_log.note_starter(slot.plan.id.number, slot.name, starter.state.job_ad, each)
+            place = self._place_of(each.decision, slot)
+            self.record(
+                of_starter(
+                    slot.name,
+                    starter.state.job_ad,
+                    slot.run,
+                    each,
+                    machine=self.name,
+                    place=place,
+                    configuration=self.configuration,
+                )
+            )
+
+    # -- orders of the core --------------------------------------------------------------------------
+
+    def carry_out(self, outs: Outs | None) -> None:
+        """Do what the core has ordered."""
+        if outs is None:
+            return
+        for out in outs:
+            if out.starter is not None:
+                self.orders.of_starter(out)
+            else:
+                self.orders.of_slot(out.slot, out.effect)
+        self.orders.after_drain()
+        self._look_empty()
+
+    def fetched(self, slot: NodeSlot, event: ev.FetchedWorkOffered) -> None:
+        """A hook has said whether there is work for a slot."""
+        self.carry_out(self.machine.host.receive(slot, event, self.clock.now()))
+
+    async def benchmark(self) -> tuple[int | None, int | None]:
+        """How fast the machine is: Mips and KFlops."""
+        return await run_benchmarks()
+
+    def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
+        """What the hands of a starter work with."""
+        return self.orders.surroundings(slot, starter)
+
+    # -- records -------------------------------------------------------------------------------------
+
+    async def _tell_master(self) -> None:
+        """The master has no connection of its own, and is there as long as this machine is."""
+        while True:
+            self.outbox.to_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
+            await asyncio.sleep(REFRESH_S)
+
+    async def _tidy(self) -> None:
+        while True:
+            await asyncio.sleep(TIDY_S)
+            self.deputies.tidy()
+
+    async def _tell_decisions(self, message: m.Audit) -> None:
+        self.outbox.to_pool(message)
+
+    def record(self, decision: AuditRecord | None) -> None:
+        """Have a decision on record."""
+        if decision is not None:
+            self.audit.add([audit_data(decision)])
+
+    def _note_configuration(self, config: Config | None) -> None:
+        after = self.config if config is None else config
+        found = configuration_record(
+            None if config is None else self.config, after, self.clock.now(), role=self.context.role
+        )
+        self.configuration = found.configuration
+        self.record(found)
+
+    # -- words of others -----------------------------------------------------------------------------
+
+    def poll_now(self) -> None:
+        """Look at the policy of all slots without delay."""
+        self._poll_now.set()
+
+    def _on_central(self, message: Message, sender: str, reply: str) -> None:
+        match message:
+            case m.Hello():
+                self.outbox.to_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
+                self.ads.all_anew()
+            case m.AuditKept(kept=kept):
+                self.audit.kept(kept.get(f"{self.context.role} {self.name}", 0))
+
+
+def make(context: RoleContext, config: Config, bus: Carrier) -> NodeDaemon:
+    """The daemon of an execute machine."""
+    return NodeDaemon(context, config, bus)

@@ -1,0 +1,189 @@
+"""What a job finds when its program begins: its environment, its ads as files, its program with arguments.
+
+Variables come in layers, each going before what came earlier under the same name: what the daemon's own environment
+lends (JOB_INHERITS_STARTER_ENVIRONMENT), what the administrator gives every job (STARTER_JOB_ENVIRONMENT), what the job
+asks for, and what Roost says: where the job is, which slot it has, how many cores, which units of custom resources. Of
+the last, the numbers of threads and BATCH_SYSTEM give way to what came earlier.
+
+With USER_JOB_WRAPPER the wrapper is the program, and the job's program with its arguments is what it is to execute.
+
+What this module does not do: expand ``$$(…)``; that is done with the matched machine's ad before a job is sent.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from roost.classad import ClassAd
+from roost.classad.forms import Form, format_ad
+from roost.classad.values import to_bytes
+from roost.model.command_line import arguments_of, environment_of
+from roost.runtime.files.deputy.hands import OWN, Hands
+from roost.runtime.files.input_files import STDERR, STDOUT, initial_directory, program_name, standard_input
+from roost.runtime.processes.accounts import Account
+
+JOB_AD: Final = ".job.ad"
+MACHINE_AD: Final = ".machine.ad"
+
+_NULL: Final = "/dev/null"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPlace:
+    """Where a run of a job takes place."""
+
+    sandbox: Path
+    #: ``slot1_1``, as the job is told.
+    slot: str
+    cpus: int
+    #: Files are moved into the sandbox, and the job works there; else it works in its initial directory.
+    moves_files: bool
+    account: Account | None = None
+    #: Path of USER_JOB_WRAPPER.
+    wrapper: Path | None = None
+    #: STARTER_JOB_ENVIRONMENT, read.
+    given: Mapping[str, str] | None = None
+    #: What of the daemon's environment the job gets.
+    lent: Mapping[str, str] | None = None
+    #: STARTER_NUM_THREADS_ENV_VARS: variables by which libraries learn how many threads they may use.
+    threads: tuple[str, ...] = ()
+    #: What tells the job its units of custom resources.
+    units: Mapping[str, str] | None = None
+
+    def working_directory(self, job_ad: ClassAd) -> Path:
+        """Where the program begins."""
+        return self.sandbox if self.moves_files else initial_directory(job_ad)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What is executed, and its streams; None is /dev/null."""
+
+    path: Path
+    arguments: tuple[str, ...]
+    directory: Path
+    stdin: Path | None
+    stdout: Path | None
+    stderr: Path | None
+
+
+def job_environment(job_ad: ClassAd, place: JobPlace) -> dict[str, str]:
+    """The environment of a job. Raises CommandLineError if its ad has none that can be read."""
+    environment = _begun_environment(place)
+    environment["BATCH_SYSTEM"] = "HTCondor"
+    environment.update(environment_of(job_ad))
+    environment.update({name: str(max(1, place.cpus)) for name in place.threads if not environment.get(name)})
+    environment.update(_said_environment(place, job_ad))
+    return {name: value for name, value in environment.items() if name and "\0" not in name + value}
+
+
+def hook_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
+    """The environment of a hook: a job's, without what its user adds."""
+    environment = _begun_environment(place) | _said_environment(place, job_ad)
+    return {name: value for name, value in environment.items() if name and "\0" not in name + value}
+
+
+def _begun_environment(place: JobPlace) -> dict[str, str]:
+    environment = {"PATH": os.defpath, **(place.lent or {}), **(place.given or {})}
+    if place.account is not None:
+        environment.update(account_environment(place.account))
+    return environment
+
+
+def account_environment(account: Account) -> dict[str, str]:
+    """Who a program runs as, as it is told."""
+    return {"HOME": str(account.home), "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell}
+
+
+def _said_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
+    scratch = str(place.sandbox)
+    environment = {}
+    for name in ("TMPDIR", "TMP", "TEMP"):
+        environment[name] = scratch
+    environment.update(
+        _CONDOR_SCRATCH_DIR=scratch,
+        _CONDOR_SLOT=place.slot,
+        _CONDOR_JOB_AD=f"{scratch}/{JOB_AD}",
+        _CONDOR_MACHINE_AD=f"{scratch}/{MACHINE_AD}",
+        _CONDOR_JOB_IWD=str(place.working_directory(job_ad)),
+        _CONDOR_JOB_PIDS="",
+    )
+    return environment | dict(place.units or {})
+
+
+def lent_environment(setting: str, own: Mapping[str, str]) -> dict[str, str]:
+    """What of a daemon's environment jobs get, by JOB_INHERITS_STARTER_ENVIRONMENT: a truth, or patterns of names.
+
+    A pattern with ``!`` before it keeps names from the job. Case does not count.
+    """
+    word = setting.strip().lower()
+    if word in ("", "false", "no", "0", "f", "n"):
+        return {}
+    if word in ("true", "yes", "1", "t", "y"):
+        return dict(own)
+    patterns = [each for each in setting.lower().replace(",", " ").split() if each]
+    refused = [each[1:] for each in patterns if each.startswith("!")]
+    wanted = [each for each in patterns if not each.startswith("!")] or ["*"]
+    return {name: value for name, value in own.items() if _any(name, wanted) and not _any(name, refused)}
+
+
+def _any(name: str, patterns: list[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name.lower(), pattern) for pattern in patterns)
+
+
+def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
+    """What is executed. Raises CommandLineError if the job's arguments cannot be read, ValueError if it has no Cmd."""
+    command = job_ad.cell("cmd")
+    if not isinstance(command, str) or not command:
+        raise ValueError("the job's ad has no Cmd; a submit file says it as 'executable'")
+    iwd = initial_directory(job_ad)
+    moved = program_name(job_ad) if place.moves_files else None
+    path = place.sandbox / moved if moved is not None else iwd / command
+    # The program is told the name by which its user knows it.
+    arguments = (str(path), *arguments_of(job_ad))
+    source = _input(job_ad, place, iwd)
+    output, error = _outputs(job_ad, place, iwd)
+    if place.wrapper is not None:
+        path, arguments = place.wrapper, (str(place.wrapper), *arguments)
+    directory = place.working_directory(job_ad)
+    return Program(path=path, arguments=arguments, directory=directory, stdin=source, stdout=output, stderr=error)
+
+
+def _input(job_ad: ClassAd, place: JobPlace, iwd: Path) -> Path | None:
+    given = job_ad.cell("in")
+    if not isinstance(given, str) or given in ("", _NULL):
+        return None
+    moved = standard_input(job_ad) if place.moves_files else None
+    return place.sandbox / moved if moved is not None else iwd / given
+
+
+def _outputs(job_ad: ClassAd, place: JobPlace, iwd: Path) -> tuple[Path | None, Path | None]:
+    """Where files are moved both have names of their own in the sandbox; one file for both is one stream."""
+    output, error = (
+        _output(job_ad, key, transfer, name, place, iwd)
+        for key, transfer, name in (("out", "transferout", STDOUT), ("err", "transfererr", STDERR))
+    )
+    if output is not None and job_ad.cell("out") == job_ad.cell("err"):
+        error = output
+    return output, error
+
+
+def _output(job_ad: ClassAd, key: str, transfer: str, name: str, place: JobPlace, iwd: Path) -> Path | None:
+    given = job_ad.cell(key)
+    if not isinstance(given, str) or given in ("", _NULL):
+        return None
+    if place.moves_files and job_ad.cell(transfer) is not False:
+        return place.sandbox / name
+    return iwd / given
+
+
+def write_ads(sandbox: Path, job_ad: ClassAd, machine_ad: ClassAd, hands: Hands = OWN) -> None:
+    """Put the ads where the job finds them, one attribute a line. Raises OSError."""
+    for name, ad in ((JOB_AD, job_ad), (MACHINE_AD, machine_ad)):
+        text = to_bytes(format_ad(ad, Form.OLD))
+        hands.make(f"{sandbox}/{name}", text, 0o644)

@@ -1,0 +1,279 @@
+"""What a starter has run around its job: hooks, prolog and epilog.
+
+Hooks are programs of whoever the job comes from. They run as the job's user, in its scratch directory, with the
+environment that Roost gives a job but not what the job's user adds to it; `STARTER_FAILURE` runs as the daemon's user
+and in /, for the job's may be what is wrong. Prolog and epilog are programs of the slot's owner. They run where the job
+does, with the job's whole environment, and print to its files; by `user@` as somebody else if STARTER_SCRIPT_USERS
+names that account, and then without the variables that change how programs run.
+
+All of them are gone before the scratch directory is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.classad import ClassAd
+from roost.config import ConfigError
+from roost.model import starter_effects as sef
+from roost.model import starter_events as sev
+from roost.model.command_line import CommandLineError, split_raw
+from roost.model.starter import HookPoint, ScriptPoint
+from roost.runtime.node.job_environment import (
+    JOB_AD,
+    Program,
+    account_environment,
+    hook_environment,
+    job_environment,
+    job_program,
+    write_ads,
+)
+from roost.runtime.node.job_order import BadJob, job_place
+from roost.runtime.processes.accounts import Account, NoSuchAccount, account_named, can_switch_user, own_account
+from roost.runtime.processes.hook_programs import (
+    HookCall,
+    HookFailed,
+    HookResult,
+    ads_text,
+    printed_ad,
+    run_hook,
+    script_call,
+)
+from roost.starter.scripts import expanded, for_somebody_else, script_environment
+
+if TYPE_CHECKING:
+    from roost.runtime.node.runner import Runner
+
+_log = logging.getLogger("roost.hooks")
+
+#: What a pseudo-variable stands for may have so many characters: a job's user may choose any name.
+VALUE_CHARS_MAX: Final = 4096
+
+#: Hooks whose output changes the job's ad.
+_CHANGES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
+
+
+class ScriptRefused(Exception):
+    """A prolog or epilog that may not be run."""
+
+
+class JobHooks:
+    """The hooks and scripts of one run."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._calls = 0
+        self._running: dict[asyncio.Task[None], HookPoint | ScriptPoint] = {}
+        #: What the job's standard output has of the prolog is kept.
+        self.has_printed = False
+
+    def is_running(self, point: HookPoint) -> bool:
+        """Whether a hook has not ended yet."""
+        return point in self._running.values()
+
+    def keep(self, task: asyncio.Task[None], point: HookPoint | ScriptPoint) -> None:
+        """Know of a task until it is done."""
+        self._running[task] = point
+        task.add_done_callback(lambda done: self._running.pop(done, None))
+
+    async def end(self) -> None:
+        """Kill what still runs, and wait until it is gone."""
+        left = [task for task in self._running if task is not asyncio.current_task()]
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left)
+
+    def forget(self) -> None:
+        """Kill what still runs."""
+        for task in list(self._running):
+            task.cancel()
+
+    # -- hooks -----------------------------------------------------------------------------------------
+
+    def hook(self, effect: sef.RunHook) -> Coroutine[Any, Any, None]:
+        """Run a hook and tell the starter what came of it."""
+        return self._hook(effect)
+
+    async def _hook(self, effect: sef.RunHook) -> None:
+        runner, point = self._runner, effect.point
+        try:
+            words = split_raw(effect.arguments)
+        except CommandLineError as problem:
+            self._not_run(effect, f"its arguments cannot be read: {problem}")
+            return
+        sandbox = None if runner.sandbox is None else runner.sandbox.path
+        if sandbox is not None and not (sandbox / JOB_AD).exists():
+            try:
+                await asyncio.to_thread(write_ads, sandbox, runner.job_ad, runner.slot_ad, runner.transfers.hands)
+            except OSError as problem:
+                _log.warning("%s: the ads cannot be written for hooks: %s", runner.run, problem)
+        result = await self._called(
+            path=Path(effect.path),
+            arguments=words,
+            text=ads_text(effect.ad, runner.slot_ad),
+            environment=self._hook_environment(effect),
+            directory=Path("/") if sandbox is None or point is HookPoint.FAILURE else sandbox,
+            account=None if point is HookPoint.FAILURE else runner.account,
+            timeout_s=None if effect.awaited else effect.timeout_s,
+        )
+        if isinstance(result, HookFailed):
+            self._not_run(effect, result.text)
+            return
+        self._complained(effect.path, result)
+        if effect.awaited:
+            printed = self._printed(effect, result)
+            runner.around.tell(sev.HookEnded(point=point, status=result.status, printed=printed))
+
+    def _not_run(self, effect: sef.RunHook, text: str) -> None:
+        _log.warning("%s: %s: %s", self._runner.run, effect.path, text)
+        if effect.awaited:
+            self._runner.around.tell(sev.HookNotRun(point=effect.point, text=text))
+
+    def _printed(self, effect: sef.RunHook, result: HookResult) -> ClassAd | None:
+        if effect.point not in _CHANGES or not result.output.strip():
+            return None
+        printed = printed_ad(result.output)
+        if isinstance(printed, HookFailed):
+            _log.warning("%s: %s: %s; nothing of it is used", self._runner.run, effect.path, printed.text)
+            return None
+        self._runner.job_ad = self._runner.job_ad.copy()
+        self._runner.job_ad.update(printed)
+        return printed
+
+    def _hook_environment(self, effect: sef.RunHook) -> dict[str, str]:
+        try:
+            environment = hook_environment(job_place(self._runner, effect.ad)[1], effect.ad)
+        except BadJob:
+            return {"PATH": os.defpath}
+        if effect.point is HookPoint.FAILURE:
+            # It runs as the daemon's user: nothing of it is to be in a place that is the job's user's.
+            return {**for_somebody_else(environment), **_of_somebody_else(None)}
+        return environment
+
+    # -- prolog and epilog -----------------------------------------------------------------------------
+
+    async def script(self, effect: sef.RunScript) -> None:
+        """Run prolog or epilog and tell the starter what came of it."""
+        status: int | None = 0
+        try:
+            call = script_call(effect.command)
+            if call is not None:
+                status = await self._script(effect, *call)
+        except (ScriptRefused, BadJob, NoSuchAccount, ConfigError, ValueError) as problem:
+            _log.error("%s: the %s %r is not run: %s", self._runner.run, effect.point, effect.command, problem)
+            status = None
+        self._runner.around.tell(sev.ScriptEnded(point=effect.point, status=status))
+
+    async def _script(self, effect: sef.RunScript, user: str | None, path: Path, words: tuple[str, ...]) -> int | None:
+        runner = self._runner
+        account, is_other = self._script_account(user)
+        job_ad, place = job_place(runner, runner.job_ad)
+        try:
+            program: Program | None = job_program(job_ad, place)
+            environment = job_environment(job_ad, place)
+        except ValueError:
+            # There is nothing that it could print to; that the job is none is seen when it is started.
+            program, environment = None, hook_environment(place, job_ad)
+        values = script_values(runner, job_ad, program)
+        told = script_environment(values, effect.job_status)
+        if is_other:
+            environment = {**for_somebody_else(environment), **_of_somebody_else(account)}
+        prints = None if program is None or is_other else (program.stdout, program.stderr)
+        call = {"path": path, "arguments": expanded(words, values), "text": "", "account": account}
+        result = await self._called(
+            **call,
+            environment=environment | told,
+            directory=Path("/") if is_other else place.working_directory(job_ad),
+            printed_to=prints,
+            adds=effect.point is ScriptPoint.EPILOG,
+        )
+        if isinstance(result, HookFailed) and result.by_call:
+            # What the job says of itself is at fault, and that is told when it is started: the machine is not to blame.
+            _log.warning("%s: the %s is run without what its job asks for: %s", runner.run, effect.point, result.text)
+            least = _of_somebody_else(account) | told
+            prints, within = None, Path("/") if is_other else place.sandbox
+            result = await self._called(**call, environment=least, directory=within)
+        if isinstance(result, HookFailed):
+            _log.warning("%s: the %s %s: %s", runner.run, effect.point, effect.command, result.text)
+            return None
+        self.has_printed = self.has_printed or (effect.point is ScriptPoint.PROLOG and prints is not None)
+        self._complained(str(path), result)
+        return result.status
+
+    def _script_account(self, user: str | None) -> tuple[Account | None, bool]:
+        """Who runs it, and whether that is somebody else than the job's user."""
+        runner = self._runner
+        own = runner.account or own_account()
+        if user is None or user == own.name:
+            return runner.account, False
+        allowed = runner.around.config.get("STARTER_SCRIPT_USERS", subsys="STARTER") or ""
+        if user not in allowed.replace(",", " ").split():
+            raise ScriptRefused(f"STARTER_SCRIPT_USERS does not name {user}")
+        if user == own_account().name:
+            return None, True
+        if not can_switch_user():
+            raise ScriptRefused(f"only root can run it as {user}, and this daemon runs as {own_account().name}")
+        return account_named(user), True
+
+    # -- both ------------------------------------------------------------------------------------------
+
+    def _complained(self, path: str, result: HookResult) -> None:
+        if result.errors.strip():
+            _log.warning("%s: %s printed to stderr: %s", self._runner.run, path, result.errors.strip())
+
+    async def _called(self, **call: Any) -> HookResult | HookFailed:
+        self._calls += 1
+        runner = self._runner
+        home = runner.around.home
+        if call["account"] is not None:
+            # The job may have been made at home by its own user, the daemon's, alone.
+            try:
+                home.let_others_to(home.execute)
+            except OSError as problem:
+                return HookFailed(text=str(problem))
+        # A daemon that comes after this one has other names for its calls.
+        key = f"{runner.run}/hook{os.getpid()}.{self._calls}"
+        return await run_hook(runner.around.nursery, home.execute, HookCall(key=key, **call))
+
+
+def script_values(runner: Runner, job_ad: ClassAd, program: Program | None) -> dict[str, str]:
+    """The pseudo-variables of prolog and epilog."""
+
+    def text(name: str, otherwise: str = "") -> str:
+        value = job_ad.eval(name)
+        known = isinstance(value, str | int) and not isinstance(value, bool)
+        return str(value).replace("\0", "")[:VALUE_CHARS_MAX] if known else otherwise
+
+    proc = job_ad.eval("ProcId")
+    several = job_ad.eval("TotalSubmitProcs")
+    is_array = isinstance(several, int) and several > 1 and isinstance(proc, int)
+    output, errors = ("", "") if program is None else (_path(program.stdout), _path(program.stderr))
+    cpus = runner.slot_ad.cell("cpus")
+    return {
+        "host": runner.around.name,
+        "queue": runner.slot.partition("@")[0],
+        "job_id": text("ClusterId", "0"),
+        "ja_task_id": str(proc + 1) if is_array and isinstance(proc, int) else "undefined",
+        "job_owner": text("Owner", own_account().name),
+        "job_name": text("JobBatchName") or Path(text("Cmd", "none")).name,
+        "processors": str(cpus if isinstance(cpus, int) else 1),
+        "stdin_path": "/dev/null" if program is None else _path(program.stdin),
+        "stdout_path": output or "/dev/null",
+        "stderr_path": errors or "/dev/null",
+        "merge_stderr": "1" if output and output == errors else "0",
+    }
+
+
+def _path(path: Path | None) -> str:
+    return "/dev/null" if path is None else str(path)[:VALUE_CHARS_MAX]
+
+
+def _of_somebody_else(account: Account | None) -> dict[str, str]:
+    """What a program of another user than the job's is told of who it is; None for who runs the daemon."""
+    return {"PATH": os.defpath, **account_environment(account or own_account())}

@@ -1,0 +1,160 @@
+"""From a job's ad to the process that its program is to be: what `job_environment` says, as an order to the nursery."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from roost.classad import ClassAd, ParseError, Syntax, parse_expression
+from roost.config import ConfigError
+from roost.model.command_line import environment_from_submit
+from roost.model.starter import StarterHold
+from roost.runtime.node.job_environment import JobPlace, job_environment, job_program, lent_environment, write_ads
+from roost.runtime.processes.accounts import Account, account_named, can_switch_user, own_account
+from roost.runtime.processes.memory_control import memory_limit
+from roost.runtime.processes.spawn_order import UNLIMITED, SpawnOrder
+from roost.startd.fetched_job import VANILLA
+from roost.starter.unit_environment import unit_environment
+
+if TYPE_CHECKING:
+    from roost.config import Config
+    from roost.runtime.node.runner import Runner
+
+
+class BadJob(Exception):
+    """The job cannot be started as its ad describes it."""
+
+    def __init__(self, text: str, code: StarterHold = StarterHold.FAILED_TO_CREATE_PROCESS) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
+    """The order for one start of a job, whose ads are put into its sandbox first. Raises BadJob, OSError."""
+    job_ad, place = job_place(runner, job_ad)
+    try:
+        program = job_program(job_ad, place)
+        environment = job_environment(job_ad, place)
+    except ValueError as error:
+        raise BadJob(str(error)) from None
+    write_ads(place.sandbox, job_ad, runner.slot_ad, runner.transfers.hands)
+    return SpawnOrder(
+        key=f"{runner.run}/{number}",
+        record=runner.record,
+        program=program.path,
+        arguments=program.arguments,
+        environment=environment,
+        directory=program.directory,
+        stdin=program.stdin,
+        stdout=program.stdout,
+        stderr=program.stderr,
+        # What a job that saves its state has printed is a part of it, and has come with its input.
+        append=number > 1 or runner.hooks.has_printed or job_ad.cell("wantftoncheckpoint") is True,
+        account=runner.account,
+        niceness=niceness(runner.around.config, runner.slot_ad, job_ad),
+        limits=_limits(job_ad),
+        memory=memory_limit(runner.around.config, runner.slot_ad, job_ad),
+    )
+
+
+def job_place(runner: Runner, job_ad: ClassAd) -> tuple[ClassAd, JobPlace]:
+    """Where a job takes place, and its ad with that. Raises BadJob."""
+    if runner.sandbox is None:
+        raise BadJob("there is no scratch directory")
+    if not runner.schedd and "Iwd" not in job_ad:
+        # Fetched work that does not say where it runs, runs in its sandbox.
+        job_ad = job_ad.copy()
+        job_ad["Iwd"] = str(runner.sandbox.path)
+    cpus, config = runner.slot_ad.cell("cpus"), runner.around.config
+    wrapper = config.get("USER_JOB_WRAPPER", subsys="STARTER")
+    return job_ad, JobPlace(
+        sandbox=runner.sandbox.path,
+        slot=runner.slot.partition("@")[0],
+        cpus=cpus if isinstance(cpus, int) else 1,
+        moves_files=runner.moved,
+        account=runner.account,
+        wrapper=Path(wrapper) if wrapper else None,
+        given=given_environment(config),
+        lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT", subsys="STARTER") or "", os.environ),
+        threads=thread_variables(config),
+        units=_units(runner.slot_ad, config),
+    )
+
+
+def thread_variables(config: Config) -> tuple[str, ...]:
+    """STARTER_NUM_THREADS_ENV_VARS."""
+    return tuple((config.get("STARTER_NUM_THREADS_ENV_VARS", subsys="STARTER") or "").replace(",", " ").split())
+
+
+def _units(slot_ad: ClassAd, config: Config) -> dict[str, str]:
+    """The job's units of custom resources. Raises BadJob."""
+    try:
+        return unit_environment(slot_ad, config)
+    except (ConfigError, ValueError) as error:
+        raise BadJob(str(error)) from None
+
+
+def check_fetched(job_ad: ClassAd) -> None:
+    """What no queue has checked of a job that a hook brought. Raises BadJob."""
+    if can_switch_user() and not isinstance(job_ad.cell("owner"), str):
+        raise BadJob("the ad that the hook printed has no Owner, and this daemon runs jobs as their owners")
+    universe = job_ad.eval("JobUniverse")
+    if universe != VANILLA:
+        raise BadJob(
+            f"the ad that the hook printed has JobUniverse {universe}; only vanilla jobs ({VANILLA}) can be run"
+        )
+
+
+def account_of(job_ad: ClassAd, config: Config, slot_ad: ClassAd) -> Account | None:
+    """Who a job runs as: its owner where this is root's to choose; None for who the daemon runs as.
+
+    Where STARTER_ALLOW_RUNAS_OWNER is FALSE no job runs as its owner, but as SLOT<N>_USER, NOBODY_SLOT_USER, or nobody.
+    Raises NoSuchAccount.
+    """
+    if not runs_as_owner(config):
+        slot = slot_ad.cell("slotid")
+        name = config.get(f"SLOT{slot}_USER", subsys="STARTER") or config.get("NOBODY_SLOT_USER", subsys="STARTER")
+        return account_named(name or "nobody")
+    return None if runs_as_daemon(job_ad) else account_named(str(job_ad.cell("owner")))
+
+
+def runs_as_owner(config: Config) -> bool:
+    """Whether jobs run as their owners; where this process is not root, all run as who the daemon runs as."""
+    return not can_switch_user() or config.get_bool("STARTER_ALLOW_RUNAS_OWNER", subsys="STARTER")
+
+
+def runs_as_daemon(job_ad: ClassAd) -> bool:
+    """Whether a job runs as who the daemon runs as; that is known without asking anybody."""
+    owner = job_ad.cell("owner")
+    return not can_switch_user() or not isinstance(owner, str) or owner == own_account().name
+
+
+def niceness(config: Config, slot_ad: ClassAd, job_ad: ClassAd) -> int:
+    """JOB_RENICE_INCREMENT, an expression over slot and job."""
+    text = config.get("JOB_RENICE_INCREMENT", subsys="STARTER") or "0"
+    try:
+        value = slot_ad.eval_expr(parse_expression(text, Syntax.OLD), job_ad)
+    except ParseError:
+        return 0
+    return max(0, min(19, int(value))) if isinstance(value, int | float) and value == value else 0
+
+
+def _limits(job_ad: ClassAd) -> dict[str, tuple[int, int]]:
+    """CoreSize and StackSize, bytes; negative for no limit."""
+    found = {}
+    for limit, name in (("core", "CoreSize"), ("stack", "StackSize")):
+        size = job_ad.eval(name) if name in job_ad else None
+        if isinstance(size, int) and not isinstance(size, bool):
+            most = UNLIMITED if size < 0 else size
+            found[limit] = (most, most)
+    return found
+
+
+def given_environment(config: Config) -> dict[str, str]:
+    """STARTER_JOB_ENVIRONMENT. Raises BadJob."""
+    try:
+        text = config.get("STARTER_JOB_ENVIRONMENT", subsys="STARTER") or ""
+        return environment_from_submit(text) if text.strip() else {}
+    except (ConfigError, ValueError) as error:
+        raise BadJob(f"STARTER_JOB_ENVIRONMENT: {error}") from None

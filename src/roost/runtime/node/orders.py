@@ -1,0 +1,245 @@
+"""The orders of a machine's core carried out: each effect of a slot or a starter becomes what it stands for.
+
+Answers and reports become messages, timers wake-ups, and what a run needs is done by its `Runner`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from roost.model import effects as ef
+from roost.model import events as ev
+from roost.model import starter_effects as sef
+from roost.model import starter_events as sev
+from roost.model.claims import ClaimKind
+from roost.model.events import Timer
+from roost.node.host import OfferLeftovers, Out
+from roost.node.host_slots import Starter
+from roost.node.machine import NodeSlot
+from roost.runtime.node.messages import activation_answer, claim_answer, ended_run
+from roost.runtime.node.runner import Runner, Surroundings
+from roost.startd.draining import OnCompletion
+from roost.startd.states import State
+from roost.wire import messages as m
+from roost.wire.ads import ad_data
+
+if TYPE_CHECKING:
+    from roost.runtime.node.daemon import NodeDaemon
+
+_log = logging.getLogger("roost.node")
+
+
+class NodeOrders:
+    """The hands of one machine."""
+
+    def __init__(self, daemon: NodeDaemon) -> None:
+        self._daemon = daemon
+        self._machine = daemon.machine
+        self._outbox = daemon.outbox
+        #: The hands of each starter.
+        self.runners: dict[Starter, Runner] = {}
+        self._timers: dict[tuple[NodeSlot, Timer], asyncio.TimerHandle] = {}
+        self._benchmarks: dict[NodeSlot, asyncio.Task[None]] = {}
+
+    def drop_timers(self) -> None:
+        """Nothing is due any more."""
+        for each in self._timers.values():
+            each.cancel()
+
+    # -- orders of slots -----------------------------------------------------------------------------
+
+    def of_slot(self, slot: NodeSlot, effect: Any) -> None:
+        """Do what a slot orders."""
+        daemon, outbox = self._daemon, self._outbox
+        match effect:
+            case ef.SetTimer(timer=timer, at=at):
+                self._wake(slot, timer, at)
+            case ef.CancelTimer(timer=timer):
+                self._wake(slot, timer, None)
+            case ef.PublishAd():
+                daemon.ads.mark(slot)
+            case ef.SendClaimReply():
+                ad = ad_data(self._machine.ad(slot, daemon.clock.now())) if effect.accepted else None
+                outbox.to_queue(*claim_answer(slot, effect, ad))
+            case ef.SendActivationReply():
+                outbox.to_queue(*activation_answer(effect))
+            case ef.TellSchedd(schedd=schedd, claim_id=claim, reason=reason, cause=cause):
+                text = str(reason) if cause is None else cause.text
+                code = 0 if cause is None else int(cause)
+                run = daemon.reports.run_of(claim.text)
+                outbox.to_queue(schedd, m.ClaimGone(claim_id=claim.text, reason=text, code=code, run=run))
+            case ef.KillFamily():
+                if slot.starter is not None:
+                    daemon.spawn(self._kill_all(slot, slot.starter))
+            case ef.RunBenchmarks():
+                self._benchmarks[slot] = daemon.spawn(self._benchmark(slot))
+            case ef.CancelBenchmarks():
+                self._cancel_benchmarks(slot)
+            case ef.Warn(expression=expression, text=text):
+                _log.warning("%s: %s: %s", slot.name, expression, text)
+            case ef.CheckpointJob() | ef.SendDeactivationReply() | ef.SendAliveReply():
+                pass
+            case OfferLeftovers():
+                # The matchmaker hears of what is left with the slot's next ad, which is under way.
+                daemon.ads.mark(slot)
+            case ef.StartBackfill():
+                daemon.backfill.start()
+            case ef.KillBackfill():
+                daemon.backfill.kill()
+            case ef.FetchWork() | ef.ReplyFetch() | ef.EvictFetched():
+                daemon.fetching.perform(slot, effect)
+            case _:
+                _log.warning("%s: %s is not done by this machine yet", slot.name, type(effect).__name__)
+
+    def _wake(self, slot: NodeSlot, timer: Timer, at: float | None) -> None:
+        old = self._timers.pop((slot, timer), None)
+        if old is not None:
+            old.cancel()
+        if at is not None:
+            wait_s = max(0.0, at - self._daemon.clock.now())
+            loop = asyncio.get_running_loop()
+            self._timers[slot, timer] = loop.call_later(wait_s, self._timer_fired, slot, timer)
+
+    def _timer_fired(self, slot: NodeSlot, timer: Timer) -> None:
+        self._timers.pop((slot, timer), None)
+        self._happened(slot, ev.TimerFired(timer=timer))
+
+    def _happened(self, slot: NodeSlot, event: ev.Event) -> None:
+        self._daemon.carry_out(self._machine.host.receive(slot, event, self._daemon.clock.now()))
+
+    async def _kill_all(self, slot: NodeSlot, starter: Starter) -> None:
+        """The starter does not get rid of its job: everything is killed, and its end was not observed."""
+        runner = self.runners.pop(starter, None)
+        if runner is not None:
+            await runner.kill()
+            runner.done()
+        if starter.alive:
+            self._outbox.report_lost(slot)
+            now = self._daemon.clock.now()
+            self._daemon.carry_out(self._machine.host.starter_lost(slot, starter, now))
+
+    async def _benchmark(self, slot: NodeSlot) -> None:
+        mips, kflops = await self._daemon.benchmark()
+        self._happened(slot, ev.BenchmarksFinished(mips=mips, kflops=kflops))
+
+    def _cancel_benchmarks(self, slot: NodeSlot) -> None:
+        """A slot has something else to do, unless it is their end that is being told."""
+        task = self._benchmarks.pop(slot, None)
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+
+    def after_drain(self) -> None:
+        """A drain that is over may have something to follow it."""
+        what, self._machine.host.ended = self._machine.host.ended, None
+        if what is None:
+            return
+        _log.info("the drain is over: %s", what.name.lower())
+        match what:
+            case OnCompletion.EXIT | OnCompletion.RESTART:
+                # The master starts a daemon that ends again.
+                os.kill(os.getpid(), signal.SIGTERM)
+            case OnCompletion.RECONFIGURE:
+                os.kill(os.getpid(), signal.SIGHUP)
+            case _:
+                pass
+
+    # -- orders of starters --------------------------------------------------------------------------
+
+    def of_starter(self, out: Out[NodeSlot]) -> None:
+        """Do what a starter orders."""
+        slot, starter, effect = out.slot, out.starter, out.effect
+        assert starter is not None
+        outbox, now = self._outbox, self._daemon.clock.now()
+        about: dict[str, Any] = {"claim_id": starter.claim_id.text, "run": slot.run, "at": now}
+        match effect:
+            case ef.CheckpointJob() | sef.ReportEviction():
+                pass
+            case sef.ReportUsage(attributes=attributes):
+                outbox.to_queue(slot.schedd, m.JobMeasured(attributes=ad_data(attributes), **about))
+            case sef.ReportCheckpoint(checkpoints=number, attributes=attributes):
+                told = m.JobCheckpointed(checkpoints=number, attributes=ad_data(attributes), **about)
+                outbox.to_queue(slot.schedd, told)
+            case sef.ReportExit(report=report):
+                hands = self.runner_of(slot, starter)
+                traffic = (hands.transfers.sent, hands.transfers.received)
+                outbox.report(slot.schedd, ended_run(slot, report, starter.claim_id.text, now, traffic))
+                hands.log_end(report)
+            case sef.Warn(about=what, text=text):
+                _log.warning("%s %s: %s: %s", slot.name, slot.run, what, text)
+            case sef.Quit():
+                runner = self.runners.pop(starter, None)
+                if runner is not None:
+                    runner.done()
+            case _:
+                self.runner_of(slot, starter).perform(effect)  # type: ignore[arg-type]
+                # A job that has to go is continued only so that it can end.
+                if isinstance(effect, sef.ContinueProcesses) and slot.state.state is not State.PREEMPTING:
+                    outbox.to_queue(slot.schedd, m.JobResumed(**about))
+
+    def runner_of(self, slot: NodeSlot, starter: Starter, *, resumed: bool = False) -> Runner:
+        """The hands of a starter; `resumed`: of one that an earlier daemon had."""
+        found = self.runners.get(starter)
+        if found is None:
+            daemon = self._daemon
+            if starter.kind is ClaimKind.FETCHED and starter.state.run == 0 and not resumed:
+                self._machine.name_fetched(slot)
+            slot_ad = self._machine.ad(slot, daemon.clock.now())
+            around, job_ad = daemon.surroundings(slot, starter), starter.state.job_ad
+            found = Runner(around, slot.run, slot.schedd, slot.name, slot_ad, job_ad)
+            self.runners[starter] = found
+            if not resumed:
+                daemon.reports.begin(slot.run, schedd=slot.schedd, claim_id=starter.claim_id.text, slot=slot.name)
+        return found
+
+    def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
+        """What the hands of a starter work with."""
+        daemon = self._daemon
+        assert daemon.nursery is not None
+        execute = daemon.scratch.of(slot.plan.id.number)
+        return Surroundings(
+            home=daemon.context.home,
+            nursery=daemon.nursery,
+            sandboxes=daemon.sandboxes[execute],
+            execute=execute,
+            scratch=daemon.scratch,
+            deputies=daemon.deputies,
+            bus=daemon.bus,
+            name=daemon.name,
+            config=daemon.config,
+            clock=daemon.clock,
+            record=daemon.reports.record(slot.run),
+            problem=partial(daemon.reports.problem, slot.run),
+            done=partial(daemon.reports.done, slot.run),
+            tell=partial(self._starter_event, slot, starter),
+            failed=daemon.job_failed,
+            began=partial(self._began, slot, starter),
+            stopped=partial(self._stopped, slot, starter),
+            moved=partial(self._moved, slot, starter),
+        )
+
+    def _starter_event(self, slot: NodeSlot, starter: Starter, event: sev.StarterEvent) -> None:
+        daemon = self._daemon
+        daemon.carry_out(self._machine.host.receive_starter(slot, starter, event, daemon.clock.now()))
+
+    def _stopped(self, slot: NodeSlot, starter: Starter, processes: int) -> None:
+        claim_id = starter.claim_id.text
+        told = m.JobSuspended(claim_id=claim_id, run=slot.run, at=self._daemon.clock.now(), processes=processes)
+        self._outbox.to_queue(slot.schedd, told)
+
+    def _moved(self, slot: NodeSlot, starter: Starter, stage: str) -> None:
+        now, claim_id = self._daemon.clock.now(), starter.claim_id.text
+        self._outbox.to_queue(slot.schedd, m.FileMoved(claim_id=claim_id, run=slot.run, at=now, stage=stage))
+
+    def _began(self, slot: NodeSlot, starter: Starter, number: int, pid: int) -> None:
+        now = self._daemon.clock.now()
+        if number == 1:
+            claim_id = starter.claim_id.text
+            began = m.JobBegan(claim_id=claim_id, run=slot.run, at=now, pid=pid, slot=slot.name)
+            self._outbox.to_queue(slot.schedd, began)
+            self.runner_of(slot, starter).log_begin()
+        self._starter_event(slot, starter, sev.JobStarted(run=number, pid=pid))

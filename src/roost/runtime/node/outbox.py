@@ -1,0 +1,103 @@
+"""What an execute machine says to queues and to the pool: in order, and again where it matters that it is heard."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from typing import Final
+
+from roost.node.machine import Machine, NodeSlot
+from roost.runtime.bus.client import Carrier
+from roost.runtime.clock import Clock
+from roost.runtime.node.messages import lost_run
+from roost.runtime.node.run_reports import Reports
+from roost.wire import messages as m
+from roost.wire.messages import Message
+
+#: Reports of ends of runs are sent again after this time, s.
+REPORT_AGAIN_S: Final = 5.0
+#: With every so many of these times queues are told of their claims.
+CLAIMS_EVERY: Final = 3
+#: How often leases are looked at while the shortest of them lasts, and the shortest time between two looks, s.
+LOOKS_A_LEASE: Final = 6
+LOOK_S_MIN: Final = 0.25
+#: Leases below this, s, are looked at more often than reports are repeated.
+SHORT_LEASE_S: Final = LOOKS_A_LEASE * REPORT_AGAIN_S
+
+
+class Outbox:
+    """The outgoing messages of one machine, sent in the order in which they were given."""
+
+    def __init__(self, name: str, bus: Carrier, reports: Reports, clock: Clock) -> None:
+        self._name = name
+        self._bus = bus
+        self._reports = reports
+        self._clock = clock
+        #: Set when a claim with a lease below `SHORT_LEASE_S` has changed.
+        self.leases_changed = asyncio.Event()
+        self._outbox: asyncio.Queue[tuple[str, Message]] = asyncio.Queue()
+
+    def to_queue(self, schedd: str, message: Message) -> None:
+        """Say something to a queue; "" is nobody's."""
+        if schedd:
+            self._outbox.put_nowait((self._bus.subjects.schedd(schedd, self._name), message))
+
+    def to_pool(self, message: Message) -> None:
+        """Say something to the central manager."""
+        subjects = self._bus.subjects
+        match message:
+            case m.SlotAds():
+                subject = subjects.slots(self._name)
+            case m.Audit():
+                subject = subjects.audit(self._name)
+            case _:
+                subject = subjects.ads(self._name)
+        self._outbox.put_nowait((subject, message))
+
+    def report(self, schedd: str, message: m.RunEnded) -> None:
+        """Report how a run ended, until its queue has it."""
+        if schedd:
+            self._reports.keep(schedd, message)
+            self.to_queue(schedd, message)
+
+    def report_lost(self, slot: NodeSlot) -> None:
+        """Nobody saw how the run of a slot ended."""
+        if slot.starter is not None and slot.run not in self._reports:
+            self.report(slot.schedd, lost_run(slot, slot.starter, self._clock.now()))
+
+    async def send_all(self) -> None:
+        """Send what there is, and what comes."""
+        while True:
+            subject, message = await self._outbox.get()
+            await self._bus.send(subject, message)
+
+    async def repeat(self, machine: Machine) -> None:
+        """Repeat reports of ends of runs, and tell queues which claims they hold or wait for here."""
+        for number in itertools.count():
+            for schedd, message in self._reports.waiting():
+                self.to_queue(schedd, message)
+            if number % CLAIMS_EVERY == 0:
+                # A queue that does not know one of them gives it back: its first message to do so was lost.
+                for schedd, known in machine.held_claims().items():
+                    self.to_queue(schedd, m.ClaimsKnown(reply_to="", known=known, unknown=[]))
+            await asyncio.sleep(REPORT_AGAIN_S)
+
+    async def ask_for_life(self, machine: Machine) -> None:
+        """Ask queues for a sign of life for claims with a running job before their leases end.
+
+        Queues send signs of life by themselves, but not more often than every 10 s, and any of them may be lost.
+        """
+        while True:
+            for schedd, known in machine.silent_claims(self._clock.now()).items():
+                self.to_queue(schedd, m.ClaimsKnown(reply_to="", known=known, unknown=[], renew=True))
+            self.leases_changed.clear()
+            lease_s = machine.shortest_lease_s
+            wait_s = REPORT_AGAIN_S if lease_s is None else lease_s / LOOKS_A_LEASE
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.leases_changed.wait(), max(LOOK_S_MIN, min(REPORT_AGAIN_S, wait_s)))
+
+    async def sent(self) -> None:
+        """Wait until nothing is left to send."""
+        while not self._outbox.empty():
+            await asyncio.sleep(0.01)

@@ -1,0 +1,157 @@
+"""What queues say to an execute machine: each message becomes an event of the machine's core, or an answer."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from roost.model import effects as ef
+from roost.model import events as ev
+from roost.model.claims import ClaimRequest
+from roost.model.reasons import Refusal
+from roost.model.starter import Cause, Ending, OrderedBy
+from roost.node.machine import Outs
+from roost.runtime.causes import bracketed
+from roost.wire import messages as m
+from roost.wire.ads import ad_from
+from roost.wire.errors import WireError
+from roost.wire.messages import Message
+
+if TYPE_CHECKING:
+    from roost.runtime.node.daemon import NodeDaemon
+
+_log = logging.getLogger("roost.node")
+
+
+class QueueRequests:
+    """The ear of a machine for queues."""
+
+    def __init__(self, daemon: NodeDaemon) -> None:
+        self._daemon = daemon
+        self._machine = daemon.machine
+        #: Queue to the number of its last `Reconnect`.
+        self._reconnects: dict[str, int] = {}
+
+    def on_message(self, message: Message, sender: str, reply: str) -> None:
+        """A queue says something."""
+        try:
+            self._daemon.carry_out(self._handled(message, sender, self._daemon.clock.now()))
+        except WireError as error:
+            _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
+
+    def on_match(self, message: Message, sender: str, reply: str) -> None:
+        """The matchmaker has given slots away."""
+        if isinstance(message, m.SlotsMatched):
+            self._daemon.carry_out(self._matched(message.claim_ids, self._daemon.clock.now()))
+
+    def _handled(self, message: Message, sender: str, now: float) -> Outs | None:
+        machine = self._machine
+        match message:
+            case m.RequestClaim():
+                return self._claim(message, sender, now)
+            case m.ReleaseClaim(claim_id=claim_id):
+                return machine.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now)
+            case m.KeepAlive(claim_ids=claim_ids, reply_to=reply_to):
+                return self._keep_alive(claim_ids, reply_to, sender, now)
+            case m.ActivateClaim():
+                job_ad = ad_from(message.job_ad, "job_ad")
+                outs = machine.activate(message.claim_id, message.run, job_ad, now, schedd=sender)
+                if outs is None:
+                    refusal = str(Refusal.UNKNOWN_CLAIM)
+                    self._daemon.outbox.to_queue(
+                        sender,
+                        m.ActivationAnswered(
+                            claim_id=message.claim_id, run=message.run, accepted=False, refusal=refusal
+                        ),
+                    )
+                return outs
+            case m.EndJob():
+                return self._end_job(message, sender, now)
+            case m.SuspendJob(claim_id=claim_id):
+                return machine.about_claim(claim_id, lambda each: ev.SuspendRequested(claim_id=each), now)
+            case m.ContinueJob(claim_id=claim_id):
+                return machine.about_claim(claim_id, lambda each: ev.ContinueRequested(claim_id=each), now)
+            case m.ReportTaken(runs=runs):
+                self._daemon.reports.taken(runs)
+            case m.Reconnect():
+                return self._reconnect(message, sender, now)
+        return None
+
+    def _claim(self, message: m.RequestClaim, sender: str, now: float) -> Outs | None:
+        request = ClaimRequest(
+            job_ad=ad_from(message.job_ad, "job_ad"),
+            schedd=sender,
+            client_machine=message.client_machine,
+            alive_interval_s=message.alive_interval_s,
+            reply_to=f"{sender}|{message.claim_id}",
+        )
+        outs = self._machine.claim(message.slot, message.claim_id, request, now)
+        if outs is None:
+            refused = m.ClaimAnswered(
+                asked_id=message.claim_id,
+                reply_to=message.reply_to,
+                accepted=False,
+                refusal=str(Refusal.UNKNOWN_CLAIM),
+                claim_id=message.claim_id,
+                slot=message.slot,
+            )
+            self._daemon.outbox.to_queue(sender, refused)
+        elif not any(isinstance(out.effect, ef.SendClaimReply) for out in outs):
+            # The slot gets rid of its job first, and the queue is to know that it is not forgotten.
+            self._daemon.outbox.to_queue(sender, m.ClaimsKnown(reply_to="", known={message.claim_id: ""}, unknown=[]))
+        return outs
+
+    def _matched(self, claim_ids: list[str], now: float) -> Outs:
+        """Slots are promised to somebody who will claim them."""
+        found: Outs = []
+        for claim_id in claim_ids:
+            found += self._machine.about_claim(claim_id, lambda each: ev.MatchReceived(claim_id=each), now) or []
+        return found
+
+    def _keep_alive(self, claim_ids: list[str], reply_to: str, sender: str, now: float) -> Outs:
+        """The holder of claims lives, and hears what is known of them."""
+        known, unknown = {}, []
+        runs = self._machine.runs()
+        found: Outs = []
+        for claim_id in claim_ids:
+            reported = self._daemon.reports.run_of(claim_id)
+            outs = self._machine.about_claim(claim_id, lambda each: ev.AliveReceived(claim_id=each), now)
+            found += outs or []
+            if outs is None and not reported:
+                unknown.append(claim_id)
+            else:
+                known[claim_id] = runs.get(claim_id, reported)
+        if reply_to:
+            self._daemon.outbox.to_queue(sender, m.ClaimsKnown(reply_to=reply_to, known=known, unknown=unknown))
+        return found
+
+    def _end_job(self, message: m.EndJob, sender: str, now: float) -> Outs | None:
+        try:
+            ending = Ending(message.ending)
+        except ValueError:
+            raise WireError(f"ending: {message.ending!r} is none of {', '.join(Ending)}") from None
+        cause = Cause(ending=ending, code=message.code, subcode=message.subcode, text=message.text, by=OrderedBy.QUEUE)
+        if self._machine.slot_of(message.claim_id) is None:
+            if message.run not in self._daemon.reports:
+                gone = m.ClaimsKnown(reply_to="end", known={}, unknown=[message.claim_id])
+                self._daemon.outbox.to_queue(sender, gone)
+            return None
+        _log.info("run %s of %s is to end: %s%s", message.run, sender, message.ending, bracketed(message.request))
+        return self._machine.end_run(message.claim_id, message.run, cause, hard=message.hard, now=now)
+
+    def _reconnect(self, message: m.Reconnect, sender: str, now: float) -> Outs:
+        """A queue has started again. Claims that it does not name are not its any more."""
+        for schedd, report in self._daemon.reports.waiting():
+            if schedd == sender:
+                self._daemon.outbox.to_queue(sender, report)
+        found = self._keep_alive(list(message.claims), message.reply_to, sender, now)
+        serial = int(message.reply_to) if message.reply_to.isdecimal() else 0
+        if serial <= self._reconnects.get(sender, 0):
+            # It came before, and knows nothing of claims that were granted since.
+            return found
+        self._reconnects[sender] = serial
+        for claim_id in self._machine.claims_of(sender):
+            if claim_id not in message.claims:
+                outs = self._machine.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now)
+                found += outs or []
+        return found

@@ -1,0 +1,122 @@
+"""Scratch directories that are used again.
+
+On a disk's file system the removal of a directory and the making of another one, with two files in it, are the dearest
+things that a short job asks for: numbers that were given back lately are passed over (ext4), and what is
+removed waits for the journal. So a directory in which a job has left nothing is set aside, with the files of the ads,
+which are emptied, and gets its next name when a job comes. Only directories of the daemon's own user are: nobody else
+may have an eye on one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from roost.runtime.node.job_environment import JOB_AD, MACHINE_AD
+from roost.runtime.processes.accounts import Account
+from roost.runtime.processes.sandbox import Sandbox, remove_tree
+
+#: Where they wait, within the directory EXECUTE.
+ASIDE: Final = ".spare"
+#: How long one is kept, s, how many are kept longer, and how many there are at most.
+IDLE_S: Final = 2.0
+KEPT: Final = 1
+SPARE_MAX: Final = 64
+
+_MODE: Final = 0o700
+_ADS: Final = frozenset((JOB_AD, MACHINE_AD))
+_EMPTY: Final = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Sandboxes:
+    """The scratch directories of a machine's jobs. Used within a running event loop; it waits for the disk."""
+
+    def __init__(self, execute: Path) -> None:
+        self._execute = execute
+        self._aside = execute / ASIDE
+        #: Names of those set aside, who has waited longest first, with the loop's time since when.
+        self._spare: list[tuple[str, float]] = []
+        self._last = 0
+        self._dismissal: asyncio.TimerHandle | None = None
+
+    def make(self, name: str, *, owner: Account | None = None, permissions: str = "user") -> Sandbox:
+        """Make ``dir_<name>``. Raises SandboxFailed."""
+        while owner is None and permissions == "user" and self._spare:
+            spare, _ = self._spare.pop()
+            path = self._execute / f"dir_{name}"
+            # Whoever tidies up by hand may have taken it away.
+            with contextlib.suppress(OSError):
+                os.rename(self._aside / spare, path)  # noqa: PTH104 - every job has one
+                return Sandbox(path=path)
+        return Sandbox.make(self._execute, name, owner=owner, permissions=permissions)
+
+    def removed_at_once(self, sandbox: Sandbox) -> bool:
+        """Set it aside, or remove it, if that takes no time; whether it is gone."""
+        found = sandbox.emptied(keep=_ADS)
+        if found is None:
+            return False
+        if len(self._spare) < SPARE_MAX and self._is_plain(sandbox.path) and all(map(_is_emptied, found)):
+            with contextlib.suppress(OSError):
+                self._set_aside(sandbox.path)
+                return True
+        return sandbox.removed_at_once()
+
+    def close(self) -> None:
+        """Nothing is kept any longer."""
+        if self._dismissal is not None:
+            self._dismissal.cancel()
+            self._dismissal = None
+        self._spare.clear()
+        remove_tree(self._aside)
+
+    def _is_plain(self, path: Path) -> bool:
+        """Whether it is as it was made: the daemon's own, with its mode, and nothing else said of it."""
+        try:
+            found = os.lstat(path)
+            return found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == _MODE and not os.listxattr(path)
+        except OSError:
+            return False
+
+    def _set_aside(self, path: Path) -> None:
+        self._last += 1
+        spare = str(self._last)
+        try:
+            os.rename(path, self._aside / spare)  # noqa: PTH104
+        except FileNotFoundError:
+            self._aside.mkdir(mode=_MODE, exist_ok=True)
+            os.rename(path, self._aside / spare)  # noqa: PTH104
+        loop = asyncio.get_running_loop()
+        self._spare.append((spare, loop.time()))
+        if self._dismissal is None:
+            self._dismissal = loop.call_later(IDLE_S, self._dismiss)
+
+    def _dismiss(self) -> None:
+        """Remove those that have waited long enough."""
+        loop = asyncio.get_running_loop()
+        now, self._dismissal = loop.time(), None
+        while len(self._spare) > KEPT and now - self._spare[0][1] >= IDLE_S:
+            remove_tree(self._aside / self._spare.pop(0)[0])
+        if len(self._spare) > KEPT:
+            self._dismissal = loop.call_at(self._spare[0][1] + IDLE_S, self._dismiss)
+
+
+def _is_emptied(path: str) -> bool:
+    """Empty a file of which nobody has a second name; whether that was possible."""
+    try:
+        file = os.open(path, _EMPTY)
+    except OSError:
+        return False
+    try:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_uid != os.geteuid():
+            return False
+        os.ftruncate(file, 0)
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+    return True

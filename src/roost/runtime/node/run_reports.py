@@ -1,0 +1,168 @@
+"""The records of runs as the node writes them: whose a run is, and how it ended until its queue has that on its own.
+
+Both are lines of the run's record (`records`), to which the shepherd adds its own. A record is removed when nobody
+needs it any more: the run's hands are off it, and its queue has taken the report if there is one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from roost.runtime.processes.run_records import SUFFIX, RunRecord, read_record
+from roost.wire.codec import encode, expect
+from roost.wire.errors import WireError
+from roost.wire.messages import RunEnded
+
+_log = logging.getLogger("roost.node")
+
+#: What is told from other characters by where it stands, and what is not.
+_MARKS: Final = re.compile("[#@]")
+_ODD: Final = re.compile("[^A-Za-z0-9.#@-]|#.*#|@.*[#@]")
+_UNFIT: Final = re.compile("[^A-Za-z0-9.-]")
+
+_HOW: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+
+
+class Reports:
+    """The records of one machine's runs, and the reports of them that queues have not taken yet."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        #: The same as text: a path is joined three times a run.
+        self._prefix = f"{directory}/"
+        #: Run to queue and report.
+        self._waiting: dict[str, tuple[str, RunEnded]] = {}
+        #: Runs that are being worked on.
+        self._open: set[str] = set()
+        #: Runs of which it could not be written down what they are, and why.
+        self._unkept: dict[str, str] = {}
+        self._none = asyncio.Event()
+        self._none.set()
+
+    def load(self) -> dict[str, RunRecord]:
+        """Read what an earlier daemon kept: run to its record."""
+        found = {}
+        for path in sorted(self._directory.glob(f"*{SUFFIX}")):
+            record = read_record(path)
+            run = record.ticket.get("run") or next((key.rpartition("/")[0] or key for key in record.keys), "")
+            if not run or self.record(run) != path:
+                _log.error("%s is the record of no run, and is removed", path)
+                path.unlink(missing_ok=True)
+                continue
+            found[run] = record
+            if record.report is not None:
+                self._load_report(run, record)
+        return found
+
+    def _load_report(self, run: str, record: RunRecord) -> None:
+        try:
+            message = expect(RunEnded, msgspec.json.encode(record.report))
+        except WireError as error:
+            _log.error("the report of %s cannot be read: %s", run, error)
+            return
+        self._waiting[run] = (record.schedd, message)
+        self._none.clear()
+
+    def record(self, run: str) -> Path:
+        """Where the record of a run is."""
+        return self._directory / f"{file_name(run)}{SUFFIX}"
+
+    def begin(self, run: str, *, schedd: str, claim_id: str, slot: str) -> None:
+        """A run begins; so its end can be told whatever else is lost."""
+        self._open.add(run)
+        ticket = {"run": run, "schedd": schedd, "claim_id": claim_id, "slot": slot}
+        with contextlib.suppress(OSError):
+            self._add(run, msgspec.json.encode({"ticket": ticket}))
+
+    def begins_program(self, run: str, record: dict[str, Any]) -> None:
+        """The program of a run is about to be started: what slot and starter are, for a daemon that comes later."""
+        try:
+            self._add(run, msgspec.json.encode(record))
+            self._unkept.pop(run, None)
+        except OSError as error:
+            self._unkept[run] = f"cannot write {self.record(run)}: {error.strerror}"
+
+    def problem(self, run: str) -> str:
+        """Why a program must not be started: nobody would know of it after this daemon; "" if it may."""
+        return self._unkept.get(run, "")
+
+    def resume(self, run: str) -> None:
+        """A run of an earlier daemon goes on."""
+        self._open.add(run)
+
+    def done(self, run: str) -> None:
+        """Nothing more is done for a run."""
+        self._open.discard(run)
+        self._unkept.pop(run, None)
+        if run not in self._waiting:
+            self._remove(run)
+
+    def keep(self, schedd: str, message: RunEnded) -> None:
+        """Keep a report; a disk that is full does not keep it from being sent."""
+        self._waiting[message.run] = (schedd, message)
+        self._none.clear()
+        try:
+            line = b'{"schedd": ' + msgspec.json.encode(schedd) + b', "report": ' + encode(message) + b"}"
+            self._add(message.run, line)
+        except OSError as error:
+            _log.error("the report of %s cannot be saved: %s", message.run, error)
+
+    def taken(self, runs: Iterable[str]) -> None:
+        """Queues have these."""
+        for run in runs:
+            if self._waiting.pop(run, None) is not None and run not in self._open:
+                self._remove(run)
+        if not self._waiting:
+            self._none.set()
+
+    def waiting(self) -> list[tuple[str, RunEnded]]:
+        """Queue and report of all that have not been taken."""
+        return list(self._waiting.values())
+
+    def run_of(self, claim_id: str) -> str:
+        """The run on a claim whose report has not been taken; "" if there is none."""
+        return next((report.run for _, report in self._waiting.values() if report.claim_id == claim_id), "")
+
+    def __contains__(self, run: str) -> bool:
+        return run in self._waiting
+
+    async def all_taken(self) -> None:
+        """Wait until nothing is left."""
+        await self._none.wait()
+
+    def _add(self, run: str, line: bytes) -> None:
+        """Add a line in one go: whoever is killed leaves all of it or nothing."""
+        descriptor = os.open(f"{self._prefix}{file_name(run)}{SUFFIX}", _HOW, 0o600)
+        try:
+            # A line before it may have been cut off by a full disk.
+            line = b"\n" + line + b"\n"
+            if os.write(descriptor, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        finally:
+            os.close(descriptor)
+
+    def _remove(self, run: str) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(f"{self._prefix}{file_name(run)}{SUFFIX}")  # noqa: PTH108
+
+
+@lru_cache(maxsize=1024)
+def file_name(run: str) -> str:
+    """The name of a run, or of a slot, as that of a file; no two have the same."""
+    plain = _MARKS.sub("_", run, count=2)
+    if not _ODD.search(run):
+        return plain
+    digest = hashlib.blake2b(run.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
+    return f"{_UNFIT.sub('_', plain)[:160]}-{digest}"

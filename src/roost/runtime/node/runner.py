@@ -1,0 +1,556 @@
+"""The starter's hands: what one starter core orders about its job, its files and its hooks is done here.
+
+Each order that takes time is a task; what comes of it goes back to the core as an event. Signals and the like are done
+in the order in which they were given, after the job has been started. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import json
+import logging
+import os
+import signal
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from roost.classad import ClassAd
+from roost.config import Config
+from roost.model import starter_effects as sef
+from roost.model import starter_events as sev
+from roost.model.starter import Doing, ExitReport, Output, StarterHold, StarterTimer, Usage
+from roost.runtime.bus.client import Carrier
+from roost.runtime.clock import Clock
+from roost.runtime.files.deputies import Deputies, with_hands
+from roost.runtime.files.deputy.hands import OWN
+from roost.runtime.files.output_files import Baseline
+from roost.runtime.files.transfer import TransferProblem
+from roost.runtime.files.whole_files import write_whole
+from roost.runtime.home import Home
+from roost.runtime.node import starter_log
+from roost.runtime.node.impediments import PROBE_BYTES
+from roost.runtime.node.job_hooks import JobHooks
+from roost.runtime.node.job_order import BadJob, account_of, check_fetched, job_order, runs_as_daemon, runs_as_owner
+from roost.runtime.node.reused_sandboxes import Sandboxes
+from roost.runtime.node.run_files import Transfers
+from roost.runtime.node.run_reports import file_name
+from roost.runtime.node.scratch import Scratch
+from roost.runtime.processes.accounts import Account, NoSuchAccount, account_numbered
+from roost.runtime.processes.family import Family, adopt
+from roost.runtime.processes.nursery import AlreadyStarted, Nursery, NurseryFailed
+from roost.runtime.processes.sandbox import Sandbox, SandboxFailed
+from roost.runtime.processes.shepherd.processes import start_of
+from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
+from roost.schedd.event_log_base import Event
+from roost.starter.starter_state import StarterState
+from roost.starter.transfer_plan import moves_files
+
+_log = logging.getLogger("roost.node")
+
+
+#: Errors of a disk without room.
+_FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
+#: What the names of lists of input files end with.
+BASELINE: Final = ".baseline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a runner works with."""
+
+    home: Home
+    nursery: Nursery
+    sandboxes: Sandboxes
+    #: The directory in which its scratch directory is made, and all of them.
+    execute: Path
+    scratch: Scratch
+    #: Who touches the files of users.
+    deputies: Deputies
+    bus: Carrier
+    #: The machine.
+    name: str
+    config: Config
+    clock: Clock
+    #: The record of the run; `problem` says why no program may be started, "" if it may; `done` is called when nothing
+    #: more is done for it.
+    record: Path
+    problem: Callable[[], str]
+    done: Callable[[], None]
+    #: Takes an event of the starter's core.
+    tell: Callable[[sev.StarterEvent], None]
+    #: Called with the reason when this machine cannot run a job, whichever it is.
+    failed: Callable[[str], None]
+    #: Called with number and pid when the job's program runs.
+    began: Callable[[int, int], None]
+    #: Called with the number of processes when all of them have been stopped.
+    stopped: Callable[[int], None]
+    #: Called with what moving the job's files has come to.
+    moved: Callable[[str], None]
+    #: What a job's processes use now; None once there are none.
+    measure: Callable[[Family], Awaitable[Usage | None]] = Family.usage
+    #: Jobs run as the daemon's own user, whoever owns them.
+    as_daemon: bool = False
+
+
+class Runner:
+    """The hands of one starter."""
+
+    def __init__(
+        self, around: Surroundings, run: str, schedd: str, slot: str, slot_ad: ClassAd, job_ad: ClassAd
+    ) -> None:
+        self.around = around
+        self.run = run
+        self.schedd = schedd
+        self.slot = slot
+        self.slot_ad = slot_ad
+        self.job_ad = job_ad
+        self.record = around.record
+        self.sandbox: Sandbox | None = None
+        self.baseline: Baseline | None = None
+        #: Its files have been moved here, so that it runs in its sandbox.
+        self.moved = False
+        self.transfers = Transfers(around.bus, around.name, schedd, run)
+        self.family: Family | None = None
+        #: Which start of the job the family is of.
+        self.number = 0
+        self.hooks = JobHooks(self)
+        #: The last event that goes to its StarterUserLog.
+        self._log: asyncio.Task[None] | None = None
+        #: An earlier daemon may have started its program.
+        self._resumed = False
+        #: Who the job runs as; None for who the daemon runs as.
+        self.account: Account | None = None
+        self._timers: dict[StarterTimer, asyncio.TimerHandle] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._queue: asyncio.Queue[Coroutine[Any, Any, None]] = asyncio.Queue()
+        self._worker = asyncio.create_task(self._work(), name=f"runner of {run}")
+        #: Processor time and instant of the last answer, and of the last look.
+        self._cpu_s = self._looked_cpu_s = 0.0
+        self._cpu_at = self._looked_at = asyncio.get_running_loop().time()
+
+    # -- orders --------------------------------------------------------------------------------------
+
+    def perform(self, effect: sef.StarterEffect) -> None:
+        """Do what the core orders."""
+        match effect:
+            case sef.SetTimer(timer=timer, at=at):
+                self._cancel_timer(timer)
+                wait_s = max(0.0, at - self.around.clock.now())
+                self._timers[timer] = asyncio.get_running_loop().call_later(wait_s, self._fired, timer)
+            case sef.CancelTimer(timer=timer):
+                self._cancel_timer(timer)
+            case sef.MakeSandbox():
+                self._begin(Doing.SANDBOX, self._make_sandbox())
+            case sef.RemoveSandbox():
+                self._begin(Doing.CLEANUP, self._remove_sandbox())
+            case sef.TransferInput(job_ad=job_ad):
+                self._begin(Doing.INPUT, self._input(job_ad))
+            case sef.TransferOutput(job_ad=job_ad, destination=destination):
+                self._begin(Doing.OUTPUT, self._output(job_ad, destination))
+            case sef.TransferCheckpoint(run=run, job_ad=job_ad):
+                self._begin(Doing.CHECKPOINT, self._checkpoint(run, job_ad))
+            case sef.AbortWork(doing=doing):
+                task = self._tasks.pop(str(doing), None)
+                if task is not None:
+                    task.cancel()
+            case sef.StartJob(run=run, job_ad=job_ad):
+                self._queue.put_nowait(self._start(run, job_ad))
+            case sef.SuspendProcesses():
+                self._queue.put_nowait(self._suspend())
+            case sef.ContinueProcesses():
+                self._queue.put_nowait(self._resume())
+            case sef.SignalJob(signal=name):
+                self._queue.put_nowait(self._signal(name))
+            case sef.KillProcesses():
+                self._queue.put_nowait(self.kill())
+            case sef.RunHook(point=point):
+                if effect.awaited or not self.hooks.is_running(point):
+                    # One that hangs is not joined by others.
+                    name = str(Doing.HOOK) if effect.awaited else f"hook {point}"
+                    self.hooks.keep(self._begin(name, self.hooks.hook(effect)), point)
+            case sef.RunScript(point=script):
+                self.hooks.keep(self._begin(Doing.SCRIPT, self.hooks.script(effect)), script)
+            case _:
+                raise AssertionError(f"no handler for the order: {effect}")
+
+    def _begin(self, doing: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name=f"{doing} of {self.run}")
+        self._tasks[str(doing)] = task
+        task.add_done_callback(_told)
+        return task
+
+    async def _work(self) -> None:
+        """Orders about the job's processes, one after another."""
+        while True:
+            work = await self._queue.get()
+            try:
+                await work
+            except asyncio.CancelledError:
+                raise
+            except Exception:
+                _log.exception("%s: internal error", self.run)
+
+    # -- timers --------------------------------------------------------------------------------------
+
+    def _cancel_timer(self, timer: StarterTimer) -> None:
+        old = self._timers.pop(timer, None)
+        if old is not None:
+            old.cancel()
+
+    def _fired(self, timer: StarterTimer) -> None:
+        self._timers.pop(timer, None)
+        family = self.family
+        if timer in (StarterTimer.POLL, StarterTimer.UPDATE) and family is not None and not family.is_ended:
+            self._begin_look(timer, family)
+        else:
+            self.around.tell(sev.StarterTimerFired(timer=timer))
+
+    def _begin_look(self, timer: StarterTimer, family: Family) -> None:
+        async def look() -> None:
+            usage = await self.around.measure(family)
+            if usage is not None:
+                self._looked_at = asyncio.get_running_loop().time()
+                self._looked_cpu_s = usage.user_cpu_s + usage.system_cpu_s
+                if self.sandbox is not None and self.moved:
+                    usage = replace(usage, disk_usage_kib=await asyncio.to_thread(self.sandbox.size_kib))
+                self.around.tell(sev.UsageSampled(run=self.number, usage=usage))
+            self.around.tell(sev.StarterTimerFired(timer=timer))
+
+        task = asyncio.create_task(look(), name=f"{timer} of {self.run}")
+        self._tasks[str(timer)] = task
+        task.add_done_callback(_told)
+
+    # -- sandbox and files ---------------------------------------------------------------------------
+
+    async def _make_sandbox(self) -> None:
+        try:
+            if not self.schedd:
+                check_fetched(self.job_ad)
+            config = self.around.config
+            if not (self.around.as_daemon or (runs_as_daemon(self.job_ad) and runs_as_owner(config))):
+                self._become(await asyncio.to_thread(account_of, self.job_ad, config, self.slot_ad))
+            readers = (config.get("JOB_EXECDIR_PERMISSIONS", subsys="STARTER") or "user").lower()
+            if self.account is not None or readers != "user":
+                self.around.home.let_others_to(self.around.execute)
+            name = file_name(self.run)
+            self.sandbox = self.around.sandboxes.make(name, owner=self.account, permissions=readers)
+        except NoSuchAccount as problem:
+            self.around.tell(sev.SandboxFailed(text=str(problem), code=StarterHold.NO_USER_ACCOUNT))
+        except BadJob as problem:
+            self.around.tell(sev.SandboxFailed(text=str(problem), code=problem.code))
+        except (SandboxFailed, OSError) as problem:
+            self.around.failed(str(problem))
+            self.around.tell(sev.SandboxFailed(text=str(problem)))
+        else:
+            self.around.tell(sev.SandboxMade())
+
+    def _become(self, account: Account | None) -> None:
+        self.account = account
+        self.transfers.hands = self.around.deputies.hands_as(account)
+
+    async def _remove_sandbox(self) -> None:
+        text = ""
+        await self.hooks.end()
+        if self._log is not None:
+            await self._log
+        if self.sandbox is not None:
+            gone = self.around.sandboxes.removed_at_once(self.sandbox)
+            text = "" if gone else await asyncio.to_thread(self.sandbox.remove)
+        self.around.tell(sev.SandboxRemoved(text=text))
+
+    async def _input(self, job_ad: ClassAd) -> None:
+        assert self.sandbox is not None
+        self.around.moved("input-started")
+        problem = await self.transfers.fetch_input(self.sandbox.path)
+        if problem is not None:
+            code: StarterHold | None = problem.code
+            if problem.subcode in _FULL and self.transfers.input_bytes <= self._granted_bytes():
+                code = None
+                self.around.failed(problem.text)
+            self.around.tell(sev.InputFailed(text=problem.text, code=code, subcode=problem.subcode))
+            return
+        self.moved = True
+        self.baseline = await with_hands(self.transfers.hands, Baseline.of, self.sandbox.path, self.transfers.hands)
+        with contextlib.suppress(OSError):
+            write_whole(self._baseline_path, json.dumps(dict(self.baseline.files)))
+        self.around.moved("input-finished")
+        self.around.tell(sev.InputTransferred())
+
+    async def _output(self, job_ad: ClassAd, destination: Output) -> None:
+        problem = await self._sent(lambda path, base: self.transfers.send_output(job_ad, path, base, destination))
+        if problem is not None:
+            self.around.tell(sev.OutputFailed(text=problem.text, code=problem.code, subcode=problem.subcode))
+        else:
+            self.around.tell(sev.OutputTransferred())
+
+    async def _checkpoint(self, run: int, job_ad: ClassAd) -> None:
+        problem = await self._sent(lambda path, base: self.transfers.send_checkpoint(job_ad, path, base))
+        if problem is not None:
+            text, code, subcode = problem.text, problem.code, problem.subcode
+            self.around.tell(sev.CheckpointFailed(run=run, text=text, code=code, subcode=subcode))
+        else:
+            self.around.tell(sev.CheckpointTransferred(run=run))
+
+    async def _sent(
+        self, send: Callable[[Path, Baseline], Coroutine[Any, Any, TransferProblem | None]]
+    ) -> TransferProblem | None:
+        assert self.sandbox is not None
+        self.around.moved("output-started")
+        problem = await send(self.sandbox.path, self.baseline or Baseline(files={}))
+        if problem is None:
+            self.around.moved("output-finished")
+        return problem
+
+    # -- the job -------------------------------------------------------------------------------------
+
+    async def _start(self, number: int, job_ad: ClassAd) -> None:
+        self.number = number
+        if self._resumed and await self._found_started(number):
+            return
+        unkept = self.around.problem()
+        if unkept:
+            self._machine_failed(number, unkept)
+            return
+        try:
+            if self.transfers.hands is OWN:
+                order = job_order(self, number, job_ad)
+            else:
+                order = await with_hands(self.transfers.hands, job_order, self, number, job_ad)
+            family = await self._spawned(order)
+        except BadJob as problem:
+            self._not_started(number, str(problem), problem.code)
+            return
+        except OrderTooLarge as problem:
+            self._not_started(number, str(problem), StarterHold.FAILED_TO_CREATE_PROCESS)
+            return
+        except NurseryFailed as problem:
+            self._machine_failed(number, str(problem))
+            return
+        except OSError as problem:
+            where = problem.filename or self.around.execute
+            self._machine_failed(number, f"cannot write {where}: {problem.strerror}")
+            return
+        if isinstance(family, NotStarted) and family.is_machines_fault:
+            self._machine_failed(number, family.text)
+            return
+        if isinstance(family, NotStarted):
+            self._not_started(number, family.text, family.code, family.errno)
+            return
+        self._has(family, number)
+        self.around.began(number, family.pid)
+
+    async def _found_started(self, number: int) -> bool:
+        """Whether an earlier daemon had started the program, which is then gone on with."""
+        self._resumed = False
+        found = await adopt(self.record, f"{self.run}/{number}")
+        if not isinstance(found, Family):
+            return False
+        _log.info("%s: run %s goes on", self.slot, self.run)
+        self._has(found, number)
+        self.around.began(number, found.pid)
+        return True
+
+    async def _spawned(self, order: SpawnOrder) -> Family | NotStarted:
+        """Start the program, or find it started by an earlier daemon that nobody heard of any more."""
+        try:
+            return await self.around.nursery.spawn(order)
+        except AlreadyStarted:
+            found = await adopt(order.record, order.key)
+            if found is None:
+                raise NurseryFailed(f"{order.record} has a record of a start that cannot be read") from None
+            return found
+
+    def resume(self, state: StarterState) -> None:
+        """Go on for a starter that an earlier daemon had."""
+        self._resumed = True
+        path = self.around.scratch.found(f"dir_{file_name(self.run)}")
+        if path is not None:
+            self.sandbox = Sandbox(path=path)
+            with contextlib.suppress(NoSuchAccount):
+                # As when it was made: what hooks or a configuration say since then makes it nobody else's.
+                uid = path.stat().st_uid
+                self._become(None if uid == os.geteuid() else account_numbered(uid))
+            launch = state.launch
+            self.moved = moves_files(state.job_ad, launch.shares, from_queue=launch.from_queue)
+            self.baseline = _read_baseline(self._baseline_path)
+        self.number = state.run
+
+    @property
+    def _baseline_path(self) -> Path:
+        return self.record.with_suffix(BASELINE)
+
+    def _machine_failed(self, number: int, text: str) -> None:
+        """Whatever the job is, it could not be started here."""
+        self.around.failed(text)
+        self._not_started(number, text, None)
+
+    def _not_started(self, number: int, text: str, code: StarterHold | None, errno: int = 0) -> None:
+        self.around.tell(sev.JobNotStarted(run=number, text=text, errno=errno, code=code))
+
+    def _has(self, family: Family, number: int) -> None:
+        self.family, self.number = family, number
+        task = asyncio.create_task(self._watch(family, number), name=f"end of {self.run}")
+        self._tasks["end"] = task
+        task.add_done_callback(_told)
+
+    async def _watch(self, family: Family, number: int) -> None:
+        end: ProcessEnd = await family.wait()
+        self.around.tell(sev.UsageSampled(run=number, usage=_last_usage(end)))
+        missing = "" if end.exit_code == 0 else await self._missing()
+        if missing:
+            self.around.failed(missing)
+        self.around.tell(
+            sev.JobEnded(
+                run=number,
+                exit_code=end.exit_code,
+                signal=end.signal,
+                core_dumped=end.core_dumped,
+                missing=missing,
+                out_of_memory=_out_of_memory(end, self.job_ad),
+            )
+        )
+
+    async def _missing(self) -> str:
+        """What a job that ended badly could not have here: room on the disk, of which it has taken no more than its."""
+        if not self.moved or self.sandbox is None or not _is_full(self.sandbox.path.parent):
+            return ""
+        if await asyncio.to_thread(self.sandbox.size_kib) * 1024 > self._granted_bytes():
+            return ""
+        return f"the disk of {self.sandbox.path.parent} is full"
+
+    def _granted_bytes(self) -> int:
+        """Room on the disk that its slot has."""
+        disk_kib = self.slot_ad.cell("disk")
+        return int(disk_kib) * 1024 if isinstance(disk_kib, int | float) else 0
+
+    def adopted(self, family: Family, number: int) -> None:
+        """The job of an earlier daemon."""
+        self._has(family, number)
+
+    async def _suspend(self) -> None:
+        if self.family is not None:
+            self.around.stopped(await self.family.suspend())
+
+    async def _resume(self) -> None:
+        if self.family is not None:
+            await self.family.resume()
+
+    async def _signal(self, name: str) -> None:
+        if self.family is None:
+            return
+        family = self.family
+        number = signal.Signals[name] if name in signal.Signals.__members__ else signal.SIGTERM
+        if not await family.signal(number) and start_of(family.pid) == family.started.start:
+            # It is there, and cannot be told. Were it gone, its end would be on its way.
+            self.around.tell(sev.SoftKillFailed(run=self.number))
+
+    async def kill(self) -> None:
+        """Kill all that is left of the job."""
+        if self.family is not None:
+            await self.family.kill()
+
+    # -- measuring -----------------------------------------------------------------------------------
+
+    def cpu_percent(self) -> float:
+        """Percent of one core that the job has used since this was asked last."""
+        passed_s, used_s = max(0.001, self._looked_at - self._cpu_at), max(0.0, self._looked_cpu_s - self._cpu_s)
+        self._cpu_at, self._cpu_s = self._looked_at, self._looked_cpu_s
+        return used_s / passed_s * 100 if passed_s > 0.01 else 0.0
+
+    # -- its own log ---------------------------------------------------------------------------------
+
+    def log_begin(self) -> None:
+        """The job's program runs: its StarterUserLog is told, if it has one."""
+        self._log_event(lambda: starter_log.begun(self))
+
+    def log_end(self, report: ExitReport) -> None:
+        """The run is over: its StarterUserLog is told, if it has one."""
+        self._log_event(lambda: starter_log.ended(self.job_ad, report))
+
+    def _log_event(self, event: Callable[[], Event]) -> None:
+        path = starter_log.log_path(self)
+        if path is not None:
+            self._log = asyncio.create_task(self._written(self._log, path, event(), self.around.clock.now()))
+
+    async def _written(self, earlier: asyncio.Task[None] | None, path: Path, event: Event, now: float) -> None:
+        if earlier is not None:
+            await earlier
+        await with_hands(self.transfers.hands, starter_log.write, self.transfers.hands, path, self.job_ad, event, now)
+
+    # -- the end -------------------------------------------------------------------------------------
+
+    def done(self) -> None:
+        """The starter is done: nothing is kept but what queues have not heard."""
+        self.forget()
+        if self.moved:
+            self._baseline_path.unlink(missing_ok=True)
+        self.around.done()
+
+    def forget(self) -> None:
+        """Do not look after the job any longer; it goes on if it runs."""
+        for timer in list(self._timers):
+            self._cancel_timer(timer)
+        for task in self._tasks.values():
+            if task is not asyncio.current_task():
+                task.cancel()
+        self._worker.cancel()
+        self.hooks.forget()
+        while not self._queue.empty():
+            self._queue.get_nowait().close()
+        if self.family is not None and not self.family.is_ended:
+            self.family.forget()
+
+
+def _is_full(directory: Path) -> bool:
+    """Whether a directory's disk has room for next to nothing."""
+    try:
+        found = os.statvfs(directory)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < PROBE_BYTES
+
+
+def _read_baseline(path: Path) -> Baseline | None:
+    try:
+        data = json.loads(path.read_text())
+        return Baseline(files={str(name): tuple(value) for name, value in data.items()})
+    except (OSError, ValueError, AttributeError, TypeError):
+        return None
+
+
+def _last_usage(end: ProcessEnd) -> Usage:
+    return Usage(
+        image_size_kib=end.max_resident_kib,
+        resident_kib=end.max_resident_kib,
+        user_cpu_s=end.user_cpu_s,
+        system_cpu_s=end.system_cpu_s,
+        process_count=0,
+    )
+
+
+def _out_of_memory(end: ProcessEnd, job_ad: ClassAd) -> str:
+    """Why the kernel killed a job for its memory; "" if it did not."""
+    if end.out_of_memory is None:
+        return ""
+    limit, peak = (-(-size // 2**20) for size in end.out_of_memory)
+    requested = job_ad.eval("RequestMemory") if "RequestMemory" in job_ad else None
+    asked = f" (request_memory is {requested} MB)" if isinstance(requested, int | float) else ""
+    return (
+        f"The job was killed because it reached the memory limit of its slot, {limit} MB{asked}; its largest use was "
+        f"{peak} MB. Submit it with a higher request_memory"
+    )
+
+
+def _told(task: asyncio.Task[None]) -> None:
+    """Log the failure of work, unless it was called off.
+
+    Work that was called off may take one more step before it notices (`asyncio.wait_for` returns an answer that arrives
+    at the same instant), and then finds its sandbox gone.
+    """
+    failure = None if task.cancelled() else task.exception()
+    if failure is not None and not task.cancelling():
+        _log.error("%s: internal error", task.get_name(), exc_info=failure)

@@ -1,0 +1,233 @@
+"""What this machine is and how it is doing: the readings that layouts and policies are made from.
+
+Any reading can be replaced by a file, for tests and demonstrations: ROOST_SENSORS_FILE names a JSON object, which is
+read again when it changes:
+
+    {"load": 0.3, "keyboard_idle_s": 0, "attributes": {"Temperature": 41}}
+
+``keyboard_idle_s`` and ``console_idle_s`` stay as they are written (``console_idle_s`` null: there is no console);
+``keyboard_used_at`` and ``console_used_at`` (epoch s) let the idle time grow. ``load`` is one number or three. The rest
+are numbers: ``cpus``, ``memory_mb``, ``swap_kb``, ``disk_kb``, ``zone_offset_s``. ``attributes`` go into the ads of all
+slots. A file that cannot be read as that changes nothing, and `Sensors.problem` says what is wrong with it.
+
+It reads /proc and devices of Linux. Elsewhere memory and swap are unknown (0), and a keyboard that leaves no trace
+counts as never used. On Linux that is so for a desktop whose input devices the daemon may not open and on which no
+terminal is used: let a helper of the session touch a file of ROOST_ACTIVITY_FILES.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from roost.config import Config
+from roost.model.slots import Filesystem, HostReading, SlotId
+from roost.model.starter import Usage
+from roost.node.plan import Reading
+from roost.runtime.node.idle_devices import IdleDevices
+from roost.runtime.node.impediments import PROBE_BYTES
+from roost.startd.idleness import Idleness, machine_idleness
+from roost.startd.load import LoadReading
+
+#: Names in a file of replacements, and what each has to be.
+_NUMBERS: Final = frozenset(
+    (
+        "keyboard_idle_s", "keyboard_used_at", "console_idle_s", "console_used_at",
+        "cpus", "memory_mb", "swap_kb", "disk_kb", "zone_offset_s",
+    )
+)  # fmt: skip
+#: Size of a file of replacements, bytes.
+_FILE_BYTES_MAX: Final = 1_000_000
+_KIB: Final = 1024
+
+
+class Replacements:
+    """The file that replaces readings."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.problem = ""
+        self._state: tuple[int, int, int] | None = None
+        self._values: dict[str, Any] = {}
+
+    def values(self) -> Mapping[str, Any]:
+        """What is replaced now; the last that could be read."""
+        if self.path is None:
+            return self._values
+        try:
+            found = self.path.stat()
+        except OSError as problem:
+            self._state = None
+            self.problem = f"{self.path}: {problem.strerror}"
+            return self._values
+        state = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if state != self._state:
+            self._state = state
+            self._read(self.path)
+        return self._values
+
+    def _read(self, path: Path) -> None:
+        try:
+            with path.open("rb") as file:
+                values = json.loads(file.read(_FILE_BYTES_MAX))
+            wrong = _mistake(values)
+        except (OSError, ValueError) as problem:
+            wrong = str(problem)
+        self.problem = f"{path}: {wrong}; the readings before it stay" if wrong else ""
+        if not wrong:
+            self._values = values
+
+
+def _mistake(values: object) -> str:
+    """What is wrong with replacements; empty if nothing is."""
+    if not isinstance(values, dict):
+        return "it is not a JSON object"
+    for name, value in values.items():
+        if name == "attributes":
+            good = isinstance(value, dict)
+        elif name == "load":
+            good = _is_number(value) or (isinstance(value, list) and len(value) == 3 and all(map(_is_number, value)))
+        elif name in _NUMBERS:
+            good = _is_number(value) or (value is None and name == "console_idle_s")
+        else:
+            return f"there is no reading {name!r}; there are load, attributes, {', '.join(sorted(_NUMBERS))}"
+        if not good:
+            return f"{name} cannot be {value!r}"
+    return ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Sensors:
+    """The sensors of this machine."""
+
+    #: Scratch directories are on its filesystem.
+    execute: Path
+    #: Those of slots that have directories of their own.
+    more: tuple[Path, ...] = ()
+    devices: IdleDevices = field(default_factory=IdleDevices)
+    replacements: Replacements = field(default_factory=lambda: Replacements(None))
+
+    @classmethod
+    def configured(cls, config: Config, execute: Path, more: tuple[Path, ...] = ()) -> Sensors:
+        """As the configuration says. Raises ConfigError."""
+        file = config.get("ROOST_SENSORS_FILE") or os.environ.get("ROOST_SENSORS_FILE")
+        devices = IdleDevices(
+            console=tuple(config.get_list("CONSOLE_DEVICES")),
+            bad_utmp=config.get_bool("STARTD_HAS_BAD_UTMP"),
+            activity=tuple(config.get_list("ROOST_ACTIVITY_FILES") if config.get("ROOST_ACTIVITY_FILES") else ()),
+        )
+        return cls(execute=execute, more=more, devices=devices, replacements=Replacements(Path(file) if file else None))
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the file of replacements; empty if nothing is."""
+        return self.replacements.problem
+
+    def host(self, inventories: Mapping[str, str] | None = None) -> HostReading:
+        """What there is to be divided between slots. Waits for the disk."""
+        replaced = self.replacements.values()
+        memory = _memory_kib()
+        return HostReading(
+            cpus=int(replaced.get("cpus", os.cpu_count() or 1)),
+            memory_mb=int(replaced.get("memory_mb", memory.get("MemTotal", 0) // _KIB)),
+            swap_kb=int(replaced.get("swap_kb", memory.get("MemTotal", 0) + memory.get("SwapFree", 0))),
+            filesystems={str(each): self._filesystem(each, replaced) for each in (self.execute, *self.more)},
+            inventories=inventories or {},
+        )
+
+    def read(self, cpu_percent: Mapping[SlotId, float] | None = None, *, now: float | None = None) -> Reading:
+        """How it is doing. `cpu_percent` is what `CpuMeter` says of the slots' jobs."""
+        now = time.time() if now is None else now
+        replaced = self.replacements.values()
+        return Reading(
+            load=_load(replaced),
+            idleness=self._idleness(replaced, now),
+            zone_offset_s=int(replaced.get("zone_offset_s", time.localtime(now).tm_gmtoff)),
+            cpu_percent=cpu_percent or {},
+            attributes=replaced.get("attributes", {}),
+        )
+
+    def _idleness(self, replaced: Mapping[str, Any], now: float) -> Idleness:
+        keyboard_s = _replaced_idle(replaced, "keyboard", now)
+        console_s = _replaced_idle(replaced, "console", now)
+        has_console = "console_idle_s" in replaced or "console_used_at" in replaced
+        if keyboard_s is not None:
+            # A keyboard that is told and a console that is not: it is the console's keyboard.
+            return Idleness(keyboard_s=keyboard_s, console_s=console_s if has_console else keyboard_s)
+        seen = machine_idleness(self.devices.terminals_s(now), self.devices.consoles_s(now))
+        return Idleness(keyboard_s=seen.keyboard_s, console_s=console_s) if has_console else seen
+
+    @staticmethod
+    def _filesystem(execute: Path, replaced: Mapping[str, Any]) -> Filesystem:
+        try:
+            found, device = os.statvfs(execute), execute.stat().st_dev
+        except OSError:
+            return Filesystem(name=str(execute), free_kb=int(replaced.get("disk_kb", 0)))
+        free_kb = found.f_bavail * found.f_frsize // _KIB
+        if free_kb * _KIB < PROBE_BYTES:
+            # Slots are laid out once. What is full takes no jobs until there is room (`impediments`), and then has all.
+            free_kb = found.f_blocks * found.f_frsize // _KIB
+        return Filesystem(name=f"{os.major(device)}:{os.minor(device)}", free_kb=int(replaced.get("disk_kb", free_kb)))
+
+
+def _replaced_idle(replaced: Mapping[str, Any], what: str, now: float) -> int | None:
+    used_at, idle_s = replaced.get(f"{what}_used_at"), replaced.get(f"{what}_idle_s")
+    if used_at is not None:
+        return max(0, int(now - used_at))
+    return None if idle_s is None else int(idle_s)
+
+
+def _load(replaced: Mapping[str, Any]) -> LoadReading:
+    given = replaced.get("load")
+    if isinstance(given, list):
+        one, five, fifteen = given
+    elif given is not None:
+        one = five = fifteen = given
+    else:
+        one, five, fifteen = os.getloadavg()
+    return LoadReading(one_minute=float(one), five_minutes=float(five), fifteen_minutes=float(fifteen))
+
+
+def _memory_kib() -> dict[str, int]:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return {}
+    return {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines) if rest.split()}
+
+
+class CpuMeter:
+    """Turns samples of what jobs have used into percent of one core between two looks."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._before: dict[str, tuple[float, float]] = {}
+
+    def percent(self, run: str, usage: Usage | None) -> float:
+        """What a run has used since it was last asked for, percent of one core; the first time since it began.
+
+        A run without processes is forgotten.
+        """
+        if usage is None:
+            self._before.pop(run, None)
+            return 0.0
+        now, used_s = self._clock(), usage.user_cpu_s + usage.system_cpu_s
+        before = self._before.get(run)
+        self._before[run] = (now, used_s)
+        if before is None:
+            return 0.0
+        since_s, before_s = now - before[0], before[1]
+        return max(0.0, (used_s - before_s) / since_s * 100) if since_s > 0 else 0.0
+
+    def forget(self, run: str) -> None:
+        """The run is over."""
+        self._before.pop(run, None)

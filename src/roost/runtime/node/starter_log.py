@@ -1,0 +1,77 @@
+"""The event log of a fetched job: StarterUserLog in its ad names a file, to which its machine adds what happens to it.
+
+No queue writes one for it. The file is written with the hands of the job's user; a relative name counts from where the
+job runs. An event that cannot be written is told to the machine's log, and stops nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from roost.classad import ClassAd
+from roost.classad.forms import Form, format_ad
+from roost.model.starter import Ending, ExitReport
+from roost.runtime.files.deputy.hands import Hands
+from roost.schedd.event_log import LoggedEvent, format_event
+from roost.schedd.event_log_base import Event
+from roost.schedd.event_log_endings import JobEvicted, JobTerminated
+from roost.schedd.event_log_events import Execute, JobAborted, JobHeld
+from roost.schedd.event_log_parts import Bill
+
+if TYPE_CHECKING:
+    from roost.runtime.node.runner import Runner
+
+_log = logging.getLogger("roost.node")
+
+
+def log_path(runner: Runner) -> Path | None:
+    """The file that a run's events go to; None for none."""
+    name = runner.job_ad.cell("starteruserlog")
+    if runner.schedd or not isinstance(name, str) or not name:
+        return None
+    iwd = runner.job_ad.cell("iwd")
+    place = Path(iwd) if isinstance(iwd, str) and iwd else None
+    if place is None and runner.sandbox is not None:
+        place = runner.sandbox.path
+    return Path(name) if place is None else place / name
+
+
+def begun(runner: Runner) -> Event:
+    """The job's program runs."""
+    return Execute(host=f"<{runner.around.name}>", slot_name=runner.slot)
+
+
+def ended(job_ad: ClassAd, report: ExitReport) -> Event:
+    """The run is over."""
+    ad = job_ad.copy()
+    ad.update(report.attributes)
+    cause = report.cause
+    if cause is None:
+        return JobTerminated.of(ad)
+    match cause.ending:
+        case Ending.HOLD:
+            return JobHeld(reason=cause.text, code=cause.code, subcode=cause.subcode)
+        case Ending.REMOVE:
+            return JobAborted(reason=cause.text)
+    return JobEvicted(bill=Bill.of(ad), reason=cause.text, code=cause.code, subcode=cause.subcode)
+
+
+def write(hands: Hands, path: Path, job_ad: ClassAd, event: Event, now: float) -> None:
+    """Add an event to a job's log."""
+    cluster, proc = (_number(job_ad, name, other) for name, other in (("ClusterId", 1), ("ProcId", 0)))
+    if job_ad.eval("StarterUserLogUseXML") is True:
+        logged = LoggedEvent(event=event, number=event.NUMBER, cluster=cluster, proc=proc, time=now)
+        text = format_ad(logged.ad(), Form.XML)
+    else:
+        text = format_event(event, cluster, proc, now)
+    try:
+        hands.append(str(path), (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "surrogateescape"))
+    except OSError as problem:
+        _log.warning("%s: StarterUserLog is not written: %s", path, problem.strerror)
+
+
+def _number(ad: ClassAd, name: str, otherwise: int) -> int:
+    value = ad.eval(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise

@@ -1,0 +1,155 @@
+"""What a node daemon does at its start about runs that an earlier one left: go on with them, or end them.
+
+The earlier daemon kept the state of its machine (`node_state`) and, with its shepherds, a record of every run
+(`records`). Slot and starter are in one or the other from before a program is started until the queue has been told of
+its end, so a run goes on where it was: its processes never noticed, and of one that has ended meanwhile the output is
+delivered as ever. Of a run that has no place any more, because the machine has other slots now, what is left is killed
+and removed; its queue hears that it ended only if a shepherd saw that and it had nothing to deliver, and else that it
+is to be run again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from roost.model.codes import VacateCode
+from roost.model.starter import Ending
+from roost.model.starter_effects import StartJob
+from roost.node.machine import NodeSlot
+from roost.node.records import UnreadableRecord, left_slots, restore, starter_of
+from roost.runtime.node.reused_sandboxes import ASIDE
+from roost.runtime.node.run_reports import file_name
+from roost.runtime.node.runner import BASELINE
+from roost.runtime.processes.family import Family, adopt
+from roost.runtime.processes.hook_programs import remove_hook_calls
+from roost.runtime.processes.run_records import RunRecord
+from roost.runtime.processes.sandbox import remove_tree
+from roost.runtime.processes.spawn_order import ProcessEnd
+from roost.starter.persisted import UnreadableRecord as UnreadableStarter
+from roost.starter.transfer_plan import moves_files
+from roost.wire.messages import RunEnded
+
+if TYPE_CHECKING:
+    from roost.runtime.node.daemon import NodeDaemon
+
+_log = logging.getLogger("roost.node")
+
+
+async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> None:
+    """See to what an earlier daemon left; `records` are those of its runs."""
+    home, machine = daemon.context.home, daemon.machine
+    await remove_hook_calls(home.execute)
+    for run in records:
+        machine.was_named(run)
+    shared, slots = daemon.state.load(records)
+    if shared is not None:
+        left = left_slots(machine, shared, slots)
+        plan = None if left is None else daemon.plan_with(left)
+        if left is not None and plan is not None:
+            machine.start_with(plan, left.slots.values(), daemon.clock.now())
+        told = frozenset(run for run, record in records.items() if record.ticket and record.report is None)
+        outs, problems = restore(machine, shared, slots, told, daemon.clock.now())
+        for problem in problems:
+            _log.error("the saved state of a slot cannot be used: %s", problem)
+        again = {out.slot.name for out in outs if isinstance(out.effect, StartJob)}
+        for slot in [slot for slot in machine.slots if slot.starter is not None]:
+            await _adopt(daemon, slot, records.get(slot.run, RunRecord()), starts=slot.name in again)
+        daemon.carry_out(outs)
+        if plan is not None:
+            daemon.carry_out(machine.reconfigure(plan, daemon.clock.now()))
+    here = {slot.run for slot in machine.slots if slot.starter is not None}
+    for run, record in records.items():
+        if run not in here:
+            await _end(daemon, run, record)
+    await _clear(daemon, {file_name(run) for run in here})
+
+
+async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord, *, starts: bool) -> None:
+    """Give a starter its hands back, with the job in them; one that `starts` its program again finds it then."""
+    starter = slot.starter
+    assert starter is not None
+    daemon.reports.resume(slot.run)
+    runner = daemon.orders.runner_of(slot, starter, resumed=True)
+    runner.resume(starter.state)
+    number = starter.state.run
+    key = f"{slot.run}/{number}"
+    if starter.state.process and key in record.keys and not starts:
+        family = await adopt(runner.record, key)
+        if isinstance(family, Family):
+            runner.adopted(family, number)
+            _log.info("%s: run %s goes on", slot.name, slot.run)
+
+
+async def _end(daemon: NodeDaemon, run: str, record: RunRecord) -> None:
+    """End a run that belongs to no slot any more, and tell its queue."""
+    end: ProcessEnd | None = None
+    for key in record.keys:
+        found = await adopt(daemon.reports.record(run), key)
+        end = None
+        if isinstance(found, Family):
+            ended = found.is_ended
+            if not ended:
+                await found.kill()
+            outcome = await found.wait()
+            end = outcome if ended and outcome.is_seen and _has_nothing_to_deliver(record) else None
+    ticket = record.ticket
+    if run not in daemon.reports and ticket.get("schedd"):
+        daemon.reports.keep(ticket["schedd"], _report(run, ticket, end, bool(record.starts), daemon.clock.now()))
+    if record.report is None:
+        _log.warning("run %sno longer belongs to a slot; %s", run, "its end was seen" if end else "it is ended")
+    daemon.reports.done(run)
+
+
+def _has_nothing_to_deliver(record: RunRecord) -> bool:
+    """Whether the end of the program was that of the run: there is no output to move, and no program to follow it."""
+    try:
+        state = starter_of(record.slot)
+    except (UnreadableRecord, UnreadableStarter, KeyError):
+        return False
+    attended = state.hooked or state.prolog_begun or state.hook_keyword
+    return not attended and not moves_files(state.job_ad, state.launch.shares, from_queue=state.launch.from_queue)
+
+
+def _report(run: str, ticket: Mapping[str, str], end: ProcessEnd | None, began: bool, now: float) -> RunEnded:
+    if end is None:
+        return RunEnded(
+            claim_id=ticket.get("claim_id", ""),
+            run=run,
+            at=now,
+            ending=str(Ending.EVICT),
+            started=began,
+            code=int(VacateCode.STARTER_ERROR),
+            text="the machine's daemon was killed, and the run could not be taken over",
+            slot=ticket.get("slot", ""),
+        )
+    return RunEnded(
+        claim_id=ticket.get("claim_id", ""),
+        run=run,
+        at=end.ended_at or now,
+        ending=str(Ending.EXIT),
+        started=True,
+        exit_code=end.exit_code,
+        exit_signal=end.signal,
+        core_dumped=end.core_dumped,
+        slot=ticket.get("slot", ""),
+        attributes={"RemoteUserCpu": end.user_cpu_s, "RemoteSysCpu": end.system_cpu_s},
+    )
+
+
+async def _clear(daemon: NodeDaemon, kept: set[str]) -> None:
+    """Nothing of other runs is to be left."""
+    home = daemon.context.home
+    for listed in home.jobs.glob(f"*{BASELINE}"):
+        if listed.stem not in kept:
+            listed.unlink(missing_ok=True)
+    for execute in daemon.scratch.known:
+        await asyncio.to_thread(remove_tree, execute / ASIDE)
+        for left in sorted(execute.glob("dir_*")):
+            if left.name.removeprefix("dir_") not in kept:
+                problem = await asyncio.to_thread(remove_tree, left)
+                if problem:
+                    _log.warning("%s", problem)
+    daemon.scratch.forget_empty()

@@ -1,0 +1,227 @@
+"""What happened to the slots of a machine, and why: a line of JSON for each transition.
+
+`roost story` and `roost explain slot` read it.
+
+A record names the transition by its number, the job it was about, and the expression that decided, with the clauses
+that made its value, what they read, and the place in the configuration. Explaining takes longer than the transition
+did, so records wait their turn and are written a little later; a daemon that is killed loses those that waited. The
+daemon's log has every transition, too, at once and without the reasons.
+
+The file is cut off at `BYTES_MAX`: what was written becomes ``….1``, and what was that is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from roost.classad import ClassAd, ParseError
+from roost.config import Config, ConfigError
+from roost.model.reasons import Reason
+from roost.policy.decision import Decision
+from roost.policy.explain import Explanation
+from roost.policy.explain.configured import configured_expression
+from roost.policy.render.words import change_text, one_line, reasons, value_text
+from roost.startd.entries import cause_of
+from roost.startd.slot_state import SlotState
+from roost.startd.work import Taken
+from roost.starter.work import Taken as StarterTaken
+
+_log = logging.getLogger("roost.node")
+
+#: Size of one file; there are two at most, bytes.
+BYTES_MAX: Final = 16_000_000
+#: Records that wait to be explained; more are written without reasons.
+WAITING_MAX: Final = 2000
+#: How long records wait for others, s.
+GATHER_S: Final = 0.2
+#: Clauses of one record.
+_CLAUSES_MAX: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A record without its reasons."""
+
+    record: dict[str, Any]
+    decision: Decision | None
+    #: Number of the slot, in whose view knobs are looked up.
+    slot: int
+
+
+class TransitionLog:
+    """The record of one machine."""
+
+    def __init__(self, path: Path, config: Config) -> None:
+        self.path = path
+        self.config = config
+        self._waiting: deque[_Waiting] = deque()
+        self._noted = asyncio.Event()
+        self._places: dict[tuple[str, int], str] = {}
+
+    def reconfigure(self, config: Config) -> None:
+        """Expressions come from somewhere else from now on."""
+        self.write(explained=True)
+        self.config = config
+        self._places.clear()
+
+    def note(self, slot: int, before: SlotState, after: SlotState, taken: Taken) -> None:
+        """A slot has made a transition."""
+        record = {
+            "at": round(taken.at, 3),
+            "slot": before.name,
+            "from": str(taken.source),
+            "to": str(taken.target),
+            "number": taken.number,
+            "reason": str(taken.reason),
+            **_about(before, after),
+        }
+        cause = cause_of(after) if taken.reason is Reason.EVICTION_ORDERED else None
+        if cause is not None:
+            record["cause"] = cause.text
+        self._add(_Waiting(record, taken.decision, slot))
+
+    def note_starter(self, slot: int, name: str, job_ad: ClassAd, taken: StarterTaken) -> None:
+        """A starter has begun to evict its job by its own policy, or to kill it."""
+        record = {
+            "at": round(taken.at, 3),
+            "slot": name,
+            "from": str(taken.source.state),
+            "to": str(taken.target.state),
+            "number": f"starter {taken.number}",
+            "starter": True,
+            "reason": str(taken.reason),
+            **_of_job(job_ad),
+        }
+        self._add(_Waiting(record, taken.decision, slot))
+
+    def _add(self, waiting: _Waiting) -> None:
+        self._waiting.append(waiting)
+        self._noted.set()
+        if len(self._waiting) > WAITING_MAX:
+            self.write(explained=False)
+
+    # -- writing -------------------------------------------------------------------------------------
+
+    async def keep(self) -> None:
+        """Write what comes, for ever."""
+        while True:
+            await self._noted.wait()
+            await asyncio.sleep(GATHER_S)
+            self._noted.clear()
+            lines: list[str] = []
+            while self._waiting and len(lines) < 200:
+                lines.append(self._line(self._waiting.popleft(), True))
+                # A machine whose slots all change at once has other things to do, too.
+                await asyncio.sleep(0)
+            self._append(lines)
+            if self._waiting:
+                self._noted.set()
+
+    def write(self, *, explained: bool) -> None:
+        """Write all that waits."""
+        self._append([self._line(each, explained) for each in self._waiting])
+        self._waiting.clear()
+
+    def _line(self, waiting: _Waiting, explained: bool) -> str:
+        record, decision = waiting.record, waiting.decision
+        if explained and decision is not None:
+            record["expression"] = decision.name
+            record["value"] = value_text(decision.value)
+            if place := self.place(decision.name, waiting.slot):
+                record["place"] = place
+            with contextlib.suppress(ParseError, RecursionError):
+                why = decision.explain()
+                if why is not None:
+                    record |= _reasons(why)
+        return json.dumps(record, separators=(",", ":"), ensure_ascii=False) + "\n"
+
+    def place(self, name: str, slot: int) -> str:
+        """Where the expression that a slot goes by was set; "" if it was not."""
+        key = (name, slot)
+        found = self._places.get(key)
+        if found is None:
+            with contextlib.suppress(ParseError, ConfigError):
+                expression = configured_expression(self.config, name, subsys="STARTD", slot=slot)
+                found = "" if expression is None else str(expression.origin)
+            found = self._places[key] = found or ""
+        return found
+
+    def _append(self, lines: list[str]) -> None:
+        if not lines:
+            return
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.writelines(lines)
+                size = file.tell()
+            if size > BYTES_MAX:
+                self.path.replace(self.path.with_name(f"{self.path.name}.1"))
+        except OSError as error:
+            _log.warning("%s: %s: what happened to slots is not recorded", self.path, error.strerror)
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def read(self, *, slot: str = "", job: str = "", limit: int = 0) -> list[dict[str, Any]]:
+        """Records on disk of a slot or a job, the oldest first; the last `limit` of them, 0 for all."""
+        wanted: deque[dict[str, Any]] = deque(maxlen=limit or None)
+        for record in self._records(slot or job):
+            if (not slot or _is_of(record, slot)) and (not job or record.get("job") == job):
+                wanted.append(record)
+        return list(wanted)
+
+    def _records(self, word: str) -> Iterator[dict[str, Any]]:
+        for path in (self.path.with_name(f"{self.path.name}.1"), self.path):
+            with contextlib.suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
+                for line in file:
+                    if word not in line:
+                        continue
+                    # The last line of a daemon that was killed may be cut short.
+                    with contextlib.suppress(ValueError):
+                        record = json.loads(line)
+                        if isinstance(record, dict):
+                            yield record
+
+
+def _is_of(record: dict[str, Any], slot: str) -> bool:
+    name = str(record.get("slot", ""))
+    return name == slot or name.partition("@")[0] == slot or name.partition("@")[2] == slot
+
+
+def _about(before: SlotState, after: SlotState) -> dict[str, Any]:
+    """The job that a transition was about."""
+    for state in (before, after):
+        claim = state.claim
+        ad = None if claim.activation is None else claim.activation.job_ad
+        if ad is not None:
+            return _of_job(ad)
+    for state in (after, before):
+        if state.claim.request is not None and state.claim.request.job_ad is not None:
+            return {"user": str(state.claim.request.job_ad.get("User", ""))}
+    return {}
+
+
+def _of_job(ad: ClassAd) -> dict[str, Any]:
+    """The name of a job, and its user; of a fetched job, which has no name, the program."""
+    user, cluster, proc = str(ad.get("User") or ad.get("Owner") or ""), ad.get("ClusterId"), ad.get("ProcId")
+    if isinstance(cluster, int) and isinstance(proc, int):
+        return {"job": f"{cluster}.{proc}", "user": user}
+    return {"fetched": str(ad.get("Cmd", "")), "user": user}
+
+
+def _reasons(why: Explanation) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "why": [
+            {"clause": one_line(clause.text), "value": value_text(clause.value), "because": reasons(clause)}
+            for clause in why.clauses[:_CLAUSES_MAX]
+        ]
+    }
+    if why.changes:
+        found["otherwise"] = [change_text(change) for change in why.changes]
+    return found

@@ -1,0 +1,338 @@
+"""A job with all its processes, as the node sees it: wait for its end, stop it, signal it, kill it, measure it.
+
+A family is known by its shepherd (see the package `shepherd`), which says over its line when the last of the job's
+processes has ended; of one that an earlier daemon started a pidfd tells when it exits, which it does then. Nothing else
+goes through the shepherd: control group and /proc lead to the job's processes, so both are handled alike.
+
+With a control group the whole family is frozen, thawed and killed in one act, which no program can outrun and, in the
+case of freezing, none can notice. Without one every process below the shepherd gets SIGSTOP, SIGCONT or SIGKILL, over
+and over until nobody new appears.
+
+If a shepherd is killed, nobody sees how its job ends. What there is of the job is found by control group, by the mark
+in its environment and by its session, and killed before the end is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.model.starter import Usage
+from roost.runtime.processes.measure import family_usage, group_members
+from roost.runtime.processes.run_records import EndRecord, StartRecord, read_end, read_record
+from roost.runtime.processes.shepherd.processes import (
+    boot_id,
+    continue_family,
+    descendants,
+    kill_family,
+    kill_group,
+    look,
+    marked,
+    remove_group,
+    send,
+    send_all,
+    start_of,
+    stop_family,
+)
+from roost.runtime.processes.shepherd.system import read_kernel_file, write_kernel_file
+from roost.runtime.processes.spawn_order import NotStarted, ProcessEnd, mark_of
+
+if TYPE_CHECKING:
+    from roost.runtime.processes.shepherd_lines import ShepherdLine
+
+#: How long `Family.kill` waits for the last process to go, s.
+KILL_S: Final = 5.0
+#: How long it waits before it looks again for processes that were not there before, s.
+_AGAIN_S: Final = 0.05
+#: How long the kernel may take to bring a frozen family to a stand, s.
+_STAND_S: Final = 2.0
+#: How often it is looked whether they stand, s; nothing tells.
+_LOOK_S: Final = 0.001
+#: Families larger than this are measured in a thread.
+_MEASURED_HERE_MAX: Final = 32
+
+_SIGKILL: Final = 9
+
+
+class Family:
+    """The processes of one run of a job. Made by `Nursery.spawn` and `adopt`, within a running event loop."""
+
+    def __init__(self, record: Path, started: StartRecord, shepherd: ShepherdLine | int | None) -> None:
+        self.record = record
+        self.started = started
+        self._loop = asyncio.get_running_loop()
+        self._ended: asyncio.Future[ProcessEnd] = self._loop.create_future()
+        self._turn = asyncio.Lock()
+        self._burial: asyncio.Task[None] | None = None
+        self._count = 1
+        self._suspended = False
+        #: Somebody has been at its processes by the number of their shepherd.
+        self.is_touched = False
+        #: The line to its shepherd, or a pidfd of that; None once the shepherd has ended, or is done with the job.
+        self._shepherd = shepherd
+        if shepherd is None:
+            self.shepherd_gone()
+        elif isinstance(shepherd, int):
+            self._loop.add_reader(shepherd, self._shepherd_ended)
+        else:
+            shepherd.family = self
+
+    @property
+    def key(self) -> str:
+        """The name of the run."""
+        return self.started.key
+
+    @property
+    def pid(self) -> int:
+        """The main process."""
+        return self.started.pid
+
+    @property
+    def shepherd(self) -> int:
+        """The process that looks after the job."""
+        return self.started.shepherd
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the end is known."""
+        return self._ended.done()
+
+    def __repr__(self) -> str:
+        return f"<Family {self.key} pid {self.pid} {'ended' if self.is_ended else 'running'}>"
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    async def wait(self) -> ProcessEnd:
+        """How the run ended, once it has and nothing of it is left. May be called as often as one likes."""
+        return await asyncio.shield(self._ended)
+
+    def forget(self) -> None:
+        """Do not wait any longer; the job goes on, and can be adopted again."""
+        shepherd, self._shepherd = self._shepherd, None
+        if isinstance(shepherd, int):
+            self._loop.remove_reader(shepherd)
+            os.close(shepherd)
+        elif shepherd is not None:
+            shepherd.family = None
+            shepherd.close()
+        self._ended.cancel()
+
+    def told(self, fields: dict[str, Any]) -> None:
+        """Its shepherd says how it ended, and that nothing is left."""
+        self._shepherd = None
+        self._settle(EndRecord.of(fields))
+
+    def _shepherd_ended(self) -> None:
+        handle = self._shepherd
+        assert isinstance(handle, int)
+        self._loop.remove_reader(handle)
+        os.close(handle)
+        self.shepherd_gone()
+
+    def shepherd_gone(self) -> None:
+        """There is no shepherd any more: its record says how the job ended, if it came to that."""
+        self._shepherd = None
+        end = read_end(self.record, self.key)
+        if end is not None and end.final:
+            self._settle(end)
+        else:
+            self._burial = self._loop.create_task(self._bury(), name=f"burial of {self.key}")
+
+    async def _bury(self) -> None:
+        """The shepherd did not finish its work; it is done here."""
+        started = self.started
+        if started.boot == boot_id():
+            await asyncio.to_thread(bury, self.record, started.key, started)
+        self._settle(read_end(self.record, self.key))
+
+    def _settle(self, end: EndRecord | None) -> None:
+        if self._ended.done():
+            return
+        outcome = None if end is None else end.outcome
+        if isinstance(outcome, ProcessEnd):
+            self._ended.set_result(outcome)
+        else:
+            self._ended.set_result(ProcessEnd(key=self.key, started_at=self.started.started_at))
+
+    # -- standing still ------------------------------------------------------------------------------------------------
+
+    def stands_still(self) -> bool:
+        """Whether the family, or at least its main process, was told to stand still."""
+        if self._suspended:
+            return True
+        group = self.started.group
+        if group is not None and read_kernel_file(f"{group}/cgroup.freeze").strip() == b"1":
+            return True
+        main = look(self.pid)
+        return main is not None and main.start == self.started.start and main.is_stopped
+
+    async def suspend(self) -> int:
+        """Stop all processes; how many stand still."""
+        async with self._turn:
+            if self._shepherd is None:
+                return 0
+            self._suspended = self.is_touched = True
+            group = self.started.group
+            if group is not None and await asyncio.to_thread(_freeze, group):
+                return len(group_members(group))
+            return await asyncio.to_thread(_stop_all, self.shepherd)
+
+    async def resume(self) -> None:
+        """Let all processes go on."""
+        async with self._turn:
+            if self._shepherd is None:
+                return
+            self._suspended, self.is_touched = False, True
+            if self.started.group is not None:
+                _thaw(self.started.group)
+            await asyncio.to_thread(continue_family, self.shepherd)
+
+    # -- signals -------------------------------------------------------------------------------------------------
+
+    async def signal(self, number: int) -> bool:
+        """Send a signal to the main process, and let the family go on if it stands still; whether it was delivered.
+
+        The signal is there before the process goes on, so that it does nothing else first.
+        """
+        delivered = self._shepherd is not None and send(self.pid, self.started.start, number)
+        if delivered and self.stands_still():
+            await self.resume()
+        return delivered
+
+    async def kill(self) -> bool:
+        """SIGKILL every process; whether all were gone within `KILL_S`."""
+        if self._shepherd is None:
+            if self._burial is not None:
+                await asyncio.shield(self._burial)
+            return True
+        self.is_touched = True
+        until = self._loop.time() + KILL_S
+        group = None if self.started.group is None else os.fsencode(self.started.group)
+        while not self._ended.done() and self._loop.time() < until:
+            await asyncio.to_thread(kill_family, self.shepherd, group)
+            await asyncio.wait([self._ended], timeout=_AGAIN_S)
+        return self._ended.done()
+
+    # -- measuring -----------------------------------------------------------------------------------------------
+
+    async def usage(self) -> Usage | None:
+        """What all processes use now; None once there are none."""
+        if self._shepherd is None:
+            return None
+        shepherd, group = self.shepherd, self.started.group
+        if self._count > _MEASURED_HERE_MAX:
+            self.is_touched = True
+            usage = await asyncio.to_thread(family_usage, shepherd, group)
+        else:
+            usage = family_usage(shepherd, group)
+        self._count = usage.process_count if usage is not None else 0
+        return usage
+
+
+async def adopt(record: Path, key: str) -> Family | NotStarted | None:
+    """The run that was started there, by whomever; None if it was not, and then nothing of it is left.
+
+    Only after `Nursery.start` has returned for the node's directory is it certain that no job is just being started.
+    """
+    found = read_record(record)
+    started = found.starts.get(key)
+    if started is None:
+        end = found.ends.get(key)
+        if end is not None and isinstance(end.outcome, NotStarted):
+            return end.outcome
+        await asyncio.to_thread(bury, record, key, None)
+        return None
+    end, handle = found.ends.get(key), None
+    # Of a run that is over nothing is left, and its shepherd may be there for another one.
+    if started.boot == boot_id() and not (end is not None and end.final):
+        handle = _handle_of(started.shepherd, started.shepherd_start)
+    return Family(record, started, handle)
+
+
+def bury(record: Path, key: str, started: StartRecord | None) -> None:
+    """Kill what is left of a job whose shepherd is gone. Tries for `KILL_S`."""
+    group = None if started is None else started.group
+    session, since = (0, 0) if started is None else (started.pid, started.start)
+    until = time.monotonic() + KILL_S
+    while True:
+        if group is not None:
+            kill_group(os.fsencode(group))
+        left = marked(mark_of(record, key), session, since)
+        if group is not None:
+            left.update((each.pid, each) for each in group_members(group))
+        if not left or time.monotonic() > until:
+            break
+        for each in left.values():
+            # Killed in one sweep, none has the time to see another one die and start it anew.
+            send(each.pid, each.start, 19)
+        send_all(left.values(), _SIGKILL)
+        _await_end(list(left))
+    for path in (group, None if started is None else started.memory_group):
+        if path is not None:
+            remove_group(os.fsencode(path))
+
+
+def _await_end(pids: list[int]) -> None:
+    """Wait until one of the processes has ended, or a moment."""
+    for pid in pids[:1]:
+        with contextlib.suppress(OSError):
+            handle = os.pidfd_open(pid)
+            _ends(handle, _AGAIN_S)
+            os.close(handle)
+
+
+def _handle_of(pid: int, start: int) -> int | None:
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return None
+    if start_of(pid) == start:
+        return handle
+    os.close(handle)
+    return None
+
+
+def _ends(handle: int, within_s: float) -> bool:
+    """Whether a process ends within that time."""
+    ears = select.poll()
+    ears.register(handle, select.POLLIN)
+    return bool(ears.poll(within_s * 1000))
+
+
+def _freeze(group: Path) -> bool:
+    """Freeze a control group and wait until all in it stand still; False where it cannot be frozen."""
+    try:
+        write_kernel_file(os.fsencode(group) + b"/cgroup.freeze", b"1")
+        events = os.open(group / "cgroup.events", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        ears = select.poll()
+        ears.register(events, select.POLLPRI)
+        until = time.monotonic() + _STAND_S
+        while b"frozen 1" not in os.pread(events, 4096, 0) and (left_s := until - time.monotonic()) > 0:
+            ears.poll(left_s * 1000)
+    except OSError:
+        return False
+    finally:
+        os.close(events)
+    return True
+
+
+def _stop_all(shepherd: int) -> int:
+    """Stop a tree of processes, and wait a while for those that are not stopped at once; how many there are."""
+    count = stop_family(shepherd)
+    until = time.monotonic() + _STAND_S
+    while time.monotonic() < until and not all([each.is_stopped for each in descendants(shepherd).values()]):
+        time.sleep(_LOOK_S)
+    return count
+
+
+def _thaw(group: Path) -> None:
+    with contextlib.suppress(OSError):
+        write_kernel_file(os.fsencode(group) + b"/cgroup.freeze", b"0")

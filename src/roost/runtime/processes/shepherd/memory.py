@@ -1,0 +1,55 @@
+# pathlib and contextlib are too large for this process.
+"""The memory of a job as its shepherd limits it, and whether that was what killed it.
+
+A limit is what `memory_control.MemoryControl.packed` makes of it. The kernel counts a process that it
+kills for memory before it kills it, so that who sees the process end sees the count.
+"""
+
+from __future__ import annotations
+
+from roost.runtime.processes.shepherd.launch import Failed
+from roost.runtime.processes.shepherd.system import read_kernel_file, write_kernel_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: Part of its limit that a job has used at least when the kernel finds no more room for it.
+NEAR = 0.9
+
+
+def limit_memory(memory: dict[str, Any]) -> None:
+    """Set the limits of a group that is there. Raises Failed."""
+    group: bytes = memory["group"]
+    for name, value in memory["settings"]:
+        path = group + b"/" + name
+        try:
+            try:
+                write_kernel_file(path, value)
+            except FileNotFoundError:
+                # The last shepherd of an earlier daemon took the parent away: its successor has no controllers yet.
+                write_kernel_file(group.rpartition(b"/")[0] + b"/cgroup.subtree_control", b"+memory")
+                write_kernel_file(path, value)
+        except OSError as problem:
+            raise Failed("memory", problem, path) from problem
+
+
+def killed_for_memory(memory: dict[str, Any]) -> bool:
+    """Whether the kernel has killed a process of the job because the job had reached its limit.
+
+    A job far below its limit was killed because the machine itself had no memory left.
+    """
+    words = read_kernel_file(memory["group"] + b"/" + memory["kills"]).split()
+    kills = int(dict(zip(words[::2], words[1::2], strict=False)).get(b"oom_kill", b"0"))
+    return memory["hard"] is not None and kills > 0 and _peak(memory) >= memory["hard"] * NEAR
+
+
+def memory_words(memory: dict[str, Any]) -> dict[str, object]:
+    """What the record says of a job that was killed for its memory."""
+    return {"memory_limit": memory["hard"], "memory_peak": _peak(memory)}
+
+
+def _peak(memory: dict[str, Any]) -> int:
+    """The largest use; the limit where version 2 does not tell it, before Linux 5.19."""
+    peak = read_kernel_file(memory["group"] + b"/" + memory["peak"]).strip()
+    return int(peak) if peak.isdigit() else int(memory["hard"])

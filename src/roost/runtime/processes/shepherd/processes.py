@@ -1,0 +1,290 @@
+# pathlib is too large for this process.
+# ruff: noqa: PTH102, PTH106, PTH110, PTH208
+"""The processes of a job by /proc: who they are, what they use, and signals that reach them and nobody else.
+
+A process is known by its number and the clock tick at which it started, because numbers are given out again. A signal
+goes through a pidfd that was opened before the start was compared, so it cannot reach a later bearer of the number.
+
+The family of a job is everything below its shepherd. The kernel hands orphans to the shepherd, so a process can leave
+the tree by no double fork and no session of its own. Where the shepherd itself was killed, the family is what carries
+the job's mark in its environment, and what is below or in the session of those.
+
+One read of /proc/PID/stat has all that is wanted of a process; psutil would read several files for it, and cost as much
+memory as the whole nursery.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]
+import os
+import time
+
+from roost.runtime.processes.shepherd.system import read_kernel_file, write_kernel_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: Environment variable that marks the processes of a job.
+MARK = b"_ROOST_JOB"
+
+#: How often a family is looked over for newcomers before it is taken as complete.
+PASSES_MAX = 64
+
+#: How long what is left in a control group may take to die, and how often it is looked whether it has, s.
+_CLEAR_S = 5.0
+_CLEAR_LOOK_S = 0.01
+
+_KILL, _STOP, _CONT = 9, 19, 18
+
+
+class Seen:
+    """A process as it was when it was looked at. Times in clock ticks, sizes in bytes and pages."""
+
+    __slots__ = (
+        "child_system", "child_user", "pages", "parent", "pid", "session", "start", "state", "system", "user", "virtual"
+    )  # fmt: skip
+
+    def __init__(self, pid: int, fields: list[bytes]) -> None:
+        self.pid = pid
+        self.state = fields[0]
+        self.parent = int(fields[1])
+        self.session = int(fields[3])
+        self.user, self.system = int(fields[11]), int(fields[12])
+        self.child_user, self.child_system = int(fields[13]), int(fields[14])
+        self.start = int(fields[19])
+        self.virtual, self.pages = int(fields[20]), int(fields[21])
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether nothing is left but the number."""
+        return self.state in (b"Z", b"X")
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it stands still by a signal."""
+        return self.state == b"T"
+
+
+def look(pid: int) -> Seen | None:
+    """The process of that number; None if there is none."""
+    # The name in the second field may have blanks and parentheses; nothing behind it has.
+    rest = read_kernel_file(f"/proc/{pid}/stat").rpartition(b") ")[2]
+    return Seen(pid, rest.split()) if rest else None
+
+
+def start_of(pid: int) -> int:
+    """When the process started, clock ticks since boot; 0 if there is none."""
+    seen = look(pid)
+    return seen.start if seen is not None else 0
+
+
+def is_alive(pid: int, start: int) -> bool:
+    """Whether the process that started then still runs: one that has ended and was not waited for does not."""
+    seen = look(pid)
+    return seen is not None and seen.start == start and not seen.is_dead
+
+
+def boot_id() -> str:
+    """What tells this boot of the machine from all others."""
+    return read_kernel_file("/proc/sys/kernel/random/boot_id").decode().strip()
+
+
+# -- finding -------------------------------------------------------------------------------------------------------
+
+
+def children(pid: int) -> list[int]:
+    """The children of a process, of all its threads."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+    found: list[int] = []
+    for thread in threads:
+        found += map(int, read_kernel_file(f"/proc/{pid}/task/{thread}/children").split())
+    return found
+
+
+def descendants(root: int) -> dict[int, Seen]:
+    """All processes below one, itself not included, that are not mere zombies."""
+    if not _KNOWS_CHILDREN:
+        return _below(root, everybody())
+    found: dict[int, Seen] = {}
+    asked, ahead = {root}, [root]
+    while ahead:
+        for pid in children(ahead.pop()):
+            if pid in asked:
+                continue
+            asked.add(pid)
+            ahead.append(pid)
+            seen = look(pid)
+            if seen is not None and not seen.is_dead:
+                found[pid] = seen
+    return found
+
+
+def everybody() -> dict[int, Seen]:
+    """All processes of the machine."""
+    pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    return {pid: seen for pid in pids if (seen := look(pid)) is not None}
+
+
+def _below(root: int, all_of_them: dict[int, Seen]) -> dict[int, Seen]:
+    below: dict[int, list[int]] = {}
+    for pid, seen in all_of_them.items():
+        below.setdefault(seen.parent, []).append(pid)
+    found: dict[int, Seen] = {}
+    ahead = list(below.get(root, ()))
+    while ahead:
+        pid = ahead.pop()
+        ahead += below.get(pid, ())
+        if not all_of_them[pid].is_dead:
+            found[pid] = all_of_them[pid]
+    return found
+
+
+def marked(mark: bytes, session: int = 0, since: int = 0) -> dict[int, Seen]:
+    """What is left of a job without a shepherd: processes with its mark or of its session, and all below them.
+
+    A session counts only for processes that started at the tick `since` or later.
+    """
+    mark = MARK + b"=" + mark + b"\0"
+    found: dict[int, Seen] = {}
+    here, own = everybody(), os.getpid()
+    for pid, seen in here.items():
+        if pid == own or seen.is_dead:
+            continue
+        of_session = session > 0 and seen.session == session and seen.start >= since > 0
+        if of_session or (b"\0" + read_kernel_file(f"/proc/{pid}/environ")).find(b"\0" + mark) >= 0:
+            found[pid] = seen
+            found.update(_below(pid, here))
+    found.pop(own, None)
+    return found
+
+
+_KNOWS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+
+
+# -- signals -------------------------------------------------------------------------------------------------------
+
+
+def send(pid: int, start: int, signal: int) -> bool:
+    """Send a signal to the process of that number that started then; False if it is gone or out of reach."""
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        if start_of(pid) != start:
+            return False
+        _signal.pidfd_send_signal(handle, signal)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def send_all(family: Iterable[Seen], signal: int) -> int:
+    """Send a signal to each; how many it reached."""
+    return sum([send(seen.pid, seen.start, signal) for seen in family])
+
+
+def stop_family(root: int) -> int:
+    """SIGSTOP everything below a process, until nobody new appears; how many it reached.
+
+    A process to which SIGSTOP was sent forks no more, so a pass that finds nobody new has found all.
+    """
+    stopped: dict[int, int] = {}
+    for _ in range(PASSES_MAX):
+        new = [seen for seen in descendants(root).values() if stopped.get(seen.pid) != seen.start]
+        if not new:
+            break
+        for seen in new:
+            send(seen.pid, seen.start, _STOP)
+            stopped[seen.pid] = seen.start
+    return len(stopped)
+
+
+def continue_family(root: int) -> int:
+    """SIGCONT everything below a process; how many it reached.
+
+    It goes to those that run as well: a SIGSTOP may be on its way to them, and is taken back by it.
+    """
+    reached: set[int] = set()
+    for _ in range(PASSES_MAX):
+        new = [seen for seen in descendants(root).values() if seen.pid not in reached or seen.is_stopped]
+        if not send_all(new, _CONT):
+            break
+        reached.update([seen.pid for seen in new])
+    return len(reached)
+
+
+def kill_family(root: int, group: bytes | None) -> int:
+    """SIGKILL everything below a process and in a control group; how many were found below it.
+
+    Those that fork as fast as they are found are stopped before they are killed. A process can have left the group, if
+    it was allowed to, but not the tree.
+    """
+    if group is not None:
+        kill_group(group)
+    family = descendants(root)
+    if family:
+        stop_family(root)
+        family = descendants(root)
+        send_all(family.values(), _KILL)
+    return len(family)
+
+
+def kill_group(group: bytes) -> bool:
+    """SIGKILL everything in a control group; False where that is not possible."""
+    try:
+        write_kernel_file(group + b"/cgroup.kill", b"1")
+    except OSError:
+        return False
+    return True
+
+
+def make_group(group: bytes) -> bool:
+    """Make a control group, and the one that it is in; False where that is not possible.
+
+    One that an earlier run of the same name has left goes first: it may stand still, and what is born there with it.
+    """
+    try:
+        os.mkdir(group)
+    except FileExistsError:
+        if not _clear_group(group):
+            return False
+        os.mkdir(group)
+    except FileNotFoundError:
+        # A shepherd of an earlier daemon was the last of its time.
+        try:
+            os.mkdir(group.rpartition(b"/")[0])
+            os.mkdir(group)
+        except OSError:
+            return False
+    except OSError:
+        return False
+    return True
+
+
+def _clear_group(group: bytes) -> bool:
+    """Kill what is in a control group and remove it; False where that takes too long."""
+    kill_group(group)
+    until = time.monotonic() + _CLEAR_S
+    while not remove_group(group):
+        if time.monotonic() > until:
+            return False
+        time.sleep(_CLEAR_LOOK_S)
+    return True
+
+
+def remove_group(group: bytes) -> bool:
+    """Remove a control group; False if it is still in use."""
+    try:
+        os.rmdir(group)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,108 @@
+"""The nursery: takes orders from the node daemon and forks a shepherd for each.
+
+An order comes as `system.receive` reads it: marshal data of the dictionary that `launch` describes, with its
+``number``. The answer does not come from here but from the shepherd, over the same socket, with a line to the shepherd
+over which it may be given more. Of a shepherd that was killed the daemon is told here, for it may not have answered;
+who hears of one that has does nothing.
+
+The nursery lives as long as its daemon holds the other end. Orders that were still on their way when the daemon died
+are not carried out: a daemon that starts again would not know of them. For the same reason nursery and shepherds hold a
+lock until a job's start is recorded: who gets that lock finds in the records all jobs that were ever started.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]
+import _socket
+import gc
+import marshal
+import os
+
+from roost.runtime.processes.shepherd.processes import boot_id, remove_group
+from roost.runtime.processes.shepherd.system import forks_into, receive, set_name
+from roost.runtime.processes.shepherd.tend import tend
+
+#: What the nursery says when it is ready.
+READY = b"ready"
+
+
+class Shepherds:
+    """The nursery's children, and the order that each was forked for."""
+
+    __slots__ = ("_channel", "_early", "_orders")
+
+    def __init__(self, channel: _socket.socket) -> None:
+        self._channel = channel
+        self._orders: dict[int, int] = {}
+        #: Wait statuses of children that had ended before the fork that made them came back.
+        self._early: dict[int, int] = {}
+
+    def born(self, child: int, number: int) -> None:
+        """A shepherd was forked for an order."""
+        self._orders[child] = number
+        status = self._early.pop(child, None)
+        if status is not None:
+            self._ended(child, status)
+
+    def reap(self, *_: object) -> None:
+        """Children have ended; the handler of SIGCHLD."""
+        while True:
+            try:
+                child, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if child == 0:
+                return
+            if child in self._orders:
+                self._ended(child, status)
+            else:
+                self._early[child] = status
+
+    def _ended(self, child: int, status: int) -> None:
+        number = self._orders.pop(child, None)
+        if number is None or not os.WIFSIGNALED(status):
+            return
+        try:
+            # After whatever the shepherd has said itself.
+            self._channel.send(marshal.dumps({"order": number, "killed": os.WTERMSIG(status)}))
+        except OSError:
+            # The daemon is gone.
+            return
+
+
+def serve(channel_file: int, lock_file: int, group: str | None) -> None:
+    """Serve until the daemon is gone. `group` is the control group that those of jobs are made in."""
+    os.chdir("/")
+    os.umask(0o022)
+    set_name(b"roost-nursery")
+    for number in _signal.valid_signals() - {_signal.SIGKILL, _signal.SIGSTOP}:
+        if _signal.getsignal(number) != _signal.SIG_DFL:
+            _signal.signal(number, _signal.SIG_DFL)
+    for file in (channel_file, lock_file):
+        os.set_inheritable(file, False)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(number, _signal.SIG_IGN)
+    channel = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, channel_file)
+    boot, shepherds = boot_id(), Shepherds(channel)
+    _signal.signal(_signal.SIGCHLD, shepherds.reap)
+    # So that no shepherd has to find it out.
+    forks_into()
+    # Pages that the collector would write to are shared with all shepherds.
+    gc.disable()
+    gc.freeze()
+    channel.send(READY)
+    while (order := receive(channel)) is not None:
+        fields = marshal.loads(order)
+        try:
+            child = os.fork()
+        except OSError as problem:
+            failure = {"failed": "shepherd", "errno": problem.errno, "detail": "no process for the job's shepherd"}
+            channel.send(marshal.dumps({"order": fields["number"], **failure}))
+            continue
+        if child == 0:
+            tend(fields, boot, channel, lock_file)
+        shepherds.born(child, fields["number"])
+    if group is not None:
+        # If there are jobs, the last shepherd does it.
+        remove_group(os.fsencode(group))

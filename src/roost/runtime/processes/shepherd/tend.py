@@ -1,0 +1,379 @@
+# pathlib and contextlib are too large for this process.
+# ruff: noqa: SIM105
+"""A shepherd's life: it forks the job, waits for its end, records it, and leaves nothing of the job behind.
+
+A shepherd adds to the record of the run that the job's program runs, before anybody is told; and how the main process
+has ended or could not be started, once more when all the rest is gone, if there was a rest. Who finds an end that is
+not ``final``, and no shepherd, knows that something may be left.
+
+A shepherd is told all about a job at its beginning; who wants something of the job later reaches the job's processes
+through control group and /proc, and the shepherd sees them end. What it has with its daemon is a line of its own, by
+which it says that nothing of the job is left, and by which it may be given the next job: a process that is there costs
+less than another one. Without a daemon at the other end there is no next job: the shepherd exits.
+
+No order is carried out that a dead daemon left. The first of a shepherd is covered by the lock that it has from the
+nursery; for every other one it takes a lock of its own on the same file, and then looks whether the daemon still lives.
+Either is held until the start is recorded, so that the daemon's successor, who waits for them, finds it.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]
+import _socket
+import fcntl
+import marshal
+import os
+import sys
+import time
+
+from roost.runtime.processes.shepherd.launch import Failed, is_plain, launch, launch_plain
+from roost.runtime.processes.shepherd.memory import killed_for_memory, limit_memory, memory_words
+from roost.runtime.processes.shepherd.processes import children, kill_family, make_group, remove_group, send, start_of
+from roost.runtime.processes.shepherd.system import (
+    append_record,
+    become_reaper,
+    fork_into,
+    forks_into,
+    hung_up,
+    open_record,
+    read_kernel_file,
+    receive,
+    set_name,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+#: How long the shepherd tries to kill what the main process left, s; it may be another user's, or hang in the kernel.
+SWEEP_S = 20.0
+#: How long it tries to record the end where there is no room on the disk, s.
+RECORD_S = 600.0
+#: The time between two tries while nothing ends, s.
+_RETRY_S = 0.25
+#: The time between two looks whether a child of the main process was killed for memory, s.
+_MEMORY_S = 1.0
+
+_DEAF = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM)
+
+
+def tend(order: dict[str, Any], boot: str, channel: _socket.socket, lock: int) -> NoReturn:
+    """Live. `channel` is where the daemon is told of the first job; `lock` is let go when it has been."""
+    try:
+        _live(order, boot, channel, lock)
+    finally:
+        os._exit(0)
+
+
+def _live(order: dict[str, Any], boot: str, channel: _socket.socket, lock: int) -> None:
+    nursery = os.getppid()
+    os.setsid()
+    become_reaper()
+    set_name(b"roost-shepherd")
+    for number in _DEAF:
+        _signal.signal(number, _signal.SIG_IGN)
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    line, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    # Opened anew it is a lock of its own.
+    own_lock = os.open(b"/proc/self/fd/%d" % lock, os.O_RDWR | os.O_CLOEXEC)
+    job = Job(order, boot)
+    answer = job.begin()
+    _tell(channel, answer, theirs if job.runs else None)
+    theirs.close()
+    channel.close()
+    os.close(lock)
+    while job.runs and job.wait():
+        job.leave_group()
+        _say(line, job.outcome)
+        following = _next(line, own_lock)
+        if following is None:
+            break
+        job = Job(following, boot)
+        answer = job.begin()
+        _say(line, answer)
+        fcntl.flock(own_lock, fcntl.LOCK_UN)
+    job.leave_group()
+    group = job.order["group"]
+    memory = job.order["memory"]
+    for each in (group, None if memory is None else memory["group"]):
+        if each is not None and os.getppid() != nursery:
+            # Nobody is left who would make another group beside it. It goes if it is empty.
+            remove_group(each.rpartition(b"/")[0])
+
+
+def _next(line: _socket.socket, lock: int) -> dict[str, Any] | None:
+    """The next order; None when there will be none."""
+    data = receive(line)
+    if data is None:
+        return None
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    if hung_up(line):
+        return None
+    found: dict[str, Any] = marshal.loads(data)
+    return found
+
+
+def _say(line: _socket.socket, words: dict[str, object]) -> None:
+    """The daemon may be dead: then the record tells."""
+    try:
+        line.send(marshal.dumps(words))
+    except OSError:
+        pass
+
+
+def _tell(channel: _socket.socket, answer: dict[str, object], line: _socket.socket | None) -> None:
+    """The daemon gets the answer together with its end of the line. It may be dead: then the record tells."""
+    passed = []
+    if line is not None:
+        passed.append((_socket.SOL_SOCKET, _socket.SCM_RIGHTS, line.fileno().to_bytes(4, sys.byteorder)))
+    try:
+        channel.sendmsg([marshal.dumps(answer)], passed)
+    except OSError:
+        pass
+
+
+class Job:
+    """The job as its shepherd sees it."""
+
+    __slots__ = ("boot", "file", "identity", "order", "outcome", "pid", "runs", "started_at", "used_before")
+
+    def __init__(self, order: dict[str, Any], boot: str) -> None:
+        self.order = order
+        self.boot = boot
+        self.pid = 0
+        #: Its record.
+        self.file = -1
+        #: Its program has been started.
+        self.runs = False
+        self.started_at = 0.0
+        #: What tells the job's processes from all others.
+        self.identity: dict[str, object] = {}
+        #: How the main process ended.
+        self.outcome: dict[str, object] = {}
+        #: What children of the shepherd, those of earlier jobs, have used.
+        before = os.times()
+        self.used_before = before.children_user, before.children_system
+
+    def begin(self) -> dict[str, object]:
+        """Start the program; what the daemon is to hear."""
+        group = self.order["group"]
+        if group is not None and not make_group(group):
+            # The job can do without one.
+            self.order["group"] = None
+        try:
+            # Where nothing can be recorded, nothing is started.
+            self.file = open_record(self.order["record"])
+            problem = self._start(self.order["memory"])
+        except Exception as unforeseen:
+            problem = self._give_up(unforeseen)
+        self.runs = problem is None
+        found = self.identity if problem is None else problem
+        return {"order": self.order["number"], "shepherd": os.getpid(), **found}
+
+    def leave_group(self) -> None:
+        """Nothing is in its control group any more."""
+        if self.order["group"] is not None:
+            remove_group(self.order["group"])
+        if self.order["memory"] is not None:
+            remove_group(self.order["memory"]["group"])
+
+    def _start(self, memory: dict[str, Any] | None) -> dict[str, object] | None:
+        """Start the program and record that; what failed if it could not be started, which is recorded as well."""
+        shepherd = os.getpid()
+        self.started_at = time.time()
+        try:
+            if memory is not None:
+                if memory["group"] != self.order["group"]:
+                    make_group(memory["group"])
+                limit_memory(memory)
+            if is_plain(self.order) and not self._is_better_forked():
+                self.pid = launch_plain(self.order)
+            else:
+                self._fork(shepherd)
+        except Failed as failed:
+            failure: dict[str, object] = {"failed": failed.stage, "errno": failed.number}
+            failure["detail"] = failed.detail.decode("utf-8", "replace")
+            self._record_not_started(failure)
+            return failure
+        group = self.order["group"]
+        self.identity = {
+            "pid": self.pid,
+            "start": start_of(self.pid),
+            "shepherd": shepherd,
+            "shepherd_start": start_of(shepherd),
+            "boot": self.boot,
+            "group": None if group is None else os.fsdecode(group),
+            "started_at": self.started_at,
+        }
+        if memory is not None and memory["group"] != group:
+            self.identity["memory_group"] = os.fsdecode(memory["group"])
+        append_record(self.file, {"key": self.order["key"], **self.identity})
+        return None
+
+    def _is_better_forked(self) -> bool:
+        """Whether the program of a plain order runs sooner by a child that need not move into its group."""
+        return self.order["group"] is not None and self.order["alone"] and forks_into()
+
+    def _fork(self, shepherd: int) -> None:
+        reader, writer = os.pipe()
+        self.pid, moves = _born(self.order["group"])
+        if self.pid == 0:
+            launch(self.order, writer, shepherd, moves=moves)
+        os.close(writer)
+        report = _read_all(reader)
+        os.close(reader)
+        if report:
+            os.waitpid(self.pid, 0)
+            raise Failed.reported(report)
+
+    def _give_up(self, problem: Exception) -> dict[str, object]:
+        """A job whose start cannot be recorded must not run: nobody would know of it."""
+        if self.pid:
+            while not send(self.pid, start_of(self.pid), _signal.SIGKILL):
+                pass
+            os.waitpid(self.pid, 0)
+            self._sweep()
+        failure: dict[str, object] = {
+            "failed": "record",
+            "errno": getattr(problem, "errno", None) or 0,
+            "detail": os.fsdecode(self.order["record"]) + ("" if isinstance(problem, OSError) else f": {problem}"),
+        }
+        try:
+            self._record_not_started(failure)
+        except OSError:
+            pass
+        return failure
+
+    def _record_not_started(self, failure: dict[str, object]) -> None:
+        record = {"key": self.order["key"], "boot": self.boot, "at": time.time(), "final": True}
+        append_record(self.file, {**record, **failure}, again=True)
+
+    def wait(self) -> bool:
+        """Wait for the main process, record its end, and see to the rest; whether nothing is left."""
+        memory = self.order["memory"]
+        status, usage = self._main_ended() if memory is None else self._main_ended_or_starved(memory)
+        self.outcome = {
+            "key": self.order["key"],
+            "boot": self.boot,
+            "exit_code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+            "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+            "core_dumped": os.WCOREDUMP(status),
+            "started_at": self.started_at,
+            "ended_at": time.time(),
+            "main_user_s": usage.ru_utime,
+            "main_system_s": usage.ru_stime,
+            "max_resident_kib": usage.ru_maxrss,
+        }
+        if memory is not None and killed_for_memory(memory):
+            self.outcome.update(memory_words(memory))
+        if not _reap():
+            left = 0
+        else:
+            self._record(1)
+            left = self._await_rest() if self.order["await_family"] else self._sweep()
+        self._record(left)
+        os.close(self.file)
+        return left == 0
+
+    def _main_ended(self) -> tuple[int, Any]:
+        while True:
+            pid, status, usage = os.wait4(-1, 0)
+            if pid == self.pid:
+                return status, usage
+
+    def _main_ended_or_starved(self, memory: dict[str, Any]) -> tuple[int, Any]:
+        """The same of a job whose memory is limited: if one of its processes is killed for that, all others are.
+
+        The kernel kills one of them, and need not tell the shepherd if the main process is its parent.
+        """
+        mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGCHLD,))
+        try:
+            while True:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+                if pid == self.pid:
+                    return status, usage
+                if pid == 0:
+                    if killed_for_memory(memory):
+                        kill_family(os.getpid(), self.order["group"])
+                    _signal.sigtimedwait((_signal.SIGCHLD,), _MEMORY_S)
+        finally:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
+
+    def _await_rest(self) -> int:
+        while True:
+            try:
+                os.wait4(-1, 0)
+            except ChildProcessError:
+                return 0
+
+    def _sweep(self) -> int:
+        """Kill until nothing is left; how many children could not be got rid of."""
+        until = time.monotonic() + SWEEP_S
+        mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGCHLD,))
+        try:
+            while True:
+                kill_family(os.getpid(), self.order["group"])
+                if not _reap():
+                    return 0
+                left_s = until - time.monotonic()
+                if left_s <= 0:
+                    return len(children(os.getpid()))
+                _signal.sigtimedwait((_signal.SIGCHLD,), min(left_s, _RETRY_S))
+        finally:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
+
+    def _record(self, left: int) -> None:
+        """How it ended, with what all of its processes have used so far."""
+        user_s, system_s = self._used()
+        self.outcome.update(user_s=user_s, system_s=system_s, left=left, final=left == 0)
+        until, again = time.monotonic() + RECORD_S, False
+        while True:
+            try:
+                append_record(self.file, self.outcome, again=again)
+                return
+            except OSError:
+                if time.monotonic() > until:
+                    return
+            again = True
+            time.sleep(_RETRY_S)
+
+    def _used(self) -> tuple[float, float]:
+        """CPU of the job's processes: the control group counts all, else those count that were waited for."""
+        times = os.times()
+        user_s = times.children_user - self.used_before[0]
+        system_s = times.children_system - self.used_before[1]
+        if self.order["group"] is not None:
+            words = read_kernel_file(self.order["group"] + b"/cpu.stat").split()
+            told = dict(zip(words[::2], words[1::2], strict=False))
+            user_s = max(user_s, int(told.get(b"user_usec", b"0")) / 1e6)
+            system_s = max(system_s, int(told.get(b"system_usec", b"0")) / 1e6)
+        return user_s, system_s
+
+
+def _reap() -> bool:
+    """Take note of all children that have ended; whether others live."""
+    while True:
+        try:
+            pid, _, _ = os.wait4(-1, os.WNOHANG)
+        except ChildProcessError:
+            return False
+        if pid == 0:
+            return True
+
+
+def _born(group: bytes | None) -> tuple[int, bool]:
+    """Fork a child: 0 in the child, and whether it has yet to move into its group."""
+    if group is not None and forks_into():
+        try:
+            return fork_into(group), False
+        except OSError:
+            # There may be no room for a process, or the group cannot be had: the other way tells.
+            pass
+    return os.fork(), True
+
+
+def _read_all(file: int) -> bytes:
+    data = b""
+    while part := os.read(file, 4096):
+        data += part
+    return data

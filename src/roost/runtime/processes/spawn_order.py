@@ -1,0 +1,234 @@
+"""What a job's process is to be, and what came of it: the values between the node and its nursery."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import resource
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from roost.model.starter import StarterHold
+from roost.runtime.processes.accounts import Account
+from roost.runtime.processes.memory_control import MemoryLimit
+from roost.runtime.processes.shepherd.processes import MARK
+
+#: Size of the largest order, bytes; the kernel itself takes no more arguments and environment than a few megabytes.
+ORDER_BYTES_MAX: Final = 8 * 1024 * 1024
+
+#: Limits of processes by the names of the shell and of the manual.
+LIMITS: Final[Mapping[str, int]] = {
+    name.removeprefix("RLIMIT_").lower(): getattr(resource, name)
+    for name in sorted(dir(resource))
+    if name.startswith("RLIMIT_")
+}
+
+#: No limit.
+UNLIMITED: Final = resource.RLIM_INFINITY
+
+
+def mark_of(record: Path, key: str) -> bytes:
+    """What the processes of a run have in their environment. Runs of other pools on this machine have the same keys."""
+    return f"{key} {_place(record.parent)}".encode()
+
+
+@lru_cache(maxsize=64)
+def _place(directory: Path) -> str:
+    return hashlib.blake2b(os.fsencode(directory.resolve()), digest_size=8).hexdigest()
+
+
+class OrderTooLarge(ValueError):
+    """Arguments and environment are larger than any system takes them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpawnOrder:
+    """A job's program and all that its process has from the beginning."""
+
+    #: Names the run, in the pool and for ever; with its record's place it goes into the environment of its processes.
+    key: str
+    #: The run's record; made if it is not there, its directory has to be.
+    record: Path
+    program: Path
+    #: The name of the program included.
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    directory: Path = Path("/")
+    #: None is /dev/null. A relative path counts from `directory`. The files are opened as the job's user.
+    stdin: Path | None = None
+    stdout: Path | None = None
+    #: The same path as `stdout` makes one stream of both.
+    stderr: Path | None = None
+    #: Add to output and error instead of emptying them first: a job started again after it saved its state.
+    append: bool = False
+    #: Who the job runs as; None for who the node runs as. Only root can choose.
+    account: Account | None = None
+    umask: int | None = 0o022
+    #: Name in `LIMITS` to (soft, hard), in the units of setrlimit(2); what only root may raise stays where it is.
+    limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    #: Added to the niceness of the node; 19 at most.
+    niceness: int = 0
+    #: Processors to stay on; None for all.
+    processors: tuple[int, ...] | None = None
+    #: Added to what the kernel chooses its victim by when memory runs out, so that jobs go before the owner's programs.
+    oom_score: int | None = 800
+    #: What the main process leaves behind is waited for, not killed.
+    await_family: bool = False
+    #: How much memory its processes may use together, where this machine can limit that; None for no limit.
+    memory: MemoryLimit | None = None
+
+    def packed(
+        self, number: int, group: Path | None, home: Path | None, memory: dict[str, object] | None, *, alone: bool
+    ) -> dict[str, object]:
+        """The order as the nursery reads it (`shepherd.launch`). Raises KeyError for unknown limits."""
+        environment = {os.fsencode(name): os.fsencode(value) for name, value in self.environment.items()}
+        environment[MARK] = mark_of(self.record, self.key)
+        account = self.account
+        return {
+            "number": number,
+            "key": self.key,
+            "record": os.fsencode(self.record),
+            "program": os.fsencode(self.program),
+            "arguments": [os.fsencode(each) for each in self.arguments],
+            "environment": environment,
+            "directory": os.fsencode(self.directory),
+            "streams": tuple(None if each is None else os.fsencode(each) for each in self._streams),
+            "append": self.append,
+            "account": None if account is None else (account.uid, account.gid, list(account.groups)),
+            "umask": self.umask,
+            "limits": [(LIMITS[name], *pair) for name, pair in self.limits.items()],
+            "niceness": self.niceness,
+            "processors": None if self.processors is None else list(self.processors),
+            "oom_score": self.oom_score,
+            "group": None if group is None else os.fsencode(group),
+            "home": None if home is None else os.fsencode(home),
+            "memory": memory,
+            "alone": alone,
+            "await_family": self.await_family,
+        }
+
+    @property
+    def _streams(self) -> tuple[Path | None, Path | None, Path | None]:
+        return self.stdin, self.stdout, self.stderr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotStarted:
+    """A job whose program does not run, and why."""
+
+    key: str
+    #: What could not be done: a word of `roost.runtime.processes.shepherd.launch.STAGES`, "record" or "shepherd".
+    stage: str
+    errno: int
+    #: What it could not be done to, mostly a path.
+    detail: str
+
+    @property
+    def code(self) -> StarterHold:
+        """The number of the hold that it leads to."""
+        return _HOLDS.get(self.stage, StarterHold.FAILED_TO_CREATE_PROCESS)
+
+    @property
+    def is_machines_fault(self) -> bool:
+        """Whether no other job could have been started either."""
+        return self.stage in ("record", "shepherd", "memory")
+
+    @property
+    def text(self) -> str:
+        """In words, with what can be done."""
+        what = _WORDS.get(self.stage, f"The job could not be started ({self.stage})")
+        why = os.strerror(self.errno) if self.errno else "unknown error"
+        remedy = self._remedy()
+        return f"{what} {self.detail!r}: {why}" + (f"; {remedy}" if remedy else "")
+
+    def _remedy(self) -> str:
+        if self.stage == "program":
+            return self._program_remedy()
+        return _REMEDIES.get((self.stage, self.errno), _REMEDIES.get((None, self.errno), ""))
+
+    def _program_remedy(self) -> str:
+        if self.errno == errno.ENOENT:
+            interpreter = _interpreter(self.detail)
+            if interpreter:
+                return f"its first line asks for {interpreter}, which this machine does not have"
+            if Path(self.detail).exists():
+                return "the file is there: its loader or a library is missing on this machine"
+            return "check 'executable', and whether it is transferred"
+        return _REMEDIES.get(("program", self.errno), "")
+
+
+def _interpreter(program: str) -> str:
+    """What the first line of a script names; empty if it names nothing."""
+    try:
+        with Path(program).open("rb") as file:
+            line = file.readline(256)
+    except OSError:
+        return ""
+    return line[2:].strip().decode("utf-8", "replace") if line.startswith(b"#!") else ""
+
+
+_HOLDS: Final[Mapping[str, StarterHold]] = {
+    "directory": StarterHold.IWD_ERROR,
+    "input": StarterHold.UNABLE_TO_OPEN_INPUT,
+    "output": StarterHold.UNABLE_TO_OPEN_OUTPUT,
+    "error": StarterHold.UNABLE_TO_OPEN_OUTPUT,
+}
+
+_WORDS: Final[Mapping[str, str]] = {
+    "session": "The job's process could not be prepared:",
+    "limits": "The limits of the job's process could not be set:",
+    "account": "The job could not run as its user:",
+    "directory": "The job's working directory cannot be entered:",
+    "input": "The job's standard input cannot be opened:",
+    "output": "The job's standard output cannot be opened:",
+    "error": "The job's standard error cannot be opened:",
+    "program": "The job's program cannot be executed:",
+    "record": "The start of the job could not be recorded:",
+    "shepherd": "The machine has no room for another process:",
+    "memory": "The memory of the job cannot be limited:",
+}
+
+_REMEDIES: Final[Mapping[tuple[str | None, int], str]] = {
+    ("program", errno.EACCES): "it must be an executable file (chmod +x), on a file system that allows execution",
+    ("program", errno.ENOEXEC): "it is not a program that this machine can run; a script must begin with #!",
+    ("program", errno.ETXTBSY): "it is open for writing",
+    ("program", errno.E2BIG): "arguments and environment are too large; put them into a file",
+    ("output", errno.ENXIO): "it is a named pipe without a reader",
+    ("error", errno.ENXIO): "it is a named pipe without a reader",
+    ("directory", errno.ENOENT): "check 'initialdir', or let files be transferred",
+    ("input", errno.ENOENT): "check 'input', and whether it is transferred",
+    (None, errno.EACCES): "the job's user is not allowed to",
+    (None, errno.ENOSPC): "there is no room on the disk",
+    (None, errno.EDQUOT): "the user's share of the disk is used up",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessEnd:
+    """How a run ended. Of code and signal one is set, or neither where nobody saw the end."""
+
+    key: str
+    exit_code: int | None = None
+    signal: int | None = None
+    core_dumped: bool = False
+    #: Epoch s; None where it is not known.
+    started_at: float | None = None
+    ended_at: float | None = None
+    #: CPU of all processes of the job, s, as far as they were waited for or counted by a control group.
+    user_cpu_s: float = 0.0
+    system_cpu_s: float = 0.0
+    #: Largest resident size of one process, KiB.
+    max_resident_kib: int = 0
+    #: Processes that could not be got rid of.
+    left: int = 0
+    #: The limit of memory at which the kernel killed it, and its largest use, bytes; None where it did not.
+    out_of_memory: tuple[int, int] | None = None
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether somebody saw it."""
+        return self.exit_code is not None or self.signal is not None

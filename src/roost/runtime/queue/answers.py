@@ -1,0 +1,320 @@
+"""Answers of a queue to commands: submit, query, act, history.
+
+Whoever asks is who the bus says: the last token of the subject, which its permissions hold to the asker's own name.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.classad import ClassAd, Expr
+from roost.runtime.bus.budget import Budget
+from roost.runtime.bus.client import ROWS_PER_ANSWER
+from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, projected
+from roost.runtime.bus.permission import refusal
+from roost.runtime.bus.request_answers import LATER, BadRequest, Later, RequestAnswers, expression
+from roost.runtime.queue.actions import QueueActions, Selection
+from roost.runtime.queue.cell_answers import CellAnswers
+from roost.runtime.queue.past_jobs import PastJobs, shown_as
+from roost.schedd import events as ev
+from roost.schedd.book import Cluster
+from roost.schedd.identifiers import JobId
+from roost.schedd.local import SCHEDULER, is_local
+from roost.schedd.status import JobStatus
+from roost.schedd.submit import ClusterPlan
+from roost.schedd.submit.plan import PlanError
+from roost.wire.ads import ad_data, ad_from
+from roost.wire.messages import Answer
+from roost.wire.requests import cell, queue
+from roost.wire.requests.verb import AdData, Daemon, Request, Verb
+
+if TYPE_CHECKING:
+    from roost.runtime.queue.daemon import ScheddDaemon
+
+#: Jobs whose rows are made, or which are looked at, between two looks at the clock.
+_TURN: Final = 50
+
+
+class QueueAnswers(RequestAnswers):
+    """The requests that a queue answers."""
+
+    of = Daemon.QUEUE
+
+    def __init__(self, daemon: ScheddDaemon) -> None:
+        super().__init__(daemon.bus)
+        self._daemon = daemon
+        self._numbers = itertools.count(1)
+        self.past = PastJobs()
+        self.actions = QueueActions(daemon)
+        self.cell = CellAnswers(daemon)
+
+    def refusal(self, verb: Verb, sender: str) -> Answer | None:
+        """Why a request is not answered; None if it is."""
+        refused = refusal(verb, sender, self._daemon.settings.superusers, self._daemon.lists)
+        if refused is None and not verb.question:
+            # What is refused before it is done need not be undone.
+            self._daemon.watch.look()
+            return self._daemon.watch.refusal()
+        return refused
+
+    async def answered(self, request: Request[Any], sender: str, reply: str, request_id: str) -> object:
+        """The reply to a request."""
+        match request:
+            case queue.Submit():
+                return self._submit(request, sender, reply, request_id)
+            case queue.Query():
+                return await self._query(request, reply)
+            case queue.Overview():
+                return await self._overview(request, reply)
+            case queue.Act():
+                return await self._act(request, sender, reply, request_id)
+            case queue.History():
+                return await self._history(request, reply)
+            case queue.Summary():
+                return await self._summary()
+            case queue.Autocluster():
+                return self._autocluster(request)
+            case cell.ReadCell():
+                return await self.cell.read()
+            case cell.CellLog():
+                return await self.cell.log(request)
+            case cell.ChangeCell():
+                return await self.cell.change(request, sender)
+        raise AssertionError(f"a request of the table that the queue does not answer: {request}")
+
+    def _budget(self, what: str, reply: str) -> Budget:
+        """What a request may cost, with signs of life for the one who asks."""
+
+        async def alive() -> None:
+            await self._daemon.bus.answer(reply, Answer(more=True))
+
+        return Budget(what, self._daemon.request_time_max_s, alive)
+
+    async def _part(self, reply: str, rows: list[Any]) -> None:
+        """Send the rows that there are so far once they fill an answer, so that they need no memory."""
+        if len(rows) < ROWS_PER_ANSWER:
+            return
+        await self._daemon.kept()
+        await self._daemon.bus.answer(reply, Answer(data=rows.copy(), more=True))
+        # The server has them before more are made.
+        await self._daemon.bus.settled()
+        rows.clear()
+
+    def _reply_to(self, reply: str) -> str:
+        key = str(next(self._numbers))
+        self._daemon.replies[key] = reply
+        return key
+
+    # -- changes -------------------------------------------------------------------------------------
+
+    def _submit(self, asked: queue.Submit, sender: str, reply: str, request_id: str) -> Later:
+        try:
+            clusters = [ClusterPlan.from_data(data) for data in asked.clusters]
+        except PlanError as error:
+            raise BadRequest(f"submit.clusters: {error}") from None
+        if not sum(each.count for each in clusters):
+            raise BadRequest("nothing is submitted")
+        self._daemon.feed(
+            ev.Submitted(clusters=tuple(clusters), owner=sender, reply_to=self._reply_to(reply), request=request_id)
+        )
+        return LATER
+
+    async def _act(self, asked: queue.Act, sender: str, reply: str, request_id: str) -> Answer:
+        budget = self._budget("choosing the jobs", reply)
+        jobs = Selection()
+        async for job in self._chosen(asked, budget):
+            jobs.add(job)
+        acted = ev.Acted(
+            action=ev.Action(asked.action),
+            jobs=(),
+            user=sender,
+            reply_to="",
+            superuser=sender in self._daemon.settings.superusers,
+            reason=asked.reason,
+            attributes=ad_from(asked.attributes or {}, "act.attributes"),
+            request=request_id,
+        )
+        return await self.actions.act(acted, jobs, asked.jobs, reply)
+
+    # -- choosing jobs -------------------------------------------------------------------------------
+
+    async def _chosen(self, asked: queue.Act | queue.Query | queue.Overview, budget: Budget) -> AsyncIterator[JobId]:
+        """The jobs that names, owners and a constraint choose; all of them where none is given. Raises OverBudget."""
+        book = self._daemon.queue.book
+        constraint, owners = expression(asked.constraint, "the constraint"), frozenset(asked.owners)
+        for cluster, procs in list(_named(asked.jobs, book.clusters)):
+            if owners and cluster.owner not in owners:
+                continue
+            for looked, proc in enumerate(procs):
+                if (constraint is not None or looked % _TURN == 0) and budget.due:
+                    await budget.pause()
+                if cluster.status(proc) is JobStatus.GONE:
+                    # A name that is gone is still asked for: the answer says so.
+                    if isinstance(procs, list) and constraint is None:
+                        yield JobId(cluster.number, proc)
+                    continue
+                if constraint is None or budget.run(_is_chosen, cluster, proc, constraint):
+                    yield JobId(cluster.number, proc)
+        if constraint is None:
+            for name in asked.jobs:
+                if "." in name and JobId.read(name).cluster not in book.clusters:
+                    yield JobId.read(name)
+
+    # -- questions -----------------------------------------------------------------------------------
+
+    async def _query(self, asked: queue.Query, reply: str) -> list[AdData]:
+        budget = self._budget("the query", reply)
+        if asked.projection and not (asked.limit or asked.raw or asked.texts) and asked.constraint is None:
+            rows = await self._plain_rows(asked, budget, reply)
+        else:
+            row, rows, found = self._row_of(asked), [], 0
+            async for job in self._chosen(asked, budget):
+                cluster = self._daemon.queue.book.clusters.get(job.cluster)
+                if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
+                    continue
+                rows.append(budget.run(row, cluster, job.proc))
+                found += 1
+                if asked.limit and found >= asked.limit:
+                    break
+                await self._part(reply, rows)
+        await self._daemon.kept()
+        return rows
+
+    def _row_of(self, asked: queue.Query) -> Callable[[Cluster, int], AdData]:
+        """What makes the row of a job."""
+        makers: dict[int, Rows] = {}
+        projection, texts = list(asked.projection), frozenset(asked.texts)
+
+        def row(cluster: Cluster, proc: int) -> Any:
+            maker = makers.get(cluster.number)
+            if maker is None:
+                maker = makers[cluster.number] = Rows(cluster, projection)
+            return maker.row(proc)
+
+        if not projection:
+            return lambda cluster, proc: ad_data(cluster.ad_of(proc))
+        if asked.raw or texts:
+            return lambda cluster, proc: projected(cluster.ad_of(proc), projection, raw=asked.raw, texts=texts)
+        return row
+
+    async def _plain_rows(self, asked: queue.Query, budget: Budget, reply: str) -> list[AdData]:
+        """Some attributes of all jobs that are named, without a look at each whole ad."""
+        rows: list[AdData] = []
+        for cluster, procs in list(_named(asked.jobs, self._daemon.queue.book.clusters)):
+            if asked.owners and cluster.owner not in asked.owners:
+                continue
+            maker = Rows(cluster, list(asked.projection))
+            turn = _TURN if maker.is_cheap else 1
+            for first in range(0, len(procs), turn):
+                present = [proc for proc in procs[first : first + turn] if cluster.status(proc) is not JobStatus.GONE]
+                rows += [budget.run(maker.row, proc) for proc in present]
+                await self._part(reply, rows)
+                if budget.due:
+                    await budget.pause()
+        return rows
+
+    async def _overview(self, asked: queue.Overview, reply: str) -> list[AdData] | queue.Clusters:
+        """The jobs where there are at most `rows_max`, else a row for each of their clusters."""
+        book = self._daemon.queue.book
+        found: dict[int, dict[int, int]] = {}
+        if asked.constraint is None and not any("." in name for name in asked.jobs):
+            for cluster, _ in _named(asked.jobs, book.clusters):
+                if not asked.owners or cluster.owner in asked.owners:
+                    found[cluster.number] = counts_of(cluster)
+        else:
+            async for job in self._chosen(asked, self._budget("the query", reply)):
+                of = book.clusters.get(job.cluster)
+                status = JobStatus.GONE if of is None else of.status(job.proc)
+                if status is not JobStatus.GONE:
+                    counts = found.setdefault(job.cluster, {})
+                    counts[status] = counts.get(status, 0) + 1
+        if sum(sum(counts.values()) for counts in found.values()) <= asked.rows_max:
+            chosen: queue.ChosenFields = {"jobs": asked.jobs, "owners": asked.owners, "constraint": asked.constraint}
+            return await self._query(queue.Query(projection=asked.projection, **chosen), reply)
+        rows = [cluster_row(book.clusters[number], counts) for number, counts in found.items() if counts]
+        await self._daemon.kept()
+        return queue.Clusters(clusters=rows)
+
+    async def _summary(self) -> queue.Totals:
+        of = self._daemon.queue
+        totals = queue.Totals(
+            name=self._daemon.context.name,
+            jobs=of.counts(),
+            claims=len(of.holder.claims),
+            rejections={str(number): text for number, text in of.rejections.items()},
+        )
+        await self._daemon.kept()
+        return totals
+
+    def _autocluster(self, asked: queue.Autocluster) -> queue.Standing:
+        """The jobs that the matchmaker treats as one with a job."""
+        of, job = self._daemon.queue, JobId.read(asked.job)
+        cluster = of.book.clusters.get(job.cluster)
+        if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
+            raise BadRequest(f"{job} is not in the queue")
+        number = of.book.autoclusters.of(cluster.ad_of(job.proc))
+        found = cluster.jobs.get(job.proc)
+        claim = None if found is None else of.holder.claims.get(found.claim_id)
+        pause = of.holder.pauses.of(job.cluster, self._daemon.clock.now())
+        return queue.Standing(
+            autocluster=number,
+            rejection=of.rejections.get(number, ""),
+            schedd=self._daemon.context.name,
+            submitter=cluster.submitter_for(job.proc),
+            pause=None if pause is None else queue.Pause(until=pause.until, misses=pause.misses),
+            at_once=cluster.at_once_max if claim is None and not cluster.room else None,
+            local=self._local_policy(cluster.ad) if claim is None and is_local(cluster.ad) else None,
+            claim=None
+            if claim is None
+            else queue.Claim(slot=claim.slot, stage=str(claim.stage), heard_at=claim.heard_at),
+        )
+
+    def _local_policy(self, ad: ClassAd) -> queue.LocalPolicy:
+        policy = self._daemon.settings.local_policy
+        if ad.cell("jobuniverse") == SCHEDULER:
+            return queue.LocalPolicy(knob="START_SCHEDULER_UNIVERSE", text=str(policy.start_scheduler))
+        return queue.LocalPolicy(knob="START_LOCAL_UNIVERSE", text=str(policy.start_local))
+
+    async def _history(self, asked: queue.History, reply: str) -> list[AdData]:
+        rows: list[AdData] = []
+
+        async def found(some: list[Any]) -> None:
+            rows.extend(some)
+            await self._part(reply, rows)
+
+        constraint = expression(asked.constraint, "the constraint")
+        await self._daemon.kept()
+        await self.past.search(
+            self._daemon.store,
+            [_numbers(name) for name in asked.jobs] or [(None, None)],
+            constraint=constraint,
+            limit=asked.limit,
+            shown=shown_as(list(asked.projection), raw=asked.raw, texts=frozenset(asked.texts)),
+            budget=self._budget("the search of the history", reply),
+            found=found,
+        )
+        return rows
+
+
+def _is_chosen(cluster: Cluster, proc: int, constraint: Expr) -> bool:
+    return cluster.ad_of(proc).eval_expr(constraint) is True
+
+
+def _named(names: Sequence[str], clusters: dict[int, Cluster]) -> Iterator[tuple[Cluster, list[int] | range]]:
+    if not names:
+        for cluster in clusters.values():
+            yield cluster, range(cluster.count)
+        return
+    for name in names:
+        number, proc = _numbers(name)
+        found = clusters.get(number)
+        if found is not None:
+            yield found, range(found.count) if proc is None else [proc]
+
+
+def _numbers(name: str) -> tuple[int, int | None]:
+    """Cluster and job of ``12.0``, or ``12``."""
+    cluster, dot, proc = name.partition(".")
+    return int(cluster), int(proc) if dot else None

@@ -1,0 +1,138 @@
+"""What a queue answers about the Grid Engine cell of its pool.
+
+A change is checked as a whole in a thread, so that the queue goes on meanwhile, and is answered once it is on disk. One
+change is made at a time; a change that was planned on another revision of the cell than the present one is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.model.audit import AuditKind, AuditRecord, clipped, some
+from roost.runtime.queue.cell_store import CellCommit, KeptCell
+from roost.wire.audit import audit_data
+from roost.wire.messages import Answer
+from roost.wire.requests.cell import (
+    CellChange,
+    CellChanged,
+    CellFile,
+    CellLog,
+    ChangeCell,
+    ChangedAttribute,
+)
+from roost.wire.structs import data_of
+
+if TYPE_CHECKING:
+    from roost.gridengine.difference import Change
+    from roost.gridengine.problems import Refused
+    from roost.runtime.queue.daemon import ScheddDaemon
+
+#: Problems of a refused change that an answer names.
+PROBLEMS_MAX: Final = 50
+#: Codes of refusals.
+REFUSED: Final = "cell-refused"
+CHANGED_SINCE: Final = "cell-changed-since"
+
+
+class CellAnswers:
+    """The requests about a pool's cell."""
+
+    def __init__(self, daemon: ScheddDaemon) -> None:
+        self._daemon = daemon
+        self._one_at_a_time = asyncio.Lock()
+        self._kept: KeptCell | None = None
+
+    async def read(self) -> Answer:
+        """The texts of the cell."""
+        kept = await self._present()
+        return Answer(
+            data=[CellFile(name=name, text=text, revision=kept.revision) for name, text in kept.files.items()]
+        )
+
+    async def log(self, asked: CellLog) -> Answer:
+        """The last changes."""
+        rows = await self._daemon.on_store(self._daemon.store.cell_changes, asked.limit)
+        entries = [
+            {"revision": revision, "at": at, "actor": actor, "changes": found} for revision, at, actor, found in rows
+        ]
+        return Answer(data=entries)
+
+    async def change(self, asked: ChangeCell, sender: str) -> Answer:
+        """Change the cell."""
+        async with self._one_at_a_time:
+            kept = await self._present()
+            if asked.revision != kept.revision:
+                text = f"the cell has changed since: its revision is {kept.revision}, not {asked.revision}"
+                remedy = "look at the new plan with `roost cell diff`, and apply again"
+                return Answer(ok=False, code=CHANGED_SINCE, text=text, remedy=remedy)
+            done = await asyncio.to_thread(_changed, kept.files, asked)
+            if isinstance(done, Answer):
+                return done
+            after, found = done
+            if not found and kept.revision:
+                return Answer(data=CellChanged(revision=kept.revision, changes=()))
+            return await self._keep(kept, after, found, sender)
+
+    async def _present(self) -> KeptCell:
+        if self._kept is None:
+            self._kept = await self._daemon.on_store(self._daemon.store.cell)
+        return self._kept
+
+    async def _keep(self, kept: KeptCell, after: dict[str, str], found: tuple[Change, ...], sender: str) -> Answer:
+        now, revision = self._daemon.clock.now(), kept.revision + 1
+        told = tuple(_told(one) for one in found)
+        commit = CellCommit(
+            revision=revision,
+            at=now,
+            actor=sender,
+            changes=[data_of(one) for one in told],
+            put={name: text for name, text in after.items() if kept.files.get(name) != text},
+            drop=[name for name in kept.files if name not in after],
+            record=audit_data(_record(found, revision, sender, now)),
+        )
+        noted = await self._daemon.on_store(self._daemon.store.keep_cell, commit)
+        self._kept = KeptCell(revision=revision, files=after)
+        self._daemon.tell(noted)
+        return Answer(data=CellChanged(revision=revision, changes=told))
+
+
+def _changed(files: Any, asked: ChangeCell) -> tuple[dict[str, str], tuple[Change, ...]] | Answer:
+    """The files of the cell after a change, and what changed; the refusal if the change is not possible."""
+    # A pool without a cell does not need the room, which takes a while to import.
+    from roost.gridengine import changes
+    from roost.gridengine.cell import Cell, read_cell, write_cell
+    from roost.gridengine.problems import Refused
+
+    wanted = {name: text for name, text in {**files, **asked.put}.items() if name not in asked.drop}
+    try:
+        changed = changes.replace(read_cell(files) if files else Cell(), read_cell(wanted))
+    except Refused as refused:
+        return _refusal(refused)
+    return write_cell(changed.cell), changed.changes
+
+
+def _refusal(refused: Refused) -> Answer:
+    lines = [str(problem) for problem in refused.problems[:PROBLEMS_MAX]]
+    more = len(refused.problems) - len(lines)
+    text = "\n".join(["the cell stays as it was:", *lines, *([f"and {more} more"] if more else [])])
+    return Answer(ok=False, code=REFUSED, text=text)
+
+
+def _told(change: Change) -> CellChange:
+    attributes = tuple(ChangedAttribute(name=name, before=old, after=new) for name, old, new in change.details)
+    return CellChange(verb=str(change.verb), kind=change.kind, name=change.name, attributes=attributes)
+
+
+def _record(found: tuple[Change, ...], revision: int, sender: str, now: float) -> AuditRecord:
+    words = [f"{one.verb} {one.what}" for one in found]
+    return AuditRecord(
+        id=f"cell/{revision}",
+        kind=AuditKind.COMMAND,
+        at=now,
+        until=now,
+        actor=sender,
+        reason=clipped(f"cell changed to revision {revision}: {', '.join(words)}"),
+        count=max(1, len(found)),
+        samples=some(words),
+    )

@@ -1,0 +1,112 @@
+"""The programs of SCHEDD_CRON_JOBLIST, which the queue's daemon runs beside its work, and what its ad gets from them.
+
+They have a nursery and a directory of their own, made when the first program is configured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+
+from roost.classad import ClassAd
+from roost.config import Config, ConfigError
+from roost.node.cron import SCHEDD_CRON, CronPlan, cron_plan
+from roost.runtime.clock import Clock
+from roost.runtime.home import Home
+from roost.runtime.processes.cron import CronAround, CronPrograms
+from roost.runtime.processes.hook_programs import remove_hook_calls
+from roost.runtime.processes.nursery import Nursery, NurseryFailed
+from roost.runtime.role import ConfigurationRefused
+from roost.wire.ads import ad_data
+
+_log = logging.getLogger("roost.schedd")
+
+#: How long a program may take to be gone at the daemon's end, s.
+_END_S: Final = 10.0
+
+
+def queue_cron_plan(config: Config) -> CronPlan:
+    """Read the programs. Raises ConfigurationRefused."""
+    try:
+        return cron_plan(config, SCHEDD_CRON)
+    except ConfigError as error:
+        raise ConfigurationRefused(str(error)) from None
+
+
+class QueueCron:
+    """The programs of a queue."""
+
+    def __init__(self, home: Home, clock: Clock, plan: CronPlan, changed: Callable[[], None]) -> None:
+        self._home = home
+        self._clock = clock
+        self._plan = plan
+        self._changed = changed
+        #: The queue's ad, which conditions are about; set when it is told.
+        self.ad: dict[str, Any] = {}
+        self._nursery: Nursery | None = None
+        self._programs: CronPrograms | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def begin(self) -> None:
+        """Start the programs, if there are any."""
+        if not self._plan.jobs:
+            return
+        place = self._home.run / "schedd-cron"
+        place.mkdir(mode=0o700, exist_ok=True)
+        try:
+            self._nursery = await Nursery.start(self._home.run / "schedd-nursery")
+        except NurseryFailed as error:
+            _log.error("no program of SCHEDD_CRON_JOBLIST can run: %s", error)
+            return
+        await remove_hook_calls(place)
+        nursery = self._nursery
+        around = CronAround(
+            clock=self._clock,
+            execute=place,
+            directory=self._home.log,
+            nursery=lambda: nursery,
+            spawn=self._spawn,
+            ad=lambda: ClassAd(self.ad),
+            changed=lambda _: self._changed(),
+            log=_log,
+        )
+        self._programs = CronPrograms(around, self._plan)
+        self._programs.begin()
+
+    async def reconfigure(self, plan: CronPlan) -> None:
+        """Run other programs from now on."""
+        self._plan = plan
+        if self._programs is None:
+            await self.begin()
+        else:
+            await self._programs.reconfigure(plan)
+
+    async def stop(self) -> None:
+        """End the programs."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_END_S)
+        if self._nursery is not None:
+            await self._nursery.close()
+
+    def attributes(self) -> dict[str, Any]:
+        """What the programs have printed."""
+        found: dict[str, Any] = {}
+        for each in () if self._programs is None else self._programs.ads:
+            found |= ad_data(each.attributes)
+        return found
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("internal error", exc_info=task.exception())

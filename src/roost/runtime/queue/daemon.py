@@ -1,0 +1,497 @@
+"""The queue's daemon: the queue's core between the bus and the database.
+
+Everything that comes in becomes an event of the core. What steps changed is committed in groups, in a thread, while the
+next steps are taken; what they ordered is done when their group is on disk. So whoever hears something from a queue
+hears what it will still know after a crash.
+
+Pieces of users' event logs are part of the commit, and are written to their files after it; what was committed and not
+written is written at the next start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Final, NoReturn, TypeVar
+
+from roost.config import Config, ConfigError
+from roost.config.access import access
+from roost.config.in_force import configuration_record
+from roost.runtime.audit_sender import AuditSender
+from roost.runtime.bus.budget import time_max_of
+from roost.runtime.bus.client import Bus
+from roost.runtime.bus.lanes import Lanes
+from roost.runtime.causes import bracketed, cause_id
+from roost.runtime.database_guard import Damaged, StoreError
+from roost.runtime.files.deputies import Deputies
+from roost.runtime.progress import Progress
+from roost.runtime.queue.answers import QueueAnswers
+from roost.runtime.queue.cron_jobs import QueueCron, queue_cron_plan
+from roost.runtime.queue.database_watch import DatabaseWatch
+from roost.runtime.queue.demands import OFFER_GAP_S, OFFER_LATER_S, Demands
+from roost.runtime.queue.exported_files import ExportedFiles
+from roost.runtime.queue.local_runs import LocalRuns
+from roost.runtime.queue.log_files import Appended
+from roost.runtime.queue.messages import check_speaker, events_of, given_by, order_to
+from roost.runtime.queue.spool import Spool
+from roost.runtime.queue.store import Committed, LogPiece, Noted, Store
+from roost.runtime.queue.user_logs import UserLogs
+from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, superusers
+from roost.schedd import effects as ef
+from roost.schedd import events as ev
+from roost.schedd.changes import Change, PutJob
+from roost.schedd.configured import queue_settings
+from roost.schedd.holder import QueueSettings
+from roost.schedd.local import local_name
+from roost.schedd.queue import Queue, Step
+from roost.schedd.status import JobStatus
+from roost.schedd.submit import ClusterPlan
+from roost.wire import messages as m
+from roost.wire.audit import audit_data
+from roost.wire.errors import WireError
+from roost.wire.messages import Message
+
+_log = logging.getLogger("roost.schedd")
+_T = TypeVar("_T")
+
+#: A commit of so many steps or more is followed by another after this time at the earliest, s: what is busy gains more
+#: by a larger group than it loses by waiting.
+BUSY_STEPS: Final = 3
+COMMIT_GAP_S: Final = 0.01
+#: Time until a commit that failed is tried again; it doubles.
+FIRST_PAUSE_S: Final = 0.1
+#: How long an answer waits for the disk, s.
+ANSWER_ANYWAY_S: Final = 2.0
+#: How long an end waits for the disk, s. What is not on it then was told to nobody.
+SETTLE_S: Final = 20.0
+#: How long an end waits for users' event logs, s. What is not in them then is written at the next start.
+LOGS_END_S: Final = 2.0
+
+
+class ScheddDaemon:
+    """A queue at work."""
+
+    def __init__(self, context: RoleContext, config: Config, bus: Bus) -> None:
+        self.context = context
+        self.clock = context.clock
+        self.started_at = context.clock.now()
+        self.bus = bus
+        self.subjects = bus.subjects
+        self._config = config
+        self.deputies = Deputies()
+        self.spool = Spool(context.home.spool, self.deputies, secret=context.home.secret())
+        self.settings = self._settings(config)
+        self.store = self._open(config)
+        self.queue = Queue(self.settings, self.clock.now())
+        self.logs = UserLogs(self.deputies, self._heard_of_logs)
+        self.copies = ExportedFiles(config)
+        self.answers = QueueAnswers(self)
+        self.lanes = Lanes(bus, self.answers.on_ask)
+        self.request_time_max_s = time_max_of(config)
+        self.local = LocalRuns(self, config)
+        self.cron = QueueCron(context.home, self.clock, queue_cron_plan(config), self._cron_changed)
+        self._steps: list[Step] = []
+        self._written: list[int] = []
+        #: Decisions on their way to the central manager, and numbers of those that it has.
+        self.audit = AuditSender(self._tell_decisions, role=context.role, now=self.clock.now())
+        self._noted: deque[tuple[int, int]] = deque()
+        self._told_of: list[int] = []
+        self._wake = asyncio.Event()
+        #: Steps taken, and those of them that are on disk.
+        self._fed = 0
+        self._kept = Progress()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self.watch = DatabaseWatch(self.store.database, self._thread, context.home, context.role)
+        self._tasks: list[asyncio.Task[None]] = []
+        #: Whether what is done for all jobs goes on beside: a look at their policies, the first events of their logs.
+        self._goes_on = False
+        self.demands = Demands(self)
+        #: reply_to of the core to the subject to answer on.
+        self.replies: dict[str, str] = {}
+
+    def _settings(self, config: Config) -> QueueSettings:
+        try:
+            name = self.context.name
+            found = queue_settings(config, name=name, local_node=local_name(name), zone=self.clock.zone())
+            found = replace(found, superusers=superusers(config))
+            self.lists = access(config, "SCHEDD")
+            uploads = config.get_int("MAX_CONCURRENT_UPLOADS", subsys="SCHEDD")
+            downloads = config.get_int("MAX_CONCURRENT_DOWNLOADS", subsys="SCHEDD")
+        except ConfigError as error:
+            raise ConfigurationRefused(str(error)) from None
+        self.spool.uploads.most, self.spool.downloads.most = uploads, downloads
+        for problem in found.problems:
+            _log.error("%s", problem)
+        return found
+
+    def _open(self, config: Config) -> Store:
+        url = config.get("DATABASE_URL") or f"sqlite:///{self.context.home.database}"
+        try:
+            return Store.open(url, self.context.home.identity("queue"))
+        except StoreError as error:
+            raise ConfigurationRefused(str(error)) from None
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Read what was kept, and begin."""
+        self._restore()
+        with contextlib.suppress(OSError):
+            self.spool.sweep(self.queue)
+        name = self.context.name
+        await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
+        await self.bus.listen(self.subjects.given(name, "*"), self._on_given)
+        await self.bus.listen(self.subjects.schedd(name, "*"), self.on_message)
+        await self.bus.listen(self.subjects.ask_schedd(name, "*"), self.lanes.take)
+        self.bus.on_reconnect = self._came_back
+        self._tasks = [
+            asyncio.create_task(self._commits(), name="commits"),
+            asyncio.create_task(self._ticks(), name="ticks"),
+            asyncio.create_task(self.watch.run(), name="watch"),
+            asyncio.create_task(self.audit.send_all(), name="audit"),
+        ]
+        self._tasks[0].add_done_callback(self._commits_ended)
+        self.demands.begin()
+        await self.cron.begin()
+
+    def _restore(self) -> None:
+        try:
+            kept = self.store.load()
+            self.copies.begin(kept, self.store)
+        except StoreError as error:
+            raise ConfigurationRefused(str(error)) from None
+        queue = self.queue
+        for each in kept.clusters:
+            plan = None if each.plan is None else ClusterPlan.from_data(each.plan)
+            queue.restore_cluster(
+                each.cluster,
+                each.ad,
+                plan,
+                count=each.count,
+                owner=each.owner,
+                submitted_at=each.submitted_at,
+                gone=each.gone,
+                told=each.told,
+            )
+        for job in kept.jobs:
+            queue.restore_job(PutJob(job=job.job, status=JobStatus(job.status), attributes=job.attributes))
+        queue.book.next_cluster = max(queue.book.next_cluster, kept.next_cluster)
+        self.logs.write_again(kept.log_pieces)
+        self.tell(kept.noted)
+        self._note_configuration(None)
+        self.feed(ev.Started(claims=kept.claims))
+        _log.info("%d clusters, %d claims were kept", len(kept.clusters), len(kept.claims))
+
+    async def reconfigure(self, config: Config) -> None:
+        """Take another configuration."""
+        programs = queue_cron_plan(config)
+        self.settings = self._settings(config)
+        self.queue.holder.settings = self.settings
+        self.request_time_max_s = time_max_of(config)
+        self._note_configuration(config)
+        await self.local.reconfigure(config)
+        await self.cron.reconfigure(programs)
+
+    def _cron_changed(self) -> None:
+        self.demands.soon(OFFER_LATER_S)
+
+    async def stop(self, ending: Ending) -> None:
+        """Commit what is left, and go. Jobs go on, or end, with the machines that they run on."""
+        for task in self._tasks[1:]:
+            task.cancel()
+        self.lanes.close()
+        self.answers.past.close()
+        await self.local.stop(ending)
+        await self.cron.stop()
+        await self._settled()
+        for task in self._tasks:
+            task.cancel()
+        await self.logs.settle(LOGS_END_S)
+        self._thread.shutdown(wait=True)
+        self.copies.close()
+        self.deputies.close()
+        self.store.close()
+
+    async def _settled(self) -> None:
+        """Wait until everything that happened is on disk and done; a disk that takes nothing is not waited for."""
+        until = time.monotonic() + SETTLE_S
+        while (self._steps or not self._idle) and not self.watch.damage and time.monotonic() < until:
+            await asyncio.sleep(0.01)
+
+    def _came_back(self) -> None:
+        """The bus is there again: nobody knows what it lost."""
+        self.demands.forgotten()
+        self.demands.soon()
+        self.feed(ev.BusCameBack())
+
+    # -- steps and commits ---------------------------------------------------------------------------
+
+    def feed(self, event: ev.Event) -> None:
+        """Something has happened. What cannot be kept is not taken note of: those who say it say it again."""
+        if self.watch.damage:
+            return
+        try:
+            step = self.queue.step(event, self.clock.now())
+        except Exception:
+            # What is in memory may be half changed; what is on disk is whole, and the master starts us again.
+            _log.critical("internal error: %s", type(event).__name__, exc_info=True)
+            self._give_up()
+        for effect in step.effects:
+            if isinstance(effect, ef.OfferJobs):
+                # No promise to anybody: a match may come while its job is still on its way to the disk.
+                self.demands.soon(OFFER_LATER_S if effect.later else OFFER_GAP_S)
+                self.local.look()
+        if step.changes or step.effects:
+            self._steps.append(step)
+            self._fed += 1
+            self._wake.set()
+        if self.queue.goes_on and not self._goes_on and self._tasks:
+            self._goes_on = True
+            self.spawn(self._go_on())
+
+    async def kept(self) -> None:
+        """Wait until what has happened so far is on disk, so that answers don't tell what may be forgotten, and in
+        users' event logs.
+
+        Where a disk takes nothing, people still want to see their jobs: that is not waited for long.
+        """
+        if self.watch.damage:
+            return
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._kept.reached(self._fed), ANSWER_ANYWAY_S)
+
+    async def on_store(self, work: Callable[..., _T], *arguments: Any) -> _T:
+        """Do something with the database in its thread. Raises StoreError."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside."""
+        self._tasks = [task for task in self._tasks if not task.done()]
+        self._tasks.append(asyncio.create_task(work))
+
+    def _give_up(self) -> NoReturn:
+        logging.shutdown()
+        os._exit(70)
+
+    _idle = True
+
+    async def _commits(self) -> None:
+        loop = asyncio.get_running_loop()
+        gather_s = 0.0
+        while True:
+            await self._wake.wait()
+            if gather_s:
+                await asyncio.sleep(gather_s)
+            self._wake.clear()
+            steps, self._steps = self._steps, []
+            gather_s = COMMIT_GAP_S if len(steps) >= BUSY_STEPS else 0.0
+            fed = self._fed
+            written, self._written = self._written, []
+            self._idle = False
+            changes: list[tuple[Change, ...]] = [step.changes for step in steps if step.changes]
+            pieces: tuple[LogPiece, ...] = ()
+            if changes:
+                try:
+                    done = await self._commit(loop, changes, written)
+                except Damaged as damage:
+                    await self._confirm_nothing(damage, [*steps, *self._steps])
+                    return
+                pieces = done.pieces
+                await self.copies.took(changes)
+                self.tell(done.noted)
+            else:
+                self._written += written
+            if pieces:
+                await self.logs.write(pieces)
+            # Whoever hears that a job has ended finds it in its log, too.
+            self._kept.advance(fed)
+            for step in steps:
+                for effect in step.effects:
+                    try:
+                        await self._perform(effect)
+                    except (WireError, OSError) as error:
+                        _log.error("%s is not done: %s", type(effect).__name__, error)
+            self._idle = not self._steps
+
+    async def _commit(
+        self, loop: asyncio.AbstractEventLoop, changes: list[tuple[Change, ...]], written: list[int]
+    ) -> Committed:
+        """Commit; a full disk or a database that is away is waited for, for nothing may be told before."""
+        pause_s = FIRST_PAUSE_S
+        told_of, self._told_of = self._told_of, []
+        while True:
+            try:
+                committed = await loop.run_in_executor(
+                    self._thread, self.store.commit, changes, self.queue.book.next_cluster, written, told_of
+                )
+                if pause_s > FIRST_PAUSE_S:
+                    _log.warning("the database can be written again: the queue goes on")
+                return committed
+            except Damaged:
+                raise
+            except StoreError as error:
+                _log.error("%s; trying again in %.1f s; requests are not answered until then", error, pause_s)
+                await asyncio.sleep(pause_s)
+                pause_s = min(pause_s * 2, 10.0)
+
+    async def _confirm_nothing(self, damage: Damaged, steps: list[Step]) -> None:
+        """Refuse what waits for the disk, which these steps did."""
+        self.watch.found(damage)
+        self.queue.take_back(change for step in steps for change in step.changes)
+        self.demands.soon()
+        refusal = self.watch.refusal()
+        assert refusal is not None
+        for subject in {*self.replies.values()} - {""}:
+            await self.bus.answer(subject, refusal)
+        self.replies.clear()
+
+    def _heard_of_logs(self, written: Appended) -> None:
+        """Pieces that are written need not be kept; jobs whose log cannot be written are the core's business."""
+        self._written += written.done
+        for each in written.refused:
+            self.feed(
+                ev.LogRefused(
+                    path=each.path, owner=each.owner, code=int(each.code), subcode=each.subcode, text=each.text
+                )
+            )
+
+    def tell(self, noted: tuple[Noted, ...]) -> None:
+        """Tell decisions that are on disk."""
+        for each in noted:
+            self._noted.append((self.audit.add([each.record]), each.id))
+
+    def _on_record(self, serial: int) -> None:
+        self.audit.kept(serial)
+        while self._noted and self._noted[0][0] <= serial:
+            self._told_of.append(self._noted.popleft()[1])
+
+    def _note_configuration(self, config: Config | None) -> None:
+        after = config if config is not None else self._config
+        record = configuration_record(
+            None if config is None else self._config, after, self.clock.now(), role=self.context.role
+        )
+        self._config = after
+        self.audit.add([audit_data(record)])
+
+    async def _tell_decisions(self, message: m.Audit) -> None:
+        await self.bus.send(self.subjects.audit(self.context.name), message)
+
+    def _commits_ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and not self.watch.damage:
+            _log.critical("internal error: state is no longer saved", exc_info=task.exception())
+            self._give_up()
+
+    async def _go_on(self) -> None:
+        """Have what is left over for all jobs done, while others are served."""
+        while self.queue.goes_on:
+            # What was decided is on disk before more is.
+            await self.kept()
+            await asyncio.sleep(0)
+            self.feed(ev.WentOn())
+        self._goes_on = False
+
+    async def _ticks(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.tick_s)
+            self.feed(ev.Ticked())
+            self.local.look()
+            self.logs.retry()
+            self.deputies.tidy()
+            self.spool.tidy(self.queue)
+            await self.demands.refresh()
+
+    # -- orders of the core --------------------------------------------------------------------------
+
+    async def _perform(self, effect: ef.Effect) -> None:
+        match effect:
+            case ef.OfferJobs():
+                # It was done when the step was taken.
+                pass
+            case ef.Decline(claim_id=claim_id):
+                self.demands.decline(claim_id)
+            case ef.Reply():
+                await self._reply(effect)
+            case ef.ForgetFiles(job=job, last=None):
+                self.spool.forget(job)
+            case ef.ForgetFiles(job=job, last=int(last)):
+                self.spool.forget_all(job, last)
+            case _:
+                if isinstance(effect, ef.StartRun):
+                    self._log_run(effect.claim_id, f"run {effect.run} begins on {effect.node}")
+                node, message = order_to(effect, self.context.name, self.settings.alive_interval_s)
+                if node == self.local.name:
+                    await self.local.tell(message)
+                elif node:
+                    await self.bus.send(self.subjects.node(node, self.context.name), message)
+
+    def _log_run(self, claim_id: str, what: str) -> None:
+        claim = self.queue.holder.claims.get(claim_id)
+        cluster = None if claim is None or claim.job is None else self.queue.book.clusters.get(claim.job.cluster)
+        if claim is not None and cluster is not None:
+            _log.info("job %s: %s%s", claim.job, what, bracketed(cause_id(cluster.ad)))
+
+    async def _reply(self, reply: ef.Reply) -> None:
+        answer = m.Answer(ok=reply.ok, code=reply.code, text=reply.text, remedy=reply.remedy, data=reply.data)
+        if not self.answers.actions.answered(reply.to, answer):
+            await self.bus.answer(self.replies.pop(reply.to, ""), answer)
+
+    # -- what comes in -------------------------------------------------------------------------------
+
+    def _on_central(self, message: Message, sender: str, reply: str) -> None:
+        match message:
+            case m.Hello():
+                self.demands.forgotten()
+                self.demands.heard = 0
+                self.demands.soon()
+            case m.AuditKept(kept=kept):
+                self._on_record(kept.get(f"{self.context.role} {self.context.name}", 0))
+            case m.Significant(attributes=attributes, policy=policy):
+                self.feed(ev.SignificantChanged(attributes=tuple(attributes), policy=policy))
+
+    def _on_given(self, message: Message, sender: str, reply: str) -> None:
+        if not isinstance(message, m.Matched):
+            return
+        try:
+            found = given_by(message)
+        except WireError as error:
+            _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
+            return
+        self.demands.heard = message.serial
+        # What was matched is not idle any more, and the matchmaker wants to know that it was heard.
+        self.demands.soon()
+        for event in found:
+            self.feed(event)
+
+    def on_message(self, message: Message, sender: str, reply: str) -> None:
+        """A machine says something."""
+        if reply:
+            # Files: each run has one request under way, and disks take their time.
+            self.spawn(self._serve(message, sender, reply))
+            return
+        try:
+            check_speaker(self.queue.holder.claims, message, sender)
+            for event in events_of(message, sender):
+                if isinstance(event, ev.RunEnded):
+                    self._log_run(event.claim_id, f"run {event.run} ended: {event.ending}")
+                self.feed(event)
+        except WireError as error:
+            _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
+
+    async def _serve(self, message: Message, sender: str, reply: str) -> None:
+        answer = await self.spool.serve(message, self.queue, sender)
+        if answer is not None:
+            await self.bus.send(reply, answer)
+
+
+def make(context: RoleContext, config: Config, bus: Bus) -> ScheddDaemon:
+    """The daemon of a queue."""
+    with contextlib.suppress(OSError):
+        context.home.spool.mkdir(exist_ok=True)
+    return ScheddDaemon(context, config, bus)

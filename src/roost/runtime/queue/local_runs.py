@@ -1,0 +1,186 @@
+"""Jobs that run beside the queue: a machine within the queue's daemon, with a bus of one line.
+
+It is the daemon of an execute machine, as it is, with one partitionable slot that is as large as anybody wants, a
+policy that lets everything be, and a directory of its own; so these jobs have shepherds, are adopted after a kill, held
+and removed as all others are. It is made when it is needed first: most queues never need it.
+
+What it does not do: decide. `roost.schedd` says which job, and `roost.schedd.local` whether.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from roost.config import Config
+from roost.runtime.bus.client import BusError, Handler
+from roost.runtime.home import Home
+from roost.runtime.role import ConfigurationRefused, Ending
+from roost.schedd import events as ev
+from roost.schedd.local import MACHINE_CONFIG, local_name, next_beside
+from roost.starter.configured import hook_settings
+from roost.wire import messages as m
+from roost.wire.messages import Answer, Message
+from roost.wire.subjects import Subjects
+
+if TYPE_CHECKING:
+    from roost.runtime.node.daemon import NodeDaemon
+    from roost.runtime.queue.daemon import ScheddDaemon
+
+_log = logging.getLogger("roost.schedd")
+
+#: How long a machine that cannot begin is left alone, s.
+_AGAIN_S: Final = 30.0
+
+#: These jobs use the user's own directories, so a small disk of the queue's must not keep them from starting.
+_SENSORS: Final = {"disk_kb": 1_000_000_000_000}
+#: Settings of the pool that these jobs have, too.
+_SHARED: Final = (
+    "UID_DOMAIN",
+    "FILESYSTEM_DOMAIN",
+    "USER_JOB_WRAPPER",
+    "STARTER_JOB_ENVIRONMENT",
+    "STARTER_NUM_THREADS_ENV_VARS",
+    "JOB_INHERITS_STARTER_ENVIRONMENT",
+    "STARTER_UPDATE_INTERVAL",
+)
+
+
+class LocalRuns:
+    """The jobs that run beside a queue."""
+
+    def __init__(self, daemon: ScheddDaemon, config: Config) -> None:
+        self._daemon = daemon
+        self._config = config
+        self.name = local_name(daemon.context.name)
+        self._machine: NodeDaemon | None = None
+        self._beginning = asyncio.Lock()
+        self._failed_at = 0.0
+        self._task: asyncio.Task[None] | None = None
+
+    async def tell(self, message: Message) -> None:
+        """The queue says something to the machine."""
+        machine = await self._begun()
+        if machine is not None:
+            machine.queue_requests.on_message(message, self._daemon.context.name, "")
+
+    def look(self) -> None:
+        """Idle jobs may have changed."""
+        if self._task is None and self._daemon.queue.offered(self._daemon.clock.now(), local=True):
+            self._task = asyncio.create_task(self._match(), name="jobs beside the queue")
+            self._task.add_done_callback(self._looked)
+
+    def _looked(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("internal error", exc_info=task.exception())
+
+    async def _match(self) -> None:
+        """Give the machine's slot to the next job; there is one at a time, until its answer makes the next."""
+        machine = await self._begun()
+        if machine is None:
+            return
+        queue = self._daemon.queue
+        slot = machine.machine.slots[0]
+        claim_id = slot.state.claim.id.text
+        if claim_id in queue.holder.claims:
+            return
+        now = self._daemon.clock.now()
+        found = next_beside(queue.offered(now, local=True), queue.book, self._daemon.settings.local_policy)
+        if found is not None:
+            self._daemon.feed(
+                ev.MatchGiven(
+                    submitter=found[0],
+                    autocluster=found[1],
+                    slot=slot.name,
+                    node=self.name,
+                    claim_id=claim_id,
+                    slot_ad=machine.machine.ad(slot, now),
+                )
+            )
+
+    async def reconfigure(self, config: Config) -> None:
+        """Other settings for jobs from now on."""
+        self._config = config
+        if self._machine is not None:
+            await self._machine.reconfigure(self._written(self._machine.context.home))
+
+    async def stop(self, ending: Ending) -> None:
+        """Let the jobs end, or leave them running."""
+        if self._task is not None:
+            self._task.cancel()
+        if self._machine is not None:
+            await self._machine.stop(ending)
+
+    # -- the machine ---------------------------------------------------------------------------------
+
+    async def _begun(self) -> NodeDaemon | None:
+        async with self._beginning:
+            loop = asyncio.get_running_loop()
+            if self._machine is None and (not self._failed_at or loop.time() > self._failed_at + _AGAIN_S):
+                try:
+                    self._machine = await self._begin()
+                except (ConfigurationRefused, OSError) as problem:
+                    self._failed_at = loop.time()
+                    _log.error("no job can run beside the queue: %s", problem)
+            return self._machine
+
+    async def _begin(self) -> NodeDaemon:
+        from roost.runtime.node.daemon import NodeDaemon
+
+        home = Home(self._daemon.context.home.path / "local")
+        for directory in (home.path, home.log, home.run, home.execute, home.jobs):
+            directory.mkdir(mode=0o700, exist_ok=True)
+        home.sweep()
+        context = replace(self._daemon.context, role="node", name=self.name, home=home, roots=None)
+        config = self._written(home)
+        machine = NodeDaemon(context, config, InnerBus(self._daemon, self._heard))
+        await machine.start()
+        return machine
+
+    def _written(self, home: Home) -> Config:
+        shared = {name: value for name in _SHARED if (value := self._config.get(name))}
+        lines = [f"{name} = {value}" for name, value in (shared | hook_settings(self._config)).items()]
+        sensors = home.path / "sensors.json"
+        sensors.write_text(json.dumps(_SENSORS))
+        lines.append(f"ROOST_SENSORS_FILE = {sensors}")
+        home.config_file.write_text(MACHINE_CONFIG + "\n".join(lines) + "\n")
+        return home.config((str(home.config_file),), "STARTD")
+
+    def _heard(self, message: Message) -> None:
+        self._daemon.on_message(message, self.name, "")
+        if isinstance(message, m.ClaimAnswered):
+            self.look()
+
+
+class InnerBus:
+    """What a machine says to its queue, handed over without leaving the process."""
+
+    def __init__(self, daemon: ScheddDaemon, hear: Callable[[Message], None]) -> None:
+        self._daemon = daemon
+        self._hear = hear
+        self.subjects = Subjects("local")
+        self.on_reconnect: Callable[[], None] | None = None
+        self._schedd = self.subjects.schedd(daemon.context.name, local_name(daemon.context.name))
+
+    async def listen(self, subject: str, handler: Handler) -> None:
+        """Nobody else speaks here; the queue speaks to the machine directly."""
+
+    async def send(self, subject: str, message: Message) -> None:
+        """A word to the queue is heard; those to the pool are for nobody."""
+        if subject == self._schedd:
+            self._hear(message)
+
+    async def request(self, subject: str, message: Message, timeout_s: float = 0.0) -> Message:
+        """A question about files. Raises BusError."""
+        answer = await self._daemon.spool.serve(message, self._daemon.queue, local_name(self._daemon.context.name))
+        if answer is None:
+            raise BusError(f"the queue has no answer to {type(message).__name__}")
+        return answer
+
+    async def answer(self, reply: str, answer: Answer) -> None:
+        """Nobody asks."""

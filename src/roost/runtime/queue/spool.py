@@ -1,0 +1,314 @@
+"""The queue's end of file transfers: input looked up, pieces served and taken, and what is kept for the next run.
+
+What a job has saved comes into a directory of this one transfer, beside the one that the next run gets, and takes its
+place when it is whole. Output that is not whole yet is beside its target, under a name that no other run has
+(`transfer.mark`); when the run is over, what is left of it is removed (`partials`).
+
+A machine that has no answer asks again. So requests that write are carried out one after another for each run, in the
+order in which they came: when one is answered, no earlier one is still under way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+from collections import OrderedDict
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Final
+from weakref import WeakValueDictionary
+
+from roost.model.starter import StarterHold
+from roost.runtime.files.deputies import Deputies, with_hands
+from roost.runtime.files.deputy.hands import OWN, Hands
+from roost.runtime.files.input_files import input_manifest
+from roost.runtime.files.output_files import output_place
+from roost.runtime.files.transfer import (
+    FileItem,
+    Kind,
+    LocalSink,
+    LocalSource,
+    Manifest,
+    Piece,
+    TransferProblem,
+    mark,
+    pack_items,
+    unpack_items,
+)
+from roost.runtime.processes.accounts import NoSuchAccount
+from roost.runtime.queue.partials import Partial, Partials
+from roost.runtime.queue.transfer_limits import TransferLimits
+from roost.schedd.book import Job
+from roost.schedd.identifiers import JobId
+from roost.schedd.queue import Queue
+from roost.wire.messages import AskFiles, FilePart, Files, FileTaken, GetFile, Message, OutputDone, PutFile
+
+_log = logging.getLogger("roost.schedd")
+
+#: Manifests kept for runs that are being served.
+MANIFESTS_MAX: Final = 500
+#: What follows the name of a job in that of the directory for transfers whose files have not all come.
+_COMING: Final = ".new"
+#: And for what the next run got until now, while another directory takes its place.
+_OLD: Final = ".old"
+#: Where it is noted which files of users are not whole.
+_PARTIALS: Final = ".partials"
+
+
+class Spool:
+    """Files of jobs, as the queue sees them."""
+
+    def __init__(self, directory: Path, deputies: Deputies, *, secret: bytes) -> None:
+        """`secret` is the queue's: files that are not whole are known by it."""
+        self._directory = directory
+        self._deputies = deputies
+        self._secret = secret.hex()
+        self._manifests: OrderedDict[str, Manifest] = OrderedDict()
+        self._partials = Partials(directory / _PARTIALS)
+        #: Run to the turn of those who write for it.
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._tidying: asyncio.Task[None] | None = None
+        #: Runs whose input is being moved, and whose output is.
+        self.uploads, self.downloads = TransferLimits(0, monotonic), TransferLimits(0, monotonic)
+
+    def kept(self, job: JobId) -> Path:
+        """Where files are that a job gets with its next run."""
+        return self._directory / f"{job}"
+
+    def _beside(self, job: JobId, suffix: str) -> Path:
+        return self._directory / f"{job}{suffix}"
+
+    def forget_all(self, first: JobId, last: int) -> None:
+        """Neighbours have left, up to the number `last`: nothing is kept for them."""
+        for name in os.listdir(self._directory):  # noqa: PTH208
+            cluster, _, rest = name.partition(".")
+            proc = rest.partition(".")[0]
+            if cluster == str(first.cluster) and proc.isdecimal() and first.proc <= int(proc) <= last:
+                _remove(self._directory / name)
+
+    def forget(self, job: JobId) -> None:
+        """A job has left: nothing is kept for it."""
+        for path in (self.kept(job), self._beside(job, _COMING), self._beside(job, _OLD)):
+            # Asked for each job that leaves; few have files here.
+            if os.path.exists(path):  # noqa: PTH110
+                _remove(path)
+
+    def sweep(self, queue: Queue) -> None:
+        """Forget the jobs that had left when an earlier daemon was killed, and finish what it had begun with others."""
+        self._partials.load()
+        for path in sorted(self._directory.iterdir()):
+            with contextlib.suppress(ValueError):
+                job = JobId.read(path.name.removesuffix(_COMING).removesuffix(_OLD))
+                if queue.book.find(job) is None:
+                    _remove(path)
+                elif path.suffix == _OLD and not self.kept(job).exists():
+                    # Killed between the two: the machine asks again for the new one to take its place.
+                    path.rename(self.kept(job))
+                elif path.suffix == _OLD:
+                    _remove(path)
+
+    def tidy(self, queue: Queue) -> None:
+        """Remove what runs that are over have left in users' directories."""
+        over = [run for run in self._partials.runs if not _is_run(run, queue)]
+        if over and self._tidying is None:
+            self._tidying = asyncio.create_task(self._tidy(over), name="unfinished files")
+            self._tidying.add_done_callback(self._tidied)
+
+    def _tidied(self, task: asyncio.Task[None]) -> None:
+        self._tidying = None
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("internal error", exc_info=task.exception())
+
+    async def _tidy(self, runs: list[str]) -> None:
+        for run in runs:
+            async with self._turn(run):
+                for each in self._partials.over(run):
+                    await asyncio.to_thread(self._discard, each)
+
+    def _discard(self, left: Partial) -> None:
+        # The user has gone, or the directory has: then there is nothing to be done.
+        with contextlib.suppress(NoSuchAccount, OSError):
+            self._deputies.hands_of(left.owner).discard(left.target, left.mark)
+
+    def _turn(self, run: str) -> asyncio.Lock:
+        return self._turns.setdefault(run, asyncio.Lock())
+
+    async def serve(self, message: Message, queue: Queue, node: str) -> Message | None:
+        """Answer a machine's request about files of a run on it; None for a message of another kind."""
+        if not isinstance(message, AskFiles | GetFile | PutFile | OutputDone):
+            return None
+        match message:
+            case AskFiles():
+                return await self._begin_input(message.run, _job_of(message.run, queue, node))
+            case GetFile():
+                return await self._part(message, _job_of(message.run, queue, node))
+            case PutFile() | OutputDone():
+                async with self._turn(message.run):
+                    job = _job_of(message.run, queue, node)
+                    if isinstance(message, PutFile):
+                        return await self._take(message, job)
+                    self.downloads.leave(message.run)
+                    return await self._done(message, job)
+
+    async def _begin_input(self, run: str, job: Job | None) -> Files:
+        """Tell a run of its input, if it may be moved now."""
+        if job is not None and not self.uploads.take(run):
+            return Files(wait=True)
+        found = await self._input(run, job)
+        if self._last_file(run) is None:
+            self.uploads.leave(run)
+        return found
+
+    def _last_file(self, run: str) -> str | None:
+        """The name of the file that is moved last; None without one."""
+        manifest = self._manifests.get(run)
+        items = () if manifest is None else manifest.items
+        return next((item.name for item in reversed(items) if item.kind is Kind.FILE), None)
+
+    async def _input(self, run: str, job: Job | None) -> Files:
+        if job is None:
+            return Files(error="the run is no longer known", code=int(StarterHold.TRANSFER_INPUT_ERROR))
+        hands = await self._hands_soon(job)
+        if isinstance(hands, TransferProblem):
+            found: Manifest | TransferProblem = hands
+        else:
+            found = await with_hands(hands, input_manifest, job.ad, spool=self.kept(job.id), hands=hands)
+        if isinstance(found, TransferProblem):
+            return Files(error=found.text, code=int(found.code), subcode=found.subcode)
+        self._manifests[run] = found
+        while len(self._manifests) > MANIFESTS_MAX:
+            self._manifests.popitem(last=False)
+        return Files(items=pack_items(found.items))
+
+    def _hands(self, job: Job) -> Hands | TransferProblem:
+        """Who touches the files of a job's user: its owner on record, whatever its ad says."""
+        try:
+            return self._deputies.hands_of(job.owner)
+        except NoSuchAccount as problem:
+            return TransferProblem(code=StarterHold.NO_USER_ACCOUNT, text=str(problem))
+
+    async def _hands_soon(self, job: Job) -> Hands | TransferProblem:
+        return await asyncio.to_thread(self._hands, job) if self._deputies.are_needed else OWN
+
+    async def _part(self, message: GetFile, job: Job | None) -> FilePart:
+        code = StarterHold.TRANSFER_INPUT_ERROR
+        if message.run not in self._manifests:
+            found = await self._input(message.run, job)
+            if found.error:
+                return FilePart(error=found.error, code=found.code, subcode=found.subcode)
+        manifest = self._manifests[message.run]
+        item = next((each for each in manifest.items if each.name == message.name), FileItem(name=message.name))
+        if job is None:
+            return FilePart(error="the run is no longer known", code=int(code))
+        hands = await self._hands_soon(job)
+        if isinstance(hands, TransferProblem):
+            return FilePart(error=hands.text, code=int(hands.code))
+        piece = await LocalSource(manifest, code, hands=hands).read(item, message.offset, message.size)
+        if isinstance(piece, TransferProblem):
+            self.uploads.leave(message.run)
+            return FilePart(error=piece.text, code=int(piece.code), subcode=piece.subcode)
+        if piece.last and message.name == self._last_file(message.run):
+            self.uploads.leave(message.run)
+        elif message.run in self.uploads:
+            self.uploads.take(message.run)
+        return FilePart(data=piece.data, last=piece.last)
+
+    async def _take(self, message: PutFile, job: Job | None) -> FileTaken:
+        code = StarterHold.TRANSFER_OUTPUT_ERROR
+        if job is None:
+            return FileTaken(error="the run is no longer known", code=int(code))
+        if not self.downloads.take(message.run):
+            return FileTaken(wait=True)
+        home = message.to == "home"
+        try:
+            (item,) = unpack_items(message.item)
+            coming = self._coming(job.id, message.transfer)
+            where = output_place(job.ad) if home else lambda name: coming / name
+        except ValueError as error:
+            return FileTaken(error=str(error), code=int(code))
+        hands = await self._hands_soon(job) if home else OWN
+        if isinstance(hands, TransferProblem):
+            return FileTaken(error=hands.text, code=int(hands.code))
+        writer = f"{self._secret} {message.run}"
+        sink = LocalSink(where, code, writer=writer, sync=not home, hands=hands)
+        target = where(item.name)
+        under_way = Partial(job.owner, str(target), mark(writer, target, item))
+        if home and item.kind is Kind.FILE:
+            self._partials.begun(message.run, under_way)
+        if not message.begun:
+            if not home:
+                coming.mkdir(mode=0o700, parents=True, exist_ok=True)
+            taken = await sink.begin(item)
+        else:
+            taken = await sink.write(item, message.offset, Piece(data=message.data, last=message.last))
+        if isinstance(taken, TransferProblem):
+            self.downloads.leave(message.run)
+            return FileTaken(error=taken.text, code=int(taken.code), subcode=taken.subcode)
+        if message.last and taken == message.offset + len(message.data):
+            self._partials.finished(message.run, under_way)
+        return FileTaken(offset=taken)
+
+    def _coming(self, job: JobId, transfer: str) -> Path:
+        """Where the files of one transfer are until all have come: it has this place for itself. Raises ValueError."""
+        if not (transfer.isascii() and transfer.isalnum()):
+            raise ValueError(f"{transfer!r} is not the name of a transfer")
+        return self._beside(job, _COMING) / transfer
+
+    async def _done(self, message: OutputDone, job: Job | None) -> FileTaken:
+        if job is None:
+            return FileTaken(error="the run is no longer known", code=int(StarterHold.TRANSFER_OUTPUT_ERROR))
+        if message.to == "home":
+            return FileTaken()
+        try:
+            coming = self._coming(job.id, message.transfer)
+        except ValueError as error:
+            return FileTaken(error=str(error), code=int(StarterHold.FAILED_TO_CHECKPOINT))
+        return await asyncio.to_thread(self._replace, job.id, coming)
+
+    def _replace(self, job: JobId, coming: Path) -> FileTaken:
+        kept, old = self.kept(job), self._beside(job, _OLD)
+        try:
+            if not coming.exists():
+                # Done already, or there was nothing to send.
+                return FileTaken()
+            shutil.rmtree(old, ignore_errors=True)
+            if kept.exists():
+                kept.rename(old)
+            coming.rename(kept)
+            shutil.rmtree(old, ignore_errors=True)
+            # With what earlier transfers that broke off have left.
+            shutil.rmtree(coming.parent, ignore_errors=True)
+        except OSError as error:
+            code = int(StarterHold.FAILED_TO_CHECKPOINT)
+            return FileTaken(error=f"{error.filename}: {error.strerror}", code=code, subcode=error.errno or 0)
+        return FileTaken()
+
+
+def _job_of(run: str, queue: Queue, node: str) -> Job | None:
+    """The job whose present run has that name, on that machine."""
+    try:
+        job = queue.book.find(JobId.read(run.partition("#")[0]))
+    except ValueError:
+        return None
+    if job is None or job.run != run:
+        return None
+    claim = queue.holder.claims.get(job.claim_id)
+    return job if claim is not None and claim.node == node else None
+
+
+def _is_run(run: str, queue: Queue) -> bool:
+    """Whether it is the present run of its job."""
+    try:
+        job = queue.book.find(JobId.read(run.partition("#")[0]))
+    except ValueError:
+        return False
+    return job is not None and job.run == run
+
+
+def _remove(path: Path) -> None:
+    """Remove a directory while others are served: there may be much in it."""
+    asyncio.get_running_loop().run_in_executor(None, partial(shutil.rmtree, path, ignore_errors=True))

@@ -1,0 +1,649 @@
+"""The queue's durable state in a SQL database.
+
+SQLite is the default, PostgreSQL the same code by another URL; `database` opens either. What `commit` returned from
+survives a power cut.
+
+Ads are kept as JSON in the form of the wire.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, assert_never
+
+import msgspec
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Delete,
+    Index,
+    Insert,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    inspect,
+    select,
+    update,
+)
+
+from roost.classad import ClassAd
+from roost.runtime.database import RESTORE, Database, Schema, meta_value
+from roost.runtime.database_guard import Damaged
+from roost.runtime.queue.cell_store import (
+    CellCommit,
+    KeptCell,
+    create_cell_tables,
+    read_changes,
+    read_kept,
+    write_commit,
+)
+from roost.schedd import changes as ch
+from roost.schedd.book import Cluster
+from roost.schedd.identifiers import JobId
+from roost.schedd.submit import ClusterPlan
+from roost.wire.ads import ad_data, ad_from
+from roost.wire.audit import audit_data
+
+#: A cluster of so many jobs has in the history what is common to them once.
+LARGE_CLUSTER: Final = 10
+#: Clusters in the history that a reader keeps in memory.
+PAST_KEPT_MAX: Final = 8
+#: Clusters that are known to have a row of their own.
+PAST_KNOWN_MAX: Final = 10_000
+
+_METADATA: Final = MetaData()
+
+META: Final = Table("meta", _METADATA, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
+CLUSTERS: Final = Table(
+    "clusters",
+    _METADATA,
+    Column("cluster", Integer, primary_key=True, autoincrement=False),
+    Column("owner", Text, nullable=False),
+    Column("submitted_at", BigInteger, nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("ad", Text, nullable=False),
+    Column("plan", Text, nullable=False),
+    Column("gone", Text, nullable=False, server_default=""),
+    #: Jobs of which the users' logs know that they were submitted; "" for all.
+    Column("told", Text, nullable=False, server_default=""),
+)
+JOBS: Final = Table(
+    "jobs",
+    _METADATA,
+    Column("cluster", Integer, primary_key=True, autoincrement=False),
+    Column("proc", Integer, primary_key=True, autoincrement=False),
+    Column("status", Integer, nullable=False),
+    Column("attributes", Text, nullable=False),
+)
+HISTORY: Final = Table(
+    "history",
+    _METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("cluster", Integer, nullable=False),
+    Column("proc", Integer, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("ended_at", BigInteger, nullable=False),
+    Column("ad", Text, nullable=False),
+    #: Number of the last job of several that left together; NULL where `ad` is the whole ad of one job. With a number
+    #: `ad` is what has happened to each, beside what `PAST` has.
+    Column("last", Integer),
+    Index("history_job", "cluster", "proc"),
+)
+#: Clusters of large numbers of jobs that have left: what their ads have in common, once.
+PAST: Final = Table(
+    "past_clusters",
+    _METADATA,
+    Column("cluster", Integer, primary_key=True, autoincrement=False),
+    Column("owner", Text, nullable=False),
+    Column("submitted_at", BigInteger, nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("ad", Text, nullable=False),
+    Column("plan", Text, nullable=False),
+)
+CLAIMS: Final = Table(
+    "claims",
+    _METADATA,
+    Column("claim_id", Text, primary_key=True),
+    Column("node", Text, nullable=False),
+    Column("slot", Text, nullable=False),
+    Column("submitter", Text, nullable=False),
+    Column("job", Text, nullable=False),
+    Column("run", Text, nullable=False),
+)
+LOGS: Final = Table(
+    "log_pieces",
+    _METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("path", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("text", Text, nullable=False),
+)
+OUTBOX: Final = Table(
+    "audit_outbox", _METADATA, Column("id", Integer, primary_key=True), Column("record", Text, nullable=False)
+)
+STATES: Final = Table(
+    "states", _METADATA, Column("name", Text, primary_key=True), Column("value", Text, nullable=False)
+)
+
+
+def _first(connection: Connection) -> None:
+    _METADATA.create_all(connection)
+
+
+def _with_outbox(connection: Connection) -> None:
+    OUTBOX.create(connection, checkfirst=True)
+
+
+def _with_past_clusters(connection: Connection) -> None:
+    PAST.create(connection, checkfirst=True)
+    if "last" not in {column["name"] for column in inspect(connection).get_columns("history")}:
+        connection.exec_driver_sql("ALTER TABLE history ADD COLUMN last INTEGER")
+
+
+def _with_told(connection: Connection) -> None:
+    if "told" not in {column["name"] for column in inspect(connection).get_columns("clusters")}:
+        connection.exec_driver_sql("ALTER TABLE clusters ADD COLUMN told TEXT DEFAULT '' NOT NULL")
+
+
+#: What brings a database of version n to n + 1; its length is the present version.
+MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (
+    _first,
+    _with_outbox,
+    _with_past_clusters,
+    _with_told,
+    create_cell_tables,
+)
+SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={"next_cluster": "1"}, lock=7261, writer="queue")
+
+
+_DUMPER: Final = msgspec.json.Encoder()
+_LOADER: Final = msgspec.json.Decoder()
+
+
+def _dumped(value: Any) -> str:
+    return _DUMPER.encode(value).decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptCluster:
+    """A cluster as it was kept."""
+
+    cluster: int
+    owner: str
+    submitted_at: int
+    count: int
+    ad: ClassAd
+    plan: Any
+    gone: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptJob:
+    """A job as it was kept."""
+
+    job: JobId
+    status: int
+    attributes: ClassAd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPiece:
+    """A piece of an event log that may not be in its file yet."""
+
+    id: int
+    path: str
+    owner: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """A record of a decision that the central manager may not have yet, in the form of the wire."""
+
+    id: int
+    record: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """What has to be done once a commit is on disk."""
+
+    #: Now to be written to users' logs.
+    pieces: tuple[LogPiece, ...]
+    #: Now to be told.
+    noted: tuple[Noted, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """All that was kept."""
+
+    next_cluster: int
+    clusters: tuple[KeptCluster, ...]
+    jobs: tuple[KeptJob, ...]
+    claims: tuple[ch.PutClaim, ...]
+    log_pieces: tuple[LogPiece, ...]
+    noted: tuple[Noted, ...]
+
+
+class Store:
+    """The database of one queue. Its methods block: they are called from a thread of their own."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._next_piece = self._next_noted = 1
+        #: Clusters of which `PAST` has a row, the last ones written.
+        self._past: frozenset[int] = frozenset()
+        #: What is kept as the number of the next cluster; None while that is not known.
+        self._next_cluster: int | None = None
+
+    @classmethod
+    def open(cls, url: str, known: Path | None = None) -> Store:
+        """Open a database, make it if there is none, bring it up to date; `known` as there. Raises StoreError."""
+        return cls(Database.open(url, SCHEMA, known))
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.database.close()
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def load(self) -> Kept:
+        """All that was kept. Raises StoreError."""
+        try:
+            with self.database.reading() as connection:
+                kept = Kept(
+                    next_cluster=int(meta_value(connection, META, "next_cluster") or 1),
+                    clusters=tuple(_clusters(connection)),
+                    jobs=tuple(_jobs(connection)),
+                    claims=tuple(_claims(connection)),
+                    log_pieces=tuple(
+                        LogPiece(id=row.id, path=row.path, owner=row.owner, text=row.text)
+                        for row in connection.execute(select(LOGS).order_by(LOGS.c.id))
+                    ),
+                    noted=tuple(
+                        Noted(id=row.id, record=_LOADER.decode(row.record))
+                        for row in connection.execute(select(OUTBOX).order_by(OUTBOX.c.id))
+                    ),
+                )
+        except (ValueError, TypeError, msgspec.DecodeError) as error:
+            what = f"the database {self.database.shown} is damaged: a row of it cannot be read: {error}"
+            raise Damaged(f"{what}; {RESTORE}") from None
+        self._next_piece = max((piece.id for piece in kept.log_pieces), default=0) + 1
+        self._next_noted = max((each.id for each in kept.noted), default=0) + 1
+        return kept
+
+    def history(self, *, limit: int, cluster: int | None = None, proc: int | None = None) -> Iterator[ClassAd]:
+        """Ads of jobs that have left, the last first; `limit` 0 for all."""
+        query = select(HISTORY.c.ad, HISTORY.c.cluster, HISTORY.c.proc, HISTORY.c.last).order_by(HISTORY.c.id.desc())
+        if cluster is not None:
+            query = query.where(HISTORY.c.cluster == cluster)
+        if proc is not None:
+            # The index on the numbers of the first leaves few to look at.
+            query = query.where(HISTORY.c.proc.between(proc - ch.TOGETHER_MAX, proc))
+            query = query.where(func.coalesce(HISTORY.c.last, HISTORY.c.proc) >= proc)
+        if limit:
+            query = query.limit(limit)
+        found = 0
+        with self.database.reading() as connection:
+            past = _PastClusters(connection)
+            with connection.execution_options(yield_per=500).execute(query) as rows:
+                for row in rows:
+                    for ad in _past_ads(row, past, proc):
+                        yield ad
+                        found += 1
+                        if found == limit:
+                            return
+
+    def state(self, name: str) -> Any:
+        """A value kept by `keep_state`; None if there is none."""
+        with self.database.reading() as connection:
+            row = connection.execute(select(STATES.c.value).where(STATES.c.name == name)).one_or_none()
+        return None if row is None else _LOADER.decode(row.value)
+
+    # -- writing -------------------------------------------------------------------------------------
+
+    def commit(
+        self,
+        steps: Sequence[Sequence[ch.Change]],
+        next_cluster: int,
+        written: Iterable[int],
+        told_of: Iterable[int] = (),
+    ) -> Committed:
+        """Keep the changes of several steps, all or nothing.
+
+        `written` are pieces of logs that are in their files, `told_of` records that the central manager has: they need
+        not be kept any more. Raises StoreError.
+        """
+        batch = _Batch(self._next_piece, self._next_noted)
+        for step in steps:
+            for change in step:
+                batch.add(change)
+        with self.database.changing() as connection:
+            batch.write(connection, self._past)
+            _drop(connection, LOGS, [{"id": each} for each in sorted(written)])
+            _drop(connection, OUTBOX, [{"id": each} for each in sorted(told_of)])
+            if next_cluster != self._next_cluster:
+                number = str(next_cluster)
+                done = connection.execute(update(META).where(META.c.name == "next_cluster").values(value=number))
+                if not done.rowcount:
+                    raise Damaged("its table meta was emptied")
+        self._next_cluster = next_cluster
+        self._past = batch.past(self._past)
+        self._next_piece, self._next_noted = batch.next_piece, batch.next_noted
+        return Committed(pieces=tuple(batch.pieces), noted=tuple(batch.noted))
+
+    def cell(self) -> KeptCell:
+        """The Grid Engine cell of the pool. Raises StoreError."""
+        with self.database.reading() as connection:
+            return read_kept(connection)
+
+    def cell_changes(self, limit: int) -> list[tuple[int, float, str, Any]]:
+        """The last changes of the cell, the last first: revision, time, actor, changes. Raises StoreError."""
+        with self.database.reading() as connection:
+            return read_changes(connection, limit)
+
+    def keep_cell(self, commit: CellCommit) -> tuple[Noted, ...]:
+        """Keep a change of the cell, and what is now to be told of it. Raises StoreError."""
+        noted = Noted(id=self._next_noted, record=commit.record)
+        with self.database.changing() as connection:
+            write_commit(connection, commit)
+            _add(connection, OUTBOX, [{"id": noted.id, "record": _dumped(noted.record)}])
+        self._next_noted += 1
+        return (noted,)
+
+    def keep_state(self, name: str, value: Any) -> None:
+        """Keep a small JSON value under a name. Raises StoreError."""
+        with self.database.changing() as connection:
+            connection.execute(delete(STATES).where(STATES.c.name == name))
+            connection.execute(insert(STATES), [{"name": name, "value": _dumped(value)}])
+
+
+class _Batch:
+    """Changes of many steps, as few statements: of several changes of one row the last counts."""
+
+    def __init__(self, next_piece: int, next_noted: int) -> None:
+        self.clusters: dict[int, ch.PutCluster | None] = {}
+        self.gone: dict[int, str] = {}
+        self.told: dict[int, str] = {}
+        self.jobs: dict[JobId, ch.PutJob | None] = {}
+        self.claims: dict[str, ch.PutClaim | None] = {}
+        self.history: list[ch.AddHistory] = []
+        self.pieces: list[LogPiece] = []
+        self.noted: list[Noted] = []
+        self.next_piece, self.next_noted = next_piece, next_noted
+
+    def past(self, known: frozenset[int]) -> frozenset[int]:
+        """The clusters of which `PAST` has a row now; not more than can be kept in mind."""
+        fresh = frozenset(each.job.cluster for each in self.history if _is_apart(each))
+        return fresh if len(known) > PAST_KNOWN_MAX else known | fresh
+
+    def add(self, change: ch.Change) -> None:
+        match change:
+            case ch.PutCluster():
+                self.clusters[change.cluster] = change
+            case ch.PutGone():
+                self.gone[change.cluster] = change.gone
+            case ch.PutTold():
+                self.told[change.cluster] = change.told
+            case ch.DropCluster():
+                self.clusters[change.cluster] = None
+                self.gone.pop(change.cluster, None)
+                self.told.pop(change.cluster, None)
+            case ch.PutJob() | ch.DropJob():
+                self.jobs[change.job] = change if isinstance(change, ch.PutJob) else None
+            case ch.PutClaim() | ch.DropClaim():
+                self.claims[change.claim_id] = change if isinstance(change, ch.PutClaim) else None
+            case ch.AddHistory():
+                self.history.append(change)
+            case ch.AppendLog():
+                # A text that was cut in the middle of a character must not keep everything else from being kept.
+                whole = change.text if change.text.isascii() else _readable(change.text)
+                piece = LogPiece(id=self.next_piece, path=change.path, owner=change.owner, text=whole)
+                self.next_piece += 1
+                self.pieces.append(piece)
+            case ch.AddAudit():
+                self.noted.append(Noted(id=self.next_noted, record=audit_data(change.record)))
+                self.next_noted += 1
+            case _:
+                assert_never(change)
+
+    def write(self, connection: Connection, known: Collection[int]) -> None:
+        """Write all of it. `known`: clusters of which `PAST` has a row."""
+        _drop(connection, CLUSTERS, [{"cluster": key} for key in self.clusters])
+        _add(
+            connection, CLUSTERS, [_cluster_row(each, self.gone, self.told) for each in self.clusters.values() if each]
+        )
+        for cluster, gone in self.gone.items():
+            if cluster not in self.clusters:
+                connection.execute(_GONE, {"key_cluster": cluster, "now_gone": gone})
+        for cluster, told in self.told.items():
+            if cluster not in self.clusters:
+                connection.execute(_TOLD, {"key_cluster": cluster, "now_told": told})
+        jobs = [({"cluster": job.cluster, "proc": job.proc}, each) for job, each in self.jobs.items()]
+        _put(connection, JOBS, [(key, None if each is None else _job_row(each)) for key, each in jobs])
+        claims = [({"claim_id": key}, each) for key, each in self.claims.items()]
+        _put(connection, CLAIMS, [(key, None if each is None else _claim_row(each)) for key, each in claims])
+        past = {each.job.cluster: each.cluster for each in self.history if each.cluster and _is_apart(each)}
+        _put(connection, PAST, [({"cluster": key}, _past_row(each)) for key, each in past.items() if key not in known])
+        _add(connection, HISTORY, [_history_row(each) for each in self.history])
+        _add(connection, LOGS, [_piece_row(each) for each in self.pieces])
+        _add(connection, OUTBOX, [{"id": each.id, "record": _dumped(each.record)} for each in self.noted])
+
+
+_GONE: Final = update(CLUSTERS).where(CLUSTERS.c.cluster == bindparam("key_cluster")).values(gone=bindparam("now_gone"))
+_TOLD: Final = update(CLUSTERS).where(CLUSTERS.c.cluster == bindparam("key_cluster")).values(told=bindparam("now_told"))
+
+
+def _readable(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", "\ufffd")
+
+
+# Statements are made once: making one costs as much as carrying it out.
+@cache
+def _insertion(table: Table) -> Insert:
+    return insert(table)
+
+
+@cache
+def _replacement(table: Table, dialect: str) -> Insert | None:
+    """Insert rows, or replace those that have their keys; None where the database has no statement for that."""
+    if dialect not in ("sqlite", "postgresql"):
+        return None
+    # Only that of the database which is used: each is large.
+    statement = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
+    keys = [column.name for column in table.primary_key]
+    others = {column.name: statement.excluded[column.name] for column in table.c if column.name not in keys}
+    found: Insert = statement.on_conflict_do_update(index_elements=keys, set_=others)
+    return found
+
+
+@cache
+def _deletion(table: Table, names: tuple[str, ...]) -> Delete:
+    return delete(table).where(and_(*(table.c[name] == bindparam(f"key_{name}") for name in names)))
+
+
+def _add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(_insertion(table), rows)
+
+
+def _drop(connection: Connection, table: Table, keys: list[dict[str, Any]]) -> None:
+    """Delete rows by their keys: one statement, executed for each."""
+    if keys:
+        found = [{f"key_{name}": value for name, value in key.items()} for key in keys]
+        connection.execute(_deletion(table, tuple(keys[0])), found)
+
+
+def _put(connection: Connection, table: Table, rows: list[tuple[dict[str, Any], dict[str, Any] | None]]) -> None:
+    """Keys of rows, and what they are from now on: None for nothing."""
+    statement = _replacement(table, connection.dialect.name)
+    _drop(connection, table, [key for key, row in rows if row is None or statement is None])
+    present = [row for _, row in rows if row is not None]
+    if present:
+        connection.execute(_insertion(table) if statement is None else statement, present)
+
+
+def _cluster_row(change: ch.PutCluster, gone: dict[int, str], told: dict[int, str]) -> dict[str, Any]:
+    return {
+        "cluster": change.cluster,
+        "owner": change.owner,
+        "submitted_at": change.submitted_at,
+        "count": change.count,
+        "ad": _dumped(ad_data(change.ad)),
+        "plan": _dumped(change.plan),
+        "gone": gone.get(change.cluster, ""),
+        "told": told.get(change.cluster, ""),
+    }
+
+
+def _job_row(change: ch.PutJob) -> dict[str, Any]:
+    attributes = _dumped(ad_data(change.attributes))
+    return {
+        "cluster": change.job.cluster,
+        "proc": change.job.proc,
+        "status": int(change.status),
+        "attributes": attributes,
+    }
+
+
+def _claim_row(change: ch.PutClaim) -> dict[str, Any]:
+    return {
+        "claim_id": change.claim_id,
+        "node": change.node,
+        "slot": change.slot,
+        "submitter": change.submitter,
+        "job": "" if change.job is None else str(change.job),
+        "run": change.run,
+    }
+
+
+def _is_apart(change: ch.AddHistory) -> bool:
+    """Whether an ad is kept without what it has in common with the others of its cluster."""
+    return change.cluster is not None and (change.last is not None or change.cluster.count >= LARGE_CLUSTER)
+
+
+def _history_row(change: ch.AddHistory) -> dict[str, Any]:
+    apart = _is_apart(change)
+    ad = change.ad
+    if apart and change.last is None:
+        ad = ad.copy()
+        ad.chain_to(None)
+    return {
+        "cluster": change.job.cluster,
+        "proc": change.job.proc,
+        "owner": change.owner,
+        "status": int(change.status),
+        "ended_at": change.ended_at,
+        "ad": _dumped(ad_data(ad)),
+        "last": (change.job.proc if change.last is None else change.last) if apart else None,
+    }
+
+
+def _past_row(cluster: ch.PastCluster) -> dict[str, Any]:
+    plan = cluster.plan
+    return {
+        "cluster": cluster.number,
+        "owner": cluster.owner,
+        "submitted_at": cluster.submitted_at,
+        "count": cluster.count,
+        "ad": _dumped(ad_data(cluster.ad)),
+        "plan": _dumped(None if plan is None else plan.to_data()),
+    }
+
+
+def _piece_row(piece: LogPiece) -> dict[str, Any]:
+    return {"id": piece.id, "path": piece.path, "owner": piece.owner, "text": piece.text}
+
+
+# -- rows to values ------------------------------------------------------------------------------------------
+
+
+def _clusters(connection: Connection) -> Iterator[KeptCluster]:
+    for row in connection.execute(select(CLUSTERS).order_by(CLUSTERS.c.cluster)):
+        yield KeptCluster(
+            cluster=row.cluster,
+            owner=row.owner,
+            submitted_at=row.submitted_at,
+            count=row[3],
+            ad=ad_from(_LOADER.decode(row.ad)),
+            plan=_LOADER.decode(row.plan),
+            gone=row.gone,
+            told=row.told,
+        )
+
+
+def _jobs(connection: Connection) -> Iterator[KeptJob]:
+    for row in connection.execute(select(JOBS).order_by(JOBS.c.cluster, JOBS.c.proc)):
+        attributes = ad_from(_LOADER.decode(row.attributes))
+        yield KeptJob(job=JobId(row.cluster, row.proc), status=row.status, attributes=attributes)
+
+
+class _PastClusters:
+    """Clusters whose jobs have left, as they are needed."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._kept: OrderedDict[int, Cluster] = OrderedDict()
+
+    def of(self, number: int) -> Cluster:
+        """A cluster."""
+        found = self._kept.get(number)
+        if found is None:
+            row = self._connection.execute(select(PAST).where(PAST.c.cluster == number)).one()
+            plan = _LOADER.decode(row.plan)
+            found = self._kept[number] = Cluster(
+                number,
+                ad_from(_LOADER.decode(row.ad)),
+                None if plan is None else ClusterPlan.from_data(plan),
+                count=row[3],
+                owner=row.owner,
+                submitted_at=row.submitted_at,
+            )
+            if len(self._kept) > PAST_KEPT_MAX:
+                self._kept.popitem(last=False)
+        return found
+
+
+def _past_ads(row: Any, past: _PastClusters, proc: int | None) -> Iterator[ClassAd]:
+    """The ads that a row of the history stands for, the last first; of one job only with `proc`."""
+    ad = ad_from(_LOADER.decode(row.ad))
+    if row.last is None:
+        yield ad
+        return
+    cluster = past.of(row.cluster)
+    for each in reversed(range(row.proc, row.last + 1)) if proc is None else (proc,):
+        yield ch.whole_ad(cluster, each, ad)
+
+
+def _claims(connection: Connection) -> Iterator[ch.PutClaim]:
+    for row in connection.execute(select(CLAIMS).order_by(CLAIMS.c.claim_id)):
+        yield ch.PutClaim(
+            claim_id=row.claim_id,
+            node=row.node,
+            slot=row.slot,
+            submitter=row.submitter,
+            job=JobId.read(row.job) if row.job else None,
+            run=row.run,
+        )
+
+
+def count_history(store: Store) -> int:
+    """Jobs in the history."""
+    with store.database.reading() as connection:
+        jobs = func.sum(func.coalesce(HISTORY.c.last, HISTORY.c.proc) - HISTORY.c.proc + 1)
+        return int(connection.execute(select(jobs)).scalar_one() or 0)
