@@ -289,6 +289,42 @@ while :; do sleep 0.05; done
     eventually(lambda: not list((shared.home / "spool").glob(f"{cluster}.0*")), "the end of what is kept of the job")
 
 
+def test_what_an_earlier_run_saved_stays_saved_and_comes_home(shared: Pool) -> None:
+    """Each run changes another file; none of those that it got may be lost when it is evicted, or at the end."""
+    directory = shared.work / "evicted often"
+    directory.mkdir()
+    (directory / "given").write_text("as given\n")
+    (directory / "unused").write_text("as given\n")
+    text = f"""
+initialdir = {directory}
+should_transfer_files = YES
+when_to_transfer_output = ON_EXIT_OR_EVICT
+transfer_input_files = given, unused
+output = out
+"""
+    script = f"""
+n=1; while [ -e run$n ]; do n=$((n + 1)); done
+[ $n = 1 ] && echo changed > given
+[ $n = 4 ] && {{ cat run1 run2 run3 given; exit 0; }}
+echo in run $n > run$n
+touch "{directory}/begun$n"
+sleep 600
+"""
+    cluster = shared.submit(text, script)
+    for run in (1, 2, 3):
+        eventually(lambda run=run: (directory / f"begun{run}").exists(), shared.logs)  # type: ignore[misc]
+        shared.seen(f"{cluster}.0", JobStatus=2, NumJobStarts=run)
+        shared("vacate", f"{cluster}.0")
+    shared.wait(cluster)
+    assert (directory / "out").read_text() == "in run 1\nin run 2\nin run 3\nchanged\n"
+    for name in ("run1", "run2", "run3"):
+        assert (directory / name).read_text() == f"in run {name[-1]}\n"
+    assert (directory / "given").read_text() == "changed\n"
+    assert sorted(each.name for each in directory.iterdir() if not each.name.startswith("begun")) == [
+        "given", "out", "run1", "run2", "run3", "unused",
+    ]  # fmt: skip
+
+
 def test_policy_is_looked_at_as_time_passes(shared: Pool) -> None:
     removed = shared.submit("periodic_remove = JobStatus == 2 && NumJobStarts > 0\n", "sleep 600")
     held = shared.submit(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+
+import pytest
 
 from roost.runtime.files.deputies import Deputies
 from roost.runtime.files.input_files import STDOUT
@@ -215,6 +218,75 @@ def test_what_a_run_saves_takes_the_place_of_what_was_there_whole(tmp_path: Path
         assert isinstance(wrong, FileTaken) and "not the name" in wrong.error
 
     _in_loop(save)
+
+
+class Killed(BaseException):
+    """The queue's daemon is killed."""
+
+
+@pytest.mark.parametrize("failure", [Killed, OSError(5, "Input/output error", "spool")], ids=["killed", "disk"])
+@pytest.mark.parametrize("again", [True, False], ids=["said again", "machine lost"])
+def test_a_replacement_that_breaks_off_anywhere_leaves_one_version_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException] | OSError, *, again: bool
+) -> None:
+    """At each call that changes the disk: before it, and of a removal in its midst."""
+    world = World()
+    ((run, node),) = _runs(world, 1, Iwd=str(tmp_path))
+    job, seen = JobId.read(run.partition("#")[0]), []
+    new, old = {"a": b"new", "b": b"new", "deep/c": b"new"}, {"a": b"old", "gone": b"old", "deep/d": b"old"}
+
+    def version(path: Path) -> dict[str, bytes]:
+        return {str(each.relative_to(path)): each.read_bytes() for each in path.rglob("*") if each.is_file()}
+
+    def write(path: Path, files: dict[str, bytes]) -> None:
+        for name, data in files.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / name).write_bytes(data)
+
+    for calls in range(100):
+        directory, left = tmp_path / f"spool{calls}", calls
+        spool = _spool(directory, world)
+        write(spool.kept(job), old)
+        write(directory / f"{job}.new" / "2", new)
+        write(directory / f"{job}.new" / "1", {"broke": b"off"})
+
+        def counted(work: Callable[..., object]) -> Callable[..., object]:
+            def call(*arguments: object, **options: object) -> object:
+                nonlocal left
+                left -= 1
+                if left < 0:
+                    raise failure
+                return work(*arguments, **options)
+
+            return call
+
+        done = OutputDone(run=run, to="spool", transfer="2")
+        with monkeypatch.context() as patch:
+            for name in ("rename", "unlink", "rmdir", "fsync", "open"):
+                patch.setattr(os, name, counted(getattr(os, name)))
+            try:
+                answer = asyncio.run(spool.serve(done, world.queue, node))
+            except Killed:
+                answer = None
+        ended = left >= 0
+        if isinstance(failure, OSError) and not ended:
+            assert isinstance(answer, FileTaken)
+        else:
+            spool = _spool(directory, world)
+        # The next run, or this one on another machine.
+        asyncio.run(spool.serve(AskFiles(run=run), world.queue, node))
+        found = version(spool.kept(job))
+        assert found in (old, new), f"after {calls} calls: {found}"
+        seen.append(found == new)
+        if again:
+            assert asyncio.run(spool.serve(done, world.queue, node)) == FileTaken()
+            assert version(spool.kept(job)) == new
+            assert [each.name for each in directory.iterdir() if each.is_dir()] == [str(job)]
+        if ended:
+            break
+    else:
+        raise AssertionError("it never ended")
+    assert seen == sorted(seen) and seen[0] is False and seen[-1] is True
 
 
 def test_a_berth_is_free_again_when_a_run_leaves_or_has_been_silent() -> None:

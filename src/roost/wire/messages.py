@@ -108,6 +108,8 @@ class Files(Message, frozen=True, kw_only=True):
 
     #: The items, as `transfer.pack_items` writes them.
     items: bytes = b""
+    #: Names of those at the top that an earlier run has saved.
+    saved: list[str] = []
     #: Too many runs get files now: ask again.
     wait: bool = False
     error: str = ""

@@ -1,9 +1,9 @@
 """The files that a job leaves for its user, and where they go.
 
-Without a list: every plain file in the top level of the scratch directory that is new, or was changed since the job's
-program was started; no directories. With transfer_output_files exactly these, directories with all that is in them (of
-``d/`` what is in it), under their base names; one that is missing is an error. Standard output and error go where the
-user wants them. transfer_output_remaps sends single files elsewhere.
+Without a list: every plain file in the top level of the scratch directory that is new, was changed since the job's
+program was started, or was saved by an earlier run; no directories. With transfer_output_files exactly
+these, directories with all that is in them (of ``d/`` what is in it), under their base names; one that is missing is an
+error. Standard output and error go where the user wants them. transfer_output_remaps sends single files elsewhere.
 
 Links are followed as long as they stay within the scratch directory.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -41,14 +41,17 @@ _CODE: Final = StarterHold.TRANSFER_OUTPUT_ERROR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """The top level of a scratch directory before the job's program ran: name to (change, size, number of the file)."""
+    """The top level of a scratch directory before the job's program ran: name to (change, size, number of the file).
+
+    What an earlier run has saved is not in it: the user has not got it yet, so it is output of this run as well.
+    """
 
     files: Mapping[str, tuple[int, int, int]]
 
     @classmethod
-    def of(cls, sandbox: Path, hands: Hands = OWN) -> Baseline:
-        """As it is now."""
-        return cls(files=dict(_top_level(sandbox, hands)))
+    def of(cls, sandbox: Path, hands: Hands = OWN, saved: Collection[str] = ()) -> Baseline:
+        """As it is now, without the files that an earlier run has `saved`."""
+        return cls(files={name: state for name, state in _top_level(sandbox, hands) if name not in saved})
 
 
 class _Refused(Exception):

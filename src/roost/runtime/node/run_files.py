@@ -61,8 +61,9 @@ class Transfers:
         #: Bytes that the job got and left.
         self.received = 0
         self.sent = 0
-        #: Bytes of the input, as the queue has told.
+        #: Bytes of the input, and files at its top that an earlier run has saved, as the queue has told.
         self.input_bytes = 0
+        self.saved: frozenset[str] = frozenset()
 
     async def _ask(self, message: Message, kind: type[A]) -> A:
         pause_s = 0.1
@@ -91,6 +92,7 @@ class Transfers:
                 return _told(files.error, files.code, files.subcode, code)
             items = unpack_items(files.items)
             self.input_bytes = sum(item.size for item in items)
+            self.saved = frozenset(files.saved)
             sink = LocalSink(lambda name: sandbox / name, code, writer=self._run, hands=self.hands)
             found = await move(items, _Remote(self, code), sink)
         except (QueueRefuses, ValueError) as problem:

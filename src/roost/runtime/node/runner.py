@@ -274,7 +274,8 @@ class Runner:
             self.around.tell(sev.InputFailed(text=problem.text, code=code, subcode=problem.subcode))
             return
         self.moved = True
-        self.baseline = await with_hands(self.transfers.hands, Baseline.of, self.sandbox.path, self.transfers.hands)
+        hands, saved = self.transfers.hands, self.transfers.saved
+        self.baseline = await with_hands(hands, Baseline.of, self.sandbox.path, hands, saved)
         with contextlib.suppress(OSError):
             write_whole(self._baseline_path, json.dumps(dict(self.baseline.files)))
         self.around.moved("input-finished")

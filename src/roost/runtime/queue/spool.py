@@ -105,11 +105,9 @@ class Spool:
                 job = JobId.read(path.name.removesuffix(_COMING).removesuffix(_OLD))
                 if queue.book.find(job) is None:
                     _remove(path)
-                elif path.suffix == _OLD and not self.kept(job).exists():
-                    # Killed between the two: the machine asks again for the new one to take its place.
-                    path.rename(self.kept(job))
                 elif path.suffix == _OLD:
-                    _remove(path)
+                    # Killed between the two: the machine asks again for the new one to take its place.
+                    self._settle(job)
 
     def tidy(self, queue: Queue) -> None:
         """Remove what runs that are over have left in users' directories."""
@@ -172,6 +170,9 @@ class Spool:
     async def _input(self, run: str, job: Job | None) -> Files:
         if job is None:
             return Files(error="the run is no longer known", code=int(StarterHold.TRANSFER_INPUT_ERROR))
+        if os.path.exists(self._beside(job.id, _OLD)):  # noqa: PTH110
+            with contextlib.suppress(OSError):
+                await asyncio.to_thread(self._settle, job.id)
         hands = await self._hands_soon(job)
         if isinstance(hands, TransferProblem):
             found: Manifest | TransferProblem = hands
@@ -182,7 +183,7 @@ class Spool:
         self._manifests[run] = found
         while len(self._manifests) > MANIFESTS_MAX:
             self._manifests.popitem(last=False)
-        return Files(items=pack_items(found.items))
+        return Files(items=pack_items(found.items), saved=sorted(name for name in found.kept if "/" not in name))
 
     def _hands(self, job: Job) -> Hands | TransferProblem:
         """Who touches the files of a job's user: its owner on record, whatever its ad says."""
@@ -270,22 +271,45 @@ class Spool:
         return await asyncio.to_thread(self._replace, job.id, coming)
 
     def _replace(self, job: JobId, coming: Path) -> FileTaken:
+        """Have what has come take the place of what was kept: wherever this breaks off, one of the two is whole."""
         kept, old = self.kept(job), self._beside(job, _OLD)
         try:
-            if not coming.exists():
-                # Done already, or there was nothing to send.
-                return FileTaken()
-            shutil.rmtree(old, ignore_errors=True)
-            if kept.exists():
-                kept.rename(old)
-            coming.rename(kept)
+            self._settle(job)
+            # If it does not exist it is done already, or there was nothing to send.
+            if coming.exists():
+                # The machine removes its files once it is answered.
+                for directory, _, _ in os.walk(coming):
+                    _sync(directory)
+                if kept.exists():
+                    kept.rename(old)
+                coming.rename(kept)
+                _sync(self._directory)
             shutil.rmtree(old, ignore_errors=True)
             # With what earlier transfers that broke off have left.
             shutil.rmtree(coming.parent, ignore_errors=True)
         except OSError as error:
+            with contextlib.suppress(OSError):
+                self._settle(job)
             code = int(StarterHold.FAILED_TO_CHECKPOINT)
             return FileTaken(error=f"{error.filename}: {error.strerror}", code=code, subcode=error.errno or 0)
         return FileTaken()
+
+    def _settle(self, job: JobId) -> None:
+        """After a replacement that broke off: what the next run gets is in its place. Raises OSError."""
+        kept, old = self.kept(job), self._beside(job, _OLD)
+        if old.exists() and kept.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        elif old.exists():
+            old.rename(kept)
+
+
+def _sync(directory: str | Path) -> None:
+    """Have the names in a directory on the disk. Raises OSError."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _job_of(run: str, queue: Queue, node: str) -> Job | None:
