@@ -279,7 +279,7 @@ def test_jobs_accepted_while_draining_go_with_the_last_original() -> None:
 
 def test_a_partitionable_slot_of_a_draining_machine_is_cut_for_whom_the_drain_accepts() -> None:
     hand = in_pair(at.UNCLAIMED, kind=SlotKind.PARTITIONABLE)
-    hand.drain(start=parse_expression("true"), drain_remaining_s=500.0)
+    hand.drain(start=parse_expression("true"), drain_remaining_s=5000.0)
     assert hand.pair == at.DRAINED_RETIRING
     hand.request()
     assert hand.last.refusal is None and hand.last.effects
@@ -325,6 +325,68 @@ def test_an_owner_who_comes_back_does_not_wait_for_other_slots() -> None:
     machine.hands[0].sensors["KeyboardIdle"] = 0
     machine.sweep()
     assert machine.pairs == ["Preempting/Vacating", "Claimed/Retiring"]
+
+
+# -- no job that would have to go at once ------------------------------------------------------------
+
+ANY = parse_expression("true")
+#: Vacate time of the job that comes late, s: what is said of it, and how long it is.
+VACATING = [
+    ({}, 60),
+    ({"JobMaxVacateTime": 30}, 30),
+    ({"KillSigTimeout": 0}, 0),
+    ({"JobMaxVacateTime": 500}, 500),
+    ({"JobMaxVacateTime": 500, "Stay": 100}, 100),
+    ({"MaxJobRetirementTime": 0, "JobMaxVacateTime": 500}, 60),
+]
+
+
+@pytest.mark.parametrize(("said", "vacate_s"), VACATING)
+@pytest.mark.parametrize("deadline", [False, True])
+def test_a_drain_takes_no_job_whose_vacate_time_does_not_fit_after_the_delay(
+    said: dict[str, object], vacate_s: int, deadline: bool
+) -> None:
+    for late_s, refusal in ((0, None), (1, Refusal.DRAINING)):
+        machine = Machine(2)
+        machine.hands[0].run(job(Stay=20_000 if deadline else 5_000))
+        machine.request(start=ANY, deadline_at=machine.now + 5_000 if deadline else None)
+        hand = machine.hands[1]
+        machine.sweep(5_000 - 20 - vacate_s + late_s)
+        assert hand.pair == at.DRAINED_RETIRING
+        hand.request(job(**{"Stay": 20_000, **said}))
+        assert hand.last.refusal is refusal
+        assert (hand.pair == at.CLAIMED) is (refusal is None)
+
+
+def test_the_delay_that_a_claim_has_waited_is_not_counted_again() -> None:
+    machine = Machine(2)
+    machine.hands[0].run(job(Stay=5_000))
+    machine.request(start=ANY)
+    machine.sweep(5_000 - 20 - 60)
+    hand = machine.hands[1]
+    hand.request(job(Stay=20_000))
+    machine.sweep(15)
+    hand.activate(job(Stay=20_000))
+    assert hand.pair == at.BUSY
+    machine.sweep(4)
+    assert hand.pair == at.BUSY
+    machine.sweep(1)
+    assert hand.pair == at.VACATING
+
+
+def test_a_claim_gets_no_other_job_that_would_have_to_go_at_once() -> None:
+    machine = Machine(2)
+    machine.hands[0].run(job(Stay=5_000))
+    machine.request(start=ANY)
+    machine.sweep(5_000 - 20 - 62)
+    hand = machine.hands[1].run(job(Stay=5_000))
+    machine.sweep(3)
+    hand.gone()
+    assert hand.pair == at.CLAIMED
+    hand.activate(job(Stay=5_000))
+    assert hand.last.refusal is Refusal.DRAINING
+    hand.activate(job(Stay=5_000, JobMaxVacateTime=59))
+    assert hand.pair == at.BUSY
 
 
 # -- deadlines ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from roost.classad import parse_expression
 from roost.model import events as ev
 from roost.model.claims import ClaimKind
 from roost.model.effects import (
@@ -205,6 +206,16 @@ def test_work_that_start_does_not_accept_is_rejected() -> None:
     (reply,) = hand.ordered(ReplyFetch)
     assert (reply.accepted, reply.rejection) == (False, "START is false for it")
     assert hand.pair == at.UNCLAIMED
+
+
+@pytest.mark.parametrize(("vacate_s", "accepted"), [(60, True), (61, False)])
+def test_a_drain_rejects_fetched_work_that_would_have_to_go_at_once(vacate_s: int, accepted: bool) -> None:
+    hand = fetcher(MachineMaxVacateTime=str(vacate_s), RANK="TARGET.Worth", MAXJOBRETIREMENTTIME="3600")
+    hand.run(job(Worth=0))
+    hand.drain(start=parse_expression("true"), drain_remaining_s=80.0)
+    offer(hand, job(Worth=1))
+    (reply,) = hand.ordered(ReplyFetch)
+    assert (reply.accepted, reply.rejection) == (accepted, "" if accepted else "the slot is draining")
 
 
 @pytest.mark.parametrize(("worth", "accepted"), [(1.0, False), (1.5, True)])

@@ -178,7 +178,7 @@ CASES: Final = [
     ),
     Case(
         at.UNCLAIMED,
-        then(lambda h: h.drain(start=parse_expression("true"), drain_remaining_s=500.0), lambda h: h.request()),
+        then(lambda h: h.drain(start=parse_expression("true"), drain_remaining_s=5000.0), lambda h: h.request()),
         [("5", R.CLAIM_ACCEPTED)],
     ),
     Case(at.CLAIMED, poll, [("10", R.OWNER_PRESENT), ("22", R.STARTER_GONE)], {"IS_OWNER": "true"}),

@@ -7,7 +7,9 @@ nothing to say under one of them, a polled ad has nothing to say either.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.classad import ClassAd, Expr, Value, parse_expression
@@ -54,6 +56,7 @@ _NAMES: Final = (
     "DrainReason",
     "DrainingRequestId",
     "AcceptedWhileDraining",
+    "DrainTimeSuffices",
     "LastBenchmark",
     "Mips",
     "KFlops",
@@ -77,6 +80,8 @@ _TEXTS: Final = {each: each.value for each in (*State, *Activity)}
 _FALSE: Final = parse_expression("false")
 _REQUIREMENTS: Final = parse_expression("START && WithinResourceLimits")
 _REQUIREMENTS_BARE: Final = parse_expression("START")
+_REQUIREMENTS_IN_DRAIN: Final = parse_expression("START && WithinResourceLimits && DrainTimeSuffices")
+_REQUIREMENTS_BARE_IN_DRAIN: Final = parse_expression("START && DrainTimeSuffices")
 #: FALSE where it is used, and says itself why.
 _OUT_OF_ORDER: Final = parse_expression("MachineProblem =?= undefined")
 
@@ -124,6 +129,8 @@ def _added(ad: ClassAd, state: SlotState, policy: SlotPolicy, now: float) -> Cla
     if state.draining is not None:
         start = None if state.draining.originals_gone else state.draining.start
         cells["start"] = _FALSE if start is None else start
+        if start is not None and (until := state.draining.takes_until) < math.inf:
+            cells["draintimesuffices"] = _time_suffices(math.floor(until - policy.drain_activation_grace_s))
     if state.broken is not None or state.leaving is not None:
         cells["start"] = _FALSE
     job = state.claim.job_ad
@@ -137,6 +144,17 @@ def _added(ad: ClassAd, state: SlotState, policy: SlotPolicy, now: float) -> Cla
             if cell is not MISSING:
                 ad.put(name, cell)
     return ad
+
+
+@lru_cache(maxsize=1024)
+def _time_suffices(until: int) -> Expr:
+    """DrainTimeSuffices: the vacate time of a job that begins now is over by `until`, epoch s.
+
+    Keeps away jobs that the slot would refuse. What a job gets beyond the machine's time counts when the slot is asked
+    (`claiming.drain_refuses`).
+    """
+    wanted = "TARGET.JobMaxVacateTime ?: (TARGET.KillSigTimeout ?: MY.MachineMaxVacateTime)"
+    return parse_expression(f"time() + min({{ MY.MachineMaxVacateTime, {wanted} }}) <= {until}")
 
 
 def add_known(cells: dict[str, Any], state: SlotState, now: float) -> None:
@@ -344,7 +362,10 @@ def requirements(state: SlotState) -> Expr:
         return _FALSE
     if state.ad.cell("machineproblem") is not MISSING:
         return _OUT_OF_ORDER
-    return _REQUIREMENTS_BARE if state.ad.cell("withinresourcelimits") is MISSING else _REQUIREMENTS
+    bare = state.ad.cell("withinresourcelimits") is MISSING
+    if state.draining is not None and state.draining.takes_until < math.inf:
+        return _REQUIREMENTS_BARE_IN_DRAIN if bare else _REQUIREMENTS_IN_DRAIN
+    return _REQUIREMENTS_BARE if bare else _REQUIREMENTS
 
 
 def published(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:

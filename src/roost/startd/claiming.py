@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from roost.classad import ClassAd
 from roost.model.claims import Claim, ClaimKind, ClaimRequest
 from roost.model.effects import SendAliveReply, SendClaimReply, SplitSlot
 from roost.model.events import (
@@ -22,6 +23,7 @@ from roost.model.reasons import Refusal, VacateReason
 from roost.model.slots import SlotKind
 from roost.startd.attributes import is_offered
 from roost.startd.entries import fresh_claim, refuse_claim, renew_claim
+from roost.startd.retirement import drain_leaves_s, vacate_time_of_s
 from roost.startd.slot_state import Destination
 from roost.startd.states import State
 from roost.startd.transitions import On
@@ -119,23 +121,25 @@ def _unwilling(work: Work, request: ClaimRequest) -> Refusal | None:
         return Refusal.SHUTTING_DOWN
     if state.leaving is not None:
         return Refusal.LEAVING
-    if drain_refuses(work):
+    if drain_refuses(work, request.job_ad):
         return Refusal.DRAINING
     accepted, _ = work.inputs.accepts(request.job_ad)
     return None if accepted else Refusal.REQUIREMENTS
 
 
-def drain_refuses(work: Work) -> bool:
-    """Whether a drain leaves no room for another job: it takes none, or too little time is left for it to begin."""
+def drain_refuses(work: Work, job: ClassAd, *, waited_s: float = 0.0) -> bool:
+    """Whether a drain leaves no room for a job: it takes none, or would have it leave as soon as it has begun.
+
+    Before the last original job of the machine must go, there has to be time for MAX_DRAINING_ACTIVATION_DELAY, of
+    which the job's claim has used `waited_s`, and then for the job's vacate time.
+    """
     draining = work.state.draining
     if draining is None:
         return False
-    return (
-        draining.start is None
-        or draining.originals_gone
-        or draining.schedule is not DrainSchedule.GRACEFUL
-        or draining.shared_until - work.now < work.policy.drain_activation_grace_s
-    )
+    if draining.start is None or draining.originals_gone or draining.schedule is not DrainSchedule.GRACEFUL:
+        return True
+    delay_s = max(0.0, work.policy.drain_activation_grace_s - waited_s)
+    return drain_leaves_s(work.inputs) < vacate_time_of_s(work.inputs, job) + delay_s
 
 
 def _queue_up(work: Work, event: ClaimRequested) -> Refusal | None:

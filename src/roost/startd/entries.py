@@ -31,7 +31,7 @@ from roost.model.effects import (
 from roost.model.reasons import HoldCode, Reason, Refusal, VacateReason
 from roost.startd.guards import preempt_is_cause
 from roost.startd.policy_inputs import whole
-from roost.startd.retirement import lease_s, vacate_time_s
+from roost.startd.retirement import lease_s, pledge_s, vacate_time_s
 from roost.startd.slot_state import Destination, Eviction, SlotState
 from roost.startd.states import Activity
 from roost.startd.transitions import Entry, On
@@ -170,7 +170,7 @@ def start_job(work: Work) -> None:
     activation = _activation(
         job_ad=job,
         started_at=work.now,
-        vacate_pledge_s=max(0, work.inputs.whole("MachineMaxVacateTime", job)),
+        vacate_pledge_s=pledge_s(work.inputs, job),
         universe=whole(job.eval("JobUniverse"), 5),
         running_since=work.now,
         accepted_while_draining=work.state.draining is not None,

@@ -67,7 +67,9 @@ def _activation_refused(work: Work, event: ActivationRequested) -> Refusal | Non
         return Refusal.SHUTTING_DOWN
     if work.state.leaving is not None:
         return Refusal.LEAVING
-    if drain_refuses(work):
+    claim = work.state.claim
+    waited_s = 0.0 if claim.jobs_begun or claim.granted_at is None else work.now - claim.granted_at
+    if drain_refuses(work, event.job_ad, waited_s=waited_s):
         return Refusal.DRAINING
     accepted, _ = work.inputs.accepts(event.job_ad)
     return None if accepted else Refusal.REQUIREMENTS

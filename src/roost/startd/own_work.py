@@ -160,7 +160,7 @@ def _rejection(work: Work, job: ClassAd) -> str:
         return "the daemon shuts down"
     if state.leaving is not None:
         return "the slot is leaving"
-    if drain_refuses(work):
+    if drain_refuses(work, job):
         return "the slot is draining"
     accepted, decision = work.inputs.accepts(job)
     if not accepted:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from roost.classad import UNDEFINED
+from roost.classad import UNDEFINED, ClassAd
 from roost.classad.ad import MISSING
 from roost.model.events import DrainSchedule, ShutdownKind
 from roost.startd.policy_inputs import Inputs, whole
@@ -23,17 +23,22 @@ from roost.startd.states import Activity
 
 def remaining_s(inputs: Inputs) -> float:
     """RetirementTimeRemaining of the running job, s; 0 where none runs, infinite in a peaceful shutdown."""
-    state = inputs.state
-    activation = state.claim.activation
+    activation = inputs.state.claim.activation
     if activation is None or _denied(inputs):
         return 0.0
-    granted: float = inputs.whole("MaxJobRetirementTime", activation.job_ad)
+    return _granted_s(inputs, activation.job_ad, activation.run_time_s(inputs.now))
+
+
+def _granted_s(inputs: Inputs, job: ClassAd, run_s: float) -> float:
+    """What is left to a job that has run for `run_s` of the retirement that machine and job agree on, s."""
+    state = inputs.state
+    granted: float = inputs.whole("MaxJobRetirementTime", job)
     if state.shutdown is ShutdownKind.PEACEFUL and granted != -1:
         granted = math.inf
-    asked = inputs.of_job("MaxJobRetirementTime", activation.job_ad)
+    asked = inputs.of_job("MaxJobRetirementTime", job)
     if asked is not UNDEFINED:
         granted = min(granted, whole(asked))
-    left = granted - activation.run_time_s(inputs.now)
+    left = granted - run_s
     if state.draining is not None and state.draining.deadline_at is not None:
         left = min(left, state.draining.deadline_at - inputs.now)
     return max(0.0, left)
@@ -53,15 +58,36 @@ def vacate_time_s(inputs: Inputs) -> float:
     if activation is None:
         return 0.0
     pledged: float = activation.vacate_pledge_s
-    wanted: float = pledged
+    wanted = _wanted_s(inputs, activation.job_ad, pledged)
+    return wanted if wanted <= pledged else min(wanted, max(remaining_s(inputs), pledged))
+
+
+def vacate_time_of_s(inputs: Inputs, job: ClassAd) -> float:
+    """Longest time between soft and hard kill of a job if it began now, s."""
+    pledged: float = pledge_s(inputs, job)
+    wanted = _wanted_s(inputs, job, pledged)
+    return wanted if wanted <= pledged else min(wanted, max(_granted_s(inputs, job, 0.0), pledged))
+
+
+def pledge_s(inputs: Inputs, job: ClassAd) -> int:
+    """MachineMaxVacateTime as it is pledged to a job that begins now, s."""
+    return max(0, inputs.whole("MachineMaxVacateTime", job))
+
+
+def _wanted_s(inputs: Inputs, job: ClassAd, pledged: float) -> float:
+    """The vacate time that a job asks for, s; the machine's if it asks for none."""
     for name in ("JobMaxVacateTime", "KillSigTimeout"):
-        if activation.job_ad.cell(name.lower()) is not MISSING:
-            value = inputs.of_job(name, activation.job_ad)
-            wanted = value if isinstance(value, int) and not isinstance(value, bool) else 0
-            break
-    if wanted <= pledged:
-        return max(0.0, wanted)
-    return min(wanted, max(remaining_s(inputs), pledged))
+        if job.cell(name.lower()) is not MISSING:
+            value = inputs.of_job(name, job)
+            return max(0.0, value) if isinstance(value, int) and not isinstance(value, bool) else 0.0
+    return pledged
+
+
+def drain_leaves_s(inputs: Inputs) -> float:
+    """How long a machine that is drained gracefully still has use for jobs that begin during the drain, s."""
+    draining = inputs.state.draining
+    assert draining is not None
+    return max(0.0, draining.takes_until - inputs.now)
 
 
 def is_over(inputs: Inputs) -> bool:
@@ -72,10 +98,7 @@ def is_over(inputs: Inputs) -> bool:
     remaining = remaining_s(inputs)
     draining = state.draining
     if draining is not None and not _denied(inputs):
-        until = draining.shared_until
-        if draining.deadline_at is not None:
-            until = min(until, draining.deadline_at)
-        shared = max(0.0, until - inputs.now)
+        shared = drain_leaves_s(inputs)
         alone = not state.eviction.irrevocable and state.waiting is None
         if state.activity is Activity.IDLE:
             remaining = shared

@@ -74,6 +74,11 @@ class SlotDraining:
     #: When the last job has to be gone, killed if need be, epoch s; None for no such time.
     deadline_at: float | None = None
 
+    @property
+    def takes_until(self) -> float:
+        """When jobs that begin during the drain have to go at the latest, epoch s; infinite for no such time."""
+        return self.shared_until if self.deadline_at is None else min(self.shared_until, self.deadline_at)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetching:

@@ -29,7 +29,7 @@ KNOBS: tuple[Knob, ...] = (
     _expr("WANT_HOLD_SUBCODE", default="0", meaning="Number that tells hold reasons apart when WANT_HOLD is TRUE.", read_by="startd.entries"),
     _expr("RANK", default=None, meaning="How much the slot likes a job; a job with a higher rank may preempt a running one. Unset counts as 0.", read_by="startd.slot_ad_config"),
     _expr("MAXJOBRETIREMENTTIME", default="0", unit="s", meaning="Time since its start that a job is granted before it may be evicted; -1 means none, even in a peaceful shutdown.", read_by="startd.retirement"),
-    _expr("MachineMaxVacateTime", default="600", unit="s", meaning="Longest time between soft and hard kill; evaluated when the job starts.", read_by="startd.entries"),
+    _expr("MachineMaxVacateTime", default="600", unit="s", meaning="Longest time between soft and hard kill; evaluated when the job starts.", read_by="startd.retirement"),
     _expr("CLAIM_WORKLIFE", default="1200", unit="s", meaning="Age at which a claim takes no further job; -1 for no limit, 0 for one job per claim.", read_by="startd.claim_life"),
     _expr("PERIODIC_CHECKPOINT", default=None, meaning="Whether to ask the job to save its state now.", read_by="startd.machine"),
     _expr("IS_VALID_CHECKPOINT_PLATFORM", default=None, meaning="Condition added to START where standard-universe jobs exist: nowhere, nowadays.", unread=Unread("There is no standard universe.", _N)),

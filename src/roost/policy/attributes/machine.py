@@ -215,6 +215,13 @@ STATE: tuple[Attribute, ...] = (
         when="while draining",
     ),
     _row(
+        "DrainTimeSuffices",
+        Kind.BOOLEAN,
+        "The vacate time of the job would be over before the last job has to be gone.",
+        varies=True,
+        when="while draining with a START expression",
+    ),
+    _row(
         "ExpectedMachineGracefulDrainingCompletion",
         Kind.INTEGER,
         "When a graceful drain begun now would be over.",
