@@ -51,6 +51,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     queue.Query(jobs=("1",), owners=("ann",), constraint="T", projection=("A",), raw=True, texts=("A",), limit=2),
     queue.Submit(clusters=({"version": 1},)),
     queue.Summary(),
+    queue.UnderWay(reply="r"),
 )  # fmt: skip
 ROWS = [(daemon, verb) for daemon, table in VERBS.items() for verb in table.values()]
 

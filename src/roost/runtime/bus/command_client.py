@@ -14,11 +14,11 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
-from roost.runtime.bus.settings import BusError, BusSettings, NoAnswer, NobodyThere, new_request_id
+from roost.runtime.bus.settings import BusError, BusSettings, Forgotten, NoAnswer, NobodyThere, new_request_id
 from roost.wire.errors import WireError
 from roost.wire.plain import PlainAnswer, answer_of, ask_bytes
 from roost.wire.subjects import Subjects
@@ -32,6 +32,8 @@ CONNECT_S: Final = 2.0
 GREET_S: Final = 15.0
 #: How long a command waits for a piece of an answer, s.
 ANSWER_S: Final = 30.0
+#: After how much silence a command asks whether what it wants changed is still under way, s.
+LOOK_S: Final = 1.0
 #: Longest line of the protocol, bytes.
 _LINE_MAX: Final = 1 << 20
 _PORT: Final = 4222
@@ -77,12 +79,26 @@ class Line:
 
     # -- asking --------------------------------------------------------------------------------------
 
-    def ask(self, subject: str, what: str, args: dict[str, Any], timeout_s: float = ANSWER_S) -> PlainAnswer:
-        """Ask, and put the pieces of the answer together: rows of lists are joined. Raises BusError."""
+    def ask(
+        self,
+        subject: str,
+        what: str,
+        args: dict[str, Any],
+        timeout_s: float = ANSWER_S,
+        *,
+        request_id: str = "",
+        looks: bool = False,
+    ) -> PlainAnswer:
+        """Ask, and put the pieces of the answer together: rows of lists are joined. Raises BusError.
+
+        `looks`: find out whether the queue, which is asked, is restarted before it answers; then `Forgotten` is raised.
+        """
         rows: list[Any] = []
         progress = ""
         try:
-            for piece in self._pieces(subject, ask_bytes(what, args, new_request_id()), timeout_s):
+            for piece in self._pieces(
+                subject, ask_bytes(what, args, request_id or new_request_id()), timeout_s, looks=looks
+            ):
                 if not piece.more and not rows:
                     return piece
                 if isinstance(piece.data, list):
@@ -91,6 +107,8 @@ class Line:
                     progress = f"; {piece.data.get('done')} of {piece.data.get('of')} jobs were done before"
                 if not piece.more:
                     return piece._replace(data=rows) if piece.ok else piece
+        except Forgotten:
+            raise Forgotten(f"the queue was restarted before it answered{progress}") from None
         except BusError:
             raise
         except TimeoutError:
@@ -100,15 +118,15 @@ class Line:
             raise BusError(f"the pool cannot be asked: {error}") from None
         raise BusError("the answer ended early")
 
-    def _pieces(self, subject: str, data: bytes, timeout_s: float) -> Iterator[PlainAnswer]:
-        self._asked += 1
-        number = self._asked
-        inbox = f"{self._inbox}.{number}"
-        self._send(b"SUB %s %d\r\nPUB %s %s %d\r\n%s\r\n" % (
-            inbox.encode(), number, subject.encode(), inbox.encode(), len(data), data,
-        ))  # fmt: skip
+    def _pieces(self, subject: str, data: bytes, timeout_s: float, *, looks: bool) -> Iterator[PlainAnswer]:
+        number = self._published(subject, data)
+        look = ask_bytes("under-way", {"reply": self._inbox_of(number)})
+        until = time.monotonic() + timeout_s
         while True:
-            got, status, payload = self._message(timeout_s)
+            got, status, payload = self._message(until, (lambda: self._published(subject, look)) if looks else None)
+            # A queue to which nobody listens is on its way back. What it sent before it died has come before this.
+            if looks and got > number and status != "503" and answer_of(payload).data is False:
+                raise Forgotten
             if got != number:
                 continue
             if status == "503":
@@ -118,6 +136,32 @@ class Line:
             if not piece.more:
                 self._send(b"UNSUB %d\r\n" % number)
                 return
+            until = time.monotonic() + timeout_s
+
+    def _inbox_of(self, number: int) -> str:
+        return f"{self._inbox}.{number}"
+
+    def _published(self, subject: str, data: bytes) -> int:
+        """Send a request; the number of the subscription to its answer."""
+        self._asked += 1
+        inbox = self._inbox_of(self._asked).encode()
+        self._send(b"SUB %s %d\r\nPUB %s %s %d\r\n%s\r\n" % (
+            inbox, self._asked, subject.encode(), inbox, len(data), data,
+        ))  # fmt: skip
+        return self._asked
+
+    def _listen(self, until: float, look: Callable[[], object] | None) -> None:
+        """Wait until the server says something; `look` is called when it has said nothing for a while."""
+        assert self._socket is not None
+        while not self._buffer:
+            left_s = max(0.001, until - time.monotonic())
+            self._socket.settimeout(left_s if look is None else min(LOOK_S, left_s))
+            try:
+                self._fill()
+            except TimeoutError:
+                if look is None or left_s <= LOOK_S:
+                    raise
+                look()
 
     # -- the protocol --------------------------------------------------------------------------------
 
@@ -159,11 +203,12 @@ class Line:
         if said == "PING":
             self._send(b"PONG\r\n")
 
-    def _message(self, timeout_s: float) -> tuple[int, str, bytes]:
+    def _message(self, until: float, look: Callable[[], object] | None) -> tuple[int, str, bytes]:
         """The next message: number of its subscription, its status, what it holds."""
         assert self._socket is not None
-        self._socket.settimeout(timeout_s)
         while True:
+            self._listen(until, look)
+            self._socket.settimeout(max(GREET_S, until - time.monotonic()))
             words = (said := self._line()).split(" ")
             match words[0]:
                 case "MSG":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
 from roost.runtime.bus.client import Carrier, internal_error
@@ -26,17 +26,25 @@ Serve = Callable[[Ask, str, str], Awaitable[None]]
 class Lanes:
     """The requests to one daemon."""
 
-    def __init__(self, bus: Carrier, serve: Serve) -> None:
+    def __init__(self, bus: Carrier, serve: Serve, beside: Collection[str] = ()) -> None:
+        """`beside`: names of requests that take no time, and wait for no others."""
         self._bus = bus
         self._serve = serve
+        self._beside = frozenset(beside)
         self._waiting: dict[str, deque[tuple[Ask, str]]] = {}
         self._running: dict[str, int] = {}
+        #: The subjects that requests are to be answered on.
+        self._replies: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def take(self, message: Message, sender: str, reply: str) -> None:
         """A request has come."""
         if not isinstance(message, Ask):
             return
+        if message.what in self._beside:
+            self._spawn(self._one(message, sender, reply))
+            return
+        self._replies.add(reply)
         if self._running.get(sender, 0) < WIDTH:
             self._running[sender] = self._running.get(sender, 0) + 1
             self._spawn(self._work(message, sender, reply))
@@ -45,9 +53,14 @@ class Lanes:
         if len(waiting) < WAITING_MAX:
             waiting.append((message, reply))
             return
+        self._replies.discard(reply)
         text = f"{WAITING_MAX} requests of {sender} are already waiting"
         answer = Answer(ok=False, code="busy", text=text, remedy="Wait for their answers and try again.")
         self._spawn(self._bus.answer(reply, answer))
+
+    def has(self, reply: str) -> bool:
+        """Whether a request that is to be answered on that subject is being served, or waits."""
+        return reply in self._replies
 
     def close(self) -> None:
         """Serve nothing more."""
@@ -64,6 +77,7 @@ class Lanes:
         """Serve a request, and those of the same user that wait by then."""
         while True:
             await self._one(ask, sender, reply)
+            self._replies.discard(reply)
             waiting = self._waiting.get(sender)
             if not waiting:
                 break

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Final, Self, TypeVar
 
 from roost.runtime.bus.command_client import ANSWER_S, Line
-from roost.runtime.bus.settings import BusError, NoAnswer, NobodyThere
+from roost.runtime.bus.settings import BusError, Forgotten, NoAnswer, NobodyThere, new_request_id
 from roost.runtime.home import Home, HomeError
 from roost.wire.errors import WireError
 from roost.wire.plain import PlainAnswer
@@ -115,17 +115,21 @@ class PoolClient:
             raise self.error_class(f"the {who} does not answer: {hint}") from None
 
     def _answered(self, subject: str, verb: Verb, args: dict[str, Any], within_s: float) -> Any:
+        request_id = new_request_id()
+        looks = verb.daemon is Daemon.QUEUE and not verb.question
         # What a daemon was told in the instant of its death is lost; a question can be asked again.
         first_s = min(_PATIENT_S, within_s / 2) if verb.question else within_s
         try:
             try:
-                answer = self.line.ask(subject, verb.name, args, first_s)
+                answer = self.line.ask(subject, verb.name, args, first_s, request_id=request_id, looks=looks)
             except NoAnswer:
                 if not verb.question:
                     raise
-                answer = self.line.ask(subject, verb.name, args, within_s - first_s)
+                answer = self.line.ask(subject, verb.name, args, within_s - first_s, request_id=request_id)
         except NobodyThere:
             raise
+        except Forgotten as error:
+            return self._known_of(verb, request_id, str(error))
         except BusError as error:
             # What was heard may be done yet: a queue whose database is away does it when that is back.
             unknown = isinstance(error, NoAnswer) and not verb.question
@@ -135,6 +139,24 @@ class PoolClient:
         if not answer.ok and answer.data is None:
             raise self.refused_class(answer)
         return answer.data
+
+    def _known_of(self, verb: Verb, request_id: str, text: str) -> Any:
+        """What became of a request that a queue had and did not answer: it is on disk now, or never will be."""
+        from roost.wire.requests import queue
+
+        if verb.name != "submit":
+            hint = "what was done stays done: repeat the command for the rest"
+            raise self.error_class(f"{text}\n    hint: {hint}")
+        constraint = f'SubmitRequestId == "{request_id}"'
+        present = self.ask(queue.Overview(constraint=constraint, rows_max=-1))
+        assert isinstance(present, queue.Clusters)
+        taken = {int(row["ClusterId"]): int(row["Total"]) for row in present.clusters}
+        if not taken:
+            for row in self.ask(queue.History(constraint=constraint, projection=("ClusterId",))):
+                taken[int(row["ClusterId"])] = taken.get(int(row["ClusterId"]), 0) + 1
+        if not taken:
+            raise self.error_class(f"{text}, and nothing was submitted\n    hint: submit again")
+        return [{"cluster": cluster, "jobs": jobs} for cluster, jobs in sorted(taken.items())]
 
 
 def is_called(name: str, real: str) -> bool:

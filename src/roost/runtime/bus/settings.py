@@ -18,6 +18,10 @@ class NoAnswer(BusError):
     """Somebody listens, or did, and has not answered in time."""
 
 
+class Forgotten(NoAnswer):
+    """Somebody had a request, and was restarted before it was answered."""
+
+
 class BusSettings(NamedTuple):
     """How the bus is reached."""
 

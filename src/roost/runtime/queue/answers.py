@@ -74,6 +74,9 @@ class QueueAnswers(RequestAnswers):
                 return await self._history(request, reply)
             case queue.Summary():
                 return await self._summary()
+            case queue.UnderWay(reply=asked):
+                # Of a submission the answer waits for the disk.
+                return self._daemon.lanes.has(asked) or asked in self._daemon.replies.values()
             case queue.Autocluster():
                 return self._autocluster(request)
             case cell.ReadCell():

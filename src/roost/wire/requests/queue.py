@@ -137,6 +137,13 @@ class Summary(Request[Totals]):
     """How many jobs there are in each state."""
 
 
+class UnderWay(Request[bool]):
+    """Whether this process of the queue has a request, and has not answered it: another one never will."""
+
+    #: The subject on which the request is to be answered.
+    reply: str
+
+
 class Pause(Struct):
     """A cluster asks for no slot for a while, since its jobs end badly."""
 
@@ -191,5 +198,8 @@ QUEUE: Final[dict[str, Verb]] = table(
     question("query", Query, "jobs and their ads"),
     Verb("submit", Submit, Asker.USER, "submit jobs, which the asker owns"),
     question("summary", Summary, "how many jobs there are in each state"),
+    question(
+        "under-way", UnderWay, "whether a request is still to be answered, which a queue that was restarted does not"
+    ),
     *CELL_VERBS,
 )
