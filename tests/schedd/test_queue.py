@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.classad import ClassAd, parse_expression
+from roost.model.codes import VacateCode
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd import noop
@@ -186,6 +187,35 @@ def test_the_end_of_a_claim_waits_for_the_report_of_its_run() -> None:
         ev.RunEnded(node="a", claim_id=claim_id, run=run, at=world.now, ending="exit", started=True, exit_code=3)
     )
     assert world.disk.history == [(job, JobStatus.COMPLETED)]
+
+
+@pytest.mark.parametrize(
+    ("code", "started", "closing", "stays"),
+    [
+        (VacateCode.USER_VACATE_JOB, True, False, True),
+        (VacateCode.JOB_POLICY, True, False, True),
+        (VacateCode.SYSTEM_POLICY, True, False, True),
+        # By the starter's own policy, and by PREEMPT.
+        (VacateCode.STARTD_PREEMPT_EXPRESSION, True, False, True),
+        (VacateCode.STARTD_PREEMPT_EXPRESSION, True, True, False),
+        (VacateCode.USER_VACATE_JOB, True, True, False),
+        (VacateCode.USER_VACATE_JOB, False, False, False),
+        (VacateCode.STARTER_ERROR, True, False, False),
+        (VacateCode.JOB_NOT_STARTED, True, False, False),
+    ],
+)
+def test_a_claim_outlasts_an_eviction_that_is_about_the_job_only(
+    code: VacateCode, started: bool, closing: bool, stays: bool
+) -> None:
+    world = World()
+    job, claim_id, run = running(world)
+    end = ev.RunEnded(node="a", claim_id=claim_id, run=run, at=world.now, ending="evict", started=started, code=code,
+                      closing=closing)  # fmt: skip
+    world.feed(end)
+    found = world.queue.book.find(job)
+    assert found is not None
+    assert (claim_id in world.queue.holder.claims) is stays
+    assert (found.status, found.claim_id) == ((JobStatus.RUNNING, claim_id) if stays else (JobStatus.IDLE, ""))
 
 
 @pytest.mark.parametrize("closing", [True, False])

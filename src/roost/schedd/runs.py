@@ -47,6 +47,10 @@ from roost.schedd.turn import Turn
 _SUMMED: Final = (("RemoteUserCpu", "CumulativeRemoteUserCpu"), ("RemoteSysCpu", "CumulativeRemoteSysCpu"))
 #: How often a run is ordered from a machine that does not know it.
 _ORDERS_MAX: Final = 5
+#: Evictions that are about the job only.
+_CLAIM_STAYS: Final = (
+    VacateCode.JOB_POLICY, VacateCode.SYSTEM_POLICY, VacateCode.USER_VACATE_JOB, VacateCode.STARTD_PREEMPT_EXPRESSION,
+)  # fmt: skip
 #: What a job's ad says of the start of its run.
 _OF_START: Final = (
     "NumShadowStarts", "JobRunCount", "ShadowBday", "JobCurrentStartDate", "JobStartDate", "RemoteHost",
@@ -425,11 +429,22 @@ def _evicted(event: RunEnded) -> Callable[[ClassAd], log.JobEvicted]:
 def _claim_free(turn: Turn, holder: Holder, claim: HeldClaim, event: RunEnded) -> None:
     move_claim(claim, ClaimOn.RUN_ENDED)
     claim.job, claim.run, claim.idle_since = None, "", turn.now
-    if event.ending in ("exit", "hold", "remove") and not event.closing:
+    if _goes_on(event):
         next_job(turn, holder, claim)
     else:
         # The machine got rid of the job, or of the claim: it says itself when that is over, or else waits for it back.
         give_back(turn, holder, claim)
+
+
+def _goes_on(event: RunEnded) -> bool:
+    """Whether the claim is good for another job: the machine does not end it, and nothing was wrong there.
+
+    A job that the queue had vacated leaves its claim to the queue (states.md §6, deactivation), and so does one that
+    the starter evicted by its own policy (hooks.md §7.5).
+    """
+    if event.closing:
+        return False
+    return event.ending != "evict" or (event.started and event.code in _CLAIM_STAYS)
 
 
 def _end_bookkeeping(turn: Turn, job: Job, event: RunEnded) -> None:
