@@ -22,7 +22,7 @@ from pathlib import Path
 from roost.cli.colour import painted
 from roost.cli.telling import lines
 from roost.explain.happenings import Happening, of_event, of_records
-from roost.schedd.event_log import LogReader
+from roost.schedd.event_log.log import LogReader
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "examples"

@@ -22,9 +22,9 @@ import pytest
 
 from roost.classad import ParseError, Syntax, evaluate, parse_expression
 from roost.classad.forms import Form, parse_ads
-from roost.classad.functions.pcre_parser import parse
-from roost.classad.functions.pcre_sets import Options
-from roost.classad.functions.pcre_translator import translate
+from roost.classad.functions.pcre.parser import parse
+from roost.classad.functions.pcre.sets import Options
+from roost.classad.functions.pcre.translator import translate
 from roost.classad.lexer import tokenize
 from roost.config.patterns import compile_pattern, unsupported
 from roost.model.command_line import CommandLineError, split_raw

@@ -19,7 +19,7 @@ CLOCK = frozenset(("now", "today", "utcnow"))
 ZONE = {"fromtimestamp": 2, "astimezone": 1}
 #: File and function: texts whose format wants the local time of the process that writes them.
 LOCAL_TIME_BY_FORMAT = {
-    ("schedd/event_log.py", "fromtimestamp"),
+    ("schedd/event_log/log.py", "fromtimestamp"),
     ("dag/texts.py", "fromtimestamp"),
     ("dag/texts.py", "astimezone"),
 }

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from roost.compat import classad2 as our_classad2
 from roost.compat import htcondor2 as ours
-from roost.schedd import event_log as log
+from roost.schedd.event_log import log
 from tests.compat.submit_programs import DIFFERENCES, PROGRAMS, answer
 
 DIFFERENT = {program for difference in DIFFERENCES for program in difference.programs}

@@ -5,8 +5,8 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from roost.negotiator.accounts import Accounts
+from roost.negotiator.fair_share import FairShare, limits, permits, shares
 from roost.negotiator.groups import ROOT, allocate, assign, tree_of
-from roost.negotiator.pie import Pie, limits, permits, shares
 from roost.negotiator.settings import GroupSettings, Settings
 from tests.negotiator.kit import claimed, demand, given, job, plan, slot
 
@@ -17,15 +17,15 @@ def test_shares_are_in_inverse_proportion_to_priorities():
 
 
 def test_what_a_user_has_counts_towards_its_share():
-    found = limits({"a": 1.0, "b": 1.0}, {"a": 30.0, "b": 80.0}, Pie(size=100.0))
+    found = limits({"a": 1.0, "b": 1.0}, {"a": 30.0, "b": 80.0}, FairShare(size=100.0))
     assert (found["a"].any, found["b"].any) == (20.0, 0.0)
 
 
 def test_a_quota_bounds_what_is_taken_from_unused_slots_and_without_preemption_everything():
-    pie = Pie(size=100.0, quota=60.0, group_used=50.0)
+    pie = FairShare(size=100.0, quota=60.0, group_used=50.0)
     assert limits({"a": 1.0}, {}, pie)["a"].unclaimed == 10.0
     assert limits({"a": 1.0}, {}, pie)["a"].any == 100.0
-    assert limits({"a": 1.0}, {}, Pie(size=100.0, quota=60.0, group_used=50.0, preemption=False))["a"].any == 10.0
+    assert limits({"a": 1.0}, {}, FairShare(size=100.0, quota=60.0, group_used=50.0, preemption=False))["a"].any == 10.0
 
 
 def test_the_first_match_of_a_visit_may_round_up():

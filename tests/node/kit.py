@@ -15,7 +15,7 @@ from roost.node.plan import NodePlan, Reading, make_plan
 from roost.node.records import machine_record, restore, slot_record
 from roost.startd.idleness import Idleness
 from roost.startd.load import LoadReading
-from roost.startd.slot_ad import host_identity
+from roost.startd.slot_ad.ad import host_identity
 from tests.startd.layout_cases import configured, reading
 
 NOW = 1_767_263_400.0

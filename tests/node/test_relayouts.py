@@ -11,8 +11,8 @@ from roost.node.machine import Machine
 from roost.node.plan import NodePlan, make_plan
 from roost.node.records import is_kept, left_slots, machine_record, restore, slot_record
 from roost.startd.draining import DrainOrder
-from roost.startd.layout_change import PresentLayout
-from roost.startd.layout_problems import LayoutRefused
+from roost.startd.layout.change import PresentLayout
+from roost.startd.layout.problems import LayoutRefused
 from tests.node.kit import NOW, SENSED, granted, machine, started
 from tests.startd.layout_cases import configured, reading
 

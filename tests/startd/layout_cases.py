@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from roost.config import Config, LoadOptions, MemoryHost, load
 from roost.model.slots import Filesystem, HostReading
-from roost.startd.layout import Layout, plan_layout
-from roost.startd.layout_problems import LayoutRefused
+from roost.startd.layout.layout import Layout, plan_layout
+from roost.startd.layout.problems import LayoutRefused
 
 GB = 1024 * 1024
 

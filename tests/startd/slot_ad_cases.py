@@ -8,10 +8,10 @@ from roost.classad import ClassAd, FixedWorld
 from roost.config import Config
 from roost.model.slots import SlotId
 from roost.startd.idleness import Idleness, connections, slot_idleness
-from roost.startd.layout import Layout, plan_layout
-from roost.startd.layout_machine import MachineSlots
+from roost.startd.layout.at_work import MachineSlots
+from roost.startd.layout.layout import Layout, plan_layout
 from roost.startd.load import apportion
-from roost.startd.slot_ad import HostIdentity, Sensed, host_identity, slot_ad, slot_settings
+from roost.startd.slot_ad.ad import HostIdentity, Sensed, host_identity, slot_ad, slot_settings
 from tests.startd.layout_cases import configured, reading
 
 #: Thursday 2026-01-01, 10:30 UTC.

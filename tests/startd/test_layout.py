@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.model.slots import Filesystem, SlotKind
-from roost.startd.layout import SLOTS_MAX, Layout
-from roost.startd.layout_problems import LayoutCode, ordinal
-from roost.startd.layout_resources import inventories
+from roost.startd.layout.layout import SLOTS_MAX, Layout
+from roost.startd.layout.problems import LayoutCode, ordinal
+from roost.startd.layout.resources import inventories
 from tests.startd.layout_cases import GB, configured, laid_out, plan, reading, refused
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)

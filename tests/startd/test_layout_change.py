@@ -8,9 +8,9 @@ from itertools import combinations
 import pytest
 
 from roost.model.slots import SlotShape
-from roost.startd.layout import Layout
-from roost.startd.layout_change import PresentLayout, relayout
-from roost.startd.layout_problems import LayoutCode, LayoutRefused
+from roost.startd.layout.change import PresentLayout, relayout
+from roost.startd.layout.layout import Layout
+from roost.startd.layout.problems import LayoutCode, LayoutRefused
 from tests.startd.layout_cases import configured, laid_out, reading
 
 _TYPED = "SLOT_TYPE_1 = cpus=1, 1/8\nSLOT_TYPE_2 = cpus=2, 1/4\n"

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from roost.model.slots import SlotId
-from roost.startd.layout import SLOTS_MAX
-from roost.startd.layout_problems import WARNINGS, LayoutCode
+from roost.startd.layout.layout import SLOTS_MAX
+from roost.startd.layout.problems import WARNINGS, LayoutCode
 from roost.startd.load import apportion, slot_lines
 from tests.startd.layout_cases import laid_out
 

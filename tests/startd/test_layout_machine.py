@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from roost.model.resources import AlreadyHeld, Denied, NotOffered, Shortage, StillInUse, Unknown
 from roost.model.slots import Filesystem, SlotId, SlotKind, SlotSize
-from roost.startd.layout_machine import HOST, DynamicRequest, MachineSlots
+from roost.startd.layout.at_work import HOST, DynamicRequest, MachineSlots
 from tests.startd.layout_cases import GB, laid_out
 
 ONE = SlotId(1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from roost.classad import UNDEFINED, ClassAd
 from roost.model.resources import Amounts, Shortage
 from roost.model.slots import SlotId
-from roost.startd.layout_machine import MachineSlots
+from roost.startd.layout.at_work import MachineSlots
 from roost.startd.requests import NotPlaced, Placed, Unplaceable, consumption, match_cost, modified, place
 from tests.startd.slot_ad_cases import WORLD, Daemon
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from roost.classad import ClassAd
 from roost.model.slots import SlotId
-from roost.startd.layout_machine import MachineSlots
-from roost.startd.layout_problems import LayoutCode
+from roost.startd.layout.at_work import MachineSlots
+from roost.startd.layout.problems import LayoutCode
 from roost.startd.requests import NotPlaced, Placed, Unplaceable, place
 from tests.startd.layout_cases import laid_out, refused
 from tests.startd.slot_ad_cases import WORLD, Daemon

@@ -21,7 +21,7 @@ from roost.model import events as ev
 from roost.model.slots import SlotId
 from roost.startd import states as at
 from roost.startd.draining import DrainOrder, MachineDraining, OnCompletion
-from roost.startd.layout_machine import DynamicRequest, DynamicShape
+from roost.startd.layout.at_work import DynamicRequest, DynamicShape
 from roost.startd.persisted import (
     MachineRecord,
     UnreadableRecord,
@@ -30,7 +30,7 @@ from roost.startd.persisted import (
     restored,
     restored_machine,
 )
-from roost.startd.slot_ad_latches import Latch, Latches
+from roost.startd.slot_ad.latches import Latch, Latches
 from roost.startd.slot_state import SlotState
 from roost.startd.states import PAIRS
 from tests.startd.kit import in_pair, job, policy

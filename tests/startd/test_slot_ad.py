@@ -10,11 +10,11 @@ from roost.model.slots import SlotId
 from roost.policy.attributes import ATTRIBUTES
 from roost.policy.model import Side
 from roost.startd.attributes import OWNED
-from roost.startd.layout_machine import DynamicRequest
-from roost.startd.slot_ad import clock, slot_ad, with_sensed
-from roost.startd.slot_ad_config import AttributeFault, names_in
-from roost.startd.slot_ad_latches import Latches
-from roost.startd.slot_ad_neighbours import rolled_up, shown_to_neighbours
+from roost.startd.layout.at_work import DynamicRequest
+from roost.startd.slot_ad.ad import clock, slot_ad, with_sensed
+from roost.startd.slot_ad.config import AttributeFault, names_in
+from roost.startd.slot_ad.latches import Latches
+from roost.startd.slot_ad.neighbours import rolled_up, shown_to_neighbours
 from tests.startd.slot_ad_cases import NOW, WORLD, Daemon
 
 ONE, TWO, THREE, FOUR = (SlotId(number) for number in (1, 2, 3, 4))

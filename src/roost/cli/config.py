@@ -36,9 +36,9 @@ from roost.config.suggest import near, near_among
 from roost.runtime.machine import STANDARD_FILES, SystemHost, detected_values, root_files
 from roost.runtime.node.scratch import directories_of, problem_of
 from roost.runtime.node.sensors import Sensors
-from roost.startd.layout_check import check_layout
-from roost.startd.layout_problems import LayoutCode
-from roost.startd.layout_resources import is_set, span_of
+from roost.startd.layout.check import check_layout
+from roost.startd.layout.problems import LayoutCode
+from roost.startd.layout.resources import is_set, span_of
 
 #: errors of the configuration shown beside an answer that is not about them
 ERRORS_SHOWN_MAX = 5

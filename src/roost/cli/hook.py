@@ -46,8 +46,8 @@ from roost.runtime.processes.hook_programs import (
 )
 from roost.runtime.processes.nursery import Nursery, NurseryFailed
 from roost.startd.configured import fetch_hook, hook_keyword
-from roost.startd.layout_problems import LayoutRefused
-from roost.startd.slot_ad import host_identity
+from roost.startd.layout.problems import LayoutRefused
+from roost.startd.slot_ad.ad import host_identity
 from roost.starter.scripts import expanded, script_environment
 
 _SCRIPTS: Final = {"PROLOG": ScriptPoint.PROLOG, "EPILOG": ScriptPoint.EPILOG}

@@ -21,8 +21,8 @@ from roost.policy.lint.edits import corrected, difference, edits_by_file
 from roost.policy.lint.pages import page, pages
 from roost.policy.model import Side
 from roost.runtime.machine import SystemHost
-from roost.startd.layout_check import errors_anywhere
-from roost.startd.layout_problems import LayoutCode
+from roost.startd.layout.check import errors_anywhere
+from roost.startd.layout.problems import LayoutCode
 
 #: Findings that `lint` shows; --json has them all.
 _SHOWN_MAX = 100

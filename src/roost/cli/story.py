@@ -18,7 +18,7 @@ from roost.cli.telling import lines
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.explain.happenings import Happening
 from roost.explain.story import job_story, machines, slot_story, submitter
-from roost.schedd.event_log import LoggedEvent, LogReader
+from roost.schedd.event_log.log import LoggedEvent, LogReader
 from roost.wire.ads import ad_from
 from roost.wire.requests import central, queue
 from roost.wire.requests.machine import Story

@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from roost.classad import ClassAd
-from roost.schedd.event_log import Execute, JobEvicted, JobHeld, JobReconnectFailed, JobTerminated, LoggedEvent
-from roost.schedd.event_log_base import Event, WithReason
-from roost.schedd.event_log_parts import ProgramExit
+from roost.schedd.event_log.base import Event, WithReason
+from roost.schedd.event_log.log import Execute, JobEvicted, JobHeld, JobReconnectFailed, JobTerminated, LoggedEvent
+from roost.schedd.event_log.parts import ProgramExit
 
 #: Events that say nothing of what became of a job.
 _BESIDE: Final = frozenset((6, 28, 33, 40))

@@ -26,7 +26,7 @@ from roost.explain.happenings import (
     of_events,
     of_records,
 )
-from roost.schedd.event_log import LoggedEvent
+from roost.schedd.event_log.log import LoggedEvent
 from roost.schedd.status import JobStatus
 
 Record = dict[str, Any]

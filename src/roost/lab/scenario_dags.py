@@ -27,7 +27,7 @@ from roost.lab.tables import Table
 from roost.runtime.workflow.description import SubmitOptions
 from roost.runtime.workflow.nodes_log import event_of
 from roost.runtime.workflow.submitting import Submitter
-from roost.schedd import event_log as log
+from roost.schedd.event_log import log
 from roost.schedd.events import Action
 from roost.sim.scripts import Script, Scripts
 from roost.sim.workload import Job

@@ -33,7 +33,7 @@ from roost.sim.starter_quiet import reported_in
 from roost.sim.workload import Job
 from roost.sim.world import BEGINNING, Plan, World
 from roost.startd.idleness import connections
-from roost.startd.layout_change import PresentLayout
+from roost.startd.layout.change import PresentLayout
 from roost.startd.machine import Step
 from roost.startd.policy_inputs import Decision, Inputs, StepWorld
 from roost.startd.slot_state import SlotState

@@ -1,6 +1,6 @@
 """Slots: their kinds, numbers and sizes, and what is known of the machine that they divide.
 
-What this module does not do: decide how a machine is divided (`roost.startd.layout`), or what a slot does
+What this module does not do: decide how a machine is divided (`roost.startd.layout.layout`), or what a slot does
 (`roost.startd.machine`).
 """
 

@@ -20,18 +20,18 @@ from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
 from roost.model.pool_policy import is_true
 from roost.negotiator.accounts import Accounts, group_of
 from roost.negotiator.ceilings import Ceiling, Ceilings
+from roost.negotiator.cycle_record import CycleRecord, Served
+from roost.negotiator.fair_share import ROUNDING, FairShare, Limit, limits
 from roost.negotiator.groups import Group, allocate, assign, tree_of
 from roost.negotiator.limits import LimitBook
 from roost.negotiator.memory import Memory
-from roost.negotiator.pie import ROUNDING, Limit, Pie, limits
 from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy
 from roost.negotiator.preemption import Standing
 from roost.negotiator.serving import Floor, Party, Ration, Want
 from roost.negotiator.settings import ROOT, Settings
-from roost.negotiator.singly import Singly
+from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Steps, Stopwatch, at_once
-from roost.negotiator.trail import Served, Trail
 from roost.negotiator.verdicts import Judge
 from roost.negotiator.view import SlotView, persons_of, usage_of, view_of
 
@@ -46,7 +46,7 @@ def negotiate(
     *,
     settings: Settings = _DEFAULT,
     accounts: Accounts | None = None,
-    memory: Memory | Singly | None = None,
+    memory: Memory | SingleSlots | None = None,
 ) -> Plan:
     """What the pool's idle jobs get.
 
@@ -60,7 +60,7 @@ def negotiation(
     *,
     settings: Settings = _DEFAULT,
     accounts: Accounts | None = None,
-    memory: Memory | Singly | None = None,
+    memory: Memory | SingleSlots | None = None,
 ) -> Steps[Plan]:
     """`negotiate` in steps, a request each: who runs them says each time how long the cycle has taken, s."""
     return _bounded(_Cycle(snapshot, settings, accounts or Accounts(), memory or Memory()).run())
@@ -85,7 +85,7 @@ class _Cycle:
     snapshot: Snapshot
     settings: Settings
     accounts: Accounts
-    memory: Memory | Singly
+    memory: Memory | SingleSlots
     world: FixedWorld = field(init=False)
     findings: Findings = field(default_factory=Findings)
     policy: PoolPolicy = field(init=False)
@@ -136,7 +136,7 @@ class _Cycle:
         if self._has_quotas():
             yield from self._by_quota(parties)
         else:
-            pie = Pie(size=self.view.size, preemption=self._preempts, unlimited=self._unlimited)
+            pie = FairShare(size=self.view.size, preemption=self._preempts, unlimited=self._unlimited)
             yield from self._spin(parties, pie)
         plan = self._plan(parties)
         # The floor knows the cycle; what is left is to go at once, and not when circles of garbage are looked for.
@@ -281,7 +281,7 @@ class _Cycle:
             before = len(self.floor.matches)
             for name in self._group_order():
                 quota = self.groups[name].allocated
-                pie = Pie(
+                pie = FairShare(
                     size=quota,
                     quota=quota,
                     group_used=self._own_use(name),
@@ -297,7 +297,7 @@ class _Cycle:
             whole = [party for party in parties if party in again or party in own[ROOT]]
             used = self.group_used.get(ROOT, 0.0)
             yield from self._spin(
-                whole, Pie(size=self.view.size, quota=self.view.size, group_used=used, preemption=self._preempts)
+                whole, FairShare(size=self.view.size, quota=self.view.size, group_used=used, preemption=self._preempts)
             )
 
     def _own_use(self, name: str) -> float:
@@ -330,7 +330,7 @@ class _Cycle:
 
     # -- pie ---------------------------------------------------------------------------------------
 
-    def _spin(self, parties: list[Party], pie: Pie, group: str | None = None) -> Steps[None]:
+    def _spin(self, parties: list[Party], pie: FairShare, group: str | None = None) -> Steps[None]:
         yield from self._floors(parties, pie)
         active = [party for party in parties if party.open]
         for spin in range(SPINS_MAX):
@@ -368,7 +368,7 @@ class _Cycle:
         starved = used / (used + limit) if used + limit > 0 else 0.0
         return (self._priority(name), starved, name, party.demand.schedd)
 
-    def _floors(self, parties: list[Party], pie: Pie) -> Steps[None]:
+    def _floors(self, parties: list[Party], pie: FairShare) -> Steps[None]:
         """A first round for those who have less than their floor."""
         for party in sorted(parties, key=lambda each: (self._priority(each.demand.submitter), each.demand.submitter)):
             account = self.accounts.users.get(party.demand.submitter)
@@ -406,14 +406,14 @@ class _Cycle:
             trail=self._trail(parties) if self.snapshot.shelf is None else None,
         )
 
-    def _trail(self, parties: list[Party]) -> Trail:
+    def _trail(self, parties: list[Party]) -> CycleRecord:
         names = dict.fromkeys(party.demand.submitter for party in parties)
         jobs: dict[str, tuple[int, int]] = {}
         for party in parties:
             wanted, left = jobs.get(party.demand.submitter, (0, 0))
             wanted += sum(want.request.count for want in party.wants)
             jobs[party.demand.submitter] = wanted, left + sum(want.left for want in party.wants)
-        return Trail(
+        return CycleRecord(
             at=self.snapshot.now,
             zone_offset_s=self.snapshot.zone_offset_s,
             settings=self.settings,
@@ -474,5 +474,7 @@ class _Cycle:
         return Plan(rejected=rejected, record={"slots": 0, "matches": 0, "rejected": len(rejected)})
 
 
-def _used(pie: Pie, used: float) -> Pie:
-    return Pie(size=pie.size, group_used=used, quota=pie.quota, preemption=pie.preemption, unlimited=pie.unlimited)
+def _used(pie: FairShare, used: float) -> FairShare:
+    return FairShare(
+        size=pie.size, group_used=used, quota=pie.quota, preemption=pie.preemption, unlimited=pie.unlimited
+    )

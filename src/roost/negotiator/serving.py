@@ -18,15 +18,15 @@ from roost.classad.vector.kinds import Array
 from roost.model.pool_policy import is_true
 from roost.negotiator import pool_policy, verdicts
 from roost.negotiator.ceilings import Ceiling
+from roost.negotiator.fair_share import ROUNDING, permits
 from roost.negotiator.limits import LimitBook, maximum, parse_limits
 from roost.negotiator.memory import Key, Known, Memory
-from roost.negotiator.pie import ROUNDING, permits
 from roost.negotiator.pool_policy import SAMPLES_MAX, Act, Finding, PoolPolicy
 from roost.negotiator.preemption import POLICY, PRIORITY, Preemption, Standing
 from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, PREEMPTS, UNUSED, Listing, order
 from roost.negotiator.settings import Settings
 from roost.negotiator.shrinking import Shrinking
-from roost.negotiator.singly import Singly
+from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Match, Pledge, Rejection, Request, Snapshot, SubmitterDemand
 from roost.negotiator.timing import OUT_OF_TIME, Steps, Stopwatch
 from roost.negotiator.verdicts import CAUSES, NOTED_JOB, NOTED_RESOURCE, POLICY_JOB, POLICY_RESOURCE, REFUSED, Judge
@@ -111,7 +111,7 @@ class Floor:
     settings: Settings
     view: SlotView
     judge: Judge
-    memory: Memory | Singly
+    memory: Memory | SingleSlots
     policy: PoolPolicy
     book: LimitBook
     standing: Callable[[str], Standing]

@@ -13,8 +13,8 @@ from roost.classad.vector import Table
 from roost.negotiator.pool_policy import Cause, Counted, Finding
 
 if TYPE_CHECKING:
-    from roost.negotiator.singly import Shelf
-    from roost.negotiator.trail import Trail
+    from roost.negotiator.cycle_record import CycleRecord
+    from roost.negotiator.single_slots import Shelf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class Snapshot:
     pledges: tuple[Pledge, ...] = ()
     #: For each row of `slots` a number that is higher than all before when the row has changed; None: nothing is known.
     versions: np.ndarray | None = None
-    #: The slots if they are asked one by one, by a `Singly`; then there are none in `slots`.
+    #: The slots if they are asked one by one, by a `SingleSlots`; then there are none in `slots`.
     shelf: Shelf | None = None
 
     @property
@@ -132,4 +132,4 @@ class Plan:
     #: Matches for which NEGOTIATOR_PE_AUDIT_EXPR is TRUE.
     noted: tuple[Match, ...] = ()
     #: For those who ask why; None where there were no slots, or they were asked one by one.
-    trail: Trail | None = field(default=None, compare=False, repr=False)
+    trail: CycleRecord | None = field(default=None, compare=False, repr=False)

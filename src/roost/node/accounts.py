@@ -24,7 +24,7 @@ from roost.node.host_plan import Division
 from roost.node.host_slots import Slot
 from roost.policy.decision import StepWorld
 from roost.startd.attributes import published
-from roost.startd.layout_machine import DynamicShape, MachineSlots
+from roost.startd.layout.at_work import DynamicShape, MachineSlots
 from roost.startd.requests import NotPlaced, RequestPolicy, place
 from roost.startd.slot_state import SlotState, new_slot
 from roost.startd.states import State

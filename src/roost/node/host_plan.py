@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from roost.classad import ClassAd
 from roost.model.slots import SlotId, SlotKind
-from roost.startd.layout_machine import MachineSlots
+from roost.startd.layout.at_work import MachineSlots
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.requests import RequestPolicy
 from roost.starter.policy_inputs import StarterPolicy

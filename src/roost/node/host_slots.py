@@ -7,7 +7,7 @@ from roost.model.claims import ClaimKind
 from roost.model.effects import ActivateStarter
 from roost.model.identifiers import ClaimId
 from roost.node.host_plan import SlotPlan
-from roost.startd.slot_ad_latches import Latches
+from roost.startd.slot_ad.latches import Latches
 from roost.startd.slot_state import SlotState
 from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.starter_ad import static_shares

@@ -23,12 +23,12 @@ from roost.node.host_slots import Slot, Starter
 from roost.node.plan import NodePlan, Reading
 from roost.policy.decision import StepWorld
 from roost.startd.idleness import slot_idleness
-from roost.startd.layout_change import PresentLayout
+from roost.startd.layout.change import PresentLayout
 from roost.startd.load import CpuUse, MachineLoad, apportion
 from roost.startd.policy_inputs import Inputs
 from roost.startd.publication import slot_attributes
-from roost.startd.slot_ad import Sensed, sensed_over
-from roost.startd.slot_ad_neighbours import shown_to_neighbours
+from roost.startd.slot_ad.ad import Sensed, sensed_over
+from roost.startd.slot_ad.neighbours import shown_to_neighbours
 from roost.startd.slot_state import SlotState
 from roost.startd.timers import idle_interval_s, polling_needed
 

@@ -15,7 +15,7 @@ from roost.model.plain import AdTexts, Plain, PlainError, resolved
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot, Outs
 from roost.startd import persisted as slots
-from roost.startd.layout_change import PresentLayout
+from roost.startd.layout.change import PresentLayout
 from roost.startd.persisted import MachineRecord, UnreadableRecord
 from roost.startd.resumption import resume
 from roost.starter import persisted as starters

@@ -14,7 +14,7 @@ from roost.model import events as ev
 from roost.model.reasons import Leaving
 from roost.model.resources import Denied
 from roost.model.slots import SlotId, SlotShape
-from roost.startd.layout_change import PresentLayout
+from roost.startd.layout.change import PresentLayout
 from roost.startd.slot_state import SlotState, new_slot
 from roost.startd.states import State
 

@@ -17,20 +17,20 @@ from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.model.audit import AuditKind, Effect
 from roost.model.codes import HoldCode, VacateCode
-from roost.schedd import event_log as log
 from roost.schedd.book import Job, not_plain
 from roost.schedd.crontab import KEYS
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import EndRun, Reply, StandStill
+from roost.schedd.event_log import log
 from roost.schedd.events import Acted, Action
 from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_transitions import On
+from roost.schedd.mass_removal import FEWEST, remove_together
 from roost.schedd.outcome import hold, leave_at_last, leave_removed, release, remove
 from roost.schedd.owned import IMMUTABLE, RECORDED, priority
 from roost.schedd.runs import leaves_gracefully
 from roost.schedd.status import ON_MACHINE, JobStatus
-from roost.schedd.together import FEWEST, remove_together
 from roost.schedd.turn import Turn
 
 #: Why a job was not acted upon: a stable word, which the command puts into a sentence.

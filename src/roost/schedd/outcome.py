@@ -10,10 +10,10 @@ from typing import Final
 from roost.classad.values import fold
 from roost.model.audit import AuditKind
 from roost.model.codes import HoldCode, VacateCode
-from roost.schedd import event_log as log
 from roost.schedd.book import Job
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import ForgetFiles
+from roost.schedd.event_log import log
 from roost.schedd.events import RunEnded
 from roost.schedd.job_policy import Occasion, Outcome, SystemPolicy, Verdict, decide
 from roost.schedd.job_transitions import On, row_of

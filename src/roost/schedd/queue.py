@@ -57,7 +57,7 @@ from roost.schedd.owned import begun
 from roost.schedd.ranges import Ranges
 from roost.schedd.refused_logs import log_refused
 from roost.schedd.status import LEAVING, ON_MACHINE, JobStatus
-from roost.schedd.told import tell_first, tell_more
+from roost.schedd.submit_events import tell_first, tell_more
 from roost.schedd.turn import Turn
 
 

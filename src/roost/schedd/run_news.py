@@ -9,8 +9,8 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
-from roost.schedd import event_log as log
 from roost.schedd.book import GROUPS, Job
+from roost.schedd.event_log import log
 from roost.schedd.events import FilesMoved, RunMeasured, RunSaved, RunStoodStill
 from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId

@@ -16,7 +16,6 @@ from roost.classad.values import fold
 from roost.model.audit import AuditKind, Source
 from roost.model.codes import HoldCode, VacateCode
 from roost.model.pool_policy import KNOBS, PLACES
-from roost.schedd import event_log as log
 from roost.schedd.book import Job
 from roost.schedd.claim_transitions import ClaimOn, move_claim
 from roost.schedd.claims import HeldClaim, Stage
@@ -24,6 +23,7 @@ from roost.schedd.crontab import has_crontab
 from roost.schedd.decisions import Ruling
 from roost.schedd.dollars import Unexpandable, expanded
 from roost.schedd.effects import AskForSlot, Decline, EndRun, GiveBack, StartRun, Taken
+from roost.schedd.event_log import log
 from roost.schedd.events import (
     ClaimAnswered,
     ClaimLost,

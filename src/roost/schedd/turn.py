@@ -13,7 +13,6 @@ from typing import Any, Final
 from roost.classad import UNDEFINED, ClassAd
 from roost.classad.world import FixedWorld, World
 from roost.model.audit import NOTHING_KNOWN, InForce
-from roost.schedd import event_log as log
 from roost.schedd.book import Book, Cluster, Job, held_at_submit
 from roost.schedd.changes import (
     AddAudit,
@@ -32,7 +31,8 @@ from roost.schedd.claims import HeldClaim
 from roost.schedd.crontab import CronError, next_start
 from roost.schedd.decisions import Ruling, Rulings
 from roost.schedd.effects import Effect, OfferJobs
-from roost.schedd.event_log_base import Event
+from roost.schedd.event_log import log
+from roost.schedd.event_log.base import Event
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_transitions import On, Transition, row_of, untouched_row
 from roost.schedd.status import JobStatus

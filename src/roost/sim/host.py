@@ -37,7 +37,7 @@ from roost.sim.process import Process
 from roost.sim.run import REPEATED, Run
 from roost.sim.watcher import Watcher
 from roost.startd.draining import DrainOrder, OnCompletion
-from roost.startd.layout_change import PresentLayout
+from roost.startd.layout.change import PresentLayout
 from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
 from roost.starter.machine import Step as StarterStep

@@ -28,7 +28,7 @@ from roost.negotiator.memory import Memory
 from roost.negotiator.pool_policy import identity, restricted
 from roost.negotiator.reach import significant
 from roost.negotiator.settings import Settings
-from roost.negotiator.singly import Singly
+from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Match, Plan, Request, Snapshot, SubmitterDemand
 from roost.negotiator.verdicts import may_be_true
 from roost.negotiator.view import usage_of
@@ -111,7 +111,7 @@ class Negotiation:
         self.shelf = LiveShelf(place, settings)
         self.shelf.asked_for = self.promised
         queue.decline = lambda claim_id: self.promised.pop(claim_id, None)  # type: ignore[assignment]
-        self.singly = Singly(self.shelf, settings)
+        self.singly = SingleSlots(self.shelf, settings)
         self.settings = settings
         # Where nothing can be preempted, nobody is visited for the sake of slots in use.
         self._settings_singly = replace(settings, consider_preemption=False)

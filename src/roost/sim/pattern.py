@@ -27,13 +27,13 @@ from roost.sim.owners import OwnerTrace
 from roost.sim.sensors import Sensors
 from roost.startd.configured import fetch_hook, hook_keyword, slot_policy
 from roost.startd.idleness import Connections, connections
-from roost.startd.layout import plan_layout
-from roost.startd.layout_change import PresentLayout, relayout
-from roost.startd.layout_machine import MachineSlots
-from roost.startd.layout_problems import LayoutRefused
+from roost.startd.layout.at_work import MachineSlots
+from roost.startd.layout.change import PresentLayout, relayout
+from roost.startd.layout.layout import plan_layout
+from roost.startd.layout.problems import LayoutRefused
 from roost.startd.policy_inputs import SlotPolicy
-from roost.startd.slot_ad import HostIdentity, SlotSettings, host_identity, slot_ad, slot_settings
-from roost.startd.slot_ad_config import names_in
+from roost.startd.slot_ad.ad import HostIdentity, SlotSettings, host_identity, slot_ad, slot_settings
+from roost.startd.slot_ad.config import names_in
 from roost.starter.configured import configured_policy
 from roost.starter.policy_inputs import StarterPolicy
 

@@ -25,8 +25,8 @@ from roost.sim.quiet import quiet_until
 from roost.sim.sensors import Loads
 from roost.startd.attributes import OWNED
 from roost.startd.policy_inputs import Inputs
-from roost.startd.slot_ad_latches import Latches
-from roost.startd.slot_ad_neighbours import shown_to_neighbours
+from roost.startd.slot_ad.latches import Latches
+from roost.startd.slot_ad.neighbours import shown_to_neighbours
 from roost.startd.slot_state import SlotState
 from roost.startd.states import State
 from roost.startd.timers import idle_interval_s, polling_needed

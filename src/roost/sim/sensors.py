@@ -21,7 +21,7 @@ from roost.sim.owners import DAY_S, OwnerTrace
 from roost.sim.steadiness import Reach
 from roost.startd.idleness import Connections, Idleness, slot_idleness
 from roost.startd.load import apportion
-from roost.startd.slot_ad import clock
+from roost.startd.slot_ad.ad import clock
 
 #: Attributes that change with the load of the owner's programs.
 _OF_LOAD: Final = ("loadavg", "totalloadavg", "cpuisbusy", "cpubusytime")

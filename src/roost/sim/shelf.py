@@ -1,4 +1,4 @@
-"""The slots of simulated machines as the matchmaker asks them one by one (`roost.negotiator.singly`).
+"""The slots of simulated machines as the matchmaker asks them one by one (`roost.negotiator.single_slots`).
 
 A slot that takes a transition is looked at: who has it, what it weighs, how it ranks. What its sensors say is looked at
 only when the matchmaker asks about the slot. Who was refused by a slot, or refused it, is not asked about again before
@@ -21,7 +21,7 @@ from roost.classad.ad import MISSING
 from roost.negotiator.memory import Key
 from roost.negotiator.reach import reach
 from roost.negotiator.settings import Settings
-from roost.negotiator.singly import own_ranks
+from roost.negotiator.single_slots import own_ranks
 from roost.negotiator.view import SlotView, charged_for, weight_of
 from roost.node.host_plan import SlotPlan
 from roost.policy.decision import StepWorld

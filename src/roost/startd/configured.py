@@ -13,7 +13,7 @@ from typing import Final
 from roost.classad import ClassAd, Expr, parse_expression
 from roost.config import Config
 from roost.startd.policy_inputs import SlotPolicy
-from roost.startd.slot_ad_config import names_in
+from roost.startd.slot_ad.config import names_in
 
 #: Hooks that were called otherwise in HTCondor's papers and first release.
 _OLD_NAMES: Final = {"FETCH_JOB": "FETCH_WORK", "REPLY_CLAIM": "REPLY_FETCH"}

@@ -25,8 +25,8 @@ from roost.model.events import MachineFacts
 from roost.model.plain import AdTexts, Plain, PlainError, from_plain, to_plain
 from roost.model.slots import SlotShape
 from roost.startd.draining import MachineDraining
-from roost.startd.layout_machine import DynamicShape
-from roost.startd.slot_ad_latches import Latches
+from roost.startd.layout.at_work import DynamicShape
+from roost.startd.slot_ad.latches import Latches
 from roost.startd.slot_state import NO_FACTS, SlotState
 from roost.startd.validation import violations
 

@@ -23,7 +23,7 @@ from roost.classad import ClassAd, Expr, Syntax, Value, World, parse_expression
 from roost.config import Config
 from roost.model.resources import CPUS, DISK, MEMORY, SWAP, Amount, Amounts, Denied
 from roost.model.slots import SlotId
-from roost.startd.layout_machine import DynamicRequest, MachineSlots
+from roost.startd.layout.at_work import DynamicRequest, MachineSlots
 
 #: Largest request for anything, in the unit of the resource; more fits nowhere.
 REQUEST_MAX: Final = 2**62

@@ -22,7 +22,7 @@ from typing import Final
 
 from roost.classad import ClassAd, parse_expression
 from roost.classad.functions.match_limit import MatchLimit
-from roost.classad.functions.pcre import Options, Regex, compile_pattern
+from roost.classad.functions.pcre.regex import Options, Regex, compile_pattern
 from roost.classad.state import State
 from roost.classad.values import from_bytes, to_bytes
 from roost.config import Config

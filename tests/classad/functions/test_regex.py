@@ -6,12 +6,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from roost.classad.functions import pcre, regex
-from roost.classad.functions.pcre_machine import MatchLimit, Program
-from roost.classad.functions.pcre_nodes import PatternError
-from roost.classad.functions.pcre_parser import parse
-from roost.classad.functions.pcre_sets import Options
-from roost.classad.functions.pcre_translator import translate, ways
+from roost.classad.functions import regex
+from roost.classad.functions.pcre.machine import MatchLimit, Program
+from roost.classad.functions.pcre.nodes import PatternError
+from roost.classad.functions.pcre.parser import parse
+from roost.classad.functions.pcre.regex import regex as pcre
+from roost.classad.functions.pcre.sets import Options
+from roost.classad.functions.pcre.translator import translate, ways
 from roost.classad.state import State
 
 PLAIN = Options()

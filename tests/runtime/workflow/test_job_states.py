@@ -9,7 +9,7 @@ import pytest
 from roost.dag import ScriptPoint, read_dag
 from roost.dag.run import Run, Settings
 from roost.runtime.workflow.job_states import JobStates
-from roost.schedd import event_log as log
+from roost.schedd.event_log import log
 
 AT = 1_795_256_430.0
 

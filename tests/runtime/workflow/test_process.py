@@ -15,7 +15,7 @@ from roost.runtime.workflow.files import RunFiles, read_text
 from roost.runtime.workflow.process import Process, QueueAway
 from roost.runtime.workflow.signals import Signals
 from roost.runtime.workflow.submitting import Submitter
-from roost.schedd import event_log as log
+from roost.schedd.event_log import log
 from roost.schedd.submit import Submission
 
 #: A description within a DAG file needs no queue statement.

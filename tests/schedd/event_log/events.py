@@ -6,7 +6,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from roost.schedd import event_log as log
+from roost.schedd.event_log import log
 
 BILL: Final = log.Bill(
     run=log.Usage(user_s=1, system_s=93_723),

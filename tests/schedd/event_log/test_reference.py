@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from roost.classad import unparse_value
-from roost.schedd import event_log as log
+from roost.schedd.event_log import log
 from tests.schedd.event_log.events import EVERY, TABLE
 
 pytestmark = pytest.mark.skipif(

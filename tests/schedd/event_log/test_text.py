@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
-from roost.schedd import event_log as log
+from roost.schedd.event_log import log
 from tests.schedd.event_log.events import BILL, EVERY, NASTY, TABLE
 
 NOW = 1_795_256_430.25

@@ -24,7 +24,7 @@ from roost.classad.values import (
 )
 
 if TYPE_CHECKING:
-    from roost.classad.functions.pcre import Regex, Spans
+    from roost.classad.functions.pcre.regex import Regex, Spans
     from roost.classad.state import State
 
 #: Steps of fuel that a match given up costs: it took some tenths of a second.
@@ -33,7 +33,7 @@ _LIMIT_STEPS: Final = REGEX_STEPS_MAX // 8
 
 def compiled(pattern: str, letters: str) -> Regex | None:
     """The compiled pattern with options by their small letters, None if it is wrong."""
-    from roost.classad.functions.pcre import Options, compile_pattern
+    from roost.classad.functions.pcre.regex import Options, compile_pattern
 
     options = Options(
         any_case="i" in letters, multiline="m" in letters, dot_all="s" in letters, extended="x" in letters

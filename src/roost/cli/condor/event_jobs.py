@@ -14,7 +14,7 @@ from roost.cli.condor.errors import ToolError
 from roost.cli.condor.printing.rows import Row
 
 if TYPE_CHECKING:
-    from roost.schedd.event_log import LoggedEvent
+    from roost.schedd.event_log.log import LoggedEvent
 
 #: Number of an event to the JobStatus that it leaves.
 _STATUS: Final = {0: 1, 1: 2, 4: 1, 5: 4, 9: 3, 10: 7, 11: 2, 12: 5, 13: 1, 24: 1}
@@ -35,7 +35,7 @@ def clusters_of_log(path: str) -> list[int]:
 
 
 def _events(path: str) -> Iterator[LoggedEvent]:
-    from roost.schedd.event_log import LogReader
+    from roost.schedd.event_log.log import LogReader
 
     try:
         data = Path(path).read_bytes()
@@ -45,7 +45,7 @@ def _events(path: str) -> Iterator[LoggedEvent]:
 
 
 def _happened(jobs: dict[tuple[int, int], dict[str, Any]], logged: LoggedEvent) -> None:
-    from roost.schedd.event_log import Execute, JobHeld
+    from roost.schedd.event_log.log import Execute, JobHeld
 
     if logged.number not in _STATUS:
         return

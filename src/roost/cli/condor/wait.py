@@ -17,7 +17,7 @@ from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Given, Option, given, number
 
 if TYPE_CHECKING:
-    from roost.schedd.event_log import LoggedEvent
+    from roost.schedd.event_log.log import LoggedEvent
 
 OPTIONS: Final = (
     Option("wait", "no longer than this; 0: not at all", takes="SECONDS", least=1),
@@ -42,7 +42,7 @@ class _Log:
     """A log that grows."""
 
     def __init__(self, path: str) -> None:
-        from roost.schedd.event_log import LogReader
+        from roost.schedd.event_log.log import LogReader
 
         self._path = Path(path)
         self._reader = LogReader()
@@ -198,7 +198,7 @@ class _Jobs:
 def _echo(event: LoggedEvent, forms: frozenset[str]) -> str:
     """The text of an event."""
     from roost.classad.forms import Form, Order, format_ad
-    from roost.schedd.event_log import format_event
+    from roost.schedd.event_log.log import format_event
 
     utc = "UTC" in forms
     if forms & {"XML", "JSON"}:
@@ -210,6 +210,6 @@ def _echo(event: LoggedEvent, forms: frozenset[str]) -> str:
 
 
 def _host(event: LoggedEvent) -> str:
-    from roost.schedd.event_log import Execute
+    from roost.schedd.event_log.log import Execute
 
     return f" {event.event.host}" if isinstance(event.event, Execute) else ""

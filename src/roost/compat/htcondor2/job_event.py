@@ -11,7 +11,7 @@ from roost.classad.unparse import reference_order
 from roost.compat.classad2 import ClassAd
 from roost.compat.htcondor2.enums import JobEventType
 from roost.compat.htcondor2.errors import HTCondorException
-from roost.schedd.event_log import END, LoggedEvent, LogReader, format_event
+from roost.schedd.event_log.log import END, LoggedEvent, LogReader, format_event
 
 #: How often a log is looked at while an event is waited for, s.
 _LOOK_S: Final = 0.1

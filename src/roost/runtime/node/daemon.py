@@ -61,10 +61,10 @@ from roost.runtime.processes.memory_control import limits_memory
 from roost.runtime.processes.nursery import Nursery, NurseryFailed
 from roost.runtime.role import ConfigurationRefused, RoleContext
 from roost.runtime.role import Ending as DaemonEnding
-from roost.startd.layout_change import PresentLayout
-from roost.startd.layout_problems import LayoutRefused
+from roost.startd.layout.change import PresentLayout
+from roost.startd.layout.problems import LayoutRefused
 from roost.startd.machine import Step
-from roost.startd.slot_ad import host_identity
+from roost.startd.slot_ad.ad import host_identity
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL_BUSY, State
 from roost.starter.machine import Step as StarterStep

@@ -16,7 +16,7 @@ from roost.config import Code, Config, ConfigError
 from roost.config.diagnostics import diagnostic
 from roost.model.command_line import split_old
 from roost.runtime.processes.hook_programs import OUTPUT_BYTES_MAX, refusal
-from roost.startd.layout_resources import Inventory, inventories
+from roost.startd.layout.resources import Inventory, inventories
 
 #: How long a command may take, s.
 TIMEOUT_S: Final = 60.0

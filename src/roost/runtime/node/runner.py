@@ -45,7 +45,7 @@ from roost.runtime.processes.nursery import AlreadyStarted, Nursery, NurseryFail
 from roost.runtime.processes.sandbox import Sandbox, SandboxFailed
 from roost.runtime.processes.shepherd.processes import start_of
 from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
-from roost.schedd.event_log_base import Event
+from roost.schedd.event_log.base import Event
 from roost.starter.starter_state import StarterState
 from roost.starter.transfer_plan import moves_files
 

@@ -14,11 +14,11 @@ from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
 from roost.model.starter import Ending, ExitReport
 from roost.runtime.files.deputy.hands import Hands
-from roost.schedd.event_log import LoggedEvent, format_event
-from roost.schedd.event_log_base import Event
-from roost.schedd.event_log_endings import JobEvicted, JobTerminated
-from roost.schedd.event_log_events import Execute, JobAborted, JobHeld
-from roost.schedd.event_log_parts import Bill
+from roost.schedd.event_log.base import Event
+from roost.schedd.event_log.endings import JobEvicted, JobTerminated
+from roost.schedd.event_log.events import Execute, JobAborted, JobHeld
+from roost.schedd.event_log.log import LoggedEvent, format_event
+from roost.schedd.event_log.parts import Bill
 
 if TYPE_CHECKING:
     from roost.runtime.node.runner import Runner

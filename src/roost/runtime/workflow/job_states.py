@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from roost.dag import ScriptPoint
 from roost.dag.states import JOB_REMOVED, Progress
-from roost.schedd import event_log as log
+from roost.schedd.event_log import log
 
 _log = logging.getLogger("roost.dag")
 

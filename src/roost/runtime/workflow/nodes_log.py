@@ -14,7 +14,7 @@ from typing import Final
 
 from roost.dag import ScriptPoint
 from roost.dag import orders as o
-from roost.schedd import event_log as log
+from roost.schedd.event_log import log
 
 _log = logging.getLogger("roost.dag")
 

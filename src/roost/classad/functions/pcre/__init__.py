@@ -1,0 +1,1 @@
+"""Regular expressions in PCRE2's language, on bytes."""

@@ -1,0 +1,252 @@
+"""What a cycle leaves behind for those who ask why: its verdicts, its limits, and in which order it served whom.
+
+Nothing here is computed again: the answers count and name what the cycle found, row by row, under the words that it has
+for it. `roost explain` shows them; which clause of a refusing expression it was, it finds by tracing that expression on
+the same ads at the same instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from roost.classad.vector.kinds import Array
+from roost.negotiator.groups import Group
+from roost.negotiator.limits import maximum
+from roost.negotiator.pool_policy import JOB, RESOURCE
+from roost.negotiator.preemption import Standing
+from roost.negotiator.serving import Floor, Party, Want
+from roost.negotiator.settings import ROOT, Settings
+from roost.negotiator.verdicts import CAUSES, JOB_REFUSES, REFUSED, SLOT_REFUSES
+from roost.negotiator.view import REASONS
+
+#: Names of slots that an answer gives of one cause: of refusals, which are taken apart, and of others.
+REFUSALS_MAX: Final = 1_500
+NAMES_MAX: Final = 20
+#: Submitters in an answer.
+SUBMITTERS_MAX: Final = 50
+
+_TAKEN: Final = "taken"
+_ACCEPTED: Final = "accepted"
+_HELD: Final = ("occupied", "retirement-time", _ACCEPTED)
+_APART: Final = (CAUSES[JOB_REFUSES], CAUSES[SLOT_REFUSES])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """How a submitter fared."""
+
+    submitter: str
+    #: Effective priority, the lower the better.
+    priority: float
+    #: Weight that it had before the cycle, and what the cycle gave.
+    used: float
+    got: float
+    #: Weight that is its due of the pool, or of its group's quota; None if it was not visited for its share.
+    share: float | None
+    #: Jobs that it offered, and those that are left.
+    wanted: int
+    left: int
+    group: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleRecord:
+    """See the module. Arrays and tables are those of the cycle itself, good until the next."""
+
+    #: When the cycle was, epoch s, and the matchmaker's distance from UTC, s to the east.
+    at: float
+    zone_offset_s: int
+    settings: Settings
+    floor: Floor
+    parties: tuple[Party, ...]
+    #: In the order in which they are served.
+    served: tuple[Served, ...]
+    groups: Mapping[str, Group]
+    standing: Mapping[str, Standing]
+    #: (queue, submitter) to the knob that kept it out.
+    kept_out: Mapping[tuple[str, str], str]
+
+    # -- jobs --------------------------------------------------------------------------------------
+
+    def about_request(self, schedd: str, submitter: str, autocluster: int) -> dict[str, Any] | None:
+        """Why a request got nothing, or what it got; None if the cycle was not asked for it."""
+        if (schedd, submitter) in self.kept_out:
+            knob = self.kept_out[schedd, submitter]
+            return self._answer(submitter, f"pool policy: {knob}", knob, [])
+        party, want = self._find(schedd, submitter, autocluster)
+        if party is None or want is None:
+            return None
+        rejection = self.floor.rejection(party, want)
+        text = "" if rejection is None else rejection.text
+        out = text.removeprefix("pool policy: ") if text.startswith("pool policy: ") else ""
+        knob = out if out.startswith("NEGOTIATOR_") else ""
+        causes = [] if out else list(self._causes(want))
+        found = self._answer(submitter, text, knob, causes)
+        found["out"] = "" if knob else out
+        found["jobs"], found["left"], found["job"] = want.request.count, want.left, want.request.job
+        found["visited"] = want.key in self.floor.known
+        found["given"] = [each.slot for each in self.floor.matches if self._is_of(each, want)][:NAMES_MAX]
+        found["besides"] = {} if rejection is None else _besides(rejection.causes)
+        found["limits"] = list(self._limits(found["besides"]))
+        found["ceilings"] = [
+            {"name": each.name, "limit": each.limit, "in_use": each.in_use, "set_by": each.set_by}
+            for each in self.floor.ceilings(submitter, want.person)
+        ]
+        return found
+
+    def _answer(self, submitter: str, text: str, knob: str, causes: list[dict[str, Any]]) -> dict[str, Any]:
+        standing = self.standing.get(submitter)
+        return {
+            "at": self.at,
+            "zone_offset_s": self.zone_offset_s,
+            "text": text,
+            "slots": len(self.floor.view.names),
+            "causes": causes,
+            "knob": self._source(knob),
+            "submitter": submitter,
+            "served": self._served(submitter),
+            "group": None if standing is None or standing.group == ROOT else self._group(standing.group),
+            "weight": self.floor.view.size,
+            "sources": self._sources(causes),
+        }
+
+    def _find(self, schedd: str, submitter: str, autocluster: int) -> tuple[Party | None, Want | None]:
+        for party in self.parties:
+            if (party.demand.schedd, party.demand.submitter) == (schedd, submitter):
+                for want in party.wants:
+                    if want.request.autocluster == autocluster:
+                        return party, want
+        return None, None
+
+    def _is_of(self, match: Any, want: Want) -> bool:
+        return (match.schedd, match.submitter, match.autocluster) == want.key
+
+    def _causes(self, want: Want) -> Iterator[dict[str, Any]]:
+        """Slots by what kept them from a request; every slot is in one."""
+        view, known = self.floor.view, self.floor.known.get(want.key)
+        rows: dict[str, Array] = {}
+        todo = np.ones(len(view.names), bool)
+        for number, reason in enumerate(REASONS, 1):
+            rows[reason] = np.flatnonzero(view.out == number)
+        todo &= view.out == 0
+        if known is not None and len(known.verdicts) == len(todo):
+            verdicts = known.verdicts
+            for code, cause in CAUSES.items():
+                rows[cause] = np.flatnonzero(todo & (verdicts == code))
+            accepted = todo & (verdicts < REFUSED)
+            rows[_TAKEN] = np.flatnonzero(accepted & self.floor.taken)
+            rows[_ACCEPTED] = np.flatnonzero(accepted & ~self.floor.taken)
+        else:
+            rows[_TAKEN] = np.flatnonzero(todo & self.floor.taken)
+            rows["not-looked-at"] = np.flatnonzero(todo & ~self.floor.taken)
+        for cause, found in rows.items():
+            if len(found):
+                most = REFUSALS_MAX if cause in _APART else NAMES_MAX
+                names = [view.names[row] for row in found[:most].tolist()]
+                answer: dict[str, Any] = {"cause": cause, "count": len(found), "slots": names}
+                if cause in _HELD:
+                    answer["holders"] = self._holders(found)
+                yield answer
+
+    def _holders(self, rows: Array) -> dict[str, int]:
+        """Who has slots, and how many of them, those with most first."""
+        view = self.floor.view
+        codes = view.holder.take(rows)
+        counts = np.bincount(codes[codes >= 0], minlength=len(view.holders)).tolist()
+        found = sorted(
+            ((count, name) for count, name in zip(counts, view.holders, strict=False) if count), reverse=True
+        )
+        return {name: count for count, name in found[:NAMES_MAX]}
+
+    def _served(self, submitter: str) -> list[dict[str, Any]]:
+        """Those who are served before a submitter, itself, and the next."""
+        place = next((at for at, each in enumerate(self.served) if each.submitter == submitter), None)
+        if place is None:
+            return []
+        shown = self.served[max(0, place - SUBMITTERS_MAX + 2) : place + 2]
+        return [
+            {
+                "submitter": each.submitter, "priority": each.priority, "used": each.used, "got": each.got,
+                "share": each.share, "wanted": each.wanted, "left": each.left, "group": each.group,
+            }
+            for each in shown
+        ]  # fmt: skip
+
+    def _group(self, name: str) -> dict[str, Any] | None:
+        group = self.groups.get(name)
+        if group is None:
+            return None
+        used = next((each.group_in_use for each in self.standing.values() if each.group == name), 0.0)
+        return {"name": name, "quota": group.quota, "allocated": group.allocated, "used": used,
+                "accepts": group.accepts}  # fmt: skip
+
+    def _limits(self, besides: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+        book = self.floor.book
+        for cause in besides:
+            name = cause.partition(":")[2]
+            if cause.startswith("concurrency-limit:") and name:
+                limit = maximum(name, self.settings.limits)
+                yield {"name": name, "limit": limit, "in_use": book.in_use.get(name, 0.0)}
+
+    def _source(self, knob: str) -> dict[str, str] | None:
+        if not knob:
+            return None
+        found, policy = self.settings.in_force.of(knob), self.settings.policy
+        # As it was asked: whole, and with the scopes that names were found to have.
+        asked = {RESOURCE: policy.resource, JOB: policy.job}.get(knob)
+        return {"name": knob, "text": found.text if asked is None else str(asked), "place": found.place}
+
+    def _sources(self, causes: list[dict[str, Any]]) -> dict[str, dict[str, str] | None]:
+        """The knobs that may be behind the causes."""
+        names = {each["cause"] for each in causes}
+        return {cause: self._source(knob) for cause, knob in _KNOBS.items() if cause in names or cause in _ALWAYS}
+
+    # -- slots -------------------------------------------------------------------------------------
+
+    def about_slot(self, name: str) -> dict[str, Any] | None:
+        """What the cycle made of a slot; None if it did not see it."""
+        view = self.floor.view
+        row = next((at for at, each in enumerate(view.names) if each.lower() == name.lower()), None)
+        if row is None:
+            return None
+        code = int(view.out.item(row))
+        reason = REASONS[code - 1] if code else ""
+        given = [each for each in self.floor.matches if each.slot == view.names[row]]
+        counts: dict[str, int] = {}
+        examples: dict[str, str] = {}
+        for party in self.parties:
+            for want in party.wants:
+                known = self.floor.known.get(want.key)
+                if known is not None and row < len(known.verdicts) and not code:
+                    cause = CAUSES.get(int(known.verdicts.item(row)), _ACCEPTED)
+                    counts[cause] = counts.get(cause, 0) + 1
+                    examples.setdefault(cause, want.request.job)
+        return {
+            "at": self.at,
+            "zone_offset_s": self.zone_offset_s,
+            "out": reason,
+            "knob": self._source(_KNOBS.get(reason, "")),
+            "given": [{"job": each.job, "user": each.submitter, "preempts": each.preempts} for each in given],
+            "requests": [{"cause": each, "count": count, "job": examples[each]} for each, count in counts.items()],
+            "sources": self._sources([{"cause": each} for each in counts]),
+        }
+
+
+_KNOBS: Final = {
+    "constraint": "NEGOTIATOR_SLOT_CONSTRAINT",
+    "pool-policy": "NEGOTIATOR_PE_STARTD_ONLY_EXPR",
+    "pool-policy-resource": "NEGOTIATOR_PE_RESOURCE_EXPR",
+    "pool-policy-job": "NEGOTIATOR_PE_JOB_EXPR",
+    "preemption": "PREEMPTION_REQUIREMENTS",
+}
+_ALWAYS: Final = ("preemption",)
+
+
+def _besides(causes: Mapping[str, int]) -> dict[str, int]:
+    """Causes that are not about verdicts: limits, and who may take a slot from whom."""
+    known = {*CAUSES.values(), *REASONS, _TAKEN}
+    return {cause: count for cause, count in causes.items() if cause not in known}

@@ -1,0 +1,257 @@
+"""Free slots that are asked one by one, the best first, as many as a request needs.
+
+A table of columns answers for all slots at once, and wants the ads of all of them as they are now. Where an ad is cheap
+to make when it is looked at, and a cycle gives away a few slots of many (the simulated pool: its machines are looked at
+only if that can matter), it is the other way round: a `Shelf` knows its slots in the order of the matchmaker's own
+ranks, and makes the ad of one when it is asked for; `SingleSlots` takes the place of `Memory` and asks until it has what
+is needed. Everything else of a cycle (who is served, with how much, under which limits) is the same code, and so is what
+it gives: `tests/negotiator/test_single_slots.py` holds it to that.
+
+It is for slots that nobody has and that no policy discards, and for ranks that stay as they are while a slot does. The
+counts of causes, and what the pool-wide policy prevented, are those of the slots that were asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import numpy as np
+
+from roost.classad import ERROR, ClassAd, Expr, FixedWorld, evaluate
+from roost.classad.ad import MISSING
+from roost.classad.vector.kinds import Array
+from roost.classad.world import World
+from roost.model.pool_policy import is_true
+from roost.negotiator.memory import TEXTS_MAX, Key, Known
+from roost.negotiator.ranks import KEYS, UNUSED, Listing
+from roost.negotiator.reach import is_unsteady
+from roost.negotiator.settings import Settings
+from roost.negotiator.verdicts import (
+    ACCEPTED,
+    JOB_REFUSES,
+    NOTED_JOB,
+    NOTED_RESOURCE,
+    POLICY_JOB,
+    POLICY_RESOURCE,
+    REFUSED,
+    SLOT_REFUSES,
+    VERDICTS,
+    Judge,
+)  # fmt: skip
+from roost.negotiator.view import SlotView
+
+#: Verdict on a slot that was not asked.
+UNASKED: Final = 255
+#: Slots that are asked for at once: a visit seldom has more.
+BATCH: Final = 16
+
+
+class Shelf(Protocol):
+    """Slots by row. The rows stay what they are during a cycle."""
+
+    def view(self) -> SlotView:
+        """The arrays of a cycle; those that nobody has are available, the others are not."""
+
+    def usage(self) -> Mapping[str, tuple[float, int]]:
+        """User to weight and number of the slots in use."""
+
+    def licences(self) -> Iterable[str]:
+        """ConcurrencyLimits of what runs."""
+
+    def ad(self, row: int) -> ClassAd | None:
+        """The ad of a slot as it is now; None if it is not to be had after all."""
+
+    def rows(self) -> Iterator[int]:
+        """The slots that nobody has, by their ranks where no request has a say in them; of equals the first."""
+
+    def ranks(self, row: int) -> tuple[float, float]:
+        """The matchmaker's two ranks of a slot where no request has a say in them."""
+
+    def leaves_ranks(self, ad: ClassAd) -> bool:
+        """Whether a request has no say in the matchmaker's ranks."""
+
+    def refusal(self, row: int, key: Key) -> int | None:
+        """The verdict on a slot as it is and a request, if it was asked about and is known to be no."""
+
+    def refuse(self, row: int, key: Key, verdict: int) -> None:
+        """Remember that as long as the slot stays as it is."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Walk(Known):
+    """How far the slots were asked for a request."""
+
+    key: Key
+    #: What it is called.
+    job: str
+    #: Rows that were not asked yet.
+    rows: Iterator[int]
+    #: Those that accept each other with it, best first, and their keys.
+    found: list[int] = field(default_factory=list)
+    keys: list[tuple[float, ...]] = field(default_factory=list)
+    done: bool = False
+    #: Number of each verdict so far.
+    tally: list[int] = field(default_factory=lambda: [0] * VERDICTS)
+    #: Whether neither the clock nor chance is among what it asks; None until somebody needs to know.
+    steady: bool | None = None
+
+
+@dataclass(slots=True)
+class SingleSlots:
+    """What is known of the requests of one cycle; see the module."""
+
+    shelf: Shelf
+    settings: Settings
+    world: FixedWorld = field(default_factory=FixedWorld)
+    judged_requests: int = 0
+    judged_slots: int = 0
+    _size: int = 0
+    _judge: Judge | None = None
+    #: By identity, which is kept: expressions of requests to whether the clock or chance is in them.
+    _unsteady: dict[int, tuple[Expr, bool]] = field(default_factory=dict)
+    _walks: dict[Key, Walk] = field(default_factory=dict)
+
+    @property
+    def view(self) -> None:
+        """Nothing is kept for the next cycle."""
+        return None
+
+    def begin(self, snapshot: object, judge: Judge, requests: Mapping[Key, ClassAd]) -> None:
+        """A cycle begins; what is remembered between cycles the shelf has."""
+        self._judge, self._size, self.world = judge, len(judge.view.names), judge.world
+        self.judged_requests = self.judged_slots = 0
+        self._walks.clear()
+
+    def of(self, key: Key, ad: ClassAd, job: str = "") -> Walk:
+        """What is known of a request."""
+        found = self._walks.get(key)
+        if found is None:
+            self.judged_requests += 1
+            unasked = np.full(self._size, UNASKED, np.uint8)
+            found = self._walks[key] = Walk(ad, unasked, key=key, job=job, rows=self.shelf.rows())
+        return found
+
+    def _is_steady(self, walk: Walk) -> bool:
+        """Whether neither the clock nor chance is among what a request asks."""
+        if walk.steady is None:
+            cells = (cell for scope in (walk.ad, walk.ad.chained) if scope for cell in scope.cells.values())
+            policy = self.settings.policy
+            asked = (*cells, policy.resource, policy.job)
+            walk.steady = not any(self._is_unsteady(cell) for cell in asked if isinstance(cell, Expr))
+        return walk.steady
+
+    def _is_unsteady(self, expression: Expr) -> bool:
+        known = self._unsteady.get(id(expression))
+        if known is None:
+            if len(self._unsteady) >= TEXTS_MAX:
+                self._unsteady.clear()
+            known = self._unsteady[id(expression)] = expression, is_unsteady(expression)
+        return known[1]
+
+    def counts(self, known: Known) -> Sequence[int]:
+        """Number of each verdict on a request among the slots that were asked."""
+        assert isinstance(known, Walk)
+        return known.tally
+
+    def listing(self, known: Known, usable: Array, need: int, taken: Array | None) -> Listing:
+        """The best usable slots for a request, the first `BATCH` of `need` or all."""
+        assert isinstance(known, Walk)
+        if known.ad.cell("rank") is MISSING and self.shelf.leaves_ranks(known.ad):
+            self._ask_in_order(known, usable, min(need, BATCH), taken is not None)
+        elif not known.done:
+            self._ask_all(known)
+        places = [place for place, row in enumerate(known.found) if usable.item(row)]
+        rows = np.array([known.found[place] for place in places], np.int64)
+        keys = np.array([known.keys[place] for place in places]).reshape(-1, KEYS).T
+        return Listing(rows, keys, known.done)
+
+    def _ask_in_order(self, walk: Walk, usable: Array, need: int, for_good: bool) -> None:
+        """Ask on until there are so many; what is not usable is passed over where it will not be usable again."""
+        have = sum(map(usable.item, walk.found))
+        while have < need:
+            row = next(walk.rows, None)
+            if row is None:
+                walk.done = True
+                return
+            mine = usable.item(row)
+            if (mine or not for_good) and self._asked(walk, row) is not None:
+                walk.found.append(row)
+                first, last = self.shelf.ranks(row)
+                walk.keys.append((first, 0.0, last, UNUSED))
+                have += mine
+
+    def _ask_all(self, walk: Walk) -> None:
+        """Ask everybody: the request has a say in who is best."""
+        found = []
+        for place, row in enumerate(walk.rows):
+            slot = self._asked(walk, row)
+            if slot is not None:
+                found.append((self._key(slot, walk.ad), -place, row))
+        found.sort(reverse=True)
+        walk.found, walk.keys = [row for _, _, row in found], [key for key, _, _ in found]
+        walk.done = True
+
+    def _asked(self, walk: Walk, row: int) -> ClassAd | None:
+        """The ad of a slot, if it and the request accept each other."""
+        known = self.shelf.refusal(row, walk.key)
+        if known is not None:
+            walk.verdicts[row] = known
+            walk.tally[known] += 1
+            return None
+        slot = self.shelf.ad(row)
+        if slot is None:
+            return None
+        self.judged_slots += 1
+        verdict = self._verdict(slot, walk)
+        walk.verdicts[row] = verdict
+        walk.tally[verdict] += 1
+        if verdict < REFUSED:
+            return slot
+        if self._is_steady(walk):
+            self.shelf.refuse(row, walk.key, verdict)
+        return None
+
+    def _verdict(self, slot: ClassAd, walk: Walk) -> int:
+        """The verdict on one slot; see `verdicts`."""
+        request, policy, world = walk.ad, self.settings.policy, self.world
+        free = policy.job is not None and request.cell("requirements") is MISSING
+        if not free and not slot.matches(request, world):
+            return JOB_REFUSES
+        free = policy.resource is not None and slot.cell("requirements") is MISSING
+        if not free and not request.matches(slot, world):
+            return SLOT_REFUSES
+        for condition, my, target, code, noted in (
+            (policy.resource, slot, request, POLICY_RESOURCE, NOTED_RESOURCE),
+            (policy.job, request, slot, POLICY_JOB, NOTED_JOB),
+        ):
+            if condition is None:
+                continue
+            value = evaluate(condition, my, target, world)
+            if not is_true(value):
+                assert self._judge is not None
+                if value is ERROR:
+                    self._judge.note_error(code, walk.job, 1)
+                return noted if policy.log_only else code
+        return ACCEPTED
+
+    def _key(self, slot: ClassAd, request: ClassAd) -> tuple[float, ...]:
+        first, last = own_ranks(slot, request, self.settings, self.world)
+        return first, request.rank(slot, self.world), last, UNUSED
+
+
+def own_ranks(slot: ClassAd, request: ClassAd | None, settings: Settings, world: World) -> tuple[float, float]:
+    """NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK of a slot for a request, or for any."""
+    return (
+        _rank(settings.pre_job_rank, slot, request, world),
+        _rank(settings.post_job_rank, slot, request, world),
+    )
+
+
+def _rank(expression: Expr | None, slot: ClassAd, request: ClassAd | None, world: World) -> float:
+    """One of these; minus infinity for what is not a number."""
+    value = -np.inf if expression is None else evaluate(expression, slot, request, world)
+    if value.__class__ not in (bool, int, float) or value != value:
+        return -np.inf
+    return float(value)

@@ -1,0 +1,111 @@
+"""What every event of a user's event log is, and the words that many of them share.
+
+An event has no time and no job: whoever writes it says both. `lines` gives its text, first what stands in its header
+line, then its body; `read` takes them back; `attributes` are those of its ad, for the JSON form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Final, Self
+
+from roost.classad import ClassAd, Value
+from roost.schedd.event_log.parts import Lines, LogFormatError, one_line
+
+#: How lines begin that are notes.
+NOTE: Final = "    "
+
+
+def text_of(ad: ClassAd, name: str) -> str:
+    """A string attribute of a job; "" for anything else."""
+    value = ad.eval(name)
+    return value if isinstance(value, str) else ""
+
+
+def whole_of(ad: ClassAd, name: str) -> int:
+    """A number attribute of a job; 0 for anything else."""
+    value = ad.eval(name)
+    return int(value) if isinstance(value, int | float) and abs(value) < 2**62 else 0
+
+
+def after(head: str, words: str) -> str:
+    """What follows fixed words. Raises `LogFormatError` where they are missing."""
+    if not head.startswith(words):
+        raise LogFormatError(f"{head!r} does not begin with {words!r}")
+    return head[len(words) :]
+
+
+def given(**attributes: Value) -> dict[str, Value]:
+    """The attributes that are not empty texts."""
+    return {name: value for name, value in attributes.items() if value != ""}
+
+
+class Event:
+    """What every event has."""
+
+    __slots__ = ()
+
+    #: Its number in the log.
+    NUMBER: ClassVar[int]
+    #: Its name in ads.
+    NAME: ClassVar[str]
+
+    def lines(self) -> Iterator[str]:
+        """The header's words, then the lines of the body."""
+        raise NotImplementedError
+
+    @classmethod
+    def read(cls, head: str, lines: Lines) -> Self:
+        """The event of a text. Raises `LogFormatError`."""
+        raise NotImplementedError
+
+    def attributes(self) -> dict[str, Value]:
+        """As the attributes of an event's ad, the common ones left out."""
+        raise NotImplementedError
+
+
+class WithReason(Event):
+    """An event of fixed words whose body is at most a reason."""
+
+    __slots__ = ()
+    WORDS: ClassVar[str]
+
+    reason: str
+
+    def lines(self) -> Iterator[str]:
+        yield self.WORDS
+        if self.reason:
+            yield f"\t{one_line(self.reason)}"
+
+    @classmethod
+    def read(cls, head: str, lines: Lines) -> Self:
+        return cls(reason=lines.take())  # type: ignore[call-arg]
+
+    def attributes(self) -> dict[str, Value]:
+        return given(Reason=self.reason)
+
+
+class Submission(Event):
+    """An event that says from where something came into the queue, with notes of its user."""
+
+    __slots__ = ()
+    WORDS: ClassVar[str]
+
+    host: str
+    log_notes: str
+    user_notes: str
+
+    def lines(self) -> Iterator[str]:
+        yield f"{self.WORDS} submitted from host: {self.host}"
+        if self.log_notes or self.user_notes:
+            yield NOTE + one_line(self.log_notes)
+        if self.user_notes:
+            yield NOTE + one_line(self.user_notes)
+
+    @classmethod
+    def read(cls, head: str, lines: Lines) -> Self:
+        host = after(head, f"{cls.WORDS} submitted from host: ")
+        return cls(host=host, log_notes=lines.take(), user_notes=lines.take())  # type: ignore[call-arg]
+
+    def attributes(self) -> dict[str, Value]:
+        return given(SubmitHost=self.host, LogNotes=self.log_notes, UserNotes=self.user_notes)

@@ -1,0 +1,64 @@
+"""The layout of slots as a check of the configuration sees it, before a machine is laid out like that.
+
+A problem that a machine with more cores, memory or disk space would not have counts as a warning: configuration is
+often checked on another machine than it is for. Every other problem keeps a node from starting anywhere.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.config import Config, ConfigError, Severity
+from roost.config.finding import Diagnostic
+from roost.model.resources import CPUS, DISK, MEMORY, SWAP
+from roost.model.slots import Filesystem, HostReading
+from roost.startd.layout.layout import plan_layout
+from roost.startd.layout.problems import LayoutCode, LayoutProblem
+from roost.startd.layout.resources import inventories
+
+#: The machine that is assumed where a check is for no machine in particular.
+ASSUMED: Final = HostReading(
+    cpus=64, memory_mb=262_144, swap_kb=8 << 20, filesystems={"/": Filesystem(name="/", free_kb=1 << 30)}
+)
+_OF_EVERY_MACHINE: Final = frozenset((CPUS, MEMORY, DISK, SWAP))
+
+
+def check_layout(config: Config, reading: HostReading) -> list[Diagnostic]:
+    """What is wrong with the slots that a configuration describes, on a machine like that.
+
+    Slots of resources that a command lists are not judged: a check runs no such command. Values that cannot be read
+    are the business of `roost.config.check`.
+    """
+    try:
+        if inventories(config):
+            return []
+        layout = plan_layout(config, reading)
+    except ConfigError:
+        return []
+    return [_diagnostic(each, reading) for each in layout.problems if each.code is not LayoutCode.BAD_VALUE]
+
+
+def errors_anywhere(config: Config) -> list[Diagnostic]:
+    """What keeps the slots from being made on any machine."""
+    return [one for one in check_layout(config, ASSUMED) if one.severity is Severity.ERROR]
+
+
+def _depends_on_machine(problem: LayoutProblem) -> bool:
+    """Whether a larger machine would not have the problem."""
+    return problem.unmet is not None and _OF_EVERY_MACHINE.issuperset(problem.unmet.resources)
+
+
+def _diagnostic(problem: LayoutProblem, reading: HostReading) -> Diagnostic:
+    message = f"{problem.knob}: {problem.message}"
+    here = _depends_on_machine(problem)
+    if here:
+        message += f", on this machine, which has {reading.cpus} cores and {reading.memory_mb} MB of memory"
+    remedy = problem.remedy[:1].upper() + problem.remedy[1:]
+    return Diagnostic(
+        code=problem.code,
+        message=message,
+        span=problem.span,
+        severity=Severity.WARNING if here or problem.is_warning else Severity.ERROR,
+        remedy=f"{remedy}." if remedy else "",
+        name=problem.knob,
+    )

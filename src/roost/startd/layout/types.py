@@ -1,0 +1,253 @@
+"""Reading SLOT_TYPE_<N>: the text that says what share of each resource a slot of that type has.
+
+    value := item { separator item }      newline if there is one in the text, else comma, else blank
+    item  := share | name = share [: constraint]
+    share := auto | minimum | 25% | 1/4 | 2 | 512M
+
+A share without a name is for all resources that are not named. Names of custom resources are matched first and
+whole, the four others by their first letter. A name that is not a beginning of a full one (``corn = 2``) is read like
+that too, as it always was, with a warning.
+
+Everything is exact: ``33.3%`` is 333/1000. Whether the shares of all slots fit is the business of `layout_shares`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from roost.classad import Expr, ParseError, Syntax, parse_expression
+from roost.config import Span
+from roost.model.resources import CPUS, DISK, MEMORY, SWAP
+from roost.startd.layout.problems import LayoutCode, LayoutProblem
+
+#: Longest text of a type that is read, in items.
+ITEMS_MAX: Final = 1000
+
+_LETTERS: Final = {"c": CPUS, "r": MEMORY, "m": MEMORY, "d": DISK, "s": SWAP, "v": SWAP}
+_FULL_NAMES: Final = ("cpus", "ram", "memory", "disk", "swap", "virtualmemory")
+#: Resources of which a slot has a fraction of whatever there is at the time.
+LIVE: Final = frozenset({DISK, SWAP})
+
+_PERCENT = re.compile(r"(\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})\s*%\Z")
+_RATIO = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*/\s*(\d{1,9}(?:\.\d{1,9})?)\Z")
+_NUMBER = re.compile(r"(\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})\s*([KMGTP])?B?\Z", re.IGNORECASE)
+_POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+
+
+class Special(Enum):
+    """Shares that are words."""
+
+    AUTO = "auto"
+    MINIMUM = "minimum"
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """A fraction of what the machine has."""
+
+    of: Fraction
+
+    def __str__(self) -> str:
+        return f"{float(self.of * 100):.2f}%"
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute:
+    """A number, in the unit of the resource unless it has a suffix."""
+
+    number: Fraction
+    #: K, M, G, T, P in capitals; "" for none.
+    suffix: str = ""
+
+    def __str__(self) -> str:
+        return f"{float(self.number):g}{self.suffix}"
+
+    def in_mb(self) -> Fraction:
+        """As an amount of memory: a bare number counts MB."""
+        return self.number if not self.suffix else self.number * Fraction(1024) ** (_POWERS[self.suffix] - 2)
+
+
+Share: TypeAlias = Special | Portion | Absolute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotType:
+    """A slot type as described."""
+
+    number: int
+    #: Resource, as published, to its share.
+    shares: Mapping[str, Share] = field(default_factory=dict)
+    #: Share of every resource that is not named.
+    others: Share = Special.AUTO
+    #: Custom resource, as published, to the condition on its units.
+    conditions: Mapping[str, Expr] = field(default_factory=dict)
+    #: The knob that describes it, and where it was set.
+    knob: str
+    span: Span
+
+    def share(self, resource: str) -> Share:
+        """The share of a resource."""
+        return self.shares.get(resource, self.others)
+
+
+@dataclass(slots=True)
+class _Reader:
+    number: int
+    span: Span
+    #: Folded name of a custom resource to its published name.
+    custom: Mapping[str, str]
+    shares: dict[str, Share] = field(default_factory=dict)
+    others: Share | None = None
+    conditions: dict[str, Expr] = field(default_factory=dict)
+    problems: list[LayoutProblem] = field(default_factory=list)
+
+    def report(self, code: LayoutCode, message: str, remedy: str = "") -> None:
+        knob = f"SLOT_TYPE_{self.number}"
+        self.problems.append(LayoutProblem(code=code, message=message, knob=knob, span=self.span, remedy=remedy))
+
+    def item(self, text: str) -> None:
+        name, equals, rest = text.partition("=")
+        if not equals:
+            self.blanket(text)
+            return
+        name = name.strip()
+        share_text, colon, constraint = rest.partition(":")
+        share = read_share(share_text)
+        if share is None:
+            self.report(
+                LayoutCode.BAD_DESCRIPTION,
+                f'Bad description of slot type {self.number}: "{share_text.strip()}" is not a share of {name}',
+                "use a number, a percentage, a fraction, auto or minimum",
+            )
+            return
+        resource = self.resource(name, share)
+        if resource is not None and self.fits_kind(resource, share, share_text):
+            self.put(resource, share)
+            if colon:
+                self.condition(resource, constraint.strip())
+
+    def condition(self, resource: str, text: str) -> None:
+        if resource not in self.custom.values():
+            self.report(LayoutCode.CONSTRAINT_IGNORED, f'{resource} has no units to choose by "{text}"')
+            return
+        try:
+            self.conditions[resource] = parse_expression(text, Syntax.OLD)
+        except ParseError as error:
+            self.report(
+                LayoutCode.BAD_DESCRIPTION,
+                f'Bad description of slot type {self.number}: "{text}" is not a condition: {error.message}',
+                "write name=share : expression over the properties of a unit",
+            )
+
+    def blanket(self, text: str) -> None:
+        share = read_share(text)
+        if share is None or isinstance(share, Absolute) or (isinstance(share, Portion) and share.of > 1):
+            self.report(
+                LayoutCode.BAD_DESCRIPTION,
+                f'Bad description of slot type {self.number}: "{text}" is invalid',
+                "use a percentage up to 100%, a fraction up to 1, or list resources as name=share",
+            )
+            return
+        if self.others is not None:
+            self.report(LayoutCode.GIVEN_TWICE, f"a share for all resources is given twice; {text} counts")
+        self.others = share
+
+    def resource(self, name: str, share: Share) -> str | None:
+        """The resource that a name means; None, after a report, where it means none."""
+        key = name.lower()
+        if key in self.custom:
+            return self.custom[key]
+        found = _LETTERS.get(key[:1])
+        if found is None:
+            wanted = isinstance(share, Absolute) and share.number > 0
+            known = ", ".join(("cpus", "memory", "disk", "swap", *self.custom.values()))
+            self.report(
+                LayoutCode.UNKNOWN_RESOURCE if wanted else LayoutCode.NOT_COUNTED,
+                f"the machine has no resource {name!r}" + ("" if wanted else ", so a share of it is nothing"),
+                f"it has {known}; others are named by MACHINE_RESOURCE_<NAME>",
+            )
+        elif not any(full.startswith(key) for full in _FULL_NAMES):
+            self.report(LayoutCode.READ_BY_LETTER, f"{name!r} is read as {found}, by its first letter")
+        return found
+
+    def fits_kind(self, resource: str, share: Share, text: str) -> bool:
+        """Whether a resource can have such a share; reports where not."""
+        if not isinstance(share, Absolute):
+            return True
+        if resource in LIVE:
+            self.report(
+                LayoutCode.ABSOLUTE_SHARE,
+                f"{resource}={text.strip()}: how much there is changes, so it cannot be given as a number",
+                "You must specify a percent or fraction",
+            )
+            return False
+        if share.suffix and resource != MEMORY:
+            self.report(
+                LayoutCode.BAD_DESCRIPTION,
+                f'Bad description of slot type {self.number}: "{text.strip()}": {resource} has no unit {share.suffix}',
+                "use a number without suffix",
+            )
+            return False
+        return True
+
+    def put(self, resource: str, share: Share) -> None:
+        if resource in self.shares:
+            self.report(LayoutCode.GIVEN_TWICE, f"{resource} is given twice; the last counts")
+        self.shares[resource] = share
+
+
+def read_share(text: str) -> Share | None:
+    """The share that a text is; None if it is none."""
+    text = text.strip()
+    word = text.lower()
+    if word in ("auto", "automatic"):
+        return Special.AUTO
+    if word in ("min", "minimal", "minimum"):
+        return Special.MINIMUM
+    if found := _PERCENT.match(text):
+        return Portion(Fraction(found[1]) / 100)
+    if found := _RATIO.match(text):
+        below = Fraction(found[2])
+        return Portion(Fraction(found[1]) / below) if below else None
+    if found := _NUMBER.match(text):
+        return Absolute(Fraction(found[1]), (found[2] or "").upper())
+    return None
+
+
+def _items(text: str) -> Iterator[str]:
+    # Blanks around = and / belong to the item, also where blanks separate items.
+    text = re.sub(r"[ \t]*([=/:])[ \t]*", r"\1", text.strip())
+    text = re.sub(r"[ \t]+%", "%", text)
+    separator = "\n" if "\n" in text else "," if "," in text else None
+    for item in text.split(separator):
+        if stripped := item.strip().rstrip(",").strip():
+            yield stripped
+
+
+def read_slot_type(
+    number: int, text: str, span: Span, custom: Sequence[str]
+) -> tuple[SlotType, tuple[LayoutProblem, ...]]:
+    """The type that a text describes, as far as it can be read, and what is wrong with it.
+
+    `custom` are the published names of custom resources.
+    """
+    reader = _Reader(number, span, {name.lower(): name for name in custom})
+    for count, item in enumerate(_items(text)):
+        if count == ITEMS_MAX:
+            reader.report(LayoutCode.BAD_DESCRIPTION, f"more than {ITEMS_MAX} items", "name each resource once")
+            break
+        reader.item(item)
+    described = SlotType(
+        number=number,
+        shares=reader.shares,
+        conditions=reader.conditions,
+        others=Special.AUTO if reader.others is None else reader.others,
+        knob=f"SLOT_TYPE_{number}",
+        span=span,
+    )
+    return described, tuple(reader.problems)

@@ -1,0 +1,1 @@
+"""The ad of a slot: what is sensed, configured, remembered and shown between neighbours."""
