@@ -3,9 +3,9 @@
 A table of columns answers for all slots at once, and wants the ads of all of them as they are now. Where an ad is cheap
 to make when it is looked at, and a cycle gives away a few slots of many (the simulated pool: its machines are looked at
 only if that can matter), it is the other way round: a `Shelf` knows its slots in the order of the matchmaker's own
-ranks, and makes the ad of one when it is asked for; `SingleSlots` takes the place of `Memory` and asks until it has what
-is needed. Everything else of a cycle (who is served, with how much, under which limits) is the same code, and so is what
-it gives: `tests/negotiator/test_single_slots.py` holds it to that.
+ranks, and makes the ad of one when it is asked for; `SingleSlots` takes the place of `Memory` and asks until it has
+what is needed. Everything else of a cycle (who is served, with how much, under which limits) is the same code, and so
+is what it gives: `tests/negotiator/test_single_slots.py` holds it to that.
 
 It is for slots that nobody has and that no policy discards, and for ranks that stay as they are while a slot does. The
 counts of causes, and what the pool-wide policy prevented, are those of the slots that were asked.
