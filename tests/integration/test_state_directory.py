@@ -222,6 +222,47 @@ def test_commands_find_a_pool_whose_run_directory_was_removed(start: Callable[..
     assert not pool.processes()
 
 
+def test_directories_that_were_removed_under_the_pool_are_made_again(start: Callable[..., Pool]) -> None:
+    pool = start()
+    runs = pool.submit("executable = /bin/sh\narguments = \"-c 'until [ -e end ]; do sleep 0.1; done'\"\n")
+    pool.seen(f"{runs}.0", JobStatus=2, NumJobStarts=1)
+    for name in ("log", "execute", "jobs", "spool"):
+        place = pool.home / name
+        # At once, for daemons go on writing to it.
+        gone = pool.place / f"gone {name}"
+        place.rename(gone)
+        shutil.rmtree(gone)
+        eventually(place.is_dir, pool.logs)
+        told = f"{place} was removed while the pool ran"
+        eventually(lambda told=told: told in (pool.home / "log" / "master.log").read_text(), told)  # type: ignore[misc]
+        out = pool.work / f"out {name}"
+        pool.wait(
+            pool.submit(f"executable = /bin/echo\narguments = {name}\noutput = {out}\nshould_transfer_files = YES\n")
+        )
+        assert out.read_text() == f"{name}\n"
+        eventually(lambda: pool.try_("status", "--daemons").returncode == 0, pool.logs)
+    for role in ("node", "schedd", "central"):
+        assert (pool.home / "log" / f"{role}.log").read_text(), f"{role} writes its log again"
+    (pool.work / "end").touch()
+    pool.wait(runs)
+    assert pool.job(f"{runs}.0")["NumJobStarts"] == 1
+
+
+def test_a_machine_that_cannot_run_jobs_is_named_by_the_status_of_daemons(
+    start: Callable[..., Pool], tmp_path: Path
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    pool = start(f"EXECUTE = {scratch}\n")
+    pool.wait(pool.submit("executable = /bin/true\n"))
+    gone = scratch.rename(tmp_path / "gone")
+    waits = pool.submit("executable = /bin/true\n")
+    assert "cannot make the scratch directory" in _daemons(pool, str(scratch))["node"]
+    gone.rename(scratch)
+    pool.wait(waits)
+    assert "problems" not in json.loads(pool("status", "--daemons", "--json"))
+
+
 def test_a_pool_whose_master_stands_still_is_named(start: Callable[..., Pool], monkeypatch: pytest.MonkeyPatch) -> None:
     from roost.runtime import home as homes
 

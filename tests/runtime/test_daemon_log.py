@@ -41,3 +41,17 @@ def test_a_log_goes_on_and_is_turned_over_before_it_is_too_long(tmp_path: Path) 
     assert [each.name for each in files] == ["node.log", *(f"node.log.{number + 1}" for number in range(LOGS_KEPT))]
     assert all(each.stat().st_size <= 500 for each in files)
     assert path.read_text().endswith("line 19\n")
+
+
+def test_a_log_that_was_removed_is_begun_again(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    log = DaemonLog(tmp_path / "log" / "node.log")
+    written = logging.makeLogRecord({"msg": "first", "created": 1.0})
+    log.emit(written)
+    (tmp_path / "log" / "node.log").unlink()
+    (tmp_path / "log").rmdir()
+    log.emit(logging.makeLogRecord({"msg": "nowhere", "created": 2.0}))
+    (tmp_path / "log").mkdir()
+    log.emit(logging.makeLogRecord({"msg": "again", "created": 3.0}))
+    log.close()
+    assert (tmp_path / "log" / "node.log").read_text().endswith(": again\n")

@@ -37,6 +37,8 @@ class DaemonLog(logging.Handler):
         self._kept = kept
         self._file = -1
         self._size = 0
+        #: In which second it was last looked whether the file is still there.
+        self._looked_at = 0
         self._open()
         self.setFormatter(_Lines("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"))
         # None of the lines names a process, a thread or a place in the source.
@@ -48,6 +50,8 @@ class DaemonLog(logging.Handler):
         try:
             text = self.format(record)
             data = ((text if text.isprintable() else _told(text)) + "\n").encode("utf-8", "backslashreplace")
+            if int(record.created) != self._looked_at:
+                self._look(int(record.created))
             if self._size + len(data) > self._bytes_max and self._size:
                 self._turn_over()
             self._size += os.write(self._file, data)
@@ -64,6 +68,15 @@ class DaemonLog(logging.Handler):
         finally:
             self.release()
         super().close()
+
+    def _look(self, second: int) -> None:
+        """Begin another file where this one was removed; it goes on where there is no directory any more."""
+        self._looked_at = second
+        if not self._path.exists():
+            old = self._file
+            with contextlib.suppress(OSError):
+                self._open()
+                os.close(old)
 
     def _open(self) -> None:
         self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)

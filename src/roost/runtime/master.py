@@ -17,6 +17,7 @@ import json
 import os
 import select
 import signal
+import stat
 import sys
 import time
 import traceback
@@ -274,6 +275,19 @@ class Master:
             return
         self._tell(f"{self.home.run} was removed while the pool ran; it is made again. Do not delete it")
 
+    def _restore_directories(self) -> None:
+        """Make directories of the running pool again that were removed; the database has a watch of its own."""
+        for directory in (self.home.log, self.home.execute, self.home.jobs, self.home.spool):
+            if directory.is_dir():
+                continue
+            try:
+                directory.mkdir(mode=0o700)
+            except OSError as error:
+                self._tell(f"{directory} is gone and cannot be made again: {error.strerror}")
+                continue
+            _reopen_output(self.home.log / "master.log")
+            self._tell(f"{directory} was removed while the pool ran; it is made again, what was in it is lost")
+
     def _contact_of(self, client: BusSettings, names: dict[str, str]) -> dict[str, Any]:
         return {
             "pid": os.getpid(),
@@ -370,6 +384,7 @@ class Master:
             if number is not None:
                 self._on_signal(number)
             self._reap()
+            self._restore_directories()
             self._restore_run()
             if self._server is not None and not self._server.pid:
                 self._start_server()
@@ -486,6 +501,17 @@ def _kill(children: list[_Child], number: signal.Signals) -> None:
         if child.pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child.pid, number)
+
+
+def _reopen_output(path: Path) -> None:
+    """Go on in a file of that name where the one that is written to was removed."""
+    with contextlib.suppress(OSError):
+        found = os.fstat(1)
+        if stat.S_ISREG(found.st_mode) and not found.st_nlink:
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            for output in (1, 2):
+                os.dup2(file, output)
+            os.close(file)
 
 
 def _flush() -> None:

@@ -13,6 +13,7 @@ import contextlib
 import logging
 from collections.abc import Coroutine, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -127,7 +128,8 @@ class NodeDaemon:
         #: For each directory of scratch directories.
         self.sandboxes = {each: Sandboxes(each) for each in self.scratch.current}
         self.backfill = self._backfill_client(config)
-        self.impediments = Impediments(dict.fromkeys((*self.scratch.current, context.home.execute, context.home.jobs)))
+        directories = dict.fromkeys((*self.scratch.current, context.home.execute, context.home.jobs))
+        self.impediments = Impediments(directories, partial(context.home.note_problem, context.role))
         self.cron = CronPrograms(self._cron_around(), self._cron_plan(config))
         #: Programs have said that the pool is to hear of their output at once.
         self._tell_cron = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -24,8 +24,10 @@ PROBE_BYTES: Final = 64 * 1024
 class Impediments:
     """What keeps one machine from running jobs."""
 
-    def __init__(self, directories: Iterable[Path]) -> None:
+    def __init__(self, directories: Iterable[Path], note: Callable[[str], None] = lambda text: None) -> None:
+        """`note` hears why no job is taken, and "" when jobs are again."""
         self._directories = tuple(directories)
+        self._note = note
         #: Why no job is taken; "" if jobs are.
         self.text = ""
         self._not_before = 0.0
@@ -39,6 +41,7 @@ class Impediments:
         if text and not self.text:
             _log.error("this machine takes no jobs until this is fixed: %s", text)
             self.text = text
+            self._note(text)
         self._not_before = asyncio.get_running_loop().time() + AGAIN_S
 
     async def look(self) -> None:
@@ -48,6 +51,7 @@ class Impediments:
         problem = await asyncio.to_thread(self._probed)
         if not problem:
             _log.info("this machine takes jobs again")
+            self._note("")
         self.text = problem
 
     def _probed(self) -> str:
