@@ -10,6 +10,7 @@ from roost.gridengine.cell import Cell, read_cell
 from roost.gridengine.instances import resolve
 from roost.gridengine.pairs import Pair
 from roost.gridengine.scheduling import Grant, HostReport, PendingJob, Plan, Request, RunningTask, Snapshot, run
+from roost.gridengine.scheduling.reasons import Reason
 from tests.gridengine import dumps
 from tests.gridengine.sample import edited
 
@@ -82,3 +83,13 @@ def places(found: Plan) -> dict[int, list[str]]:
     for one in found.dispatches:
         result.setdefault(one.job, []).extend(grant.instance for grant in one.grants)
     return result
+
+
+def texts(reasons: Iterable[Reason]) -> tuple[str, ...]:
+    """Reasons that do not depend on requests, in words."""
+    return tuple(one.sentence() for one in reasons)
+
+
+def told(found: Plan, job: int) -> tuple[str, ...]:
+    """Why a job waits, in words, without what is true for all jobs."""
+    return found.scheduling_info(job)[len(found.dropped) :]

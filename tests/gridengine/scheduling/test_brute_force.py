@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from roost.gridengine.quota import QuotaRule
 from roost.gridengine.scheduling import PendingJob, RunningTask, Snapshot, run
 from tests.gridengine.scheduling.cells import cell, job, running, snapshot
 
@@ -20,6 +21,14 @@ excl excl BOOL EXCL YES YES 0 0
 _HOSTS = ("node1", "node2", "node3")
 _QUEUES = ("all.q", "b.q")
 _CONSUMABLES = {"lic": 0, "disk": 1, "once": 0, "slots": 1}
+
+#: quota rules: the filters, the resource, and what a rule counts apart: instances on which it speaks, by their counter
+_RULES = {
+    "hosts {*}": ("slots", lambda queue, host: host),
+    "queues b.q": ("slots", lambda queue, host: "b.q" if queue == "b.q" else None),
+    "queues {*} hosts !node2": ("disk", lambda queue, host: queue if host != "node2" else None),
+    "users {*}": ("lic", lambda queue, host: "alice"),
+}
 
 amounts = st.integers(0, 3)
 offers = st.fixed_dictionaries(
@@ -53,7 +62,13 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     offered = {name: value for name, value in draw(offers).items() if name != "slots"}
     if offered:
         edits.append(f"cqueues/b.q: complex_values {_text(offered)}")
-    one = cell("\n".join(edits), _COMPLEXES, queues=("b.q",))
+    files = {}
+    for number, filters in enumerate(draw(st.lists(st.sampled_from(sorted(_RULES)), max_size=2, unique=True))):
+        limit = f"{_RULES[filters][0]}={draw(amounts)}"
+        files[f"resource_quotas/q{number}"] = (
+            f"{{\n   name q{number}\n   description NONE\n   enabled TRUE\n   limit {filters} to {limit}\n}}\n"
+        )
+    one = cell("\n".join(edits), _COMPLEXES, queues=("b.q",), files=files)
     loads = {host: {"np_load_avg": draw(st.sampled_from(("0", "0.25", "0.5", "1.5", "1.8")))} for host in _HOSTS}
     jobs = [_job(draw, number) for number in range(draw(st.integers(0, 7)))]
     busy = [
@@ -118,7 +133,18 @@ class Plain:
             for name, default in _CONSUMABLES.items():
                 if name in levels[place] and levels[place][name] - self.use(place, name) < asked.get(name, default):
                     return False
+        if not all(self.allowed(one.rules[0], asked, queue, host) for one in self.cell.quota_sets.values()):
+            return False
         return all(any(name in levels[place] for place in places) for name in asked)
+
+    def allowed(self, rule: QuotaRule, asked: dict[str, float], queue: str, host: str) -> bool:
+        filters = str(rule).partition(" to ")[0]
+        name, counter = _RULES[filters]
+        wanted, counted = asked.get(name, _CONSUMABLES[name]), counter(queue, host)
+        used = sum(
+            each.get(name, _CONSUMABLES[name]) for each, at, _ in self.tasks if counter(*at.split("@")) == counted
+        )
+        return counted is None or not wanted or used + wanted <= float(rule.limits[0].text)
 
     def run(self) -> list[tuple[int, int, str]]:
         found = []

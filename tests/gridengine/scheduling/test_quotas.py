@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roost.gridengine.cell import Cell
-from tests.gridengine.scheduling.cells import cell, job, places, plan, running
+from tests.gridengine.scheduling.cells import cell, job, places, plan, running, told
 
 _LIC = "lic lic INT <= YES YES 0 0"
 
@@ -30,10 +30,10 @@ def test_the_first_rule_that_matches_counts_and_each_user_in_braces_apart() -> N
     taken = [place for each in places(alice).values() for place in each]
     assert len(taken) == 7
     assert sum(place == "all.q@node3" for place in taken) == 4
-    assert 'cannot run because it exceeds limit "/////" in rule "q0/1"' in alice.reasons[8]
+    assert 'cannot run because it exceeds limit "/////" in rule "q0/1"' in told(alice, 8)
     bob = plan(one, *(job(number, user="bob") for number in range(1, 6)))
     assert len(bob.dispatches) == 4
-    assert bob.reasons[5] == ('cannot run because it exceeds limit "bob/////" in rule "q0/everyone"',)
+    assert told(bob, 5) == ('cannot run because it exceeds limit "bob/////" in rule "q0/everyone"',)
 
 
 @pytest.mark.parametrize(

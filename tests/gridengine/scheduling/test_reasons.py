@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.gridengine.scheduling.cells import cell, job, places, plan, running
+from tests.gridengine.scheduling.cells import cell, job, places, plan, running, texts, told
 
 _CLOSED = "cqueues/all.q: slots 1\n"
 
@@ -148,11 +148,11 @@ def test_exclusive_hosts_refuse_both_ways() -> None:
         "excl excl BOOL EXCL YES YES 0 0",
     )
     taken = plan(one, job(2, "excl=TRUE"), running=(running(1, "all.q@node1"),))
-    assert taken.reasons[2] == (
+    assert told(taken, 2) == (
         '(-l excl=TRUE) cannot run at host "node1" because exclusive resource (excl) is already in use',
     )
     closed = plan(one, job(2), running=(running(1, "all.q@node1", "excl=TRUE"),))
-    assert closed.reasons[2] == (
+    assert told(closed, 2) == (
         '(-l NONE) cannot run at host "node1" because for default request exclusive resource (excl) is already in use',
     )
 
@@ -163,7 +163,7 @@ def test_adjustments_close_hosts_and_their_figures_are_those_of_grid_engine() ->
         "hostgroups/@allhosts: hostlist node1"
     )
     young = tuple(running(number, "all.q@node1", age=3) for number in (1, 2))
-    assert plan(one, job(9), running=young).dropped == (
+    assert texts(plan(one, job(9), running=young).dropped) == (
         'queue instance "all.q@node1" dropped because it is overloaded: '
         "np_load_avg=1.800000 (= 0.000000 + 2.0 * 1.800000 with nproc=2) >= 1.75",
         "All queues dropped because of overload or full",
@@ -177,7 +177,7 @@ def test_adjustments_close_hosts_and_their_figures_are_those_of_grid_engine() ->
 def test_load_without_adjustment() -> None:
     one = cell("hostgroups/@allhosts: hostlist node2")
     found = plan(one, job(1), loads={"node2": {"np_load_avg": "1.8"}})
-    assert found.dropped[0] == (
+    assert texts(found.dropped)[0] == (
         'queue instance "all.q@node2" dropped because it is overloaded: '
         "np_load_avg=1.800000 (no load adjustment) >= 1.75"
     )
@@ -194,10 +194,10 @@ def test_load_without_adjustment() -> None:
     ],
 )
 def test_jobs_that_may_not_start_yet(fields: dict[str, Any], reason: str) -> None:
-    assert plan(cell(), job(1, **fields)).reasons == {1: (reason,)}
+    assert told(plan(cell(), job(1, **fields)), 1) == (reason,)
 
 
 def test_array_tasks_start_up_to_their_limit() -> None:
     found = plan(cell(), job(5, tasks=(2, 3, 4), concurrency=2), running=(running(5, "all.q@node1", task=1),))
     assert [(one.job, one.task) for one in found.dispatches] == [(5, 2)]
-    assert found.reasons == {5: ("not all array tasks may be started due to 'max_aj_instances'",)}
+    assert told(found, 5) == ("not all array tasks may be started due to 'max_aj_instances'",)

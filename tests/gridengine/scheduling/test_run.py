@@ -9,7 +9,7 @@ import pytest
 from roost.gridengine.complex import Type
 from roost.gridengine.scheduling import NotScheduled, run
 from roost.gridengine.scheduling.expression import satisfies
-from tests.gridengine.scheduling.cells import NOW, cell, job, pairs, places, plan, running, snapshot
+from tests.gridengine.scheduling.cells import NOW, cell, job, pairs, places, plan, running, snapshot, texts, told
 
 
 def test_priorities_are_those_of_the_recorded_session() -> None:
@@ -110,7 +110,7 @@ def test_a_queue_suspends_another_in_the_same_run_whichever_starts_first() -> No
 )
 def test_states_close_an_instance(letters: str, why: str) -> None:
     found = plan(cell("hostgroups/@allhosts: hostlist node1"), job(1), states={"all.q@node1": letters})
-    assert found.dropped[0] == f'queue instance "all.q@node1" dropped because it is {why}'
+    assert texts(found.dropped)[0] == f'queue instance "all.q@node1" dropped because it is {why}'
     assert not found.dispatches
     assert found.states == {"all.q@node1": letters}
 
@@ -136,7 +136,7 @@ def test_naming_the_queue_asks_for_its_forced_resources_unless_switched_off() ->
     asked = job(1, queues=("gpu.q@node1",))
     assert places(plan(one, asked)) == {1: ["gpu.q@node1"]}
     refused = plan(one, asked, forced_implied_by_queue_request=False)
-    assert "does not request 'forced' resource \"gpu\" of queue instance gpu.q@node1" in refused.reasons[1]
+    assert "does not request 'forced' resource \"gpu\" of queue instance gpu.q@node1" in told(refused, 1)
     assert not plan(one, job(1, queues=("gpu*",))).dispatches
 
 
@@ -145,7 +145,7 @@ def test_limits_on_users() -> None:
         cell("schedconf: maxujobs 2"), job(1), job(2), job(3, user="bob"), running=(running(9, "all.q@node1"),)
     )
     assert places(found).keys() == {1, 3}
-    assert found.reasons == {2: ("job dropped because of user limitations",)}
+    assert told(found, 2) == ("job dropped because of user limitations",)
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,19 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
-from itertools import islice
 from typing import Final
 
 from roost.gridengine.host import GLOBAL
-from roost.gridengine.instances import QueueInstance
 from roost.gridengine.scheduler import formula_terms
-from roost.gridengine.scheduling import sentences
-from roost.gridengine.scheduling.ledger import Ledger
+from roost.gridengine.scheduling.ledger import Ledger, exclusive_names, needs_of
 from roost.gridengine.scheduling.loads import NO_LOAD, Loads, rises
 from roost.gridengine.scheduling.matching import Kind, Matcher
-from roost.gridengine.scheduling.plan import Dispatch, Plan
+from roost.gridengine.scheduling.plan import Dispatch, Plan, Waiting
 from roost.gridengine.scheduling.priority import priorities
 from roost.gridengine.scheduling.quotas import Quotas
+from roost.gridengine.scheduling.reasons import Code, Reason
 from roost.gridengine.scheduling.snapshot import Grant, PendingJob, Request, Snapshot
-from roost.gridengine.scheduling.states import States
+from roost.gridengine.scheduling.states import Overloads, States
 
 #: what instances are ordered by, and their position among all of them
 _Key = tuple[float, float, int]
@@ -38,12 +36,17 @@ class Order:
         scheduler = snapshot.cell.scheduler
         self._loads, self._ledger = loads, ledger
         self._by_sequence = scheduler.queue_sort_method == _BY_SEQUENCE
-        self._terms = tuple(formula_terms(scheduler.load_formula))
-        self._instances = snapshot.instances
+        complexes = snapshot.cell.complexes
+        self._terms = tuple(
+            (name, weight, name in complexes and complexes[name].is_consumable)
+            for name, weight in formula_terms(scheduler.load_formula)
+        )
+        self._hosts = [instance.host for instance in snapshot.instances]
+        self._sequence = [float(instance.settings.seq_no) for instance in snapshot.instances]
         #: whether loads can only rise during the run
         self._moves_back = all(
             weight >= 0 and rises(definition) and not definition.is_consumable and loads.adjustments.get(name, 0.0) >= 0
-            for name, weight in self._terms
+            for name, weight, _ in self._terms
             if name and (definition := snapshot.cell.complexes.get(name)) is not None
         )
         self._keys: dict[int, _Key] = {}
@@ -51,8 +54,11 @@ class Order:
 
     def since(self, kind: Kind) -> Iterator[int]:
         """The instances that may take a kind, best first; all that came before refused it, and can only move back."""
-        first = bisect_left(self._sorted, kind.start) if self._moves_back else 0
-        return (key[2] for key in islice(self._sorted, first, None))
+        found, refused, without_stock = self._sorted, kind.refused, kind.stock.refused
+        for index in range(bisect_left(found, kind.start) if self._moves_back else 0, len(found)):
+            position = found[index][2]
+            if position not in without_stock and position not in refused:
+                yield position
 
     def found(self, kind: Kind, position: int) -> None:
         """Remember the first instance that takes a kind."""
@@ -63,11 +69,11 @@ class Order:
 
     def _load(self, host: str) -> float:
         total = 0.0
-        for name, weight in self._terms:
+        for name, weight, is_booked in self._terms:
             if not name:
                 total += weight
                 continue
-            value: float | str | None = self._ledger.available(host, name)
+            value: float | str | None = self._ledger.available(host, name) if is_booked else None
             if value is None:
                 value = self._loads.value(host, name)
             if not isinstance(value, float):
@@ -77,9 +83,9 @@ class Order:
 
     def place(self, positions: list[int]) -> None:
         """Put instances of one host, new or moved, where they belong now."""
-        load = self._load(self._instances[positions[0]].host)
+        load = self._load(self._hosts[positions[0]])
         for position in positions:
-            sequence = float(self._instances[position].settings.seq_no)
+            sequence = self._sequence[position]
             key = (sequence, load, position) if self._by_sequence else (load, sequence, position)
             if self._keys.get(position) != key:
                 self.remove(position)
@@ -98,17 +104,23 @@ class Dispatcher:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot, self._instances = snapshot, snapshot.instances
+        self._names = [instance.name for instance in snapshot.instances]
         scheduler = snapshot.cell.scheduler
         self._loads = Loads(snapshot)
         self._ledger = Ledger(snapshot, self._loads)
-        self._states = States(snapshot, self._loads, self._ledger)
         self._quotas = Quotas(snapshot, self._loads, self._ledger)
-        self._matcher = Matcher(snapshot, self._loads, self._ledger)
+        for task in snapshot.running:
+            complexes = snapshot.cell.complexes
+            needs, exclusive = needs_of(task.request, complexes), exclusive_names(task.request, complexes)
+            self._ledger.book(task.grants, needs, exclusive)
+            self._quotas.book(self._quotas.terms(task.request), task.grants, needs)
+        self._states = States(snapshot, self._loads, self._ledger)
+        self._matcher = Matcher(snapshot, self._loads, self._ledger, self._quotas)
         self._order = Order(snapshot, self._loads, self._ledger)
         self._kinds: dict[Request, Kind] = {}
-        self._dropped: dict[str, None] = {}
+        self._dropped: dict[Reason, None] = {}
         self._dispatches: list[Dispatch] = []
-        self._reasons: dict[int, tuple[str, ...]] = {}
+        self._waiting: dict[int, Waiting] = {}
         self._forgets = any(
             value < 0 or snapshot.cell.complexes[name].relation in ("==", "!=")
             for name, value in self._loads.adjustments.items()
@@ -134,14 +146,18 @@ class Dispatcher:
 
     def _keep_or_drop(self, positions: list[int]) -> None:
         kept = []
+        overloads: Overloads = {}
         for position in positions:
-            instance = self._instances[position]
-            why = self._states.why_dropped(instance)
+            why = self._states.why_dropped(position, overloads)
             if why is None:
                 kept.append(position)
             else:
-                self._dropped[sentences.dropped(instance.name, why)] = None
+                self._dropped[why] = None
                 self._order.remove(position)
+        if kept and self._matcher.is_full(kept[0]):
+            for position in kept:
+                self._order.remove(position)
+            kept.clear()
         positions[:] = kept
         if kept:
             self._order.place(kept)
@@ -152,20 +168,20 @@ class Dispatcher:
         jobs = sorted(self._snapshot.pending, key=lambda job: (-found[job.number].priority, job.submitted, job.number))
         for job in jobs:
             self._run_job(job)
-        dropped = (*self._dropped, *(() if len(self._order) or not self._instances else (sentences.ALL_DROPPED,)))
-        letters = {instance.name: self._states.letters(instance) for instance in self._instances}
+        dropped = (*self._dropped, *(() if len(self._order) or not self._instances else (Reason(Code.ALL_DROPPED),)))
+        letters = {name: self._states.letters(position) for position, name in enumerate(self._names)}
         return Plan(
             dispatches=tuple(self._dispatches),
             priorities=found,
             dropped=dropped,
-            reasons=self._reasons,
+            waiting=self._waiting,
             states={name: states for name, states in letters.items() if states},
         )
 
     def _run_job(self, job: PendingJob) -> None:
         reason = self._not_yet(job)
         if reason is not None:
-            self._reasons[job.number] = (reason,)
+            self._waiting[job.number] = Waiting((reason,))
             return
         kind = self._kinds.get(job.request)
         if kind is None:
@@ -174,41 +190,41 @@ class Dispatcher:
             reason = self._limit(job, started)
             if reason is None and self._start(kind, job.number, task):
                 continue
-            self._reasons[job.number] = tuple(kind.reasons) if reason is None else (reason,)
+            self._waiting[job.number] = Waiting(
+                self._matcher.told(kind) if reason is None else (reason,), job.request.hard
+            )
             return
 
-    def _not_yet(self, job: PendingJob) -> str | None:
+    def _not_yet(self, job: PendingJob) -> Reason | None:
         if job.error:
-            return sentences.ERROR
+            return Reason(Code.ERROR)
         if job.held:
-            return sentences.HELD
+            return Reason(Code.HELD)
         if job.depends:
-            return sentences.DEPENDS
-        return sentences.TOO_EARLY if job.not_before > self._snapshot.now else None
+            return Reason(Code.DEPENDS)
+        return Reason(Code.TOO_EARLY) if job.not_before > self._snapshot.now else None
 
-    def _limit(self, job: PendingJob, started: int) -> str | None:
+    def _limit(self, job: PendingJob, started: int) -> Reason | None:
         """Why no further task of a job may start, whatever is free."""
         running = self._of_job.get(job.number, 0)
         is_array = job.tasks != (0,)
         limits = [limit for limit in (job.concurrency, self._array_max) if is_array and limit]
         if limits and running >= min(limits):
-            return sentences.TASK_LIMIT
+            return Reason(Code.TASK_LIMIT)
         if is_array and started >= self._tasks_max:
-            return f"not more than max_pending_tasks_per_job={self._tasks_max} array tasks start in one run"
+            return Reason(Code.PENDING_LIMIT, (self._tasks_max,))
         if self._users_max and self._of_user.get(job.request.user, 0) >= self._users_max:
-            return sentences.USER_LIMIT
+            return Reason(Code.USER_LIMIT)
         return None
 
     def _start(self, kind: Kind, job: int, task: int) -> bool:
         if self._forgets:
-            kind.refused.clear()
-            kind.reasons.clear()
-            kind.hosts.clear()
+            kind.forget()
         elif kind.exhausted:
             return False
         refusal = self._matcher.cell_refusal(kind)
         if refusal is not None:
-            kind.reasons[refusal] = None
+            kind.reasons.append(refusal)
             kind.exhausted = True
             return False
         position = self._best(kind)
@@ -219,19 +235,13 @@ class Dispatcher:
         return True
 
     def _best(self, kind: Kind) -> int | None:
-        refused = kind.refused
+        spots, fits = self._matcher.spots, self._matcher.fits
         best, fewest = None, 0
         asks_softly = bool(kind.soft or kind.request.soft_queues)
         for position in self._order.since(kind):
-            if position in refused:
+            if not fits(kind, spots[position]):
                 continue
-            instance = self._instances[position]
-            refusal = self._quotas.refusal(kind.request, instance, kind.needs) or self._matcher.refusal(kind, instance)
-            if refusal is not None:
-                refused.add(position)
-                kind.reasons[refusal] = None
-                continue
-            unmet = self._matcher.unmet(kind, instance) if asks_softly else 0
+            unmet = self._matcher.unmet(kind, spots[position]) if asks_softly else 0
             if not unmet:
                 if not asks_softly and not self._forgets:
                     self._order.found(kind, position)
@@ -241,13 +251,12 @@ class Dispatcher:
         return best
 
     def _book(self, kind: Kind, job: int, task: int, position: int) -> None:
-        instance: QueueInstance = self._instances[position]
-        grants = (Grant(instance.name, 1),)
+        name = self._names[position]
+        grants = (Grant(name, 1),)
         self._ledger.book(grants, kind.needs, kind.exclusive)
-        self._quotas.book(kind.request, grants, kind.needs)
+        self._quotas.book(kind.terms, grants, kind.needs)
         self._loads.add(grants)
         self._count(job, kind.request.user)
         self._dispatches.append(Dispatch(job=job, task=task, grants=grants))
-        for _ in self._states.subordinate(instance):
-            pass
-        self._keep_or_drop(self._on_host[instance.host])
+        self._states.subordinate(position)
+        self._keep_or_drop(self._on_host[self._instances[position].host])

@@ -1,12 +1,16 @@
 """What is offered and what is booked: on the whole cell, on hosts and on queue instances.
 
-An object is `global`, a host or an instance, by name. Booking knows no limits; `Ledger.available` says what is left,
-which is below zero where a capacity was lowered under jobs that run.
+An object is `global`, a host or an instance, by name, and has an `Account`. Booking knows no limits; what is left may
+be below zero where a capacity was lowered under jobs that run.
+
+Where a run reserves, an account also keeps when each booking begins and ends. What is left is then asked for a window
+of time: the capacity less the most that is booked at any moment of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from roost.gridengine.complex import Complex, Type, value_number
@@ -36,6 +40,17 @@ class Need(NamedTuple):
     once: bool
 
 
+class Window(NamedTuple):
+    """From when to when a booking holds, seconds since the epoch; the end is not included."""
+
+    start: float
+    end: float
+
+
+#: all time to come: what is booked now, where no run reserves
+ALWAYS: Final = Window(-math.inf, math.inf)
+
+
 def needs_of(request: Request, complexes: Mapping[str, Complex]) -> tuple[Need, ...]:
     """The consumables that a job takes, with defaults; exclusive ones are not amounts and left out."""
     asked = dict(request.hard)
@@ -59,12 +74,98 @@ def exclusive_names(request: Request, complexes: Mapping[str, Complex]) -> froze
     )
 
 
-class Ledger:
-    """Capacities and bookings of all objects."""
+class _Booking(NamedTuple):
+    window: Window
+    amounts: dict[str, float]
+    exclusive: frozenset[str]
 
-    def __init__(self, snapshot: Snapshot, loads: Loads) -> None:
+
+class Account:
+    """What one object has and what is booked there."""
+
+    __slots__ = ("_bookings", "_peaks", "capacity", "exclusive", "left", "tasks")
+
+    def __init__(self, capacity: Mapping[str, float], timed: bool) -> None:
+        #: by complex
+        self.capacity = capacity
+        #: capacity less all that is booked, whenever it is
+        self.left = dict(capacity)
+        #: bookings, and how many of them have the object for themselves, by exclusive resource
+        self.tasks = 0
+        self.exclusive: dict[str, int] = {}
+        self._bookings: list[_Booking] | None = [] if timed else None
+        self._peaks: dict[tuple[str, Window], float] = {}
+
+    def book(self, amounts: dict[str, float], exclusive: frozenset[str] = frozenset(), window: Window = ALWAYS) -> None:
+        """Count a task, or a reservation of one."""
+        left = self.left
+        for name in left:
+            if name in amounts:
+                left[name] -= amounts[name]
+        self.tasks += 1
+        for name in exclusive:
+            self.exclusive[name] = self.exclusive.get(name, 0) + 1
+        if self._bookings is not None:
+            self._bookings.append(_Booking(window, amounts, exclusive))
+            self._peaks.clear()
+
+    def used(self, name: str) -> float:
+        """What is booked of something that the object has; 0 for anything else."""
+        return self.capacity[name] - self.left[name] if name in self.left else 0.0
+
+    def left_in(self, name: str, window: Window) -> float:
+        """What is left of something that the object has, at any moment of a window."""
+        if self._bookings is None:
+            return self.left[name]
+        return self.capacity[name] - self._peak(name, window)
+
+    def _peak(self, name: str, window: Window) -> float:
+        found = self._peaks.get((name, window))
+        if found is None:
+            found = self._peaks[name, window] = max(self._levels(name, window), default=0.0)
+        return found
+
+    def _levels(self, name: str, window: Window) -> Iterator[float]:
+        steps = []
+        for booking in self._overlapping(window):
+            wanted = booking.amounts.get(name)
+            if wanted:
+                steps.append((max(booking.window.start, window.start), wanted))
+                steps.append((booking.window.end, -wanted))
+        level = 0.0
+        for _, step in sorted(steps):
+            level += step
+            yield level
+
+    def _overlapping(self, window: Window) -> Iterator[_Booking]:
+        for booking in self._bookings or ():
+            if booking.window.start < window.end and window.start < booking.window.end:
+                yield booking
+
+    def is_taken(self, window: Window) -> bool:
+        """Whether anything is booked in a window."""
+        return bool(self.tasks) if self._bookings is None else any(True for _ in self._overlapping(window))
+
+    def is_exclusive(self, name: str, window: Window) -> bool:
+        """Whether a booking of the window has an exclusive resource for itself."""
+        if self._bookings is None:
+            return self.exclusive.get(name, 0) > 0
+        return any(name in booking.exclusive for booking in self._overlapping(window))
+
+    def ends(self) -> Iterator[float]:
+        """When bookings end."""
+        return (booking.window.end for booking in self._bookings or ())
+
+
+class Ledger:
+    """The accounts of all objects."""
+
+    def __init__(self, snapshot: Snapshot, loads: Loads, timed: bool = False) -> None:
         self._complexes = snapshot.cell.complexes
-        self._loads = loads
+        self._loads, self._timed = loads, timed
+        self._amounts = amounts = frozenset(
+            name for name, one in self._complexes.items() if one.is_consumable and not one.is_exclusive
+        )
         self._settings: dict[int, dict[str, Value]] = {}
         #: by object and complex
         self.configured: dict[str, Mapping[str, Value]] = {
@@ -74,14 +175,19 @@ class Ledger:
             self.configured[instance.name] = self._of_instance(instance)
             self.configured.setdefault(instance.host, {})
         self.configured.setdefault(GLOBAL, {})
-        self._used: dict[str, dict[str, float]] = {}
-        #: tasks on an object, and how many of them have it for themselves, by exclusive resource
-        self.tasks: dict[str, int] = {}
-        self.exclusive: dict[str, dict[str, int]] = {}
-        for task in snapshot.running:
-            self.book(
-                task.grants, needs_of(task.request, self._complexes), exclusive_names(task.request, self._complexes)
-            )
+        #: by identity of the values, which instances with equal settings share
+        self._capacities: dict[int, dict[str, float]] = {}
+        self._accounts = {name: self._account(values) for name, values in self.configured.items()}
+        #: names whose value is also limited by load values
+        self.measured = frozenset(name for name in loads.names if name in amounts)
+
+    def _account(self, values: Mapping[str, Value]) -> Account:
+        capacity = self._capacities.get(id(values))
+        if capacity is None:
+            capacity = self._capacities[id(values)] = {
+                name: value for name, value in values.items() if isinstance(value, float) and name in self._amounts
+            }
+        return Account(capacity, self._timed)
 
     def _numbers(self, pairs: Iterable[Pair]) -> dict[str, Value]:
         found: dict[str, Value] = {}
@@ -112,37 +218,44 @@ class Ledger:
                 )
         return found | self._numbers(settings.complex_values)
 
-    def book(self, grants: tuple[Grant, ...], needs: tuple[Need, ...], exclusive: frozenset[str]) -> None:
+    def account(self, place: str) -> Account:
+        """The account of an object."""
+        found = self._accounts.get(place)
+        if found is None:
+            found = self._accounts[place] = Account({}, self._timed)
+        return found
+
+    def book(
+        self,
+        grants: tuple[Grant, ...],
+        needs: tuple[Need, ...],
+        exclusive: frozenset[str],
+        window: Window = ALWAYS,
+    ) -> None:
         """Count a task on its instances, their hosts and the cell; what it takes once, on the master's."""
-        objects: dict[str, int] = {GLOBAL: 0}
+        if len(grants) == 1 and grants[0].slots == 1:
+            amounts = {name: wanted for name, wanted, _ in needs}
+            for place in (grants[0].instance, host_of(grants[0].instance), GLOBAL):
+                self.account(place).book(amounts, exclusive, window)
+            return
+        objects: dict[str, int] = {}
         for instance, slots in grants:
             for place in (instance, host_of(instance), GLOBAL):
                 objects[place] = objects.get(place, 0) + slots
         first = (grants[0].instance, host_of(grants[0].instance), GLOBAL)
         for place, slots in objects.items():
-            used = self._used.setdefault(place, {})
-            for name, wanted, once in needs:
-                if not once:
-                    used[name] = used.get(name, 0.0) + wanted * slots
-                elif place in first:
-                    used[name] = used.get(name, 0.0) + wanted
-            self.tasks[place] = self.tasks.get(place, 0) + 1
-            for name in exclusive:
-                held = self.exclusive.setdefault(place, {})
-                held[name] = held.get(name, 0) + 1
+            amounts = {
+                name: wanted if once else wanted * slots for name, wanted, once in needs if not once or place in first
+            }
+            self.account(place).book(amounts, exclusive, window)
 
-    def used(self, place: str, name: str) -> float:
-        """What is booked."""
-        return self._used.get(place, {}).get(name, 0.0)
-
-    def available(self, place: str, name: str) -> float | None:
+    def available(self, place: str, name: str, window: Window = ALWAYS) -> float | None:
         """What is left of a consumable, also by the load value of that name; None if there is no capacity."""
-        capacity = self.configured[place].get(name)
-        if not isinstance(capacity, float):
+        account = self.account(place)
+        if name not in account.capacity:
             return None
-        used = self._used.get(place)
-        left = capacity - used.get(name, 0.0) if used else capacity
-        if name not in self._loads.names:
+        left = account.left_in(name, window)
+        if name not in self.measured:
             return left
         load = self._loads.value(place, name)
         return min(left, load) if isinstance(load, float) else left

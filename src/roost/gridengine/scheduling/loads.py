@@ -40,6 +40,8 @@ class Loads:
         #: values that at least one host reports
         self.names = frozenset(name for values in self._values.values() for name in values)
         self._weights: dict[str, int] = {}
+        #: by host and complex, until the weight changes
+        self._adjusted: dict[str, dict[str, float | str | None]] = {}
         configuration = cell.configurations.get(GLOBAL)
         unheard = seconds(configuration.get("max_unheard") or "") if configuration else None
         self._heard_since = snapshot.now - (_MAX_UNHEARD_S if unheard is None else unheard)
@@ -72,6 +74,8 @@ class Loads:
             host = host_of(instance)
             self._weights[host] = self._weights.get(host, 0) + weight * slots
             self._weights[GLOBAL] = self._weights.get(GLOBAL, 0) + weight
+            self._adjusted.pop(host, None)
+        self._adjusted.pop(GLOBAL, None)
 
     def unknown(self, host: str) -> bool:
         """Whether a host has not reported for too long (state u)."""
@@ -84,8 +88,16 @@ class Loads:
 
     def value(self, host: str, name: str) -> float | str | None:
         """A value with its adjustment."""
+        if name not in self.adjustments or host not in self._weights:
+            return self.reported(host, name)
+        known = self._adjusted.setdefault(host, {})
+        if name not in known:
+            known[name] = self._adjust(host, name)
+        return known[name]
+
+    def _adjust(self, host: str, name: str) -> float | str | None:
         found = self.reported(host, name)
-        if isinstance(found, str) or found is None or name not in self.adjustments:
+        if not isinstance(found, float):
             return found
         shift = self.adjustments[name] * self.weight(host) / self._processors(host, name)
         return found + shift if rises(self.complexes[name]) else found - shift

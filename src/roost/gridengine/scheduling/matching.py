@@ -3,12 +3,15 @@
 What a job asks for is looked up on three levels, `global`, the host and the instance. Of a fixed resource with relation
 ``==`` or ``!=`` the lowest level that has it counts; with an ordered relation every level that has it must allow the
 job. A consumable must be left on every level that has a capacity. What no level has is an unknown resource there.
+
+Jobs with equal requests are of one `Kind`, which remembers what it learned: a queue or a host that refuses it as a
+whole, settings that allow it, and which fixed requests a place meets. Only what dispatches change is asked again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -17,31 +20,27 @@ from roost.gridengine.host import GLOBAL, ExecutionHost
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.pairs import Pair
 from roost.gridengine.queue import QueueSettings
-from roost.gridengine.scheduling import sentences
-from roost.gridengine.scheduling.expression import satisfies
-from roost.gridengine.scheduling.ledger import SLOTS, Ledger, Need, Value, exclusive_names, is_true, needs_of
+from roost.gridengine.scheduling.ledger import (
+    ALWAYS,
+    SLOTS,
+    Account,
+    Ledger,
+    Need,
+    Value,
+    Window,
+    exclusive_names,
+    is_true,
+    needs_of,
+)
 from roost.gridengine.scheduling.loads import Loads
 from roost.gridengine.scheduling.patterns import QueuePatterns
+from roost.gridengine.scheduling.quotas import Counter, Quotas, Terms
+from roost.gridengine.scheduling.reasons import Code, Offer, Reason, Where
+from roost.gridengine.scheduling.relation import related
 from roost.gridengine.scheduling.snapshot import Request, Snapshot
 
-_COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
-    "==": lambda left, right: left == right,
-    "!=": lambda left, right: left != right,
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
-    "EXCL": lambda left, right: left == right,
-}
 _LOWEST_COUNTS: Final = ("==", "!=")
-_LETTERS: Final = "ghq"
-
-
-def related(definition: Complex, left: Value, right: Value) -> bool:
-    """Whether ``left relation right``; for texts, the left one is the expression."""
-    if isinstance(left, float) and isinstance(right, float):
-        return _COMPARE[definition.relation](left, right)
-    return satisfies(definition.type, str(left), str(right)) != (definition.relation == "!=")
+_GLOBALLY: Final = Where("g", GLOBAL)
 
 
 class Wish(NamedTuple):
@@ -49,6 +48,45 @@ class Wish(NamedTuple):
 
     definition: Complex
     value: Value
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """`global`, a host or an instance as the matcher sees it."""
+
+    name: str
+    account: Account
+    values: Mapping[str, Value]
+    where: Where
+    #: what this place is called where it offers a forced resource
+    kind: str
+    forced: tuple[str, ...]
+    exclusive: tuple[str, ...]
+    #: whether every job may use it that finds room: no access lists, and nothing forced or exclusive
+    open: bool
+    #: positions of its instances
+    positions: tuple[int, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Spot:
+    """An instance with its host."""
+
+    position: int
+    instance: QueueInstance
+    #: identity of its settings, which instances share
+    settings: int
+    own: Place
+    host: Place
+
+
+@dataclass(slots=True, eq=False)
+class Stock:
+    """What kinds have learned that take the same amounts: hosts that do not have so much left."""
+
+    #: positions of their instances
+    refused: set[int] = field(default_factory=set)
+    reasons: list[Reason] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
@@ -60,57 +98,143 @@ class Kind:
     exclusive: frozenset[str]
     hard: tuple[Wish, ...]
     soft: tuple[Wish, ...]
-    #: requests as reasons begin with them
-    label: str
+    asked: Mapping[str, str]
+    #: consumables asked for, also exclusive ones
+    amounts: tuple[str, ...]
+    terms: Terms
+    stock: Stock
+    #: when a job that starts now uses its resources
+    window: Window = ALWAYS
+    #: whether it does not ask for hosts with `-q`
+    on_any_host: bool = True
+    #: consumables of which what is left is not just capacity less use
+    looked_up: frozenset[str] = frozenset()
     #: positions of instances that refused
     refused: set[int] = field(default_factory=set)
     #: where in the order the first instance was that took it
     start: tuple[float, float, int] = (-math.inf, 0.0, 0)
+    #: the cell allows it, as far as that does not change
+    on_cell: bool = False
     #: nothing takes it any more
     exhausted: bool = False
-    #: the reasons, each once, in order
-    reasons: dict[str, None] = field(default_factory=dict)
-    #: sets of values of instances that allow it, by identity
-    allowed: set[int] = field(default_factory=set)
-    #: queues and hosts that refuse it as a whole, or empty text
-    queues: dict[str, str] = field(default_factory=dict)
-    hosts: dict[str, str] = field(default_factory=dict)
+    reasons: list[Reason] = field(default_factory=list)
+    #: queues, hosts and settings of instances that allow it as a whole
+    queues: set[str] = field(default_factory=set)
+    hosts: set[str] = field(default_factory=set)
+    settings: set[int] = field(default_factory=set)
+    #: whether the values that hard requests are compared with stay as they are, and instances with equal settings agree
+    plain: bool = True
+    #: whether hosts may have such values
+    on_hosts: bool = True
+    #: by host or settings, which hard requests have a value there, as bits; -1 if it does not meet one of them
+    met: dict[str | int, int] = field(default_factory=dict)
+    #: the reasons as its jobs that wait keep them
+    told: tuple[Reason, ...] = ()
+
+    def refuse(self, positions: Iterable[int], reason: Reason) -> None:
+        """Remember that instances refuse it."""
+        self.refused.update(positions)
+        self.reasons.append(reason)
+
+    def forget(self) -> None:
+        """Ask everything again."""
+        for one in (self, self.stock):
+            one.refused.clear()
+            one.reasons.clear()
+        self.told = ()
+        self.exhausted = False
 
 
 class Matcher:
     """Answers for one run whether kinds of jobs fit."""
 
-    def __init__(self, snapshot: Snapshot, loads: Loads, ledger: Ledger) -> None:
-        self._cell, self._loads, self._ledger = snapshot.cell, loads, ledger
+    def __init__(self, snapshot: Snapshot, loads: Loads, ledger: Ledger, quotas: Quotas) -> None:
+        self._cell, self._loads, self._ledger, self._quotas = snapshot.cell, loads, ledger, quotas
         self._complexes = snapshot.cell.complexes
         self._implied = snapshot.forced_implied_by_queue_request
         self._patterns = QueuePatterns(snapshot.cell)
+        self._stocks: dict[tuple[tuple[Need, ...], frozenset[str], Window], Stock] = {}
         #: by queue, an instance for each different set of values
         self._samples: dict[str, dict[int, str]] = {}
         for instance in snapshot.instances:
             self._samples.setdefault(instance.queue, {})[id(instance.settings)] = instance.name
-        self._forced = {
-            place: tuple(name for name in values if self._complexes[name].is_forced)
-            for place, values in ledger.configured.items()
-        }
-        self._exclusive = {
-            place: tuple(
-                name
-                for name, value in values.items()
-                if self._complexes[name].is_exclusive and is_true(self._complexes[name], value)
+        #: by identity of the values, which instances with equal settings share
+        self._special: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._volatile = {"qname", "hostname", *loads.adjustments}
+        names = {name for name in self._ledger.configured if "@" not in name and name != GLOBAL}
+        self._on_hosts = loads.names.union(*(self._ledger.configured[name] for name in names))
+        self._global = self._place(GLOBAL, _GLOBALLY, "host")
+        slots = self._complexes.get(SLOTS)
+        #: whether every job takes a slot, and what is left does not depend on loads
+        self._slots_only_go = bool(slots and slots.default_number >= 1 and SLOTS not in loads.names)
+        #: hosts without a slot left
+        self._full: dict[str, Reason] = {}
+        #: positions of the instances of a queue
+        self._of_queue: dict[str, list[int]] = {}
+        of_host: dict[str, list[int]] = {}
+        for position, instance in enumerate(snapshot.instances):
+            self._of_queue.setdefault(instance.queue, []).append(position)
+            of_host.setdefault(instance.host, []).append(position)
+        self._hosts = hosts = {name: self._place(name, Where("h", name), "host") for name in of_host}
+        for place in hosts.values():
+            place.positions = tuple(of_host[place.name])
+        #: by position
+        self.spots = tuple(
+            Spot(
+                position=position,
+                instance=one,
+                settings=id(one.settings),
+                own=self._place(one.name, Where("q", one.name), "queue instance"),
+                host=hosts[one.host],
             )
-            for place, values in ledger.configured.items()
-        }
+            for position, one in enumerate(snapshot.instances)
+        )
 
-    def kind(self, request: Request) -> Kind:
+    def _place(self, name: str, where: Where, kind: str) -> Place:
+        values, host = self._ledger.configured[name], self._cell.hosts.get(name)
+        if id(values) not in self._special:
+            self._special[id(values)] = self._specials(values)
+        forced, exclusive = self._special[id(values)]
+        listed = host and (host.user_lists or host.xuser_lists or host.projects or host.xprojects)
+        return Place(
+            name=name,
+            account=self._ledger.account(name),
+            values=values,
+            where=where,
+            kind=kind,
+            forced=forced,
+            exclusive=exclusive,
+            open=not (forced or exclusive or listed),
+        )
+
+    def _specials(self, values: Mapping[str, Value]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Which of the values are forced, and which exclusive."""
+        complexes = self._complexes
+        exclusive = [one for one in values if complexes[one].is_exclusive and is_true(complexes[one], values[one])]
+        return tuple([one for one in values if complexes[one].is_forced]), tuple(exclusive)
+
+    def kind(self, request: Request, window: Window = ALWAYS) -> Kind:
         """What a request means in this cell."""
+        complexes = self._complexes
+        hard, needs = self._wishes(request.hard), needs_of(request, self._complexes)
+        on_any_host = not any("@" in pattern for pattern in request.queues)
+        asked = frozenset(need.name for need in needs if any(need.name == name for name, _ in request.hard))
+        stock = self._stocks.setdefault((needs, asked, window), Stock()) if on_any_host else Stock()
         return Kind(
             request=request,
-            needs=needs_of(request, self._complexes),
+            needs=needs,
             exclusive=exclusive_names(request, self._complexes),
-            hard=self._wishes(request.hard),
+            hard=hard,
             soft=self._wishes(request.soft),
-            label=sentences.wanted(request.hard),
+            asked=dict(request.hard),
+            amounts=tuple(name for name, _ in request.hard if name in complexes and complexes[name].is_consumable),
+            terms=self._quotas.terms(request),
+            stock=stock,
+            window=window,
+            on_any_host=on_any_host,
+            looked_up=self._ledger.measured if window is ALWAYS else frozenset(need.name for need in needs),
+            plain=not any(wish.definition.name in self._volatile for wish in hard),
+            on_hosts=any(wish.definition.name in self._on_hosts for wish in hard),
         )
 
     def _wishes(self, pairs: tuple[Pair, ...]) -> tuple[Wish, ...]:
@@ -122,60 +246,112 @@ class Matcher:
                 found.append(Wish(definition, text if value is None else value))
         return tuple(found)
 
-    # ---- the cell ----------------------------------------------------------------------------------------------
+    # ---- the cell ------------------------------------------------------------------------------------------------
 
-    def cell_refusal(self, kind: Kind) -> str | None:
-        """Why a kind cannot run anywhere."""
-        unknown = next((name for name, _ in kind.request.hard if name not in self._complexes), None)
-        if unknown is not None:
-            return f"{kind.label} cannot run because job requests unknown resource ({unknown})"
+    def cell_refusal(self, kind: Kind) -> Reason | None:
+        """Why a kind cannot run anywhere now."""
+        if not kind.on_cell:
+            refusal = self._never(kind)
+            if refusal is not None:
+                return refusal
+            kind.on_cell = True
         return (
-            self._host_permission(kind, GLOBAL)
-            or self._forced_refusal(kind, GLOBAL, f"host {GLOBAL}", None)
-            or self._stock_refusal(kind, GLOBAL, 0, "globally")
-            or self._exclusive_refusal(kind, GLOBAL, "globally")
+            self._stock_refusal(kind, self._global)
+            or self._exclusive_refusal(kind, self._global)
+            or self._quota_refusal(kind, kind.terms.anywhere)
         )
 
-    # ---- an instance -------------------------------------------------------------------------------------------
+    def _never(self, kind: Kind) -> Reason | None:
+        """Why a kind cannot run anywhere in the whole run."""
+        unknown = next((name for name, _ in kind.request.hard if name not in self._complexes), None)
+        if unknown is not None:
+            return Reason(Code.UNKNOWN_RESOURCE, ("", unknown))
+        return (
+            self._host_permission(kind, GLOBAL)
+            or self._forced_refusal(kind, self._global, None)
+            or self._wish_nowhere(kind)
+        )
 
-    def refusal(self, kind: Kind, instance: QueueInstance) -> str | None:
-        """Why a kind does not fit into an instance now; None if it does, as far as the cell allows it."""
-        queue = kind.queues.get(instance.queue)
-        if queue is None:
-            queue = kind.queues[instance.queue] = self._queue_refusal(kind, instance.queue) or ""
-        if queue:
-            return queue
-        host = kind.hosts.get(instance.host)
-        if host is None:
-            host = kind.hosts[instance.host] = self._host_refusal(kind, instance.host) or ""
-        return host or self._fixed_refusal(kind, instance) or self._room_refusal(kind, instance)
+    # ---- an instance ---------------------------------------------------------------------------------------------
 
-    def _fixed_refusal(self, kind: Kind, instance: QueueInstance) -> str | None:
-        """What the values of an instance refuse; without ``-q``, those with the same values do the same."""
-        values = id(instance.settings)
-        if values in kind.allowed:
-            return None
-        refusal = self._own_refusal(kind, instance)
-        if refusal is None and not kind.request.queues:
-            kind.allowed.add(values)
-        return refusal
+    def fits(self, kind: Kind, spot: Spot) -> bool:
+        """Whether a kind fits into an instance now, as far as the cell allows it; if not, keep who refuses and why."""
+        host = spot.host
+        if not (host.open and kind.on_any_host) and host.name not in kind.hosts:
+            refusal = self._host_refusal(kind, host.name)
+            if refusal is not None:
+                kind.refuse(host.positions, refusal)
+                return False
+            kind.hosts.add(host.name)
+        queue = spot.instance.queue
+        if queue not in kind.queues:
+            refusal = self._queue_refusal(kind, queue)
+            if refusal is not None:
+                kind.refuse(self._of_queue[queue], refusal)
+                return False
+            kind.queues.add(queue)
+        refusal = None if host.open else self._forced_refusal(kind, host, spot)
+        if refusal is None:
+            refusal = self._stock_refusal(kind, host)
+            if refusal is not None:
+                kind.stock.refused.update(host.positions)
+                kind.stock.reasons.append(refusal)
+                return False
+            refusal = self._exclusive_refusal(kind, host)
+            if refusal is not None:
+                kind.refuse(host.positions, refusal)
+                return False
+            refusal = self._room_refusal(kind, spot)
+        if refusal is not None:
+            kind.refuse((spot.position,), refusal)
+        return refusal is None
 
-    def _queue_refusal(self, kind: Kind, queue: str) -> str | None:
+    def is_full(self, position: int) -> bool:
+        """Whether the host of an instance has no slot left, so that no job fits on it for the rest of the run."""
+        host = self.spots[position].host
+        left = host.account.left.get(SLOTS)
+        if left is None or left >= 1 or not self._slots_only_go:
+            return False
+        offer = Offer(host.where.level, "c", self._complexes[SLOTS], left)
+        self._full[host.name] = Reason(Code.OFFERS, (host.where, False, offer))
+        return True
+
+    def told(self, kind: Kind) -> tuple[Reason, ...]:
+        """Why jobs of a kind wait that does not fit anywhere; one value for all of them."""
+        if not kind.told:
+            full: Iterable[Reason] = self._full.values()
+            if kind.request.queues:
+                # A host that is full does not count if the job does not ask for its queues.
+                spots = [self.spots[position] for name in self._full for position in self._hosts[name].positions]
+                for spot in spots:
+                    if spot.position not in kind.refused and spot.position not in kind.stock.refused:
+                        self.fits(kind, spot)
+                full = ()
+            kind.told = (*kind.reasons, *kind.stock.reasons, *full)
+        return kind.told
+
+    def _quota_refusal(self, kind: Kind, counters: tuple[Counter, ...]) -> Reason | None:
+        for counter in counters:
+            if not counter.allows(kind.needs, kind.asked, kind.window):
+                return counter.reason
+        return None
+
+    def _queue_refusal(self, kind: Kind, queue: str) -> Reason | None:
         request = kind.request
         if request.queues and not self._patterns.any_queue(request.queues, queue):
-            return sentences.not_in_queues(queue)
+            return Reason(Code.NOT_IN_QUEUES, (queue,))
         configured = self._cell.queues.get(queue)
         if configured is None:
             return None
         overrides = configured.overrides
         if not {"user_lists", "xuser_lists"} & set(overrides) and not self._may(kind, configured.defaults):
-            return f'has no permission for cluster queue "{queue}"'
+            return Reason(Code.PERMISSION, ("cluster queue", queue))
         if not {"projects", "xprojects"} & set(overrides):
-            project = _project_refusal(request, configured.defaults, f'in cluster queue "{queue}"')
+            project = _project_refusal(request, configured.defaults, "in cluster queue", queue)
             if project:
                 return project
         if any(self._nowhere(wish, queue) for wish in kind.hard):
-            return f'{kind.label} cannot run in queue "{queue}" because of cluster queue'
+            return Reason(Code.QUEUE_VALUES, (queue,))
         return None
 
     def _nowhere(self, wish: Wish, queue: str) -> bool:
@@ -183,18 +359,18 @@ class Matcher:
         offers = [self._ledger.configured[name].get(wish.definition.name) for name in self._samples[queue].values()]
         return all([offer is not None and not related(wish.definition, wish.value, offer) for offer in offers])
 
-    def _host_refusal(self, kind: Kind, host: str) -> str | None:
+    def _host_refusal(self, kind: Kind, host: str) -> Reason | None:
         if kind.request.queues and not self._patterns.any_host(kind.request.queues, host):
-            return sentences.not_in_queues(host)
+            return Reason(Code.NOT_IN_QUEUES, (host,))
         return self._host_permission(kind, host)
 
-    def _host_permission(self, kind: Kind, name: str) -> str | None:
+    def _host_permission(self, kind: Kind, name: str) -> Reason | None:
         host = self._cell.hosts.get(name)
         if host is None:
             return None
         if not self._may(kind, host):
-            return f'has no permission for host "{name}"'
-        return _project_refusal(kind.request, host, f'on host "{name}"')
+            return Reason(Code.PERMISSION, ("host", name))
+        return _project_refusal(kind.request, host, "on host", name)
 
     def _may(self, kind: Kind, place: QueueSettings | ExecutionHost) -> bool:
         if not place.user_lists and not place.xuser_lists:
@@ -205,144 +381,171 @@ class Matcher:
         allowed = place.user_lists
         return not allowed or any(one in lists and lists[one].holds(request.user, request.groups) for one in allowed)
 
-    def _own_refusal(self, kind: Kind, instance: QueueInstance) -> str | None:
+    def _own_refusal(self, kind: Kind, instance: QueueInstance) -> Reason | None:
         request, settings, name = kind.request, instance.settings, instance.name
         if request.queues and not self._patterns.any_instance(request.queues, instance):
-            return sentences.not_in_queues(name)
+            return Reason(Code.NOT_IN_QUEUES, (name,))
         if not self._may(kind, settings):
-            return f'has no permission for queue "{name}"'
-        project = _project_refusal(request, settings, f'in queue "{name}"')
+            return Reason(Code.PERMISSION, ("queue", name))
+        project = _project_refusal(request, settings, "in queue", name)
         if project:
             return project
         if request.interactive and not settings.interactive:
-            return f'cannot run in queue instance "{name}" because it is not of type interactive'
+            return Reason(Code.QUEUE_TYPE, (name, "interactive"))
         if request.checkpoint:
             if request.checkpoint not in settings.ckpt_list:
-                return f'queue instance "{name}" does not offer the checkpointing interface "{request.checkpoint}"'
+                return Reason(Code.CHECKPOINT, (name, request.checkpoint))
         elif not request.interactive and not settings.batch:
-            return f'cannot run in queue instance "{name}" because it is not of type batch'
+            return Reason(Code.QUEUE_TYPE, (name, "batch"))
         return None
 
-    def _room_refusal(self, kind: Kind, instance: QueueInstance) -> str | None:
-        host, name = instance.host, instance.name
-        at_host, in_queue = f'at host "{host}"', f'in queue "{name}"'
+    def _room_refusal(self, kind: Kind, spot: Spot) -> Reason | None:
+        own = spot.own
         return (
-            self._forced_refusal(kind, host, f"host {host}", instance)
-            or self._forced_refusal(kind, name, f"queue instance {name}", instance)
-            or self._remembered(kind, host, self._stock_refusal(kind, host, 1, at_host))
-            or self._remembered(kind, host, self._exclusive_refusal(kind, host, at_host))
-            or self._wish_refusal(kind, instance)
-            or self._stock_refusal(kind, name, 2, in_queue)
-            or self._exclusive_refusal(kind, name, in_queue)
-            or self._unknown_refusal(kind, instance)
+            self._quota_refusal(kind, self._quotas.at(kind.terms, own.name))
+            or (None if spot.settings in kind.settings else self._settings_refusal(kind, spot))
+            or self._stock_refusal(kind, own)
+            or (self._exclusive_refusal(kind, own) if own.exclusive else None)
+            or self._unknown_refusal(kind, spot)
         )
 
-    def _remembered(self, kind: Kind, host: str, refusal: str | None) -> str | None:
-        if refusal is not None:
-            kind.hosts[host] = refusal
+    def _settings_refusal(self, kind: Kind, spot: Spot) -> Reason | None:
+        """What the values of an instance refuse; where its host has no say, those with the same values do the same."""
+        refusal = (
+            self._own_refusal(kind, spot.instance)
+            or self._forced_refusal(kind, spot.own, spot)
+            or self._wish_refusal(kind, spot)
+        )
+        if refusal is None and kind.plain and not kind.on_hosts and not kind.request.queues:
+            kind.settings.add(spot.settings)
         return refusal
 
-    def _forced_refusal(self, kind: Kind, place: str, called: str, instance: QueueInstance | None) -> str | None:
-        forced = self._forced[place]
-        if not forced:
+    def _forced_refusal(self, kind: Kind, place: Place, spot: Spot | None) -> Reason | None:
+        if not place.forced:
             return None
-        queues, with_host = kind.request.queues, "@" not in place
-        if self._implied and queues and instance and self._patterns.named(queues, instance, with_host):
+        queues, with_host = kind.request.queues, place is not (spot and spot.own)
+        if self._implied and queues and spot and self._patterns.named(queues, spot.instance, with_host):
             return None
-        asked = {name for name, _ in kind.request.hard}
-        missing = next((name for name in forced if name not in asked), None)
-        return missing and f"does not request 'forced' resource \"{missing}\" of {called}"
+        missing = next((name for name in place.forced if name not in kind.asked), None)
+        return missing and Reason(Code.FORCED, (missing, place.kind, place.name))  # type: ignore[return-value]
 
-    def _stock_refusal(self, kind: Kind, place: str, level: int, where: str) -> str | None:
+    def _stock_refusal(self, kind: Kind, place: Place) -> Reason | None:
         """Whether one slot's worth of each consumable is left in a place."""
-        asked = None
+        left, looked_up = place.account.left, kind.looked_up
         for name, wanted, _ in kind.needs:
-            left = self._ledger.available(place, name)
-            source = "c"
-            if left is None:
-                if name not in self._loads.names:
+            if name in looked_up:
+                found = self._stock(kind, place, name)
+                if found is None or wanted <= found[0]:
                     continue
-                load = self._loads.value(place, name)
-                if not isinstance(load, float):
-                    continue
-                left, source = load, "l"
-            if wanted > left:
-                asked = asked or {one for one, _ in kind.request.hard}
-                default = "" if name in asked or name == SLOTS else "for default request "
-                offered = f"{_LETTERS[level]}{source}:{name}={sentences.amount(self._complexes[name], left)}"
-                return f"{kind.label} cannot run {where} because {default}it offers only {offered}"
-        return None
-
-    def _exclusive_refusal(self, kind: Kind, place: str, where: str) -> str | None:
-        for name in self._exclusive[place]:
-            if name in kind.exclusive:
-                taken, default = self._ledger.tasks.get(place, 0), ""
+                have, source = found
+            elif name not in left or wanted <= left[name]:
+                continue
             else:
-                taken, default = self._ledger.exclusive.get(place, {}).get(name, 0), "for default request "
-            if taken:
-                return f"{kind.label} cannot run {where} because {default}exclusive resource ({name}) is already in use"
+                have, source = left[name], "c"
+            offer = Offer(place.where.level, source, self._complexes[name], have)
+            return Reason(Code.OFFERS, (place.where, name not in kind.asked and name != SLOTS, offer))
         return None
 
-    def _wish_refusal(self, kind: Kind, instance: QueueInstance) -> str | None:
-        for wish in kind.hard:
-            found = self._wish_failure(wish, instance)
-            if found:
-                return f"{kind.label} cannot run {found}"
+    def _stock(self, kind: Kind, place: Place, name: str) -> tuple[float, str] | None:
+        """What is left of a consumable in the window of a kind, and the letter of its source."""
+        left = self._ledger.available(place.name, name, kind.window)
+        if left is not None:
+            return left, "c"
+        load = self._loads.value(place.name, name) if name in self._ledger.measured else None
+        return (load, "l") if isinstance(load, float) else None
+
+    def _exclusive_refusal(self, kind: Kind, place: Place) -> Reason | None:
+        for name in place.exclusive:
+            asks = name in kind.exclusive
+            account = place.account
+            if account.is_taken(kind.window) if asks else account.is_exclusive(name, kind.window):
+                return Reason(Code.EXCLUSIVE, (place.where, not asks, name))
         return None
 
-    def _wish_failure(self, wish: Wish, instance: QueueInstance) -> str | None:
-        """Where and why a request for a fixed resource is not met, as the end of a reason."""
+    def _wish_refusal(self, kind: Kind, spot: Spot) -> Reason | None:
+        if self._plainly_met(kind, spot):
+            return None
+        return next((found for wish in kind.hard if (found := self._wish_failure(kind, wish, spot))), None)
+
+    def _plainly_met(self, kind: Kind, spot: Spot) -> bool:
+        """Whether every request is met on each level that has a value for it, and one level has."""
+        if not kind.plain:
+            return False
+        known = self._met(kind, GLOBAL, self._global, spot)
+        if known >= 0 and kind.on_hosts:
+            at_host = self._met(kind, spot.host.name, spot.host, spot)
+            known = -1 if at_host < 0 else known | at_host
+        if known < 0:
+            return False
+        own = self._met(kind, spot.settings, spot.own, spot)
+        return own >= 0 and known | own == (1 << len(kind.hard)) - 1
+
+    def _met(self, kind: Kind, key: str | int, place: Place, spot: Spot) -> int:
+        """Which requests a place has a value for, as bits; -1 if it does not meet one of them."""
+        found = kind.met.get(key)
+        if found is None:
+            found = 0
+            for bit, (definition, wanted) in enumerate(kind.hard):
+                offer = self._offer(definition.name, place, spot)
+                if offer is not None:
+                    found = found | 1 << bit if found >= 0 and related(definition, wanted, offer[0]) else -1
+            kind.met[key] = found
+        return found
+
+    def _wish_nowhere(self, kind: Kind) -> Reason | None:
+        """A request that what the cell offers does not meet, whatever hosts and instances have."""
+        for definition, wanted in kind.hard:
+            offer = None if definition.relation in _LOWEST_COUNTS else self._ledger.fixed(GLOBAL, definition.name)
+            if offer is not None and not related(definition, wanted, offer[0]):
+                shown = Offer("g", offer[1], definition, offer[0])
+                return Reason(Code.OFFERS, (_GLOBALLY, False, shown))
+        return None
+
+    def _wish_failure(self, kind: Kind, wish: Wish, spot: Spot) -> Reason | None:
+        """Where and why a request for a fixed resource is not met."""
         definition, wanted = wish
         known = False
-        for level, place, where in self._levels(definition, instance):
-            found = self._offer(definition.name, place, level, instance)
+        for place in self._levels(definition, spot):
+            found = self._offer(definition.name, place, spot)
             if found is None:
                 continue
             known = True
             value, source = found
             if not related(definition, wanted, value):
-                offered = f"{_LETTERS[level]}{source}:{definition.name}={sentences.amount(definition, value)}"
-                return f"{where} because it offers only {offered}"
+                offer = Offer(place.where.level, source, definition, value)
+                return Reason(Code.OFFERS, (place.where, False, offer))
             if definition.relation in _LOWEST_COUNTS:
                 break
-        return (
-            None if known else f'in queue "{instance.name}" because job requests unknown resource ({definition.name})'
-        )
+        return None if known else Reason(Code.UNKNOWN_RESOURCE, (spot.own.where, definition.name))
 
-    def _levels(self, definition: Complex, instance: QueueInstance) -> Iterator[tuple[int, str, str]]:
-        levels = (
-            (0, GLOBAL, "globally"),
-            (1, instance.host, f'at host "{instance.host}"'),
-            (2, instance.name, f'in queue "{instance.name}"'),
-        )
+    def _levels(self, definition: Complex, spot: Spot) -> Iterator[Place]:
+        levels = (self._global, spot.host, spot.own)
         return reversed(levels) if definition.relation in _LOWEST_COUNTS else iter(levels)
 
-    def _offer(self, name: str, place: str, level: int, instance: QueueInstance) -> tuple[Value, str] | None:
-        if level == 2 and name in ("qname", "hostname"):
-            return (instance.queue if name == "qname" else instance.host), "f"
-        return self._ledger.fixed(place, name)
+    def _offer(self, name: str, place: Place, spot: Spot) -> tuple[Value, str] | None:
+        if place is spot.own and name in ("qname", "hostname"):
+            return (spot.instance.queue if name == "qname" else spot.instance.host), "f"
+        return self._ledger.fixed(place.name, name)
 
-    def _unknown_refusal(self, kind: Kind, instance: QueueInstance) -> str | None:
+    def _unknown_refusal(self, kind: Kind, spot: Spot) -> Reason | None:
         """A consumable that the job asks for and no level has."""
-        for name, _ in kind.request.hard:
-            if name in self._complexes and not self._complexes[name].is_consumable:
+        for name in kind.amounts:
+            if name in spot.host.values or name in self._global.values or name in spot.own.values:
                 continue
-            places = (GLOBAL, instance.host, instance.name)
-            if all(self._ledger.fixed(place, name) is None for place in places):
-                unknown = f"because job requests unknown resource ({name})"
-                return f'{kind.label} cannot run in queue "{instance.name}" {unknown}'
+            if all(self._loads.reported(place.name, name) is None for place in (spot.host, self._global)):
+                return Reason(Code.UNKNOWN_RESOURCE, (spot.own.where, name))
         return None
 
-    # ---- soft requests -----------------------------------------------------------------------------------------
+    # ---- soft requests -------------------------------------------------------------------------------------------
 
-    def unmet(self, kind: Kind, instance: QueueInstance) -> int:
+    def unmet(self, kind: Kind, spot: Spot) -> int:
         """How many soft requests an instance does not meet."""
-        found = sum([self._wish_failure(wish, instance) is not None for wish in kind.soft])
+        found = sum([self._wish_failure(kind, wish, spot) is not None for wish in kind.soft])
         queues = kind.request.soft_queues
-        return found + (bool(queues) and not self._patterns.any_instance(queues, instance))
+        return found + (bool(queues) and not self._patterns.any_instance(queues, spot.instance))
 
 
-def _project_refusal(request: Request, place: QueueSettings | ExecutionHost, where: str) -> str | None:
+def _project_refusal(request: Request, place: QueueSettings | ExecutionHost, where: str, name: str) -> Reason | None:
     if request.project in place.xprojects or (place.projects and request.project not in place.projects):
-        return f"({request.project or 'no project'}) does not have the correct project to run {where}"
+        return Reason(Code.PROJECT, (request.project, where, name))
     return None

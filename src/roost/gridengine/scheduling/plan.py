@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from roost.gridengine.pairs import Pair
+from roost.gridengine.scheduling.reasons import Reason
 from roost.gridengine.scheduling.snapshot import Grant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dispatch:
+class Dispatch(NamedTuple):
     """A task that is to start."""
 
     job: int
@@ -17,8 +19,7 @@ class Dispatch:
     grants: tuple[Grant, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Priority:
+class Priority(NamedTuple):
     """A job's priority and what it is made of, as `qstat -pri` and `qstat -urg` show it."""
 
     priority: float
@@ -36,6 +37,14 @@ class Priority:
         return self.resources + self.waiting + self.deadline
 
 
+class Waiting(NamedTuple):
+    """Why a job waits."""
+
+    #: jobs with the same requests share them
+    reasons: tuple[Reason, ...]
+    hard: tuple[Pair, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The result of a run."""
@@ -44,13 +53,16 @@ class Plan:
     dispatches: tuple[Dispatch, ...]
     #: of running and waiting jobs, by number
     priorities: Mapping[int, Priority]
-    #: why instances took no job at all, in the words of `qstat -j`; true for every job that waits
-    dropped: tuple[str, ...]
-    #: why each job that waits did not start, in the same words, by number
-    reasons: Mapping[int, tuple[str, ...]]
+    #: why instances took no job at all; true for every job that waits
+    dropped: tuple[Reason, ...]
+    #: why each job that waits did not start, by number
+    waiting: Mapping[int, Waiting]
     #: letters of each instance after the run, as `qstat -f` shows them; instances without letters are left out
     states: Mapping[str, str]
 
     def scheduling_info(self, job: int) -> tuple[str, ...]:
         """The lines that `qstat -j` prints as scheduling info of a job; empty if it does not wait."""
-        return (*self.dropped, *self.reasons[job]) if job in self.reasons else ()
+        found = self.waiting.get(job)
+        if found is None:
+            return ()
+        return tuple(dict.fromkeys(one.sentence(found.hard) for one in (*self.dropped, *found.reasons)))

@@ -1,28 +1,34 @@
 """Resource quotas: how much the jobs may take that a rule speaks of.
 
 In each enabled set the first rule applies whose filters all match the job and the instance; all sets must allow the
-job. A rule's use is counted together for all that it matches, and for a filter in braces by user, project, queue or
-host apart. Limits of consumables and slots bound what is booked, limits of other resources what a job asks for. A limit
-such as ``$num_proc*2`` is computed for each host; where the host has no such value, it does not bound anything.
+job. A rule's use is counted together for all that it matches, and for a filter in braces by user, project, parallel
+environment, queue or host apart. Limits of consumables and slots bound what is booked, limits of other resources what a
+job asks for. A limit such as ``$num_proc*2`` is computed for each host; where the host has no such value, it does not
+bound anything.
+
+Which rules can apply to a job at all is found once for each kind of job, from the filters that do not speak of places.
+Rules that do not speak of places either have one counter for the kind; the others have their counters looked up by
+instance, which kinds share.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from roost.gridengine.complex import Complex, value_number
-from roost.gridengine.instances import QueueInstance, Resolver
+from roost.gridengine.instances import Resolver
 from roost.gridengine.quota import FILTERS, Filter, QuotaRule, dynamic_limit
-from roost.gridengine.scheduling.ledger import Ledger, Need, needs_of
-from roost.gridengine.scheduling.loads import Loads, host_of
-from roost.gridengine.scheduling.matching import related
+from roost.gridengine.scheduling.ledger import ALWAYS, Account, Ledger, Need, Window
+from roost.gridengine.scheduling.loads import Loads
+from roost.gridengine.scheduling.reasons import Code, Reason
+from roost.gridengine.scheduling.relation import related
 from roost.gridengine.scheduling.snapshot import Grant, Request, Snapshot
 
-#: what a counter belongs to: the rule's label, and what each filter holds apart, empty where it does not
-_Counter = tuple[str, tuple[str, ...]]
+_PLACES: Final = ("queues", "hosts")
+_EVERYWHERE: Final = (Filter(include=("*",)), Filter(include=("*",), expanded=True))
 
 
 class _Limit(NamedTuple):
@@ -32,25 +38,67 @@ class _Limit(NamedTuple):
     number: float | None
 
 
-class _Rule(NamedTuple):
-    label: str
-    rule: QuotaRule
-    limits: tuple[_Limit, ...]
+class _Rule:
+    """A rule, and what its filters say of the places seen so far."""
+
+    def __init__(self, label: str, rule: QuotaRule, limits: tuple[_Limit, ...]) -> None:
+        self.label, self.limits = label, limits
+        self.filters: Mapping[str, Filter] = dict(rule.filters())
+        self.expanded = tuple(name in self.filters and self.filters[name].expanded for name in FILTERS)
+        self.speaks_of_places = any(name in self.filters for name in _PLACES)
+        #: filters of places that do not hold for all of them
+        self.places = [name for name in _PLACES if name in self.filters and self.filters[name] not in _EVERYWHERE]
+        self.matches: dict[tuple[str, str], bool] = {}
 
 
-class _Place(NamedTuple):
-    """A job in an instance, as filters see it; the parallel environment is always empty."""
+class Counter(Account):
+    """The use that one rule counts together, and its limits."""
 
-    request: Request
-    queue: str
-    host: str
+    __slots__ = ("others", "reason")
+
+    def __init__(self, label: str, apart: tuple[str, ...], bounds: list[tuple[Complex, float]], timed: bool) -> None:
+        super().__init__({one.name: bound for one, bound in bounds if one.is_consumable}, timed)
+        #: that the limit would be exceeded
+        self.reason = Reason(Code.QUOTA, (label, apart))
+        #: limits on what jobs ask for
+        self.others = [(one, bound) for one, bound in bounds if not one.is_consumable]
+
+    def allows(self, needs: tuple[Need, ...], asked: Mapping[str, str], window: Window = ALWAYS) -> bool:
+        """Whether a slot is left, and what goes with it."""
+        capacity = self.capacity
+        if capacity:
+            for name, wanted, _ in needs:
+                if wanted and name in capacity and wanted > self.left_in(name, window):
+                    return False
+        for definition, bound in self.others:
+            text = asked.get(definition.name)
+            number = None if text is None else value_number(definition.type, text)
+            if number is not None and not related(definition, number, bound):
+                return False
+        return True
+
+
+class Terms:
+    """What quotas say of one kind of job."""
+
+    __slots__ = ("anywhere", "names", "places", "sets")
+
+    def __init__(self, names: Mapping[str, str], anywhere: tuple[Counter, ...]) -> None:
+        #: user, project and parallel environment, by the name of the filter
+        self.names = names
+        #: counters of rules that do not speak of places
+        self.anywhere = anywhere
+        #: of each other set, the rules that may apply, in order
+        self.sets: tuple[tuple[_Rule, ...], ...] = ()
+        #: counters by instance, of this kind and of others for which the same rules count the same
+        self.places: dict[str, tuple[Counter, ...]] = {}
 
 
 class Quotas:
     """The quotas of a cell and what is used of them."""
 
-    def __init__(self, snapshot: Snapshot, loads: Loads, ledger: Ledger) -> None:
-        self._cell, self._loads, self._ledger = snapshot.cell, loads, ledger
+    def __init__(self, snapshot: Snapshot, loads: Loads, ledger: Ledger, timed: bool = False) -> None:
+        self._cell, self._ledger, self._loads, self._timed = snapshot.cell, ledger, loads, timed
         self._complexes = snapshot.cell.complexes
         self._resolver = Resolver(snapshot.cell)
         self._sets: Final = [
@@ -58,11 +106,9 @@ class Quotas:
             for one in snapshot.cell.quota_sets.values()
             if one.enabled
         ]
-        self._used: dict[_Counter, dict[str, float]] = {}
-        self._found: dict[tuple[str, tuple[str, ...], str, str, str], list[tuple[_Rule, _Counter]]] = {}
-        if self._sets:
-            for task in snapshot.running:
-                self.book(task.request, task.grants, needs_of(task.request, self._complexes))
+        self._counters: dict[tuple[str, tuple[str, ...]], Counter] = {}
+        self._terms: dict[tuple[str, tuple[str, ...], str, str], Terms] = {}
+        self._places: dict[object, dict[str, tuple[Counter, ...]]] = {}
 
     def _limits(self, rule: QuotaRule) -> tuple[_Limit, ...]:
         found = []
@@ -73,58 +119,94 @@ class Quotas:
                 found.append(_Limit(definition, dynamic and dynamic.terms, number))
         return tuple(found)
 
-    def _rules(self, place: _Place) -> list[tuple[_Rule, _Counter]]:
-        """The rule of each set that applies, with its counter."""
-        request = place.request
-        key = (request.user, request.groups, request.project, place.queue, place.host)
-        found = self._found.get(key)
+    # ---- which rules apply ---------------------------------------------------------------------------------------
+
+    def terms(self, request: Request, environment: str = "") -> Terms:
+        """What quotas say of a request, with the parallel environment that it gets."""
+        key = (request.user, request.groups, request.project, environment)
+        found = self._terms.get(key)
         if found is None:
-            applying = [next((one for one in rules if self._applies(one.rule, place)), None) for rules in self._sets]
-            found = self._found[key] = [(one, self._counter(one, place)) for one in applying if one is not None]
+            found = self._terms[key] = self._new_terms(request, environment)
         return found
 
-    def _applies(self, rule: QuotaRule, place: _Place) -> bool:
-        return all(self._matches(name, found, place) for name, found in rule.filters())
+    def _new_terms(self, request: Request, environment: str) -> Terms:
+        names = {"users": request.user, "projects": request.project, "pes": environment}
+        anywhere, sets = [], []
+        for rules in self._sets:
+            candidates = self._candidates(rules, names, request.groups)
+            if not candidates:
+                continue
+            if candidates[0].speaks_of_places:
+                sets.append(candidates)
+            else:
+                anywhere.append(self._counter(candidates[0], names, "", ""))
+        found = Terms(names, tuple(anywhere))
+        found.sets = tuple(sets)
+        apart = [
+            names[name] if any(rule.expanded[place] for rules in sets for rule in rules) else ""
+            for place, name in enumerate(FILTERS)
+            if name not in _PLACES
+        ]
+        found.places = self._places.setdefault((found.sets, tuple(apart)), {})
+        return found
 
-    def _matches(self, name: str, found: Filter, place: _Place) -> bool:
-        if any(self._is(name, member, place) for member in found.exclude):
+    def _candidates(
+        self, rules: Iterable[_Rule], names: Mapping[str, str], groups: tuple[str, ...]
+    ) -> tuple[_Rule, ...]:
+        """The rules of a set that can apply to a job; after one that does not speak of places none can."""
+        found: list[_Rule] = []
+        for rule in rules:
+            if all(
+                self._holds(rule.filters[name], value, self._is(name, groups))
+                for name, value in names.items()
+                if name in rule.filters
+            ):
+                found.append(rule)
+                if not rule.speaks_of_places:
+                    break
+        return tuple(found)
+
+    @staticmethod
+    def _holds(found: Filter, value: str, is_member: Callable[[str, str], bool]) -> bool:
+        if any(is_member(member, value) for member in found.exclude):
             return False
-        return not found.include or any(self._is(name, member, place) for member in found.include)
+        return not found.include or any(is_member(member, value) for member in found.include)
 
-    def _is(self, name: str, member: str, place: _Place) -> bool:
-        value = _value(name, place)
-        if member.startswith("@") and name == "users":
-            lists = fnmatch.filter(self._cell.user_lists, member[1:])
-            return any(self._cell.user_lists[one].holds(value, place.request.groups) for one in lists)
-        if member.startswith("@") and name == "hosts":
-            return any(self._resolver.holds(group, value) for group in fnmatch.filter(self._cell.host_groups, member))
-        return bool(value) and fnmatch.fnmatchcase(value, member)
+    def _is(self, name: str, groups: tuple[str, ...] = ()) -> Callable[[str, str], bool]:
+        """How members of a filter are compared with a value."""
+        cell = self._cell
 
-    def _counter(self, one: _Rule, place: _Place) -> _Counter:
-        filters: Mapping[str, Filter] = dict(one.rule.filters())
-        apart = tuple(_value(name, place) if name in filters and filters[name].expanded else "" for name in FILTERS)
-        return one.label, apart
+        def is_member(member: str, value: str) -> bool:
+            if member == "*":
+                return bool(value)
+            if member.startswith("@") and name == "users":
+                lists = fnmatch.filter(cell.user_lists, member[1:])
+                return any(cell.user_lists[one].holds(value, groups) for one in lists)
+            if member.startswith("@") and name == "hosts":
+                return any(self._resolver.holds(group, value) for group in fnmatch.filter(cell.host_groups, member))
+            return bool(value) and fnmatch.fnmatchcase(value, member)
 
-    def refusal(self, request: Request, instance: QueueInstance, needs: tuple[Need, ...]) -> str | None:
-        """Why quotas keep a job out of an instance; None if they allow a slot there."""
-        if not self._sets:
-            return None
-        for (label, _, limits), counter in self._rules(_Place(request, instance.queue, instance.host)):
-            if any(not self._allows(limit, request, instance.host, counter, needs) for limit in limits):
-                return f'cannot run because it exceeds limit "{"/".join(counter[1])}/" in rule "{label}"'
-        return None
+        return is_member
 
-    def _allows(self, limit: _Limit, request: Request, host: str, counter: _Counter, needs: tuple[Need, ...]) -> bool:
-        definition, bound = limit.definition, self._bound(limit, host)
-        if bound is None:
-            return True
-        if definition.is_consumable:
-            wanted = next((need.amount for need in needs if need.name == definition.name), 0.0)
-            used = self._used.get(counter)
-            return not wanted or (used.get(definition.name, 0.0) if used else 0.0) + wanted <= bound
-        asked = dict(request.hard).get(definition.name)
-        number = None if asked is None else value_number(definition.type, asked)
-        return number is None or related(definition, number, bound)
+    def _applies(self, rule: _Rule, queue: str, host: str) -> bool:
+        return all([self._place_matches(rule, name, queue if name == "queues" else host) for name in rule.places])
+
+    def _place_matches(self, rule: _Rule, name: str, value: str) -> bool:
+        found = rule.matches.get((name, value))
+        if found is None:
+            found = rule.matches[name, value] = self._holds(rule.filters[name], value, self._is(name))
+        return found
+
+    # ---- counters ------------------------------------------------------------------------------------------------
+
+    def _counter(self, rule: _Rule, names: Mapping[str, str], queue: str, host: str) -> Counter:
+        values = (names["users"], names["projects"], names["pes"], queue, host)
+        apart = tuple([value if expanded else "" for value, expanded in zip(values, rule.expanded, strict=True)])
+        found = self._counters.get((rule.label, apart))
+        if found is None:
+            bounds = [(one.definition, bound) for one in rule.limits if (bound := self._bound(one, host)) is not None]
+            found = self._counters[rule.label, apart] = Counter(rule.label, apart, bounds, self._timed)
+        return found
 
     def _bound(self, limit: _Limit, host: str) -> float | None:
         if limit.terms is None:
@@ -133,31 +215,31 @@ class Quotas:
         for name, weight in limit.terms:
             value: float | str | None = 1.0
             if name:
-                found = self._ledger.fixed(host, name)
-                value = found[0] if found else None
+                value = self._ledger.configured.get(host, {}).get(name)
+                if value is None:
+                    value = self._loads.reported(host, name)
             total += weight * value if isinstance(value, float) else math.inf
         return total
 
-    def book(self, request: Request, grants: tuple[Grant, ...], needs: tuple[Need, ...]) -> None:
+    def at(self, terms: Terms, instance: str) -> tuple[Counter, ...]:
+        """The counters that depend on the instance."""
+        if not terms.sets:
+            return ()
+        found = terms.places.get(instance)
+        if found is None:
+            queue, _, host = instance.rpartition("@")
+            applying = [next((one for one in rules if self._applies(one, queue, host)), None) for rules in terms.sets]
+            found = tuple(self._counter(one, terms.names, queue, host) for one in applying if one is not None)
+            terms.places[instance] = found
+        return found
+
+    def book(self, terms: Terms, grants: tuple[Grant, ...], needs: tuple[Need, ...], window: Window = ALWAYS) -> None:
         """Count a task; what it takes once counts where its master is."""
+        if not self._sets:
+            return
         for number, (instance, slots) in enumerate(grants):
-            queue, host = instance.rpartition("@")[0], host_of(instance)
-            for _, counter in self._rules(_Place(request, queue, host)):
-                used = self._used.setdefault(counter, {})
-                for name, wanted, once in needs:
-                    if not once or number == 0:
-                        used[name] = used.get(name, 0.0) + (wanted if once else wanted * slots)
-
-
-def _value(name: str, place: _Place) -> str:
-    match name:
-        case "users":
-            return place.request.user
-        case "projects":
-            return place.request.project
-        case "queues":
-            return place.queue
-        case "hosts":
-            return place.host
-        case _:
-            return ""
+            amounts = {
+                name: wanted if once else wanted * slots for name, wanted, once in needs if not once or number == 0
+            }
+            for counter in (*terms.anywhere, *self.at(terms, instance)):
+                counter.book(amounts, window=window)

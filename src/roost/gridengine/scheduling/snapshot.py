@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,6 +34,17 @@ class Request:
     interactive: bool = False
     #: ``-ckpt``; empty for none
     checkpoint: str = ""
+    #: requests are looked up far more often than they are made
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Compute the hash."""
+        values = tuple([getattr(self, one.name) for one in dataclasses.fields(self) if one.compare])
+        object.__setattr__(self, "_hash", hash(values))
+
+    def __hash__(self) -> int:
+        """Of all that is compared."""
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

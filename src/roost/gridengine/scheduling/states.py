@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from roost.gridengine.calendar import State
 from roost.gridengine.complex import Complex, value_number
 from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.pairs import Pair
-from roost.gridengine.scheduling import sentences
-from roost.gridengine.scheduling.ledger import SLOTS, Ledger, Value
+from roost.gridengine.scheduling.ledger import SLOTS, Account, Ledger, Value
 from roost.gridengine.scheduling.loads import Loads
-from roost.gridengine.scheduling.matching import related
+from roost.gridengine.scheduling.reasons import Code, Reason, amount
+from roost.gridengine.scheduling.relation import related
 from roost.gridengine.scheduling.snapshot import Snapshot
 
 _DISABLED = frozenset("dD")
-_NOT_AVAILABLE = frozenset("usSCEco")
+_CLOSING = frozenset("dDusSCEco")
+
+
+class _Threshold(NamedTuple):
+    pair: Pair
+    #: None if there is no such complex, or the limit is not one of its values
+    definition: Complex | None
+    limit: Value
+
+
+#: which thresholds a host exceeds, by their identity
+Overloads = dict[int, str | None]
+
+
+@dataclass(slots=True, eq=False)
+class _State:
+    """What is known of an instance."""
+
+    instance: QueueInstance
+    #: as given, by the configuration, by its calendar, and u
+    letters: str
+    #: why it is closed for the whole run
+    closed: Reason | None
+    account: Account
+    load: tuple[_Threshold, ...]
+    #: whether load thresholds are about values that the host reports, so that its instances agree
+    by_host: bool
+    #: positions of instances that it suspends, and from how many slots on
+    subordinates: tuple[tuple[int, int], ...]
+    #: positions of instances that have suspended it
+    suspended_by: set[int] = field(default_factory=set)
 
 
 class States:
@@ -25,13 +56,37 @@ class States:
     def __init__(self, snapshot: Snapshot, loads: Loads, ledger: Ledger) -> None:
         self._loads, self._ledger = loads, ledger
         self._complexes = snapshot.cell.complexes
-        self._instances = {instance.name: instance for instance in snapshot.instances}
-        self._letters = {one.name: self._first_letters(snapshot, one) for one in snapshot.instances}
-        #: instances that have suspended each instance by subordination
-        self._suspended_by: dict[str, set[str]] = {}
-        for instance in snapshot.instances:
-            for _ in self.subordinate(instance):
-                pass
+        self._read: dict[tuple[Pair, ...], tuple[_Threshold, ...]] = {}
+        positions = {instance.name: position for position, instance in enumerate(snapshot.instances)}
+        #: by position
+        self._states = [self._state(snapshot, one, positions) for one in snapshot.instances]
+        for position in range(len(self._states)):
+            self.subordinate(position)
+
+    def _state(self, snapshot: Snapshot, instance: QueueInstance, positions: dict[str, int]) -> _State:
+        letters = self._first_letters(snapshot, instance)
+        closing = _CLOSING & set(letters)
+        code = Code.DISABLED if _DISABLED & closing else Code.NOT_AVAILABLE
+        settings = instance.settings
+        load = self._thresholds(settings.load_thresholds)
+        return _State(
+            instance=instance,
+            letters=letters,
+            closed=Reason(code, (instance.name,)) if closing else None,
+            account=self._ledger.account(instance.name),
+            load=load,
+            by_host=all(
+                one.definition is not None
+                and not one.definition.is_consumable
+                and self._loads.reported(instance.host, one.pair.name) is not None
+                for one in load
+            ),
+            subordinates=tuple(
+                (positions[name], threshold or settings.slots)
+                for queue, threshold in settings.subordinate_list.queues
+                if (name := f"{queue}@{instance.host}") in positions
+            ),
+        )
 
     def _first_letters(self, snapshot: Snapshot, instance: QueueInstance) -> str:
         letters = snapshot.states.get(instance.name, "") + instance.states
@@ -40,72 +95,83 @@ class States:
         letters += {State.ON: "", State.OFF: "D", State.SUSPENDED: "C"}[state]
         return letters + ("u" if "u" not in letters and self._loads.unknown(instance.host) else "")
 
-    def subordinate(self, instance: QueueInstance) -> Iterator[str]:
-        """Suspend what an instance suspends with the slots it has booked now; give what is newly suspended."""
-        settings = instance.settings
-        used = self._ledger.used(instance.name, SLOTS)
-        for queue, threshold in settings.subordinate_list.queues:
-            other = f"{queue}@{instance.host}"
-            if other in self._instances and used >= (threshold or settings.slots) and used > 0:
-                by = self._suspended_by.setdefault(other, set())
-                if not by:
-                    yield other
-                by.add(instance.name)
+    def subordinate(self, position: int) -> None:
+        """Suspend what an instance suspends with the slots it has booked now."""
+        state = self._states[position]
+        if state.subordinates:
+            used = state.account.used(SLOTS)
+            for other, threshold in state.subordinates:
+                if used >= threshold and used > 0:
+                    self._states[other].suspended_by.add(position)
 
-    def letters(self, instance: QueueInstance) -> str:
+    def letters(self, position: int) -> str:
         """The letters of an instance as `qstat -f` shows them."""
-        found = self._letters[instance.name] + ("S" if self._suspended_by.get(instance.name) else "")
-        return "".join(sorted(found + ("a" if self.overload(instance, adjusted=False) else ""), key=_order))
+        state = self._states[position]
+        found = state.letters + ("S" if state.suspended_by else "")
+        return "".join(sorted(found + ("a" if self._overload(state, adjusted=False) else ""), key=_order))
 
-    def why_dropped(self, instance: QueueInstance) -> str | None:
-        """Why an instance takes no jobs at all now; None if it may."""
-        letters = self._letters[instance.name]
-        if _DISABLED & set(letters):
-            return sentences.DISABLED
-        if _NOT_AVAILABLE & set(letters) or self._suspended_by.get(instance.name):
-            return sentences.NOT_AVAILABLE
-        left = self._ledger.available(instance.name, SLOTS)
+    def why_dropped(self, position: int, overloads: Overloads) -> Reason | None:
+        """Why an instance takes no jobs at all now; None if it may. Instances of a host share `overloads`."""
+        state = self._states[position]
+        if state.closed is not None:
+            return state.closed
+        if state.suspended_by:
+            return Reason(Code.NOT_AVAILABLE, (state.instance.name,))
+        left = state.account.left.get(SLOTS)
         if left is not None and left < 1:
-            return sentences.FULL
-        overload = self.overload(instance)
-        return f"it is overloaded: {overload}" if overload else None
+            return Reason(Code.FULL, (state.instance.name,))
+        key = id(state.load)
+        overload = overloads[key] if state.by_host and key in overloads else self._overload(state)
+        overloads[key] = overload
+        return Reason(Code.OVERLOADED, (state.instance.name, overload)) if overload else None
 
-    def overload(self, instance: QueueInstance, adjusted: bool = True) -> str | None:
+    def _overload(self, state: _State, adjusted: bool = True) -> str | None:
         """The first load threshold that an instance exceeds; None if there is none."""
-        for threshold in instance.settings.load_thresholds:
-            found = self._exceeded(instance, threshold, adjusted)
+        for threshold in state.load:
+            found = self._exceeded(state.instance, threshold, adjusted)
             if found:
                 return found
         return None
 
-    def _exceeded(self, instance: QueueInstance, threshold: Pair, adjusted: bool) -> str | None:
-        definition = self._complexes.get(threshold.name)
-        limit = value_number(definition.type, threshold.text) if definition else None
+    def _thresholds(self, pairs: tuple[Pair, ...]) -> tuple[_Threshold, ...]:
+        found = self._read.get(pairs)
+        if found is None:
+            found = self._read[pairs] = tuple(self._threshold(pair) for pair in pairs)
+        return found
+
+    def _threshold(self, pair: Pair) -> _Threshold:
+        definition = self._complexes.get(pair.name)
+        limit = value_number(definition.type, pair.text) if definition else None
         if definition is None or (limit is None and not definition.type.is_text):
-            return f'no such complex attribute for threshold "{threshold.name}"'
+            return _Threshold(pair, None, pair.text)
+        return _Threshold(pair, definition, pair.text if limit is None else limit)
+
+    def _exceeded(self, instance: QueueInstance, threshold: _Threshold, adjusted: bool) -> str | None:
+        (name, text), definition, limit = threshold
+        if definition is None:
+            return f'no such complex attribute for threshold "{name}"'
         found = self._measured(instance, definition, adjusted)
         if found is None:
-            return f'no value for complex attribute "{threshold.name}"'
+            return f'no value for complex attribute "{name}"'
         value, host = found
-        wanted: Value = threshold.text if limit is None else limit
-        alarm = related(definition, value, wanted) if limit is not None else not related(definition, wanted, value)
+        alarm = related(definition, value, limit) if isinstance(limit, float) else not related(definition, limit, value)
         if not alarm:
             return None
-        shown = sentences.amount(definition, value)
-        derivation = self._loads.derivation(host, threshold.name)
-        return f"{threshold.name}={shown} ({derivation}) {definition.relation} {threshold.text}"
+        derivation = self._loads.derivation(host, name)
+        return f"{name}={amount(definition, value)} ({derivation}) {definition.relation} {text}"
 
     def _measured(self, instance: QueueInstance, definition: Complex, adjusted: bool) -> tuple[Value, str] | None:
         """The value that a threshold is about, and where it was found: the host, the cell, or the instance."""
+        if not definition.is_consumable:
+            read = self._loads.value if adjusted else self._loads.reported
+            for place in (instance.host, GLOBAL):
+                load = read(place, definition.name)
+                if load is not None:
+                    return load, place
         places = (instance.host, GLOBAL, instance.name)
         if definition.is_consumable:
             left = [(self._ledger.available(place, definition.name), place) for place in places]
             return next(((value, place) for value, place in left if value is not None), None)
-        for place in places[:2]:
-            read = self._loads.value if adjusted else self._loads.reported
-            load = read(place, definition.name)
-            if load is not None:
-                return load, place
         configured = next((each for place in places if (each := self._ledger.fixed(place, definition.name))), None)
         return configured and (configured[0], instance.name)
 

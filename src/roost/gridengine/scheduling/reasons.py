@@ -1,0 +1,164 @@
+"""Why a job waits, as values; their text is Grid Engine's own sentence, as `qstat -j` prints it.
+
+A run finds far more reasons than users read, so a `Reason` holds what its sentence needs and becomes text only when
+it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from roost.gridengine.complex import Complex, Type
+from roost.gridengine.pairs import Pair
+
+
+class Code(StrEnum):
+    """What kind of reason it is."""
+
+    # of a job
+    HELD = "held"
+    ERROR = "error"
+    DEPENDS = "depends"
+    TOO_EARLY = "too early"
+    USER_LIMIT = "user limit"
+    TASK_LIMIT = "task limit"
+    PENDING_LIMIT = "pending limit"
+    # of an instance, for all jobs
+    FULL = "full"
+    DISABLED = "disabled"
+    NOT_AVAILABLE = "not available"
+    OVERLOADED = "overloaded"
+    ALL_DROPPED = "all dropped"
+    # of a job in a place
+    NOT_IN_QUEUES = "not in queues"
+    PERMISSION = "permission"
+    PROJECT = "project"
+    QUEUE_VALUES = "queue values"
+    QUEUE_TYPE = "queue type"
+    CHECKPOINT = "checkpoint"
+    UNKNOWN_RESOURCE = "unknown resource"
+    FORCED = "forced"
+    OFFERS = "offers"
+    EXCLUSIVE = "exclusive"
+    QUOTA = "quota"
+
+
+class Reason(NamedTuple):
+    """A reason; many jobs share one."""
+
+    code: Code
+    #: what the sentence names, in its order
+    values: tuple[object, ...] = ()
+
+    def sentence(self, hard: Iterable[Pair] = ()) -> str:
+        """The reason in Grid Engine's words, for a job with hard requests."""
+        text = _SENTENCES[self.code](*self.values)
+        return f"{_requests(hard)} {text}" if self.code in _OF_REQUESTS else text
+
+
+class Offer(NamedTuple):
+    """A value that a place offers: the level (g, h, q), its source (c booked, f fixed, l load), and the value."""
+
+    level: str
+    source: str
+    definition: Complex
+    value: float | str
+
+    def __str__(self) -> str:
+        return f"{self.level}{self.source}:{self.definition.name}={amount(self.definition, self.value)}"
+
+
+class Where(NamedTuple):
+    """A place as sentences name it: the level (g, h, q) and the name."""
+
+    level: str
+    name: str
+
+    def __str__(self) -> str:
+        match self.level:
+            case "g":
+                return "globally"
+            case "h":
+                return f'at host "{self.name}"'
+            case _:
+                return f'in queue "{self.name}"'
+
+
+def _requests(hard: Iterable[Pair]) -> str:
+    return f"(-l {','.join(f'{name}={text}' for name, text in sorted(hard)) or 'NONE'})"
+
+
+def _dropped(why: str) -> Callable[..., str]:
+    return lambda instance: f'queue instance "{instance}" dropped because {why}'
+
+
+def _for_default(default: object) -> str:
+    return "for default request " if default else ""
+
+
+def _quota(label: str, apart: Iterable[str]) -> str:
+    return f'cannot run because it exceeds limit "{"/".join(apart)}/" in rule "{label}"'
+
+
+#: sentences that begin with the hard requests of the job
+_OF_REQUESTS: Final = frozenset({Code.QUEUE_VALUES, Code.UNKNOWN_RESOURCE, Code.OFFERS, Code.EXCLUSIVE})
+_SENTENCES: Final[dict[Code, Callable[..., str]]] = {
+    Code.HELD: lambda: "Job is in hold state",
+    Code.ERROR: lambda: "Job is in error state",
+    Code.DEPENDS: lambda: "job dropped because of job dependencies",
+    Code.TOO_EARLY: lambda: "execution time not reached",
+    Code.USER_LIMIT: lambda: "job dropped because of user limitations",
+    Code.TASK_LIMIT: lambda: "not all array tasks may be started due to 'max_aj_instances'",
+    Code.PENDING_LIMIT: lambda limit: f"not more than max_pending_tasks_per_job={limit} array tasks start in one run",
+    Code.FULL: _dropped("it is full"),
+    Code.DISABLED: _dropped("it is disabled"),
+    Code.NOT_AVAILABLE: _dropped("it is temporarily not available"),
+    Code.OVERLOADED: lambda instance, overload: _dropped(f"it is overloaded: {overload}")(instance),
+    Code.ALL_DROPPED: lambda: "All queues dropped because of overload or full",
+    Code.NOT_IN_QUEUES: lambda name: (
+        f'cannot run in queue "{name}" because it is not contained in its hard queue list (-q)'
+    ),
+    Code.PERMISSION: lambda kind, name: f'has no permission for {kind} "{name}"',
+    Code.PROJECT: lambda project, where, name: (
+        f'({project or "no project"}) does not have the correct project to run {where} "{name}"'
+    ),
+    Code.QUEUE_VALUES: lambda queue: f'cannot run in queue "{queue}" because of cluster queue',
+    Code.QUEUE_TYPE: lambda name, kind: f'cannot run in queue instance "{name}" because it is not of type {kind}',
+    Code.CHECKPOINT: lambda name, interface: (
+        f'queue instance "{name}" does not offer the checkpointing interface "{interface}"'
+    ),
+    Code.UNKNOWN_RESOURCE: lambda where, name: (
+        f"cannot run {f'{where} ' if where else ''}because job requests unknown resource ({name})"
+    ),
+    Code.FORCED: lambda name, kind, place: f"does not request 'forced' resource \"{name}\" of {kind} {place}",
+    Code.OFFERS: lambda where, default, offer: (
+        f"cannot run {where} because {_for_default(default)}it offers only {offer}"
+    ),
+    Code.EXCLUSIVE: lambda where, default, name: (
+        f"cannot run {where} because {_for_default(default)}exclusive resource ({name}) is already in use"
+    ),
+    Code.QUOTA: _quota,
+}
+
+
+def amount(definition: Complex, value: float | str) -> str:
+    """A value as reasons show it."""
+    if isinstance(value, str):
+        return value
+    if value == float("inf"):
+        return "INFINITY"
+    match definition.type:
+        case Type.MEMORY:
+            for letter, unit in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):
+                if abs(value) >= unit:
+                    return f"{value / unit:.3f}{letter}"
+            return f"{value:.3f}"
+        case Type.TIME:
+            minutes, second = divmod(int(value), 60)
+            return f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
+        case Type.BOOL:
+            return "true" if value else "false"
+        case _:
+            return f"{value:.6f}"
