@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from roost.classad import ClassAd, FixedWorld
@@ -108,6 +108,7 @@ def given_away(plan: Plan) -> list[tuple[str, str, int, str]]:
 
 @settings(max_examples=120, deadline=None)
 @given(st.integers(0, 10**6), st.booleans(), st.integers(1, 16))
+@example(1958, False, 1)  # Slots that are equal only to this request.
 def test_slots_asked_one_by_one_give_what_all_at_once_give(seed, plain_ranks, batch):
     before, singly_module.BATCH = singly_module.BATCH, batch
     try:

@@ -183,14 +183,14 @@ class SingleSlots:
                 have += mine
 
     def _ask_all(self, walk: Walk) -> None:
-        """Ask everybody: the request has a say in who is best."""
+        """Ask everybody: the request has a say in who is best; of equals the first row is, as in a table."""
         found = []
-        for place, row in enumerate(walk.rows):
+        for row in walk.rows:
             slot = self._asked(walk, row)
             if slot is not None:
-                found.append((self._key(slot, walk.ad), -place, row))
+                found.append((self._key(slot, walk.ad), -row))
         found.sort(reverse=True)
-        walk.found, walk.keys = [row for _, _, row in found], [key for key, _, _ in found]
+        walk.found, walk.keys = [-row for _, row in found], [key for key, _ in found]
         walk.done = True
 
     def _asked(self, walk: Walk, row: int) -> ClassAd | None:
