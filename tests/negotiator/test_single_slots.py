@@ -109,6 +109,7 @@ def given_away(plan: Plan) -> list[tuple[str, str, int, str]]:
 @settings(max_examples=120, deadline=None)
 @given(st.integers(0, 10**6), st.booleans(), st.integers(1, 16))
 @example(1958, False, 1)  # Slots that are equal only to this request.
+@example(30383, True, 1)  # What is too much for one visit is left for the next.
 def test_slots_asked_one_by_one_give_what_all_at_once_give(seed, plain_ranks, batch):
     before, singly_module.BATCH = singly_module.BATCH, batch
     try:

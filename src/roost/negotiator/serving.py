@@ -201,6 +201,8 @@ class Floor:
                 want.causes[LIMIT] = want.causes.get(LIMIT, 0) + 1
                 return
             if listing.complete:
+                if len(barred) and not {LIMIT, CEILING} & set(want.causes):
+                    self._note_costly(known, want, barred)
                 if not {LIMIT, CEILING} & set(want.causes):
                     self._close(known, want, licences)
                 return
@@ -228,6 +230,12 @@ class Floor:
         else:
             found = self.memory.listing(known, self.usable, want.left, self._given[: self._gave])
         return self.shrinking.joined(found, known.ad)
+
+    def _note_costly(self, known: Known, want: Want, barred: Array) -> None:
+        """Note the slots that `_listing` left out because they cost more than the visit has left: another may have them."""
+        costly = len(self.memory.listing(known, self.usable & ~barred, want.left, None).rows)
+        if costly:
+            want.causes[LIMIT] = costly
 
     def _preemptable(self, party: Party, want: Want, listing: Listing) -> Listing:
         """The listing without the slots that may not be taken from their users, PREEMPTION_RANK considered."""
