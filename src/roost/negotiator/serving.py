@@ -232,7 +232,7 @@ class Floor:
         return self.shrinking.joined(found, known.ad)
 
     def _note_costly(self, known: Known, want: Want, barred: Array) -> None:
-        """Note the slots that `_listing` left out because they cost more than the visit has left: another may have them."""
+        """Note the slots that `_listing` left out as too much for this visit: another may have them."""
         costly = len(self.memory.listing(known, self.usable & ~barred, want.left, None).rows)
         if costly:
             want.causes[LIMIT] = costly
