@@ -7,14 +7,15 @@ load adjustments, and queues that it suspends on its host. Jobs that wait keep t
 words of `qstat -j`. The same snapshot gives the same plan.
 
 What it does not do
-    Parallel jobs, reservations and advance reservations have no field in a snapshot: the caller keeps such jobs.
+    Reservations and advance reservations have no field in a snapshot: the caller keeps such jobs.
     A cell whose configuration needs what the run lacks is refused with `NotScheduled`, which names all of it: suspend
     thresholds, slot-wise subordination, and functional, share tree or override tickets. Without tickets the share of
     each job is 0.5.
 
 The modules
     `snapshot` and `plan` are the two ends. `loads`, `ledger`, `quotas` and `states` hold what changes during a run,
-    `matching` says whether a job fits, `priority` orders jobs, `dispatch` is the loop, `sentences` has the words.
+    `matching` says whether a job fits, `allocation` spreads the slots of a parallel one, `priority` orders jobs,
+    `dispatch` is the loop, `reasons` has the words.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from roost.gridengine.scheduling.snapshot import (
     Grant,
     HostReport,
     PendingJob,
+    Range,
     Request,
     RunningTask,
     Snapshot,
@@ -40,6 +42,7 @@ __all__ = [
     "PendingJob",
     "Plan",
     "Priority",
+    "Range",
     "Request",
     "RunningTask",
     "Snapshot",

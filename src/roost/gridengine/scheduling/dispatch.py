@@ -8,15 +8,20 @@ again.
 
 from __future__ import annotations
 
+import dataclasses
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 from roost.gridengine.host import GLOBAL
+from roost.gridengine.parallel import ParallelEnvironment
 from roost.gridengine.scheduler import formula_terms
+from roost.gridengine.scheduling.allocation import Allocation, Allocator
 from roost.gridengine.scheduling.ledger import Ledger, exclusive_names, needs_of
 from roost.gridengine.scheduling.loads import NO_LOAD, Loads, rises
 from roost.gridengine.scheduling.matching import Kind, Matcher
+from roost.gridengine.scheduling.patterns import environments
 from roost.gridengine.scheduling.plan import Dispatch, Plan, Waiting
 from roost.gridengine.scheduling.priority import priorities
 from roost.gridengine.scheduling.quotas import Quotas
@@ -60,12 +65,13 @@ class Order:
             if position not in without_stock and position not in refused:
                 yield position
 
+    def all(self) -> list[int]:
+        """The instances, best first."""
+        return [key[2] for key in self._sorted]
+
     def found(self, kind: Kind, position: int) -> None:
         """Remember the first instance that takes a kind."""
         kind.start = self._keys[position]
-
-    def __len__(self) -> int:
-        return len(self._sorted)
 
     def _load(self, host: str) -> float:
         total = 0.0
@@ -113,11 +119,15 @@ class Dispatcher:
             complexes = snapshot.cell.complexes
             needs, exclusive = needs_of(task.request, complexes), exclusive_names(task.request, complexes)
             self._ledger.book(task.grants, needs, exclusive)
-            self._quotas.book(self._quotas.terms(task.request), task.grants, needs)
+            self._quotas.book(self._quotas.terms(task.request, task.environment), task.grants, needs)
         self._states = States(snapshot, self._loads, self._ledger)
         self._matcher = Matcher(snapshot, self._loads, self._ledger, self._quotas)
         self._order = Order(snapshot, self._loads, self._ledger)
-        self._kinds: dict[Request, Kind] = {}
+        #: by request, with the parallel environment that it is tried in
+        self._kinds: dict[tuple[Request, str], Kind] = {}
+        self._masters: dict[tuple[Request, str], Kind] = {}
+        self._allocator = Allocator(self._matcher)
+        self._environments = Counter(dict.fromkeys(snapshot.cell.parallel_environments, 0))
         self._dropped: dict[Reason, None] = {}
         self._dispatches: list[Dispatch] = []
         self._waiting: dict[int, Waiting] = {}
@@ -134,6 +144,7 @@ class Dispatcher:
         self._of_job: dict[int, int] = {}
         for task in snapshot.running:
             self._count(task.job, task.request.user)
+            self._environments[task.environment] += sum(grant.slots for grant in task.grants)
         self._on_host: dict[str, list[int]] = {}
         for position, instance in enumerate(self._instances):
             self._on_host.setdefault(instance.host, []).append(position)
@@ -168,7 +179,8 @@ class Dispatcher:
         jobs = sorted(self._snapshot.pending, key=lambda job: (-found[job.number].priority, job.submitted, job.number))
         for job in jobs:
             self._run_job(job)
-        dropped = (*self._dropped, *(() if len(self._order) or not self._instances else (Reason(Code.ALL_DROPPED),)))
+        all_dropped = self._instances and len(self._dropped) == len(self._instances)
+        dropped = (*self._dropped, *((Reason(Code.ALL_DROPPED),) if all_dropped else ()))
         letters = {name: self._states.letters(position) for position, name in enumerate(self._names)}
         return Plan(
             dispatches=tuple(self._dispatches),
@@ -183,17 +195,38 @@ class Dispatcher:
         if reason is not None:
             self._waiting[job.number] = Waiting((reason,))
             return
-        kind = self._kinds.get(job.request)
-        if kind is None:
-            kind = self._kinds[job.request] = self._matcher.kind(job.request)
+        kinds = self._kinds_of(job.request)
         for started, task in enumerate(job.tasks):
             reason = self._limit(job, started)
-            if reason is None and self._start(kind, job.number, task):
+            if reason is None and self._start(kinds, job.number, task):
                 continue
             self._waiting[job.number] = Waiting(
-                self._matcher.told(kind) if reason is None else (reason,), job.request.hard
+                self._told(job.request, kinds) if reason is None else (reason,), job.request.hard
             )
             return
+
+    def _kinds_of(self, request: Request) -> list[Kind]:
+        """The kind of a job, or of a parallel one, those for each environment that it may get."""
+        if not request.environment:
+            kind = self._kinds.get((request, ""))
+            if kind is None:
+                kind = self._kinds[request, ""] = self._matcher.kind(request)
+            return [kind]
+        found = []
+        for environment in environments(request.environment, self._snapshot.cell):
+            key = request, environment.name
+            if key not in self._kinds:
+                self._kinds[key] = self._matcher.kind(request, environment)
+                if request.master_queues:
+                    queues = dataclasses.replace(request, queues=request.master_queues)
+                    self._masters[key] = self._matcher.kind(queues, environment)
+            found.append(self._kinds[key])
+        return found
+
+    def _told(self, request: Request, kinds: list[Kind]) -> tuple[Reason, ...]:
+        if not kinds:
+            return (Reason(Code.NO_PE, (request.environment,)),)
+        return self._matcher.told(kinds[0]) + tuple(one for kind in kinds[1:] for one in self._matcher.told(kind))
 
     def _not_yet(self, job: PendingJob) -> Reason | None:
         if job.error:
@@ -217,22 +250,47 @@ class Dispatcher:
             return Reason(Code.USER_LIMIT)
         return None
 
-    def _start(self, kind: Kind, job: int, task: int) -> bool:
+    def _start(self, kinds: list[Kind], job: int, task: int) -> bool:
+        best: Allocation | None = None
+        for kind in kinds:
+            found = self._find(kind)
+            if found is not None and (best is None or found.unmet < best.unmet):
+                best = found
+        if best is None:
+            return False
+        self._book(best, job, task)
+        return True
+
+    def _find(self, kind: Kind) -> Allocation | None:
+        """What a kind gets now; if nothing, then nothing for the rest of the run."""
         if self._forgets:
             kind.forget()
         elif kind.exhausted:
-            return False
+            return None
         refusal = self._matcher.cell_refusal(kind)
         if refusal is not None:
             kind.reasons.append(refusal)
-            kind.exhausted = True
-            return False
-        position = self._best(kind)
-        if position is None:
-            kind.exhausted = True
-            return False
-        self._book(kind, job, task, position)
-        return True
+            if kind.environment is not None:
+                kind.reasons.append(Reason(Code.PE_OFFERS, (kind.environment.name, 0)))
+        elif kind.environment is not None:
+            found = self._parallel(kind, kind.environment)
+            if isinstance(found, Allocation):
+                return found
+            kind.reasons.append(found)
+        else:
+            position = self._best(kind)
+            if position is not None:
+                spot = self._matcher.spots[position]
+                return Allocation(kind, (spot,), (Grant(spot.own.name, 1),), 0)
+        kind.exhausted = True
+        return None
+
+    def _parallel(self, kind: Kind, environment: ParallelEnvironment) -> Allocation | Reason:
+        free = environment.slots - self._environments[environment.name]
+        master = self._masters.get((kind.request, environment.name))
+        if master is not None and self._forgets:
+            master.forget()
+        return self._allocator.allocate(kind, master, self._order.all(), free)
 
     def _best(self, kind: Kind) -> int | None:
         spots, fits = self._matcher.spots, self._matcher.fits
@@ -250,13 +308,18 @@ class Dispatcher:
                 best, fewest = position, unmet
         return best
 
-    def _book(self, kind: Kind, job: int, task: int, position: int) -> None:
-        name = self._names[position]
-        grants = (Grant(name, 1),)
-        self._ledger.book(grants, kind.needs, kind.exclusive)
-        self._quotas.book(kind.terms, grants, kind.needs)
+    def _book(self, found: Allocation, job: int, task: int) -> None:
+        kind, grants = found.kind, found.grants
+        needs = kind.needs + kind.once
+        self._ledger.book(grants, needs, kind.exclusive)
+        self._quotas.book(kind.terms, grants, needs)
         self._loads.add(grants)
         self._count(job, kind.request.user)
-        self._dispatches.append(Dispatch(job=job, task=task, grants=grants))
-        self._states.subordinate(position)
-        self._keep_or_drop(self._on_host[self._instances[position].host])
+        environment = kind.environment.name if kind.environment else ""
+        if environment:
+            self._environments[environment] += sum([grant.slots for grant in grants])
+        self._dispatches.append(Dispatch(job, task, grants, environment))
+        for spot in found.spots:
+            self._states.subordinate(spot.position)
+        for host in dict.fromkeys([spot.host.name for spot in found.spots]):
+            self._keep_or_drop(self._on_host[host])

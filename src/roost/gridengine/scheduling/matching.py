@@ -19,6 +19,7 @@ from roost.gridengine.complex import Complex, value_number
 from roost.gridengine.host import GLOBAL, ExecutionHost
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.pairs import Pair
+from roost.gridengine.parallel import ParallelEnvironment
 from roost.gridengine.queue import QueueSettings
 from roost.gridengine.scheduling.ledger import (
     ALWAYS,
@@ -81,6 +82,17 @@ class Spot:
 
 
 @dataclass(slots=True, eq=False)
+class Meter:
+    """Slots that are left in one account, while a parallel job is tried."""
+
+    slots: float
+
+
+#: by identity of the account
+Meters = dict[int, Meter]
+
+
+@dataclass(slots=True, eq=False)
 class Stock:
     """What kinds have learned that take the same amounts: hosts that do not have so much left."""
 
@@ -94,7 +106,12 @@ class Kind:
     """Jobs with equal requests, and what is known of them in this run."""
 
     request: Request
+    #: the parallel environment that it is tried in; None for a job of one slot
+    environment: ParallelEnvironment | None
+    #: what it takes in each place that it gets; for a parallel job, without what it takes once
     needs: tuple[Need, ...]
+    #: what a parallel job takes once, where its master is
+    once: tuple[Need, ...]
     exclusive: frozenset[str]
     hard: tuple[Wish, ...]
     soft: tuple[Wish, ...]
@@ -213,22 +230,27 @@ class Matcher:
         exclusive = [one for one in values if complexes[one].is_exclusive and is_true(complexes[one], values[one])]
         return tuple([one for one in values if complexes[one].is_forced]), tuple(exclusive)
 
-    def kind(self, request: Request, window: Window = ALWAYS) -> Kind:
+    def kind(self, request: Request, environment: ParallelEnvironment | None = None, window: Window = ALWAYS) -> Kind:
         """What a request means in this cell."""
         complexes = self._complexes
         hard, needs = self._wishes(request.hard), needs_of(request, self._complexes)
+        once: tuple[Need, ...] = ()
+        if environment is not None:
+            needs, once = tuple([one for one in needs if not one.once]), tuple([one for one in needs if one.once])
         on_any_host = not any("@" in pattern for pattern in request.queues)
         asked = frozenset(need.name for need in needs if any(need.name == name for name, _ in request.hard))
         stock = self._stocks.setdefault((needs, asked, window), Stock()) if on_any_host else Stock()
         return Kind(
             request=request,
+            environment=environment,
             needs=needs,
+            once=once,
             exclusive=exclusive_names(request, self._complexes),
             hard=hard,
             soft=self._wishes(request.soft),
             asked=dict(request.hard),
             amounts=tuple(name for name, _ in request.hard if name in complexes and complexes[name].is_consumable),
-            terms=self._quotas.terms(request),
+            terms=self._quotas.terms(request, environment.name if environment else ""),
             stock=stock,
             window=window,
             on_any_host=on_any_host,
@@ -267,7 +289,8 @@ class Matcher:
         if unknown is not None:
             return Reason(Code.UNKNOWN_RESOURCE, ("", unknown))
         return (
-            self._host_permission(kind, GLOBAL)
+            self._environment_permission(kind)
+            or self._host_permission(kind, GLOBAL)
             or self._forced_refusal(kind, self._global, None)
             or self._wish_nowhere(kind)
         )
@@ -344,6 +367,9 @@ class Matcher:
         if configured is None:
             return None
         overrides = configured.overrides
+        environment = kind.environment
+        if environment and "pe_list" not in overrides and environment.name not in configured.defaults.pe_list:
+            return Reason(Code.NOT_IN_PE_LIST, (queue, environment.name))
         if not {"user_lists", "xuser_lists"} & set(overrides) and not self._may(kind, configured.defaults):
             return Reason(Code.PERMISSION, ("cluster queue", queue))
         if not {"projects", "xprojects"} & set(overrides):
@@ -372,7 +398,12 @@ class Matcher:
             return Reason(Code.PERMISSION, ("host", name))
         return _project_refusal(kind.request, host, "on host", name)
 
-    def _may(self, kind: Kind, place: QueueSettings | ExecutionHost) -> bool:
+    def _environment_permission(self, kind: Kind) -> Reason | None:
+        if kind.environment is None or self._may(kind, kind.environment):
+            return None
+        return Reason(Code.PERMISSION, ("PE", kind.environment.name))
+
+    def _may(self, kind: Kind, place: QueueSettings | ExecutionHost | ParallelEnvironment) -> bool:
         if not place.user_lists and not place.xuser_lists:
             return True
         request, lists = kind.request, self._cell.user_lists
@@ -390,12 +421,14 @@ class Matcher:
         project = _project_refusal(request, settings, "in queue", name)
         if project:
             return project
+        if kind.environment and kind.environment.name not in settings.pe_list:
+            return Reason(Code.NOT_IN_PE_LIST, (name, kind.environment.name))
         if request.interactive and not settings.interactive:
             return Reason(Code.QUEUE_TYPE, (name, "interactive"))
         if request.checkpoint:
             if request.checkpoint not in settings.ckpt_list:
                 return Reason(Code.CHECKPOINT, (name, request.checkpoint))
-        elif not request.interactive and not settings.batch:
+        elif not request.interactive and not settings.batch and kind.environment is None:
             return Reason(Code.QUEUE_TYPE, (name, "batch"))
         return None
 
@@ -443,8 +476,39 @@ class Matcher:
             else:
                 have, source = left[name], "c"
             offer = Offer(place.where.level, source, self._complexes[name], have)
-            return Reason(Code.OFFERS, (place.where, name not in kind.asked and name != SLOTS, offer))
+            where = Where("q", GLOBAL) if kind.environment and place is self._global else place.where
+            return Reason(Code.OFFERS, (where, name not in kind.asked and name != SLOTS, offer))
         return None
+
+    def room(self, kind: Kind, spot: Spot, meters: Meters) -> list[Meter]:
+        """How many slots are left wherever an instance of a parallel job counts: there, on its host, and so on."""
+        counters = (*kind.terms.anywhere, *self._quotas.at(kind.terms, spot.own.name))
+        found = [self._meter(kind, place.account, place, meters) for place in (self._global, spot.host, spot.own)]
+        return found + [self._meter(kind, counter, None, meters) for counter in counters]
+
+    def _meter(self, kind: Kind, account: Account, place: Place | None, meters: Meters) -> Meter:
+        meter = meters.get(id(account))
+        if meter is None:
+            slots = math.inf
+            for name, wanted, _ in kind.needs:
+                if place is not None and name in kind.looked_up:
+                    stock = self._stock(kind, place, name)
+                    left = stock[0] if stock else math.inf
+                else:
+                    left = account.left_in(name, kind.window) if name in account.capacity else math.inf
+                if wanted > 0 and left < math.inf:
+                    slots = min(slots, max(left, 0.0) // wanted)
+            meter = meters[id(account)] = Meter(slots)
+        return meter
+
+    def takes_master(self, kind: Kind, spot: Spot) -> bool:
+        """Whether what a parallel job takes once is left for its master."""
+        for name, wanted, _ in kind.once:
+            found = [self._stock(kind, place, name) for place in (self._global, spot.host, spot.own)]
+            if any(stock is not None and wanted > stock[0] for stock in found):
+                return False
+        counters = (*kind.terms.anywhere, *self._quotas.at(kind.terms, spot.own.name))
+        return all(counter.allows(kind.once, {}, kind.window) for counter in counters)
 
     def _stock(self, kind: Kind, place: Place, name: str) -> tuple[float, str] | None:
         """What is left of a consumable in the window of a kind, and the letter of its source."""

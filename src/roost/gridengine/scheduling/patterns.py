@@ -7,6 +7,15 @@ from collections.abc import Iterable
 
 from roost.gridengine.cell import Cell
 from roost.gridengine.instances import QueueInstance, Resolver
+from roost.gridengine.parallel import ParallelEnvironment
+
+
+def environments(pattern: str, cell: Cell) -> list[ParallelEnvironment]:
+    """The parallel environments that a pattern with wildcards names, in the order of their names."""
+    found = cell.parallel_environments
+    if pattern in found:
+        return [found[pattern]]
+    return [found[name] for name in fnmatch.filter(sorted(found), pattern)]
 
 
 class QueuePatterns:

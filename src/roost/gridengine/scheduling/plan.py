@@ -16,7 +16,10 @@ class Dispatch(NamedTuple):
 
     job: int
     task: int
+    #: the first one is that of the master
     grants: tuple[Grant, ...]
+    #: the parallel environment; empty for a job of one slot
+    environment: str = ""
 
 
 class Priority(NamedTuple):

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from roost.gridengine.cell import Cell
 from roost.gridengine.complex import Complex, value_number
 from roost.gridengine.scheduler import SchedulerConfiguration
 from roost.gridengine.scheduling.ledger import SLOTS
+from roost.gridengine.scheduling.patterns import environments
 from roost.gridengine.scheduling.plan import Priority
 from roost.gridengine.scheduling.snapshot import Request, Snapshot
 
@@ -28,18 +30,37 @@ class _Job(NamedTuple):
     posix: int
     submitted: float
     deadline: float | None
-    slots: int
+    slots: float
 
 
 def _jobs(snapshot: Snapshot) -> Iterable[_Job]:
+    slots: float
     for task in snapshot.running:
         slots = sum([grant.slots for grant in task.grants])
         yield _Job(task.job, task.request, task.priority, task.submitted, task.deadline, slots)
     for job in snapshot.pending:
-        yield _Job(job.number, job.request, job.priority, job.submitted, job.deadline, 1)
+        slots = assumed_slots(job.request, snapshot.cell)
+        yield _Job(job.number, job.request, job.priority, job.submitted, job.deadline, slots)
 
 
-def resource_urgency(request: Request, slots: int, complexes: Mapping[str, Complex]) -> float:
+def assumed_slots(request: Request, cell: Cell) -> float:
+    """The slots that count for the urgency of a job that waits: what `urgency_slots` makes of its ranges."""
+    if not request.slots:
+        return 1
+    low, high = min(one.low for one in request.slots), max(one.high for one in request.slots)
+    environment = next(iter(environments(request.environment, cell)), None)
+    match environment.urgency_slots.casefold() if environment else "min":
+        case "min":
+            return low
+        case "max":
+            return high
+        case "avg":
+            return (low + high) / 2
+        case number:
+            return float(int(number))
+
+
+def resource_urgency(request: Request, slots: float, complexes: Mapping[str, Complex]) -> float:
     """What the hard requests of a job and its slots add to its urgency."""
     total = complexes[SLOTS].urgency_number * slots if SLOTS in complexes else 0.0
     for name, text in request.hard:
@@ -59,7 +80,7 @@ def _deadline(deadline: float | None, weight: float, now: float) -> float:
 def priorities(snapshot: Snapshot) -> dict[int, Priority]:
     """The priority of each job, by number; a job that runs and waits has that of its waiting tasks."""
     scheduler, complexes = snapshot.cell.scheduler, snapshot.cell.complexes
-    kinds: dict[tuple[Request, int], float] = {}
+    kinds: dict[tuple[Request, float], float] = {}
     parts: dict[int, tuple[_Job, float, float, float]] = {}
     for job in _jobs(snapshot):
         key = (job.request, job.slots)

@@ -43,6 +43,9 @@ class Code(StrEnum):
     OFFERS = "offers"
     EXCLUSIVE = "exclusive"
     QUOTA = "quota"
+    NOT_IN_PE_LIST = "not in pe list"
+    PE_OFFERS = "pe offers"
+    NO_PE = "no pe"
 
 
 class Reason(NamedTuple):
@@ -140,6 +143,11 @@ _SENTENCES: Final[dict[Code, Callable[..., str]]] = {
         f"cannot run {where} because {_for_default(default)}exclusive resource ({name}) is already in use"
     ),
     Code.QUOTA: _quota,
+    Code.NOT_IN_PE_LIST: lambda queue, environment: (
+        f'cannot run in queue "{queue}" because PE "{environment}" is not in PE list'
+    ),
+    Code.PE_OFFERS: lambda environment, slots: f'cannot run in PE "{environment}" because it only offers {slots} slots',
+    Code.NO_PE: lambda pattern: f'cannot run because no PE of the cell matches "{pattern}"',
 }
 
 

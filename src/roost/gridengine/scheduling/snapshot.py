@@ -16,6 +16,13 @@ from roost.gridengine.pairs import Pair
 GIVEN_STATES: Final = "dsEu"
 
 
+class Range(NamedTuple):
+    """Amounts of slots, both ends included."""
+
+    low: int
+    high: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What a job asks for. Jobs with equal requests are of one kind: what refuses one refuses all."""
@@ -34,11 +41,22 @@ class Request:
     interactive: bool = False
     #: ``-ckpt``; empty for none
     checkpoint: str = ""
+    #: ``-pe``: a parallel environment, with wildcards, and amounts of slots from and to; empty for a job of one slot
+    environment: str = ""
+    slots: tuple[Range, ...] = ()
+    #: ``-masterq``: where the master task runs; `queues` is then for the others
+    master_queues: tuple[str, ...] = ()
     #: requests are looked up far more often than they are made
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the hash."""
+        """Compute the hash; refuse a parallel job without slots, and the reverse."""
+        if bool(self.environment) != bool(self.slots) or (self.master_queues and not self.environment):
+            message = "environment, slots and master_queues belong together: a parallel job has the first two"
+            raise ValueError(message)
+        if any(not 1 <= low <= high for low, high in self.slots):
+            message = f"slots {self.slots} are not ranges from 1 on"
+            raise ValueError(message)
         values = tuple([getattr(self, one.name) for one in dataclasses.fields(self) if one.compare])
         object.__setattr__(self, "_hash", hash(values))
 
@@ -89,6 +107,8 @@ class RunningTask:
     grants: tuple[Grant, ...]
     submitted: float
     started: float
+    #: the parallel environment that it got; empty for a job of one slot
+    environment: str = ""
     priority: int = 0
     deadline: float | None = None
 

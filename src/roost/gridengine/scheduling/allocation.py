@@ -1,0 +1,180 @@
+"""Slots of a parallel job: which hosts and instances give how many.
+
+The hosts are tried in the order of their best instances, after those with fewer unmet soft requests. How many slots
+each may give is bounded by `global`, the host, the instance and quotas, each of which has a meter that counts down
+while the job is tried. By the allocation rule a host gives all slots (``$pe_slots``), as many as it has (``$fill_up``),
+one at a time in turn (``$round_robin``), or an exact number. Of the amounts that the job asks for it gets the largest
+that is offered now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from roost.gridengine.parallel import FILL_UP, PE_SLOTS, ROUND_ROBIN, ParallelEnvironment
+from roost.gridengine.scheduling.matching import Kind, Matcher, Meter, Meters, Spot
+from roost.gridengine.scheduling.reasons import Code, Reason
+from roost.gridengine.scheduling.snapshot import Grant, Range
+
+
+class Allocation(NamedTuple):
+    """What a parallel job gets."""
+
+    kind: Kind
+    #: by position, the master's first
+    spots: tuple[Spot, ...]
+    grants: tuple[Grant, ...]
+    #: soft requests that are not met, over all instances
+    unmet: int
+
+
+class _Host(NamedTuple):
+    spots: list[Spot]
+    meters: list[list[Meter]]
+
+    def take(self, wanted: int, given: dict[int, int]) -> int:
+        """Take up to so many slots, from one instance after the other; return how many."""
+        left = wanted
+        for spot, meters in zip(self.spots, self.meters, strict=True):
+            slots = int(min(left, *[meter.slots for meter in meters]))
+            if slots > 0:
+                for meter in meters:
+                    meter.slots -= slots
+                given[spot.position] = given.get(spot.position, 0) + slots
+                left -= slots
+        return wanted - left
+
+    def give_back(self, given: dict[int, int]) -> None:
+        """Undo what was taken from this host."""
+        for spot, meters in zip(self.spots, self.meters, strict=True):
+            for meter in meters:
+                meter.slots += given.get(spot.position, 0)
+
+
+def largest(ranges: tuple[Range, ...], offered: int, step: int = 1) -> int | None:
+    """The largest amount of some ranges that is not above an offer and a multiple of a step; None if there is none."""
+    found = [(one.low, min(one.high, offered) // step * step) for one in ranges]
+    return max([amount for low, amount in found if amount >= low], default=None)
+
+
+class Allocator:
+    """Tries parallel jobs."""
+
+    def __init__(self, matcher: Matcher) -> None:
+        self._matcher = matcher
+
+    def allocate(self, kind: Kind, master: Kind | None, positions: Iterable[int], free: int) -> Allocation | Reason:
+        """Give a parallel job its slots, or say what its environment offers.
+
+        `positions` are the instances in order, `free` the slots that the environment has left, and `master` is the
+        kind of the master task if it has queues of its own.
+        """
+        environment = kind.environment
+        assert environment is not None
+        candidates = list(positions)
+        spots = [self._matcher.spots[position] for position in candidates]
+        fitting = [spot for spot in spots if self._fits(kind, spot)]
+        masters = fitting
+        if master is not None:
+            masters = [spot for spot in spots if self._fits(master, spot)]
+        first = next((spot for spot in masters if self._matcher.takes_master(kind, spot)), None)
+        if first is None:
+            return Reason(Code.PE_OFFERS, (environment.name, 0))
+        trial = _Trial(self._matcher, kind, fitting, first, master is not None)
+        offered = min(trial.offered(environment), free)
+        step = environment.slots_a_host or 1
+        amount = largest(kind.request.slots, offered, step)
+        if environment.allocation_rule == PE_SLOTS:
+            amount, offered = trial.on_one_host(kind.request.slots, free)
+        if amount is None:
+            shown = offered if environment.allocation_rule in (FILL_UP, ROUND_ROBIN) else 0
+            return Reason(Code.PE_OFFERS, (environment.name, shown))
+        given = trial.give(environment, amount)
+        if given is None:
+            return Reason(Code.PE_OFFERS, (environment.name, 0))
+        found = tuple(self._matcher.spots[position] for position in given)
+        grants = tuple(Grant(spot.own.name, given[spot.position]) for spot in found)
+        return Allocation(kind, found, grants, sum([self._matcher.unmet(kind, spot) for spot in found]))
+
+    def _fits(self, kind: Kind, spot: Spot) -> bool:
+        refused = spot.position in kind.refused or spot.position in kind.stock.refused
+        return not refused and self._matcher.fits(kind, spot)
+
+
+class _Trial:
+    """One attempt to place a job, its master on a given instance."""
+
+    def __init__(self, matcher: Matcher, kind: Kind, fitting: list[Spot], first: Spot, apart: bool) -> None:
+        self._matcher, self._kind, self._first = matcher, kind, first
+        unmet = {spot.position: matcher.unmet(kind, spot) for spot in fitting}
+        by_host: dict[str, list[Spot]] = {}
+        for spot in sorted(fitting, key=lambda spot: unmet[spot.position]):
+            by_host.setdefault(spot.host.name, []).append(spot)
+        own = by_host.pop(first.host.name, [])
+        #: hosts in order, the master's first, and there the master's instance
+        self._spots = [[first, *(spot for spot in own if spot is not first)], *by_host.values()]
+        #: whether the master's instance takes nothing but the master
+        self._only_master = apart and first not in own
+
+    def _hosts(self) -> list[_Host]:
+        meters: Meters = {}
+        found = [
+            _Host(spots, [self._matcher.room(self._kind, spot, meters) for spot in spots]) for spots in self._spots
+        ]
+        if self._only_master:
+            found[0].meters[0].append(Meter(1))
+        return found
+
+    def offered(self, environment: ParallelEnvironment) -> int:
+        """How many slots the hosts can give by the rule of an environment."""
+        hosts, given = self._hosts(), dict[int, int]()
+        highest = max(one.high for one in self._kind.request.slots)
+        exact = environment.slots_a_host
+        if exact is None:
+            return sum([host.take(highest, given) for host in hosts])
+        return exact * sum([self._exactly(host, exact, given) for host in hosts])
+
+    @staticmethod
+    def _exactly(host: _Host, slots: int, given: dict[int, int]) -> bool:
+        taken: dict[int, int] = {}
+        if host.take(slots, taken) < slots:
+            host.give_back(taken)
+            return False
+        given.update(taken)
+        return True
+
+    def on_one_host(self, ranges: tuple[Range, ...], free: int) -> tuple[int | None, int]:
+        """The largest amount that one host gives, and that host before the others; and how many it offers."""
+        best: tuple[int, int] | None = None
+        for index, _ in enumerate(self._spots):
+            host = self._hosts()[index]
+            offered = min(host.take(max(one.high for one in ranges), {}), free)
+            amount = largest(ranges, offered)
+            if amount is not None and (best is None or amount > best[0]) and (index == 0 or not self._only_master):
+                best = amount, index
+        if best is None:
+            return None, 0
+        self._spots.insert(0, self._spots.pop(best[1]))
+        return best[0], best[0]
+
+    def give(self, environment: ParallelEnvironment, amount: int) -> dict[int, int] | None:
+        """Slots by position, the master's first; None if the rule does not give so many."""
+        hosts, given = self._hosts(), dict[int, int]()
+        left = amount
+        match environment.allocation_rule:
+            case _ if exact := environment.slots_a_host:
+                for host in hosts:
+                    if left > 0 and self._exactly(host, exact, given):
+                        left -= exact
+            case rule if rule == ROUND_ROBIN:
+                while left and hosts:
+                    for host in tuple(hosts):
+                        if left and host.take(1, given):
+                            left -= 1
+                        elif left:
+                            hosts.remove(host)
+            case _:
+                for host in hosts[: 1 if environment.allocation_rule == PE_SLOTS else None]:
+                    left -= host.take(left, given)
+        return None if left else given
