@@ -182,9 +182,39 @@ def test_a_comparison_explains_the_decisions_that_changed() -> None:
     found = compare(old, new, range(2), HOST)
     first = next(each for each in found.partings if "PREEMPT true" in each.old)
     assert first.new == "stays in Claimed/Suspended"
+    assert not found.alike
     assert "EnteredCurrentActivity" in first.example
     assert "old: PREEMPT = true\n  PREEMPT is TRUE [/old:1 (in POLICY:Desktop:" in first.example
     assert "new: PREEMPT = false\n  PREEMPT is FALSE [/new:" in first.example
+
+
+GIVEN_JOBS = """
+Owner = "ben"
+SimSubmitTime = 60
+SimRunTime = 7200
+
+Owner = "vip"
+SimSubmitTime = 3600
+SimRunTime = 3600
+"""
+
+
+def test_a_comparison_shows_the_retirement_that_makes_the_difference_and_that_seeds_make_none(tmp_path: Path) -> None:
+    (tmp_path / "jobs.ads").write_text(GIVEN_JOBS)
+    policy = 'START = True\nRANK = TARGET.Owner == "vip"\nMAXJOBRETIREMENTTIME = '
+    host = MemoryHost(files={"/old": f"{policy}0\n", "/new": f"{policy}24 * 3600\n"})
+    given = {"machines": 1, "days": 0.3, "owners": "nobody", "workload": (str(tmp_path / "jobs.ads"),)}
+    old, new = (Request(configs=(name,), **given) for name in ("/old", "/new"))  # type: ignore[arg-type]
+    found = compare(old, new, range(2), host)
+    example = next(each.example for each in found.partings if "Retiring" in each.old)
+    assert "old: MaxJobRetirementTime = 0\n  MaxJobRetirementTime is 0 [/old:3]" in example
+    assert "new: MaxJobRetirementTime = 86400\n  MaxJobRetirementTime is 86400 [/new:3]" in example
+    assert found.alike
+    assert {(each.margin, each.verdict) for each in found.differences} == {(None, "")}
+    assert any(each.change for each in found.differences)
+    text = comparison_text(found)
+    assert "All seeds give the same figures" in text
+    assert "±" not in text
 
 
 def test_a_comparison_shows_what_the_pools_policy_forbids() -> None:

@@ -54,7 +54,7 @@ def test_a_state_that_does_not_last_fails_when_it_ends(folder: Path, capsys: pyt
     assert "pass  a job runs where nobody is" in said
     assert "FAIL  an owner who comes has to wait for an hour" in said
     assert "desktop.toml:19: at 30m5s (from 21m for 50m)" in said
-    assert "[18] Claimed/Retiring -> Preempting/Vacating: retirement over (PREEMPT = false) led here." in said
+    assert "[18] Claimed/Retiring -> Preempting/Vacating: retirement over (MaxJobRetirementTime = 0) led here." in said
     assert "2 scenarios, 2 expectations: 1 failed" in said
 
 

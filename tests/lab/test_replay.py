@@ -1,6 +1,6 @@
 """Scenario files on real daemons and processes whose time is driven: invariant 6 of the architecture.
 
-Here a sample of the shipped files, all of their scenarios that are short; `make replay` takes all.
+Here a sample of the shipped files and of the recipes, all of their scenarios that are short; `make replay` takes all.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ PAUSED = "a job that waits makes room for the machine's owner, and comes back fo
 
 SHIPPED = [
     scenario
-    for file in sorted((Path(roost.lab.__file__).parent / "scenarios").glob("*.toml"))
+    for folder in ("scenarios", "scenarios/recipes")
+    for file in sorted((Path(roost.lab.__file__).parent / folder).glob("*.toml"))
     for scenario in read_scenarios(file)
 ]
 

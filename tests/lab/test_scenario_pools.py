@@ -108,3 +108,15 @@ def test_what_means_nothing_is_refused_with_its_place(
 ) -> None:
     with pytest.raises(LabError, match=rf"s\.toml:\d+: .*{re.escape(problem)}"):
         read(tmp_path, text, *steps)
+
+
+@pytest.mark.parametrize(("name", "value"), [("Machine", '"y.example.org"'), ("Cpus", "4"), ("SlotID", "3")])
+def test_an_attribute_that_the_machine_says_itself_is_refused(tmp_path: Path, name: str, value: str) -> None:
+    scenario = read(tmp_path, f"[machine]\n{name} = {value}\n", '{ at = "1m", expect = "Unclaimed/Idle" }')
+    with pytest.raises(LabError, match=f"the machine's attribute {name} has no effect: its configuration, or Roost"):
+        verdict(scenario)
+
+
+def test_a_machine_is_called_as_a_host(tmp_path: Path) -> None:
+    steps = ('{ at = "1m", expect = { Machine = "y.example.org", Name = "slot1@y.example.org" } }',)
+    assert verdict(read(tmp_path, '[machines."y.example.org"]\n', *steps)).failures == ()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from roost.classad import ClassAd, Expr, evaluate, unparse_value
@@ -21,7 +21,7 @@ from roost.classad.values import Value, fold
 from roost.config import Config, Host
 from roost.lab.coverage import set_by
 from roost.lab.durations import shown
-from roost.lab.figures import FIGURES, Figure, is_known, value_of
+from roost.lab.figures import FIGURES, Figure, is_known, number, value_of
 from roost.lab.simulate import Request, prepare, with_seed
 from roost.lab.timelines import parent_of
 from roost.policy.explain import Origin, explain
@@ -55,7 +55,7 @@ class Difference:
     new: float | None
     #: Mean of the paired differences; None where no seed gives both.
     change: float | None
-    #: Half the width of its confidence interval; None for one seed.
+    #: Half the width of its confidence interval; None for one seed, or several that make no difference.
     margin: float | None
 
     @property
@@ -103,6 +103,8 @@ class Comparison:
     refusals: tuple[tuple[str, int, int], ...] = ()
     #: What of the input had no part in the runs, in sentences.
     notes: tuple[str, ...] = ()
+    #: All seeds gave the same figures to the digits that are shown, so that they say nothing of chance.
+    alike: bool = False
 
 
 @dataclass(slots=True)
@@ -157,16 +159,30 @@ def compare(
         Parting(old=old_deed, new=new_deed, count=each.count, places=tuple(each.places), example=each.example)
         for (old_deed, new_deed), each in found.items()
     ]
+    differences = tuple(_difference(each, pairs) for each in FIGURES if each.compared)
+    alike = len(numbers) > 1 and _are_alike(pairs)
     return Comparison(
         old=", ".join(old.configs),
         new=", ".join(new.configs),
         seeds=numbers,
-        differences=tuple(_difference(each, pairs) for each in FIGURES if each.compared),
+        differences=tuple(replace(each, margin=None) for each in differences) if alike else differences,
         partings=tuple(sorted(partings, key=lambda each: (each.old == _ELSEWHERE[0], -each.count, each.old, each.new))),
         slots=slots,
         refusals=tuple((cause, refused[0][cause], refused[1][cause]) for cause in sorted(refused[0] | refused[1])),
         notes=tuple(notes),
+        alike=alike,
     )
+
+
+def _are_alike(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> bool:
+    """Whether the runs of each policy have the same figures under all seeds, to the digits that are shown."""
+
+    def figures(summary: dict[str, Any]) -> list[str]:
+        compared = [each for each in FIGURES if each.compared and is_known(each.name, summary)]
+        return [f"{each.name} {number(value_of(each, summary), each)}" for each in compared]
+
+    seen = [(figures(old), figures(new)) for old, new in pairs]
+    return all(each == seen[0] for each in seen)
 
 
 def _part(progress: Callable[[float], None] | None, done: int, whole: int) -> Callable[[float], None] | None:

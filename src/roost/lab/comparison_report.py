@@ -39,6 +39,11 @@ def comparison_text(found: Comparison, examples: int = 10) -> str:
     lines += [_difference_line(each) for each in found.differences]
     if len(found.seeds) == 1:
         lines += ["", "One seed says nothing of chance: give --seeds 2 or more for intervals."]
+    elif found.alike:
+        lines += [
+            "",
+            "All seeds give the same figures: hardly anything in these runs depends on chance. There are no intervals.",
+        ]
     changed = [each for each in found.refusals if each[1] != each[2]]
     if changed:
         lines += ["", "Why requests got nothing or no more, in all cycles; a request may have several causes:", ""]
@@ -81,6 +86,7 @@ def comparison_data(found: Comparison) -> dict[str, Any]:
         "new": found.new,
         "seeds": list(found.seeds),
         "notes": list(found.notes),
+        "seeds_alike": found.alike,
         "figures": [
             {
                 "name": each.figure.name,

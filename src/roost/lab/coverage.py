@@ -74,6 +74,8 @@ _DEFAULT: Final = "<default>"
 _LOCAL: Final = ("IsOwner", "RunBenchmarks", "START_BACKFILL", "EVICT_BACKFILL")
 #: Expressions that are asked of jobs that wait, too.
 _OF_WAITING: Final = ("START", "Rank")
+#: What guards ask for and is not a condition.
+_DURATIONS: Final = ("MaxJobRetirementTime", "CLAIM_WORKLIFE")
 _UNIVERSES: Final = {5: "_VANILLA", 13: "_VM"}
 
 
@@ -149,8 +151,8 @@ class Coverage:
                 self._look_at(name, inputs, target)
 
     def decided(self, decision: Decision) -> None:
-        """A slot has asked this."""
-        if isinstance(decision.formula, Expr):
+        """A slot or a starter has asked this. Durations have no sides to see."""
+        if isinstance(decision.formula, Expr) and decision.name not in _DURATIONS:
             self._note(decision.name, decision.formula, decision.my, decision.target, decision.world)
 
     def _look_at(self, name: str, inputs: Inputs, target: ClassAd | None) -> None:

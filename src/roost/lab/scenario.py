@@ -219,7 +219,9 @@ class Scenario:
             return "a replay does not run DAGs"
         if any(each.described.get("JobUniverse") in UNIVERSES for each in self.jobs):
             return "a replay does not drive the time of jobs that run beside the queue"
-        return "a replay has one machine" if len(self.machines) > 1 else ""
+        if len(self.machines) > 1:
+            return "a replay has one machine"
+        return "a replay has no settings of its machine alone" if self.machines[0].settings else ""
 
     def sensors(self, start: float, connected: Connections) -> ScenarioSensors:
         """What its first machine senses, for a beginning at `start`, epoch s."""

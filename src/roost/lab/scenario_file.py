@@ -35,7 +35,7 @@ MACHINE_KEYS: Final = ("cpus", "memory", "disk")
 #: Keys that only one of several machines has.
 MACHINES_KEYS: Final = ("settings", "idle", "remote_idle")
 #: Names of hosts.
-_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?")
 
 #: Scenarios of one file, and steps of one scenario, at most.
 SCENARIOS_MAX: Final = 2_000
@@ -126,7 +126,7 @@ def _machines(root: Table, table: Table) -> tuple[ScenarioMachine, ...]:
         owner.fail(f"at most {MACHINES_MAX} machines", "machines")
     for name in given.values:
         if not _NAME.fullmatch(name):
-            given.fail(f"{name!r} is not a name of a machine; use letters, digits and hyphens", name)
+            given.fail(f"{name!r} is not a name of a machine; use letters, digits, hyphens and dots", name)
         each = given.child(name, f"machine {name!r}")
         machine_idle_s = each.duration("idle", idle_s)
         found.append(

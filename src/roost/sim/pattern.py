@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, cast
 
-from roost.classad import ClassAd, ParseError
+from roost.classad import ClassAd, Expr, ParseError, unparse_value
 from roost.config import Config, ConfigError, Host, LoadOptions, load
 from roost.defrag import policy as defrag
 from roost.defrag.policy import DefragPolicy
@@ -171,10 +171,13 @@ class Pattern:
             platform={"Arch": "X86_64", "OpSys": "LINUX", "HasFileTransfer": True, **self.hardware.attributes},
         )
         kind = self._kind()
+        made = tuple(self._slot(self.slots, slot, identity, kind, zone_offset_s) for slot in self.slots.ids)
+        for plan in made:
+            self._heed(plan.ad)
         divided = self.accounts or any(self.slots.kind(slot) is SlotKind.PARTITIONABLE for slot in self.slots.ids)
         return MachinePlan(
             name=name,
-            slots=tuple(self._slot(self.slots, slot, identity, kind, zone_offset_s) for slot in self.slots.ids),
+            slots=made,
             sensors=Sensors(owner=owner, connected=kind.connected, zone_offset_s=zone_offset_s),
             polling_s=kind.polling_s,
             update_s=kind.update_s,
@@ -184,6 +187,16 @@ class Pattern:
             silent_hooks=kind.silent_hooks,
             division=self._division(identity, kind, zone_offset_s) if divided else None,
         )
+
+    def _heed(self, ad: ClassAd) -> None:
+        """Refuse attributes of the hardware that a slot's ad does not take over."""
+        for name, value in self.hardware.attributes.items():
+            found = ad[name]
+            if found != ClassAd({name: value})[name]:
+                shown = found if isinstance(found, Expr) else unparse_value(found)
+                raise PatternError(
+                    f"the machine's attribute {name} has no effect: its configuration, or Roost, sets it to {shown}"
+                )
 
     def _kind(self) -> _Kind:
         """Made once, unless random numbers are drawn for each machine."""

@@ -71,13 +71,18 @@ def draining(work: Work) -> Verdict:
 def retirement_over(work: Work) -> Verdict:
     """The claim is to end, and no time is left before its eviction begins.
 
-    PREEMPT is asked once more, for what follows depends on whether it is the cause.
+    PREEMPT is asked once more, for what follows depends on whether it is the cause. What decides is the time granted,
+    unless no time is.
     """
     if not work.state.in_retirement or not retirement.is_over(work.inputs):
         return NO
-    if work.state.claim.activation is None:
+    activation = work.state.claim.activation
+    if activation is None:
         return YES
-    return Verdict(True, (work.inputs.with_job("PREEMPT"),))
+    preempt = work.inputs.with_job("PREEMPT")
+    if retirement.is_denied(work.inputs):
+        return Verdict(True, (preempt,))
+    return Verdict(True, (preempt, work.inputs.decide("MaxJobRetirementTime", activation.job_ad)))
 
 
 def preempt_is_cause(work: Work) -> bool:

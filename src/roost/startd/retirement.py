@@ -24,7 +24,7 @@ from roost.startd.states import Activity
 def remaining_s(inputs: Inputs) -> float:
     """RetirementTimeRemaining of the running job, s; 0 where none runs, infinite in a peaceful shutdown."""
     activation = inputs.state.claim.activation
-    if activation is None or _denied(inputs):
+    if activation is None or is_denied(inputs):
         return 0.0
     return _granted_s(inputs, activation.job_ad, activation.run_time_s(inputs.now))
 
@@ -44,7 +44,7 @@ def _granted_s(inputs: Inputs, job: ClassAd, run_s: float) -> float:
     return max(0.0, left)
 
 
-def _denied(inputs: Inputs) -> bool:
+def is_denied(inputs: Inputs) -> bool:
     """Whether no retirement is granted, whatever the policy says."""
     draining = inputs.state.draining
     if inputs.state.eviction.hard or inputs.state.eviction.no_retirement:
@@ -97,7 +97,7 @@ def is_over(inputs: Inputs) -> bool:
         return True
     remaining = remaining_s(inputs)
     draining = state.draining
-    if draining is not None and not _denied(inputs):
+    if draining is not None and not is_denied(inputs):
         shared = drain_leaves_s(inputs)
         alone = not state.eviction.irrevocable and state.waiting is None
         if state.activity is Activity.IDLE:

@@ -12,6 +12,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from signal import Signals
 from typing import Any, Final
@@ -22,12 +23,13 @@ from roost.lab.replay import stand_in
 from roost.lab.replay.driven_loop import DrivenClock
 from roost.model.starter import Usage
 from roost.runtime.processes.family import Family
+from roost.runtime.processes.spawn_order import SpawnOrder
 from roost.sim.fetched import WorkSource
 from roost.sim.process import End, Process
 from roost.sim.scripts import Script, Scripts
 from roost.sim.workload import Job
 
-_PROGRAM: Final = Path(stand_in.__file__)
+PROGRAM: Final = Path(stand_in.__file__)
 
 
 class _Engine:
@@ -122,7 +124,7 @@ class StandIns:
         """The attributes of a job that make it run a stand-in."""
         return {
             "Cmd": sys.executable,
-            "Arguments": f"-I -S {_PROGRAM} {self.path} {name}",
+            "Arguments": f"-I -S {PROGRAM} {self.path} {name}",
             "Iwd": "/",
             "TransferExecutable": False,
         }
@@ -310,9 +312,17 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
+def stand_in_for(order: SpawnOrder) -> SpawnOrder:
+    """The order with the stand-in as its program, whatever the job calls it."""
+    if str(PROGRAM) not in order.arguments[:4]:
+        return order
+    return replace(order, program=Path(sys.executable), arguments=(sys.executable, *order.arguments[1:]))
+
+
 def ad_of(job: Job, stand_ins: StandIns) -> ClassAd:
-    """A job's ad as its queue gets it."""
+    """A job's ad as its queue gets it. A program that the scenario names stays there for policy to see."""
     ad = job.ad.copy()
     for name, value in stand_ins.program(job.name).items():
-        ad[name] = value
+        if name != "Cmd" or "Cmd" not in ad:
+            ad[name] = value
     return ad

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.config import Config
-from roost.lab.replay.jobs import StandIns
+from roost.lab.replay.jobs import StandIns, stand_in_for
 from roost.lab.scenario import Scenario
 from roost.lab.scenario_sensors import ScenarioSensors
 from roost.model.events import FetchedWorkOffered
@@ -58,7 +58,7 @@ class WatchedNursery(Nursery):
         """Start a program."""
         self.starting += 1
         try:
-            found = await super().spawn(order)
+            found = await super().spawn(stand_in_for(order))
         finally:
             self.starting -= 1
         if isinstance(found, Family):

@@ -18,7 +18,7 @@ from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop
 from roost.lab.replay.jobs import StandIns, ad_of
 from roost.lab.replay.machine import ReplayNode, WatchedNursery
 from roost.lab.replay.queue import ReplaySchedd, Together
-from roost.lab.scenario import Deed, Order, Scenario
+from roost.lab.scenario import MACHINE, Deed, Order, Scenario
 from roost.model import events as nev
 from roost.node.machine import NodeSlot
 from roost.runtime.bus.client import ANSWER_S, Bus, Handler
@@ -44,7 +44,7 @@ from roost.wire.verbs import ask_of
 _POOL: Final = "replay"
 #: Who gives the scenario's orders.
 CLIENT: Final = "lab"
-_NAMES: Final = {Role.CENTRAL: "central@machine", Role.SCHEDD: "sim", Role.NODE: "machine", Role.CLIENT: CLIENT}
+_NAMES: Final = {Role.CENTRAL: "central@machine", Role.SCHEDD: "sim", Role.NODE: MACHINE, Role.CLIENT: CLIENT}
 _SHUTDOWNS: Final = {
     "peaceful": nev.ShutdownKind.PEACEFUL,
     "graceful": nev.ShutdownKind.GRACEFUL,
@@ -132,6 +132,7 @@ class Stage:
         self.server = NatsServer(directory / "nats", self.accounts)
         self.nursery: WatchedNursery
         self._numbers = 0
+        self._machines = {MACHINE}
 
     async def build(self) -> None:
         """Start what lasts. Raises ServerFailed, NurseryFailed."""
@@ -147,9 +148,17 @@ class Stage:
             await self.nursery.close()
         self.server.stop()
 
-    def settings(self, role: Role) -> BusSettings:
+    def admit(self, machine: str) -> None:
+        """Let a machine of that name use the server, which is restarted for a new name. Raises ServerFailed."""
+        if machine not in self._machines:
+            self._machines.add(machine)
+            self.accounts.account(Role.NODE, machine)
+            self.server.stop()
+            self.server.start()
+
+    def settings(self, role: Role, name: str) -> BusSettings:
         """How a daemon reaches the bus."""
-        account = self.accounts.account(role, _NAMES[role])
+        account = self.accounts.account(role, name)
         return BusSettings(
             urls=(self.server.url,), pool=_POOL, name=account.name, user=account.user, password=account.password
         )
@@ -168,6 +177,7 @@ class ReplayPool:
     def __init__(self, stage: Stage, scenario: Scenario, start: float) -> None:
         self.stage = stage
         self.scenario = scenario
+        self.names = {**_NAMES, Role.NODE: scenario.machines[0].name}
         self.start = start
         self.nursery = stage.nursery
         self.home = stage.home()
@@ -194,8 +204,9 @@ class ReplayPool:
         a program there by the function beside it.
         """
         buses: dict[Role, MutedBus] = {}
-        for role in _NAMES:
-            buses[role] = await MutedBus.connect(self.stage.settings(role))
+        self.stage.admit(self.names[Role.NODE])
+        for role, name in self.names.items():
+            buses[role] = await MutedBus.connect(self.stage.settings(role, name))
             self._buses.append(buses[role])
         self.clock = DrivenClock(loop, self.start)
         scenario = self.scenario
@@ -227,10 +238,10 @@ class ReplayPool:
     def _context(self, role: Role) -> RoleContext:
         return RoleContext(
             role=str(role),
-            name=_NAMES[role],
+            name=self.names[role],
             home=self.home,
             roots=None,
-            bus=self.stage.settings(role),
+            bus=self.stage.settings(role, self.names[role]),
             peers={},
             clock=self.clock,
         )
@@ -349,7 +360,7 @@ class ReplayPool:
                 self.buses[Role.SCHEDD].mute(deed.how == "away")
 
     async def _ask(self, request: Request[Any]) -> None:
-        subject = Subjects(_POOL).ask_node(_NAMES[Role.NODE], _NAMES[Role.CLIENT])
+        subject = Subjects(_POOL).ask_node(self.names[Role.NODE], CLIENT)
         answer: Answer = await self.buses[Role.CLIENT].ask(subject, ask := ask_of(request))
         if not answer.ok:
             raise LabError(f"the machine refuses to {ask.what.replace('-', ' ')}: {answer.text}")
@@ -358,10 +369,10 @@ class ReplayPool:
         """The machine is switched off and on: its jobs are lost, what was only in memory, too."""
         config = self.node.config
         await self.node.die()
-        bus = self.buses[Role.NODE] = await MutedBus.connect(self.stage.settings(Role.NODE))
+        bus = self.buses[Role.NODE] = await MutedBus.connect(self.stage.settings(Role.NODE, self.names[Role.NODE]))
         self._buses.append(bus)
-        old = self._buses.pop(list(_NAMES).index(Role.NODE))
-        self._buses.insert(list(_NAMES).index(Role.NODE), self._buses.pop())
+        old = self._buses.pop(list(self.names).index(Role.NODE))
+        self._buses.insert(list(self.names).index(Role.NODE), self._buses.pop())
         await old.close()
         await self.begin(config)
 

@@ -246,7 +246,7 @@ class _Settings:
         paths = scenario.configs
         if scenario.policy is not None:
             host, paths = MemoryHost(files={scenario.file: scenario.policy}), (scenario.file,)
-        config = load_config(host, paths, scenario.hardware, "machine", settings=self._settings)
+        config = load_config(host, paths, scenario.hardware, scenario.machines[0].name, settings=self._settings)
         refuse_unreadable(config)
         return config
 
