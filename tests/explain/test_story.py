@@ -9,8 +9,9 @@ import pytest
 from roost.classad import ClassAd
 from roost.explain.happenings import Milestone, of_event
 from roost.explain.story import job_story, submitter
+from roost.schedd.event_log import log
 from roost.schedd.event_log.base import Event
-from roost.schedd.event_log.log import LoggedEvent, log
+from roost.schedd.event_log.log import LoggedEvent
 from roost.schedd.event_log.parts import ProgramExit
 
 KEPT_OUT = {"kind": "discard", "at": 5.0, "until": 20.0, "reason": "submitters kept out of matchmaking"}
