@@ -68,7 +68,9 @@ def test_a_quota_that_is_used_up_is_told_where_no_slot_was_free_to_ask_for_it() 
 def test_a_ceiling_that_is_reached_is_told_where_no_slot_was_free_to_ask_for_it() -> None:
     full = record(ceilings=[ceiling(3.0, 3.0)])
     assert list(limits(full)) == ["ann@x is at its ceiling (USER_CEILINGS): it may use 3 at once, and uses 3."]
-    (remedy,) = remedies(full, set())
+    # Slots of other users would not help.
+    remedy, among_own = remedies(full, {"occupied"})
+    assert among_own.kind is RemedyKind.PRIORITY and "JobPrio" in among_own.text
     assert remedy.kind is RemedyKind.LIMIT
     assert (
         remedy.text

@@ -97,6 +97,8 @@ class Situation:
     alone: bool = False
 
 
+#: Remedies that are none for those who may have no more slots.
+NO_SLOT_HELPS: Final = ("PREEMPTION_REQUIREMENTS", "Wait until a slot is free")
 REMEDIES: Final = "the commands of the remedies"
 
 POOLS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
@@ -128,6 +130,10 @@ PREEMPTION_REQUIREMENTS = False
 CLAIM_WORKLIFE = 0
 """,
         {"cpus": 4},
+    ),
+    "limited": (
+        "NUM_SLOTS = 3\nNEGOTIATOR_INTERVAL = 1\nMAX_JOBS_RUNNING = 1\n",
+        {"cpus": 3},
     ),
     "closing": (
         "NUM_SLOTS = 1\nNEGOTIATOR_INTERVAL = 1\nSTARTER_PROLOG = @place@/prolog\n",
@@ -275,6 +281,21 @@ def _break(stage: Stage) -> None:
     (stage.pool.place.parent / "broken").touch()
 
 
+def _start_slowly(stage: Stage) -> None:
+    # The other job's start counts.
+    _configured(stage, "MAX_JOBS_RUNNING = 100\nJOB_START_DELAY = 600\n")
+
+
+def _start_quickly(stage: Stage) -> None:
+    _configured(stage, "JOB_START_DELAY = 0\n")
+
+
+def _configured(stage: Stage, lines: str) -> None:
+    with (stage.pool.home / "roost.config").open("a") as file:
+        file.write(lines)
+    stage.pool("reconfig")
+
+
 def _other_has_all(stage: Stage) -> None:
     for _ in range(2):
         stage.other(JobStatus=2)
@@ -345,14 +366,32 @@ SITUATIONS: Final = (
     ),
     Situation(
         name="a group's quota", job="accounting_group = group_small", cause="group-quota",
-        says=("Group group_small uses 0 of its quota of 0", "GROUP_QUOTA_group_small"), remedy="limit",
+        says=("Group group_small uses 0 of its quota of 0", "GROUP_QUOTA_group_small"),
+        remedy="limit", never=NO_SLOT_HELPS,
     ),
     Situation(
         name="a user's ceiling", alone=True,
         before=lambda stage: (stage.other(JobStatus=2),
                               stage.pool("userprio", "--ceiling", "1", stage.pool.jobs()[0]["User"])),
         cause="user-ceiling", says=("is at its ceiling (roost userprio --ceiling): it may use 1 at once",),
-        remedy="limit", cure=(("userprio", "--ceiling", "1000", "{user}"),),
+        never=NO_SLOT_HELPS, remedy="limit", cure=(("userprio", "--ceiling", "1000", "{user}"),),
+    ),
+    Situation(
+        name="the queue runs as many jobs as it may", pool="limited", alone=True, before=_another(JobStatus=2),
+        cause="queue-limit", says=("MAX_JOBS_RUNNING is 1", "to raise MAX_JOBS_RUNNING"), remedy="limit",
+        never=("would run it now", "It is new", *NO_SLOT_HELPS), cure=_remove_others,
+    ),
+    Situation(
+        name="the queue starts no more jobs for now", pool="limited", alone=True, before=_another(JobStatus=2),
+        after=_start_slowly, cause="queue-limit", says=("JOB_START_COUNT is 1", "after JOB_START_DELAY"),
+        remedy="limit", never=("would run it now",), cure=_start_quickly,
+    ),
+    Situation(
+        name="a user's ceiling, and other slots are in use as well", alone=True,
+        before=lambda stage: (_all_slots_busy(stage),
+                              stage.pool("userprio", "--ceiling", "4", stage.pool.jobs()[0]["User"])),
+        cause="user-ceiling", says=("is at its ceiling",), never=NO_SLOT_HELPS, remedy="limit",
+        cure=(("userprio", "--ceiling", "1000", "{user}"),), cured={},
     ),
     # -- users of the slots ----------------------------------------------------------------------------------------
     Situation(

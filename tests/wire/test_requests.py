@@ -194,7 +194,7 @@ def test_a_long_value_is_cut_in_the_error() -> None:
             VERBS[Daemon.QUEUE]["autocluster"],
             queue.Standing(
                 autocluster=1, rejection="", schedd="q", submitter="u", pause=queue.Pause(until=1.0, misses=2),
-                claim=queue.Claim(slot="s", stage="running", heard_at=3.0),
+                full=queue.Full(knob="K", most=4), claim=queue.Claim(slot="s", stage="running", heard_at=3.0),
             ),
         ),
         (VERBS[Daemon.QUEUE]["submit"], [queue.Submitted(cluster=1, jobs=2, warnings=("w",))]),

@@ -163,6 +163,12 @@ def show(answer: JobAnswer) -> None:
             f"At most {counted(answer.at_once, 'job')} of its cluster may be at work at a time (max_materialize): it "
             "waits until one leaves the queue."
         )
+    if answer.full:
+        _wrapped(
+            f"Its queue asks for no more slots now: {answer.full['knob']} is {answer.full['most']}, and as many "
+            + ("are in use." if answer.full["knob"] == "MAX_JOBS_RUNNING" else "were asked for just now."),
+            "",
+        )
     if answer.starts_at is not None:
         say(f"It is to start at {clock(answer.starts_at)} (deferral_time).")
     if answer.local:
@@ -171,7 +177,8 @@ def show(answer: JobAnswer) -> None:
     if not answer.at_once:
         for sentence in ("", *answer.unknown) if answer.unknown else ():
             say(sentence)
-        if answer.verdict is not None:
+        # That slots are free is no news to a job that is not offered to them.
+        if answer.verdict is not None and not (answer.full and answer.verdict.fits):
             say("")
             _show_verdict(answer.verdict)
     _show_remedies(answer.remedies)

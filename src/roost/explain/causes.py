@@ -25,6 +25,8 @@ class Cause(StrEnum):
     NOT_STARTING = "not-starting"
     #: As many jobs of its cluster as max_materialize permits are at work.
     MATERIALIZE_LIMIT = "materialize-limit"
+    #: Its queue asks for no slot: MAX_JOBS_RUNNING, or JOB_START_COUNT.
+    QUEUE_LIMIT = "queue-limit"
     #: It is to start at a given time that has not come, or that is past.
     DEFERRED = "deferred"
     DEFERRAL_MISSED = "deferral-missed"

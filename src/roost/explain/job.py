@@ -46,7 +46,7 @@ class JobQuestion:
 
     name: str
     ad: ClassAd
-    #: What its queue says of an idle job: ``claim``, ``pause``, ``at_once``, ``rejection``.
+    #: What its queue says of an idle job: ``claim``, ``pause``, ``at_once``, ``full``, ``rejection``.
     asked: Mapping[str, Any] = field(default_factory=dict)
     #: The record of the last cycle; None where the cycle was not asked for the job.
     record: dict[str, Any] | None = None
@@ -78,6 +78,8 @@ class JobAnswer:
     pause: Mapping[str, Any] | None = None
     #: Jobs of its cluster that may be at work at a time, if that is what it waits for; else 0.
     at_once: int = 0
+    #: The limit of its queue, knob and value, if that is what it waits for.
+    full: Mapping[str, Any] | None = None
     #: What the last cycle made of it; None if that was not asked for it.
     verdict: Verdict | None = None
     #: Why there is no verdict, a sentence each.
@@ -99,7 +101,7 @@ class JobAnswer:
         """Whether it ran, runs, is about to, or would run if a cycle came now."""
         if self.status is JobStatus.IDLE:
             fits = self.verdict is not None and bool(self.verdict.fits) and not self.at_once
-            return bool(self.claim) or fits
+            return bool(self.claim) or (fits and not self.full)
         return self.status is JobStatus.COMPLETED or self.status in ON_MACHINE
 
     def data(self) -> dict[str, Any]:
@@ -108,7 +110,7 @@ class JobAnswer:
         if self.status is not JobStatus.IDLE:
             return {"job": self.job, **self.attributes, "executes": self.executes, "remedies": remedies}
         found = {} if self.verdict is None else self.verdict.data()
-        about = {"claim": self.claim, "pause": self.pause, "at_once": self.at_once or None}
+        about = {"claim": self.claim, "pause": self.pause, "at_once": self.at_once or None, "full": self.full}
         causes = {"cause": self.causes[0] if self.causes else None, "causes": list(self.causes)}
         return {"job": self.job, "status": "idle", **causes, **about, "remedies": remedies, **found}
 
@@ -145,8 +147,11 @@ def _idle(question: JobQuestion, common: dict[str, Any]) -> JobAnswer:
         pause=asked.get("pause"),
         at_once=int(asked.get("at_once") or 0),
         local=asked.get("local"),
+        full=asked.get("full"),
         verdict=found,
-        unknown=() if found is not None or asked.get("claim") or asked.get("local") else tuple(_unknown(question)),
+        unknown=()
+        if found is not None or any(asked.get(each) for each in ("claim", "local", "full"))
+        else tuple(_unknown(question)),
         causes=causes,
         remedies=tuple(_remedies(question, found, causes)),
     )
@@ -161,6 +166,8 @@ def _causes(question: JobQuestion, found: Verdict | None) -> Iterator[Cause]:
         yield Cause.MATCHED
     if asked.get("at_once"):
         yield Cause.MATERIALIZE_LIMIT
+    if asked.get("full"):
+        yield Cause.QUEUE_LIMIT
     if asked.get("pause"):
         yield Cause.NOT_STARTING
     if asked.get("local"):
@@ -169,8 +176,8 @@ def _causes(question: JobQuestion, found: Verdict | None) -> Iterator[Cause]:
         deferred = _deferred(question.ad, float(found.record["at"]))
         if deferred is not None:
             yield deferred
-        yield from causes_of(found)
-    elif not asked.get("claim"):
+        yield from (each for each in causes_of(found) if each is not Cause.READY or not asked.get("full"))
+    elif not asked.get("claim") and not asked.get("full"):
         pool = question.pool
         yield Cause.NO_SLOTS if not pool.has_slots else Cause.NEW if pool.cycles else Cause.NO_CYCLE
 
@@ -206,6 +213,14 @@ def _remedies(question: JobQuestion, found: Verdict | None, causes: Sequence[Cau
     if Cause.MATERIALIZE_LIMIT in causes:
         text = "Wait until a job of its cluster leaves the queue, or submit with a larger max_materialize."
         yield Remedy(kind=RemedyKind.WAIT, text=text)
+    if Cause.QUEUE_LIMIT in causes:
+        knob = question.asked["full"]["knob"]
+        text = f"Wait until another job of the queue ends, or ask the administrator to raise {knob}."
+        if knob == "JOB_START_COUNT":
+            text = (
+                f"Wait: the queue asks for more slots after JOB_START_DELAY. {knob} is the administrator's to change."
+            )
+        yield Remedy(kind=RemedyKind.LIMIT, text=text)
     if Cause.NOT_STARTING in causes:
         text = f"Find out why the machines refuse it: `roost story job {name}`, and the machines' logs."
         yield Remedy(kind=RemedyKind.REPAIR, text=text)

@@ -119,9 +119,12 @@ def fair_share(record: dict[str, Any]) -> FairShare | None:
 def remedies(record: dict[str, Any], causes: set[str], name: str = "ID") -> list[Remedy]:
     """What users and administrators can do about limits, priorities and users of slots; `causes` are the groups'."""
     besides = record.get("besides", {})
-    busy = bool(causes & _IN_USE) or bool({"preemption-requirements", "own-slot"} & set(besides))
+    of_limits = list(_of_limits(record, besides))
+    # Slots of other users help nobody who may have no more of them.
+    busy = not of_limits and bool(causes & _IN_USE or {"preemption-requirements", "own-slot"} & set(besides))
+    if of_limits:
+        return [*of_limits, *_among_own(record, name)]
     return [
-        *_of_limits(record, besides),
         *(_of_order(record, name) if busy or {"submitter-limit", "priority"} & set(besides) else ()),
         *(_of_preemption(record) if "occupied" in causes or "preemption-requirements" in besides else ()),
         *((Remedy(kind=RemedyKind.WAIT, text=_WAIT),) if busy else ()),
@@ -165,7 +168,13 @@ def _of_order(record: dict[str, Any], name: str) -> Iterator[Remedy]:
             "`roost userprio` shows them, and an administrator sets a user's factor with `roost userprio --set-factor`."
         )
         yield Remedy(kind=RemedyKind.PRIORITY, text=text)
-    elif mine is not None and mine["left"] > 1:
+    else:
+        yield from _among_own(record, name)
+
+
+def _among_own(record: dict[str, Any], name: str) -> Iterator[Remedy]:
+    mine = mine_of(record)
+    if mine is not None and mine["left"] > 1:
         text = (
             f"Among the jobs of {mine['submitter']} the higher JobPrio goes first: `roost edit {name} --set JobPrio=N`."
         )

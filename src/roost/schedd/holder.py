@@ -122,6 +122,13 @@ class Holder:
         self.is_full = self.is_full or not found
         return found
 
+    def full_by(self, now: float) -> tuple[str, int] | None:
+        """The knob by which no slot of the pool is asked for now, and its value; None where slots are."""
+        limits = self.settings.limits
+        if self._in_pool() >= limits.running_max:
+            return "MAX_JOBS_RUNNING", limits.running_max
+        return None if self.starts.left(limits, now) else ("JOB_START_COUNT", limits.start_count)
+
     @property
     def exceeds(self) -> bool:
         """Whether there are more claims on the pool than may be, for the limit was lowered."""

@@ -7,10 +7,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from roost.classad.functions import regex
+from roost.classad.functions.pcre import regex as pcre
 from roost.classad.functions.pcre.machine import MatchLimit, Program
 from roost.classad.functions.pcre.nodes import PatternError
 from roost.classad.functions.pcre.parser import parse
-from roost.classad.functions.pcre import regex as pcre
 from roost.classad.functions.pcre.sets import Options
 from roost.classad.functions.pcre.translator import translate, ways
 from roost.classad.state import State

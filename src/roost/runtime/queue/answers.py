@@ -260,7 +260,9 @@ class QueueAnswers(RequestAnswers):
         number = of.book.autoclusters.of(cluster.ad_of(job.proc))
         found = cluster.jobs.get(job.proc)
         claim = None if found is None else of.holder.claims.get(found.claim_id)
-        pause = of.holder.pauses.of(job.cluster, self._daemon.clock.now())
+        now = self._daemon.clock.now()
+        pause = of.holder.pauses.of(job.cluster, now)
+        full = of.holder.full_by(now) if claim is None and not is_local(cluster.ad) else None
         return queue.Standing(
             autocluster=number,
             rejection=of.rejections.get(number, ""),
@@ -269,6 +271,7 @@ class QueueAnswers(RequestAnswers):
             pause=None if pause is None else queue.Pause(until=pause.until, misses=pause.misses),
             at_once=cluster.at_once_max if claim is None and not cluster.room else None,
             local=self._local_policy(cluster.ad) if claim is None and is_local(cluster.ad) else None,
+            full=None if full is None else queue.Full(knob=full[0], most=full[1]),
             claim=None
             if claim is None
             else queue.Claim(slot=claim.slot, stage=str(claim.stage), heard_at=claim.heard_at),

@@ -159,6 +159,13 @@ class LocalPolicy(Struct):
     text: str
 
 
+class Full(Struct):
+    """A limit of the queue, by which it asks for no slot now."""
+
+    knob: str
+    most: int
+
+
 class Claim(Struct):
     """The claim that a job has."""
 
@@ -180,6 +187,7 @@ class Standing(Struct):
     #: Where that many jobs of its cluster are in the queue, and no more may be.
     at_once: int | None = None
     local: LocalPolicy | None = None
+    full: Full | None = None
     claim: Claim | None = None
 
 
