@@ -3,11 +3,13 @@
 `run` computes priorities and dispatches the tasks that wait, best priority first, each to the best instance that takes
 it: the one with the fewest soft requests unmet, then by load or sequence number. Every dispatch is booked before the
 next job is looked at: slots and consumables on `global`, the host and the instance, exclusive use, resource quotas,
-load adjustments, and queues that it suspends on its host. Jobs that wait keep the reasons of what refused them, in the
+load adjustments, and queues that it suspends on its host. For jobs with ``-R y`` that cannot start, up to
+`max_reservation` of them, the run keeps what they need from the first moment on at which they fit; jobs after them may
+start if they end before, or do without. Jobs that wait keep the reasons of what refused them, in the
 words of `qstat -j`. The same snapshot gives the same plan.
 
 What it does not do
-    Reservations and advance reservations have no field in a snapshot: the caller keeps such jobs.
+    Advance reservations have no field in a snapshot: the caller keeps jobs with ``-ar``.
     A cell whose configuration needs what the run lacks is refused with `NotScheduled`, which names all of it: suspend
     thresholds, slot-wise subordination, and functional, share tree or override tickets. Without tickets the share of
     each job is 0.5.
@@ -23,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roost.gridengine.scheduling.dispatch import Dispatcher
-from roost.gridengine.scheduling.plan import Dispatch, Plan, Priority
+from roost.gridengine.scheduling.plan import Dispatch, Plan, Priority, Reservation
 from roost.gridengine.scheduling.snapshot import (
     Grant,
     HostReport,
@@ -44,6 +46,7 @@ __all__ = [
     "Priority",
     "Range",
     "Request",
+    "Reservation",
     "RunningTask",
     "Snapshot",
     "run",

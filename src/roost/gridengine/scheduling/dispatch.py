@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_left, insort
-from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -18,11 +17,12 @@ from roost.gridengine.host import GLOBAL
 from roost.gridengine.parallel import ParallelEnvironment
 from roost.gridengine.scheduler import formula_terms
 from roost.gridengine.scheduling.allocation import Allocation, Allocator
-from roost.gridengine.scheduling.ledger import Ledger, exclusive_names, needs_of
+from roost.gridengine.scheduling.durations import Durations, closures
+from roost.gridengine.scheduling.ledger import ALWAYS, SLOTS, Account, Ledger, Window, exclusive_names, needs_of
 from roost.gridengine.scheduling.loads import NO_LOAD, Loads, rises
 from roost.gridengine.scheduling.matching import Kind, Matcher
 from roost.gridengine.scheduling.patterns import environments
-from roost.gridengine.scheduling.plan import Dispatch, Plan, Waiting
+from roost.gridengine.scheduling.plan import Dispatch, Plan, Reservation, Waiting
 from roost.gridengine.scheduling.priority import priorities
 from roost.gridengine.scheduling.quotas import Quotas
 from roost.gridengine.scheduling.reasons import Code, Reason
@@ -66,8 +66,18 @@ class Order:
                 yield position
 
     def all(self) -> list[int]:
-        """The instances, best first."""
+        """The instances that may take jobs, best first."""
         return [key[2] for key in self._sorted]
+
+    def everything(self) -> list[int]:
+        """All instances, best first."""
+        loads = {host: self._load(host) for host in dict.fromkeys(self._hosts)}
+        keys = [self._key(position, loads[host]) for position, host in enumerate(self._hosts)]
+        return [key[2] for key in sorted(keys)]
+
+    def _key(self, position: int, load: float) -> _Key:
+        sequence = self._sequence[position]
+        return (sequence, load, position) if self._by_sequence else (load, sequence, position)
 
     def found(self, kind: Kind, position: int) -> None:
         """Remember the first instance that takes a kind."""
@@ -91,8 +101,7 @@ class Order:
         """Put instances of one host, new or moved, where they belong now."""
         load = self._load(self._hosts[positions[0]])
         for position in positions:
-            sequence = self._sequence[position]
-            key = (sequence, load, position) if self._by_sequence else (load, sequence, position)
+            key = self._key(position, load)
             if self._keys.get(position) != key:
                 self.remove(position)
                 insort(self._sorted, key)
@@ -113,13 +122,25 @@ class Dispatcher:
         self._names = [instance.name for instance in snapshot.instances]
         scheduler = snapshot.cell.scheduler
         self._loads = Loads(snapshot)
-        self._ledger = Ledger(snapshot, self._loads)
-        self._quotas = Quotas(snapshot, self._loads, self._ledger)
+        reserves = scheduler.max_reservation > 0 and any(job.reserve for job in snapshot.pending)
+        self._durations = Durations(scheduler, snapshot.now) if reserves else None
+        self._ledger = Ledger(snapshot, self._loads, reserves)
+        self._quotas = Quotas(snapshot, self._loads, self._ledger, reserves)
+        self._reservations_left = scheduler.max_reservation
+        self._reservations: list[Reservation] = []
+        self._environments = {
+            name: Account({SLOTS: float(one.slots)}, reserves)
+            for name, one in snapshot.cell.parallel_environments.items()
+        }
         for task in snapshot.running:
             complexes = snapshot.cell.complexes
             needs, exclusive = needs_of(task.request, complexes), exclusive_names(task.request, complexes)
-            self._ledger.book(task.grants, needs, exclusive)
-            self._quotas.book(self._quotas.terms(task.request, task.environment), task.grants, needs)
+            window = self._durations.running(task) if self._durations else ALWAYS
+            self._ledger.book(task.grants, needs, exclusive, window)
+            self._quotas.book(self._quotas.terms(task.request, task.environment), task.grants, needs, window)
+            self._book_environment(task.environment, task.grants, window)
+        if reserves:
+            self._book_closures()
         self._states = States(snapshot, self._loads, self._ledger)
         self._matcher = Matcher(snapshot, self._loads, self._ledger, self._quotas)
         self._order = Order(snapshot, self._loads, self._ledger)
@@ -127,7 +148,6 @@ class Dispatcher:
         self._kinds: dict[tuple[Request, str], Kind] = {}
         self._masters: dict[tuple[Request, str], Kind] = {}
         self._allocator = Allocator(self._matcher)
-        self._environments = Counter(dict.fromkeys(snapshot.cell.parallel_environments, 0))
         self._dropped: dict[Reason, None] = {}
         self._dispatches: list[Dispatch] = []
         self._waiting: dict[int, Waiting] = {}
@@ -144,12 +164,25 @@ class Dispatcher:
         self._of_job: dict[int, int] = {}
         for task in snapshot.running:
             self._count(task.job, task.request.user)
-            self._environments[task.environment] += sum(grant.slots for grant in task.grants)
         self._on_host: dict[str, list[int]] = {}
         for position, instance in enumerate(self._instances):
             self._on_host.setdefault(instance.host, []).append(position)
         for positions in self._on_host.values():
             self._keep_or_drop(positions)
+
+    def _book_environment(self, name: str, grants: tuple[Grant, ...], window: Window) -> None:
+        if name in self._environments:
+            slots = float(sum([grant.slots for grant in grants]))
+            self._environments[name].book({SLOTS: slots}, window=window)
+
+    def _book_closures(self) -> None:
+        """Book all slots of instances for the times in which their calendars close them."""
+        calendars = self._snapshot.cell.calendars
+        windows = {name: tuple(closures(calendar, self._snapshot)) for name, calendar in calendars.items()}
+        for instance in self._instances:
+            account = self._ledger.account(instance.name)
+            for window in windows.get(instance.settings.calendar, ()):
+                account.book({SLOTS: account.capacity.get(SLOTS, 0.0)}, window=window)
 
     def _count(self, job: int, user: str) -> None:
         self._of_user[user] = self._of_user.get(user, 0) + 1
@@ -184,6 +217,7 @@ class Dispatcher:
         letters = {name: self._states.letters(position) for position, name in enumerate(self._names)}
         return Plan(
             dispatches=tuple(self._dispatches),
+            reservations=tuple(self._reservations),
             priorities=found,
             dropped=dropped,
             waiting=self._waiting,
@@ -200,26 +234,68 @@ class Dispatcher:
             reason = self._limit(job, started)
             if reason is None and self._start(kinds, job.number, task):
                 continue
+            if reason is None and self._durations and job.reserve and self._reservations_left:
+                self._reserve(job, task, self._durations)
             self._waiting[job.number] = Waiting(
                 self._told(job.request, kinds) if reason is None else (reason,), job.request.hard
             )
             return
+
+    def _reserve(self, job: PendingJob, task: int, durations: Durations) -> None:
+        """Keep what a task needs from the first moment on at which something ends and it then fits."""
+        positions = [one for one in self._order.everything() if not self._states.is_closed(one)]
+        for start in self._ledger.ends():
+            window = durations.window(job.request, start)
+            found = self._at(job.request, window, positions)
+            if found is None:
+                continue
+            environment = self._book_amounts(found, window)
+            self._reservations.append(Reservation(job.number, task, found.grants, environment, *window))
+            self._reservations_left -= 1
+            return
+
+    def _at(self, request: Request, window: Window, positions: list[int]) -> Allocation | None:
+        """What a job would get in a later window."""
+        matcher = self._matcher
+        if not request.environment:
+            kind = matcher.kind(request, window=window)
+            if matcher.cell_refusal(kind) is not None:
+                return None
+            spots = [matcher.spots[one] for one in positions if one not in kind.refused]
+            spot = next((one for one in spots if matcher.fits(kind, one)), None)
+            return None if spot is None else Allocation(kind, (spot,), (Grant(spot.own.name, 1),), 0)
+        for environment in environments(request.environment, self._snapshot.cell):
+            kind = matcher.kind(request, environment, window)
+            master = None
+            if request.master_queues:
+                queues = dataclasses.replace(request, queues=request.master_queues)
+                master = matcher.kind(queues, environment, window)
+            if matcher.cell_refusal(kind) is None:
+                free = int(self._environments[environment.name].left_in(SLOTS, window))
+                found = self._allocator.allocate(kind, master, positions, free)
+                if isinstance(found, Allocation):
+                    return found
+        return None
+
+    def _now(self, request: Request) -> Window:
+        """When a job would occupy what it gets if it started now."""
+        return self._durations.window(request, self._snapshot.now) if self._durations else ALWAYS
 
     def _kinds_of(self, request: Request) -> list[Kind]:
         """The kind of a job, or of a parallel one, those for each environment that it may get."""
         if not request.environment:
             kind = self._kinds.get((request, ""))
             if kind is None:
-                kind = self._kinds[request, ""] = self._matcher.kind(request)
+                kind = self._kinds[request, ""] = self._matcher.kind(request, window=self._now(request))
             return [kind]
         found = []
         for environment in environments(request.environment, self._snapshot.cell):
             key = request, environment.name
             if key not in self._kinds:
-                self._kinds[key] = self._matcher.kind(request, environment)
+                self._kinds[key] = self._matcher.kind(request, environment, self._now(request))
                 if request.master_queues:
                     queues = dataclasses.replace(request, queues=request.master_queues)
-                    self._masters[key] = self._matcher.kind(queues, environment)
+                    self._masters[key] = self._matcher.kind(queues, environment, self._now(request))
             found.append(self._kinds[key])
         return found
 
@@ -286,7 +362,7 @@ class Dispatcher:
         return None
 
     def _parallel(self, kind: Kind, environment: ParallelEnvironment) -> Allocation | Reason:
-        free = environment.slots - self._environments[environment.name]
+        free = int(self._environments[environment.name].left_in(SLOTS, kind.window))
         master = self._masters.get((kind.request, environment.name))
         if master is not None and self._forgets:
             master.forget()
@@ -308,17 +384,21 @@ class Dispatcher:
                 best, fewest = position, unmet
         return best
 
-    def _book(self, found: Allocation, job: int, task: int) -> None:
+    def _book_amounts(self, found: Allocation, window: Window) -> str:
+        """Book what an allocation takes; return the name of its parallel environment."""
         kind, grants = found.kind, found.grants
         needs = kind.needs + kind.once
-        self._ledger.book(grants, needs, kind.exclusive)
-        self._quotas.book(kind.terms, grants, needs)
-        self._loads.add(grants)
-        self._count(job, kind.request.user)
         environment = kind.environment.name if kind.environment else ""
-        if environment:
-            self._environments[environment] += sum([grant.slots for grant in grants])
-        self._dispatches.append(Dispatch(job, task, grants, environment))
+        self._ledger.book(grants, needs, kind.exclusive, window)
+        self._quotas.book(kind.terms, grants, needs, window)
+        self._book_environment(environment, grants, window)
+        return environment
+
+    def _book(self, found: Allocation, job: int, task: int) -> None:
+        environment = self._book_amounts(found, found.kind.window)
+        self._loads.add(found.grants)
+        self._count(job, found.kind.request.user)
+        self._dispatches.append(Dispatch(job, task, found.grants, environment))
         for spot in found.spots:
             self._states.subordinate(spot.position)
         for host in dict.fromkeys([spot.host.name for spot in found.spots]):

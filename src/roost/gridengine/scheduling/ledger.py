@@ -109,9 +109,9 @@ class Account:
             self._bookings.append(_Booking(window, amounts, exclusive))
             self._peaks.clear()
 
-    def used(self, name: str) -> float:
-        """What is booked of something that the object has; 0 for anything else."""
-        return self.capacity[name] - self.left[name] if name in self.left else 0.0
+    def used_in(self, name: str, window: Window) -> float:
+        """The most that is booked at any moment of a window; 0 for what the object does not have."""
+        return self.capacity[name] - self.left_in(name, window) if name in self.left else 0.0
 
     def left_in(self, name: str, window: Window) -> float:
         """What is left of something that the object has, at any moment of a window."""
@@ -163,6 +163,8 @@ class Ledger:
     def __init__(self, snapshot: Snapshot, loads: Loads, timed: bool = False) -> None:
         self._complexes = snapshot.cell.complexes
         self._loads, self._timed = loads, timed
+        #: the present moment, where it is told from later ones
+        self.now = Window(snapshot.now, math.nextafter(snapshot.now, math.inf)) if timed else ALWAYS
         self._amounts = amounts = frozenset(
             name for name, one in self._complexes.items() if one.is_consumable and not one.is_exclusive
         )
@@ -249,16 +251,23 @@ class Ledger:
             }
             self.account(place).book(amounts, exclusive, window)
 
-    def available(self, place: str, name: str, window: Window = ALWAYS) -> float | None:
-        """What is left of a consumable, also by the load value of that name; None if there is no capacity."""
+    def available(self, place: str, name: str, window: Window | None = None) -> float | None:
+        """What is left of a consumable now or in a window, also by the load value of that name.
+
+        None if there is no capacity.
+        """
         account = self.account(place)
         if name not in account.capacity:
             return None
-        left = account.left_in(name, window)
+        left = account.left_in(name, window or self.now)
         if name not in self.measured:
             return left
         load = self._loads.value(place, name)
         return min(left, load) if isinstance(load, float) else left
+
+    def ends(self) -> list[float]:
+        """When bookings end, each time once, in order."""
+        return sorted({end for end in self.account(GLOBAL).ends() if self.now.start < end < math.inf})
 
     def fixed(self, place: str, name: str) -> tuple[Value, str] | None:
         """A value that is not booked, and the letter of its source: f configured, l a load value."""

@@ -166,6 +166,7 @@ class Matcher:
     """Answers for one run whether kinds of jobs fit."""
 
     def __init__(self, snapshot: Snapshot, loads: Loads, ledger: Ledger, quotas: Quotas) -> None:
+        timed = ledger.now is not ALWAYS
         self._cell, self._loads, self._ledger, self._quotas = snapshot.cell, loads, ledger, quotas
         self._complexes = snapshot.cell.complexes
         self._implied = snapshot.forced_implied_by_queue_request
@@ -183,7 +184,7 @@ class Matcher:
         self._global = self._place(GLOBAL, _GLOBALLY, "host")
         slots = self._complexes.get(SLOTS)
         #: whether every job takes a slot, and what is left does not depend on loads
-        self._slots_only_go = bool(slots and slots.default_number >= 1 and SLOTS not in loads.names)
+        self._slots_only_go = not timed and bool(slots and slots.default_number >= 1 and SLOTS not in loads.names)
         #: hosts without a slot left
         self._full: dict[str, Reason] = {}
         #: positions of the instances of a queue
@@ -350,7 +351,8 @@ class Matcher:
                     if spot.position not in kind.refused and spot.position not in kind.stock.refused:
                         self.fits(kind, spot)
                 full = ()
-            kind.told = (*kind.reasons, *kind.stock.reasons, *full)
+            found = (*kind.reasons, *kind.stock.reasons, *full)
+            kind.told = found if kind.environment is None else tuple([one for one in found if not _lacks_slots(one)])
         return kind.told
 
     def _quota_refusal(self, kind: Kind, counters: tuple[Counter, ...]) -> Reason | None:
@@ -477,7 +479,10 @@ class Matcher:
                 have, source = left[name], "c"
             offer = Offer(place.where.level, source, self._complexes[name], have)
             where = Where("q", GLOBAL) if kind.environment and place is self._global else place.where
-            return Reason(Code.OFFERS, (where, name not in kind.asked and name != SLOTS, offer))
+            default = name not in kind.asked and name != SLOTS
+            if kind.window is ALWAYS or have >= (self._ledger.available(place.name, name) or have):
+                return Reason(Code.OFFERS, (where, default, offer))
+            return Reason(Code.OFFERS, (where, default, offer, True))
         return None
 
     def room(self, kind: Kind, spot: Spot, meters: Meters) -> list[Meter]:
@@ -607,6 +612,12 @@ class Matcher:
         found = sum([self._wish_failure(kind, wish, spot) is not None for wish in kind.soft])
         queues = kind.request.soft_queues
         return found + (bool(queues) and not self._patterns.any_instance(queues, spot.instance))
+
+
+def _lacks_slots(reason: Reason) -> bool:
+    """Whether a reason is about slots, of which parallel jobs are only told how many their environment offers."""
+    offer = reason.values[2] if reason.code is Code.OFFERS else None
+    return isinstance(offer, Offer) and offer.definition.name == SLOTS
 
 
 def _project_refusal(request: Request, place: QueueSettings | ExecutionHost, where: str, name: str) -> Reason | None:

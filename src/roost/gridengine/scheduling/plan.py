@@ -22,6 +22,19 @@ class Dispatch(NamedTuple):
     environment: str = ""
 
 
+class Reservation(NamedTuple):
+    """What is kept for a task that cannot start now."""
+
+    job: int
+    task: int
+    #: the first one is that of the master
+    grants: tuple[Grant, ...]
+    environment: str
+    #: seconds since the epoch
+    start: float
+    end: float
+
+
 class Priority(NamedTuple):
     """A job's priority and what it is made of, as `qstat -pri` and `qstat -urg` show it."""
 
@@ -54,6 +67,7 @@ class Plan:
 
     #: in the order of the decisions
     dispatches: tuple[Dispatch, ...]
+    reservations: tuple[Reservation, ...]
     #: of running and waiting jobs, by number
     priorities: Mapping[int, Priority]
     #: why instances took no job at all; true for every job that waits

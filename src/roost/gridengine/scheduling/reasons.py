@@ -136,8 +136,9 @@ _SENTENCES: Final[dict[Code, Callable[..., str]]] = {
         f"cannot run {f'{where} ' if where else ''}because job requests unknown resource ({name})"
     ),
     Code.FORCED: lambda name, kind, place: f"does not request 'forced' resource \"{name}\" of {kind} {place}",
-    Code.OFFERS: lambda where, default, offer: (
+    Code.OFFERS: lambda where, default, offer, reserved=False: (
         f"cannot run {where} because {_for_default(default)}it offers only {offer}"
+        f"{' due to a reservation' if reserved else ''}"
     ),
     Code.EXCLUSIVE: lambda where, default, name: (
         f"cannot run {where} because {_for_default(default)}exclusive resource ({name}) is already in use"

@@ -83,6 +83,8 @@ class PendingJob:
     concurrency: int = 0
     #: ``-h``, or `qhold`
     held: bool = False
+    #: ``-R y``: keep resources for it if it cannot start now
+    reserve: bool = False
     #: ``-hold_jid``: a predecessor has not left yet
     depends: bool = False
     error: bool = False

@@ -95,11 +95,15 @@ class States:
         letters += {State.ON: "", State.OFF: "D", State.SUSPENDED: "C"}[state]
         return letters + ("u" if "u" not in letters and self._loads.unknown(instance.host) else "")
 
+    def is_closed(self, position: int) -> bool:
+        """Whether an instance takes no jobs in the whole run, whatever ends."""
+        return self._states[position].closed is not None
+
     def subordinate(self, position: int) -> None:
         """Suspend what an instance suspends with the slots it has booked now."""
         state = self._states[position]
         if state.subordinates:
-            used = state.account.used(SLOTS)
+            used = state.account.used_in(SLOTS, self._ledger.now)
             for other, threshold in state.subordinates:
                 if used >= threshold and used > 0:
                     self._states[other].suspended_by.add(position)
@@ -118,7 +122,7 @@ class States:
         if state.suspended_by:
             return Reason(Code.NOT_AVAILABLE, (state.instance.name,))
         left = state.account.left.get(SLOTS)
-        if left is not None and left < 1:
+        if left is not None and left < 1 and state.account.left_in(SLOTS, self._ledger.now) < 1:
             return Reason(Code.FULL, (state.instance.name,))
         key = id(state.load)
         overload = overloads[key] if state.by_host and key in overloads else self._overload(state)
